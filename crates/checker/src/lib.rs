@@ -1,0 +1,1 @@
+//! Proves one register allocation right by abstract interpretation.

@@ -1,0 +1,1 @@
+//! The compiler: pipeline, settings, modules, errors.

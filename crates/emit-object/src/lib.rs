@@ -1,0 +1,1 @@
+//! Relocatable object files from compiled functions.

@@ -1,0 +1,1 @@
+//! Runs .clif tests: subtests, directives, expectations.

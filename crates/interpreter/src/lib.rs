@@ -1,0 +1,1 @@
+//! The meaning of every opcode: runs functions without compiling them.

@@ -1,0 +1,1 @@
+//! SSA intermediate representation: functions, types, the opcode table, printer, verifier and analyses.

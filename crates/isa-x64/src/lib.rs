@@ -1,0 +1,1 @@
+//! The x86-64 instruction set: lowering, instruction rows, encoding, calling conventions.

@@ -1,0 +1,1 @@
+//! Machine code vocabulary shared by all instruction sets.

@@ -1,0 +1,1 @@
+//! Reads CLIF text and filetest headers into the intermediate representation.

@@ -1,0 +1,1 @@
+//! Linear scan register allocation on SSA form with interval splitting.

@@ -1,0 +1,1 @@
+//! The simplest allocator: every value lives in its own spill slot.

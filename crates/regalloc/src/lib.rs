@@ -1,0 +1,1 @@
+//! The contract between lowering and register allocation.

@@ -1,0 +1,1 @@
+//! Seeded generators of functions and of allocation problems, shrinker, fault injection.
