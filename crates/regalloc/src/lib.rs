@@ -1,1 +1,34 @@
 //! The contract between lowering and register allocation.
+//!
+//! Lowering hands over a [`Problem`] and a [`MachineEnv`]; an [`Allocator`] answers with an [`Allocation`]. All four are
+//! plain data: a problem can be typed by hand ([`text`]), checked ([`Problem::verify`]), priced ([`cost`]) and stored.
+//! This crate knows neither the intermediate representation nor any machine.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `reg.rs` | register classes, physical registers and sets of them |
+//! | `operand.rs` | one operand of one instruction, in 64 bits |
+//! | `problem.rs` | what is to be allocated: blocks, edges, instructions, operands |
+//! | `env.rs` | what there is to allocate: registers and what each edit costs |
+//! | `allocation.rs` | the answer: a location per operand, edits, slots, stack maps |
+//! | `allocator.rs` | the trait, its errors and the observer |
+//! | `verify.rs` | the numbered rules a problem keeps |
+//! | `cost.rs` | one price for every allocator's answer |
+//! | `parallel_moves.rs` | parallel copies made sequential |
+//! | `text/` | the `.ra` text form, printer and parser |
+
+pub mod allocation;
+pub mod allocator;
+pub mod entities;
+pub mod env;
+pub mod operand;
+pub mod problem;
+pub mod reg;
+
+pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
+pub use allocator::{AllocError, Allocator, Event, Observer};
+pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
+pub use env::{ClassEnv, Costs, MachineEnv};
+pub use operand::{Constraint, Kind, Operand, Pos};
+pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, Problem, VRegData};
+pub use reg::{PReg, PRegSet, RegClass};

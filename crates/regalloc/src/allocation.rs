@@ -1,0 +1,283 @@
+//! The answer of an allocator: a location for every operand and everything that must be added to the code.
+//!
+//! An allocation is complete: what is emitted are the original instructions, less the dropped ones, with the operands
+//! where [`Allocation::locs`] says, and the edits, nothing else. Prologue and epilogue save [`Allocation::saved`].
+
+use crate::entities::{Inst, Slot};
+use crate::problem::Problem;
+use crate::reg::{PReg, PRegSet};
+use cranelift_entity::{EntityRef, PrimaryMap};
+use std::fmt;
+
+/// A register, a slot, or nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Loc(u32);
+
+const SLOT: u32 = 1 << 31;
+
+impl Loc {
+    /// No location: the def of a dropped rematerialisable instruction.
+    pub const NONE: Loc = Loc(u32::MAX);
+
+    /// A register.
+    pub const fn reg(reg: PReg) -> Loc {
+        Loc(reg.index() as u32)
+    }
+
+    /// A spill slot.
+    ///
+    /// # Panics
+    /// If the slot's number is 2^31 - 1 or more.
+    pub fn slot(slot: Slot) -> Loc {
+        assert!(slot.as_u32() < SLOT - 1, "slot number out of range");
+        Loc(slot.as_u32() | SLOT)
+    }
+
+    /// The register, if it is one.
+    pub fn as_reg(self) -> Option<PReg> {
+        (self.0 & SLOT == 0).then(|| PReg::from_index(self.0 as usize))
+    }
+
+    /// The slot, if it is one.
+    pub fn as_slot(self) -> Option<Slot> {
+        (self.0 & SLOT != 0 && self != Loc::NONE).then(|| Slot::from_u32(self.0 & !SLOT))
+    }
+
+    /// Is it nowhere?
+    pub fn is_none(self) -> bool {
+        self == Loc::NONE
+    }
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.as_reg(), self.as_slot()) {
+            (Some(reg), _) => write!(f, "{reg}"),
+            (_, Some(slot)) => write!(f, "{slot}"),
+            _ => f.write_str("none"),
+        }
+    }
+}
+
+impl fmt::Debug for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What one edit does. Widths are bytes; an edit moves at least the width of the value it carries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EditKind {
+    /// Register to register of one class.
+    Move {
+        /// Read.
+        from: PReg,
+        /// Written.
+        to: PReg,
+        /// Bytes moved.
+        width: u8,
+    },
+    /// Two registers of one class change contents.
+    Exchange {
+        /// One of the two.
+        a: PReg,
+        /// The other.
+        b: PReg,
+        /// Bytes exchanged.
+        width: u8,
+    },
+    /// Register to slot.
+    Spill {
+        /// Read.
+        from: PReg,
+        /// Written.
+        to: Slot,
+        /// Bytes stored.
+        width: u8,
+    },
+    /// Slot to register.
+    Fill {
+        /// Read.
+        from: Slot,
+        /// Written.
+        to: PReg,
+        /// Bytes loaded.
+        width: u8,
+    },
+    /// Slot to slot, only where [`ClassEnv::slot_move`](crate::ClassEnv) says the machine has it.
+    SlotMove {
+        /// Read.
+        from: Slot,
+        /// Written.
+        to: Slot,
+        /// Bytes moved.
+        width: u8,
+    },
+    /// The rematerialisable instruction `inst` runs again, with its def in `to`.
+    Remat {
+        /// A problem's instruction with [`InstFlags::REMAT`](crate::InstFlags).
+        inst: Inst,
+        /// Written.
+        to: PReg,
+    },
+}
+
+/// An edit and its place: it runs before instruction `at`, after all edits before `at` that precede it in the list.
+///
+/// Edits of an edge stand before the predecessor's terminator if that is its only way out, else before the first
+/// instruction of the successor. What follows an instruction stands before the next. Nothing follows a terminator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Edit {
+    /// The instruction before which the edit runs.
+    pub at: Inst,
+    /// What it does.
+    pub kind: EditKind,
+}
+
+/// Size and alignment of a spill slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SlotData {
+    /// Bytes.
+    pub size: u32,
+    /// Bytes, a power of two.
+    pub align: u32,
+}
+
+/// At safepoint `inst`, `slot` holds a live reference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct StackMapEntry {
+    /// The safepoint.
+    pub inst: Inst,
+    /// The slot with the reference.
+    pub slot: Slot,
+}
+
+/// The answer to a [`LabelUse`](crate::LabelUse): the labelled value is in `loc` before each instruction in `from..to`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LabelRange {
+    /// The label of the wish.
+    pub label: u32,
+    /// Where its value is.
+    pub loc: Loc,
+    /// First instruction before which the claim holds.
+    pub from: Inst,
+    /// First instruction before which it no longer does.
+    pub to: Inst,
+}
+
+/// Deterministic counters of one allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Elementary steps the allocator counted against its budget.
+    pub steps: u64,
+    /// Live ranges cut.
+    pub splits: u32,
+    /// Assignments taken back for another value.
+    pub evictions: u32,
+}
+
+/// The answer to a [`Problem`].
+#[derive(Clone, Debug, Default)]
+pub struct Allocation {
+    /// One per operand of the problem, indexed as [`Problem::operand_range`] says.
+    pub locs: Vec<Loc>,
+    /// Sorted by [`Edit::at`]; those of one place run in this order.
+    pub edits: Vec<Edit>,
+    /// Spill slots, each an area of its own.
+    pub slots: PrimaryMap<Slot, SlotData>,
+    /// Per class, the slot that parallel moves may use within one place. It never carries a value over an instruction.
+    pub emergency: [Option<Slot>; 2],
+    /// Callee-saved registers that operands or edits write: the prologue saves them.
+    pub saved: PRegSet,
+    /// Which slots hold live references, per safepoint, sorted.
+    pub stack_maps: Vec<StackMapEntry>,
+    /// Where labelled values are, sorted by label, then `from`.
+    pub labels: Vec<LabelRange>,
+    /// Counters.
+    pub stats: Stats,
+    /// One bit per instruction.
+    dropped: Vec<u64>,
+}
+
+impl Allocation {
+    /// Makes an empty answer to `problem`: no operand has a place yet.
+    pub fn reset(&mut self, problem: &Problem) {
+        self.locs.clear();
+        self.locs.resize(problem.num_operands(), Loc::NONE);
+        self.edits.clear();
+        self.slots.clear();
+        self.emergency = [None; 2];
+        self.saved = PRegSet::EMPTY;
+        self.stack_maps.clear();
+        self.labels.clear();
+        self.stats = Stats::default();
+        self.dropped.clear();
+        self.dropped.resize(problem.num_insts().div_ceil(64), 0);
+    }
+
+    /// Adds a slot of `width` bytes, aligned to its size.
+    pub fn add_slot(&mut self, width: u8) -> Slot {
+        let size = u32::from(width);
+        self.slots.push(SlotData { size, align: size.next_power_of_two() })
+    }
+
+    /// The emergency slot of a class, made on first use and large enough for `width` bytes.
+    pub fn emergency_slot(&mut self, class: crate::RegClass, width: u8) -> Slot {
+        let slot = match self.emergency[class.index()] {
+            Some(slot) => slot,
+            None => {
+                let slot = self.add_slot(width);
+                self.emergency[class.index()] = Some(slot);
+                slot
+            }
+        };
+        let data = &mut self.slots[slot];
+        data.size = data.size.max(u32::from(width));
+        data.align = data.align.max(u32::from(width).next_power_of_two());
+        slot
+    }
+
+    /// Elides an instruction: a move whose two operands share a location, or a rematerialisable one nobody reads there.
+    pub fn drop_inst(&mut self, inst: Inst) {
+        self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);
+    }
+
+    /// Was the instruction elided?
+    pub fn is_dropped(&self, inst: Inst) -> bool {
+        self.dropped.get(inst.index() / 64).is_some_and(|word| word >> (inst.index() % 64) & 1 != 0)
+    }
+
+    /// Takes an elision back, for tests that plant faults.
+    pub fn undrop_inst(&mut self, inst: Inst) {
+        self.dropped[inst.index() / 64] &= !(1 << (inst.index() % 64));
+    }
+
+    /// Locations of the operands of `inst`.
+    pub fn operand_locs(&self, problem: &Problem, inst: Inst) -> &[Loc] {
+        &self.locs[problem.operand_range(inst)]
+    }
+
+    /// Sets `saved` to the members of `callee_saved` that an operand's def or an edit writes.
+    pub fn collect_saved(&mut self, problem: &Problem, callee_saved: PRegSet) {
+        let mut written = PRegSet::EMPTY;
+        for (operand, loc) in problem.all_operands().iter().zip(&self.locs) {
+            if let (true, Some(reg)) = (operand.is_def(), loc.as_reg()) {
+                written.insert(reg);
+            }
+        }
+        for edit in &self.edits {
+            match edit.kind {
+                EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => {
+                    written.insert(to)
+                }
+                EditKind::Exchange { a, b, .. } => written = written.with(a).with(b),
+                EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+            }
+        }
+        for inst in 0..problem.num_insts() {
+            let clobbers = problem.clobbers(Inst::new(inst));
+            written = written.union(clobbers.lost).union(clobbers.partial);
+        }
+        self.saved = written.intersection(callee_saved);
+    }
+}

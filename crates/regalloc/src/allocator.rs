@@ -1,0 +1,137 @@
+//! What a register allocator is: the trait, its errors, and the observer that follows its decisions.
+
+use crate::allocation::{Allocation, Loc};
+use crate::entities::{Inst, VReg};
+use crate::env::MachineEnv;
+use crate::problem::Problem;
+use crate::reg::{PReg, RegClass};
+use std::fmt;
+
+/// A register allocator. It owns its scratch memory and may be called for one problem after another.
+pub trait Allocator: Send {
+    /// The name by which settings and reports choose it.
+    fn name(&self) -> &'static str;
+
+    /// Solves `problem`, which must keep the rules of [`Problem::verify`], for the machine `env`, and leaves the answer
+    /// in `out`, whose former contents are lost. Equal inputs give equal answers.
+    ///
+    /// # Errors
+    /// [`AllocError`] if the problem has no solution, exceeds a limit, or took more steps than its size allows.
+    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError>;
+
+    /// As [`Allocator::allocate`], telling `observer` what is decided. By default nothing is told.
+    ///
+    /// # Errors
+    /// As [`Allocator::allocate`].
+    fn allocate_observed(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        observer: &mut dyn Observer,
+    ) -> Result<(), AllocError> {
+        let _ = observer;
+        self.allocate(problem, env, out)
+    }
+}
+
+/// Why an allocator gave up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AllocError {
+    /// The operands of `inst` need more registers of `class` at once than the machine has for them.
+    TooFewRegisters {
+        /// The instruction that cannot be served.
+        inst: Inst,
+        /// The class that ran out.
+        class: RegClass,
+    },
+    /// Two operands of `inst` need `reg` at the same time.
+    FixedConflict {
+        /// The instruction that cannot be served.
+        inst: Inst,
+        /// The register both want.
+        reg: PReg,
+    },
+    /// The step budget, proportional to the problem's size, is used up.
+    StepBudget {
+        /// Steps taken.
+        steps: u64,
+    },
+    /// The problem is larger than the allocator can number.
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The largest count it takes.
+        limit: u64,
+    },
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocError::TooFewRegisters { inst, class } => {
+                write!(f, "{inst} needs more {class} registers than there are")
+            }
+            AllocError::FixedConflict { inst, reg } => write!(f, "two operands of {inst} need {reg} at once"),
+            AllocError::StepBudget { steps } => write!(f, "no solution within {steps} steps"),
+            AllocError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
+        }
+    }
+}
+
+impl std::error::Error for AllocError {}
+
+/// One decision of an allocator, for logs and for pages that explain an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A stage of the allocator begins.
+    Stage(&'a str),
+    /// Over `from..to` (instructions), `vreg` lives in `loc`.
+    Assign {
+        /// The value.
+        vreg: VReg,
+        /// Its place.
+        loc: Loc,
+        /// First instruction.
+        from: Inst,
+        /// One past the last instruction.
+        to: Inst,
+    },
+    /// The live range of `vreg` is cut before `at`.
+    Split {
+        /// The value.
+        vreg: VReg,
+        /// Where.
+        at: Inst,
+    },
+    /// `vreg` loses its register to `winner` at `at`.
+    Evict {
+        /// The loser.
+        vreg: VReg,
+        /// The value that takes the register.
+        winner: VReg,
+        /// Where.
+        at: Inst,
+    },
+    /// `vreg` goes to memory.
+    Spill {
+        /// The value.
+        vreg: VReg,
+        /// Where.
+        at: Inst,
+    },
+    /// Two values get one place.
+    Coalesce {
+        /// One value.
+        a: VReg,
+        /// The other.
+        b: VReg,
+    },
+}
+
+/// Follows an allocation decision by decision.
+pub trait Observer {
+    /// Called for each decision, in the order in which they are made.
+    fn event(&mut self, event: Event<'_>);
+}

@@ -1,0 +1,238 @@
+//! One operand of one instruction, packed into 64 bits.
+
+use crate::entities::{RegSetId, VReg};
+use crate::reg::PReg;
+use cranelift_entity::EntityRef;
+use std::fmt;
+
+/// Does the instruction read or write the operand?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// The instruction reads the value.
+    Use,
+    /// The instruction defines the value.
+    Def,
+}
+
+/// At which of the two points of an instruction an operand begins (def) or ends (use) to occupy its place.
+///
+/// An early use may share a register with a late def. A late use shares with no def, an early def with no use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Pos {
+    /// Before the instruction writes anything. The usual place of a use.
+    Early,
+    /// When the instruction writes its results. The usual place of a def.
+    Late,
+}
+
+/// Where an operand may be.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Constraint {
+    /// Any allocatable register of the value's class.
+    Reg,
+    /// Exactly this register.
+    Fixed(PReg),
+    /// A def in the location of the use at this operand index of the same instruction.
+    Reuse(u8),
+    /// A spill slot.
+    Stack,
+    /// A register or a slot. At most one operand of an instruction is so constrained, since only one memory twin is chosen.
+    MemOk,
+    /// A register or a slot, without limit on how many: bookkeeping operands that no encoding reads.
+    Any,
+    /// A register of this subset of the class.
+    Within(RegSetId),
+}
+
+/// One operand: value, [`Kind`], [`Pos`] and [`Constraint`].
+///
+/// Layout: bits 0–31 vreg, 32 def, 33 late, 34 read-modify-write, 35–38 constraint, 40–55 its payload.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Operand(u64);
+
+const DEF: u64 = 1 << 32;
+const LATE: u64 = 1 << 33;
+const RMW: u64 = 1 << 34;
+
+impl Operand {
+    /// An operand with every part given.
+    pub fn new(vreg: VReg, kind: Kind, pos: Pos, constraint: Constraint) -> Operand {
+        let (tag, payload) = match constraint {
+            Constraint::Reg => (0, 0),
+            Constraint::Fixed(reg) => (1, reg.index() as u64),
+            Constraint::Reuse(k) => (2, u64::from(k)),
+            Constraint::Stack => (3, 0),
+            Constraint::MemOk => (4, 0),
+            Constraint::Any => (5, 0),
+            Constraint::Within(set) => {
+                assert!(set.index() < 1 << 16, "a problem has at most 65,536 register subsets");
+                (6, set.index() as u64)
+            }
+        };
+        let def = if kind == Kind::Def { DEF } else { 0 };
+        let late = if pos == Pos::Late { LATE } else { 0 };
+        Operand(u64::from(vreg.as_u32()) | def | late | tag << 35 | payload << 40)
+    }
+
+    /// An early use in any register.
+    pub fn reg_use(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Use, Pos::Early, Constraint::Reg)
+    }
+
+    /// A late use in any register: it shares with no def.
+    pub fn late_use(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Use, Pos::Late, Constraint::Reg)
+    }
+
+    /// An early use in `reg`.
+    pub fn fixed_use(vreg: VReg, reg: PReg) -> Operand {
+        Self::new(vreg, Kind::Use, Pos::Early, Constraint::Fixed(reg))
+    }
+
+    /// An early use in a register or in memory.
+    pub fn mem_ok_use(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Use, Pos::Early, Constraint::MemOk)
+    }
+
+    /// An early use anywhere.
+    pub fn any_use(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Use, Pos::Early, Constraint::Any)
+    }
+
+    /// A late def in any register.
+    pub fn reg_def(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reg)
+    }
+
+    /// An early def in any register: it shares with no use. Temporaries are early defs that nothing uses.
+    pub fn early_def(vreg: VReg) -> Operand {
+        Self::new(vreg, Kind::Def, Pos::Early, Constraint::Reg)
+    }
+
+    /// A late def in `reg`.
+    pub fn fixed_def(vreg: VReg, reg: PReg) -> Operand {
+        Self::new(vreg, Kind::Def, Pos::Late, Constraint::Fixed(reg))
+    }
+
+    /// A late def in the location of the use at operand index `k`.
+    pub fn reuse_def(vreg: VReg, k: u8) -> Operand {
+        Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reuse(k))
+    }
+
+    /// The same operand, allowed to land in a slot together with the use it reuses: its memory twin reads, modifies and writes.
+    #[must_use]
+    pub fn with_rmw(self) -> Operand {
+        Operand(self.0 | RMW)
+    }
+
+    /// The value.
+    pub fn vreg(self) -> VReg {
+        VReg::from_u32(self.0 as u32)
+    }
+
+    /// Use or def.
+    pub fn kind(self) -> Kind {
+        if self.is_def() { Kind::Def } else { Kind::Use }
+    }
+
+    /// Is it a def?
+    pub fn is_def(self) -> bool {
+        self.0 & DEF != 0
+    }
+
+    /// Is it a use?
+    pub fn is_use(self) -> bool {
+        !self.is_def()
+    }
+
+    /// Early or late.
+    pub fn pos(self) -> Pos {
+        if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
+    }
+
+    /// May a [`Constraint::Reuse`] def land in a slot?
+    pub fn is_rmw(self) -> bool {
+        self.0 & RMW != 0
+    }
+
+    /// The constraint.
+    pub fn constraint(self) -> Constraint {
+        let payload = (self.0 >> 40) as u16;
+        match self.0 >> 35 & 15 {
+            0 => Constraint::Reg,
+            1 => Constraint::Fixed(PReg::from_index(usize::from(payload))),
+            2 => Constraint::Reuse(payload as u8),
+            3 => Constraint::Stack,
+            4 => Constraint::MemOk,
+            5 => Constraint::Any,
+            _ => Constraint::Within(RegSetId::from_u32(u32::from(payload))),
+        }
+    }
+
+    /// The register of a [`Constraint::Fixed`] operand.
+    pub fn fixed_reg(self) -> Option<PReg> {
+        match self.constraint() {
+            Constraint::Fixed(reg) => Some(reg),
+            _ => None,
+        }
+    }
+}
+
+/// Text form as in `.ra` files: `use v1`, `late use v1`, `def v2 = r0`, `def v3 reuse 0 rmw`, `use v4 mem`, `use v5 in set0`.
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match (self.kind(), self.pos()) {
+            (Kind::Use, Pos::Early) => "use",
+            (Kind::Use, Pos::Late) => "late use",
+            (Kind::Def, Pos::Late) => "def",
+            (Kind::Def, Pos::Early) => "early def",
+        };
+        write!(f, "{word} {}", self.vreg())?;
+        match self.constraint() {
+            Constraint::Reg => {}
+            Constraint::Fixed(reg) => write!(f, " = {reg}")?,
+            Constraint::Reuse(k) => write!(f, " reuse {k}")?,
+            Constraint::Stack => f.write_str(" stack")?,
+            Constraint::MemOk => f.write_str(" mem")?,
+            Constraint::Any => f.write_str(" any")?,
+            Constraint::Within(set) => write!(f, " in {set}")?,
+        }
+        if self.is_rmw() { f.write_str(" rmw") } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_survives_packing() {
+        let v = VReg::from_u32(u32::MAX - 1);
+        let constraints = [
+            Constraint::Reg,
+            Constraint::Fixed(PReg::float(63)),
+            Constraint::Reuse(255),
+            Constraint::Stack,
+            Constraint::MemOk,
+            Constraint::Any,
+            Constraint::Within(RegSetId::from_u32(65_535)),
+        ];
+        for constraint in constraints {
+            for kind in [Kind::Use, Kind::Def] {
+                for pos in [Pos::Early, Pos::Late] {
+                    let op = Operand::new(v, kind, pos, constraint).with_rmw();
+                    assert_eq!(
+                        (op.vreg(), op.kind(), op.pos(), op.constraint(), op.is_rmw()),
+                        (v, kind, pos, constraint, true)
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! What is to be allocated: one function's blocks, edges, instructions and operands, as a structure of arrays.
+//!
+//! The rules a problem keeps are numbered and checked in [`Problem::verify`]. The ones to know before reading on:
+//! blocks own consecutive instruction ranges; every value is defined once, by an operand or as a block parameter; no
+//! edge is critical; only a block with a single successor passes arguments; a terminator may define values, each on
+//! the one edge it is listed on, and such an edge leads to a block without other predecessors.
+//!
+//! Function parameters are defs of an ordinary instruction at the head of the entry block, fixed to the registers of
+//! the calling convention; an incoming stack argument is a rematerialisable load.
+
+use crate::entities::{Block, ClobberId, Edge, Inst, RegSetId, VReg};
+use crate::operand::Operand;
+use crate::reg::{PReg, PRegSet, RegClass};
+use cranelift_entity::{EntityRef, PrimaryMap};
+use std::fmt;
+use std::ops::Range;
+
+/// How often a block or an edge runs per call of the function: fixed point with 16 fractional bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Freq(pub u64);
+
+impl Freq {
+    /// Number of fractional bits.
+    pub const FRACTION_BITS: u32 = 16;
+    /// The frequency of the entry block.
+    pub const ENTRY: Freq = Freq(1 << Self::FRACTION_BITS);
+    /// No frequency is above this one (2^24 runs per call), so that sums over 2^24 edits stay in 64 bits.
+    pub const MAX: Freq = Freq(1 << (Self::FRACTION_BITS + 24));
+}
+
+/// Text form: decimal with as many digits as needed, exact.
+impl fmt::Display for Freq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0 as f64 / f64::from(1 << Self::FRACTION_BITS))
+    }
+}
+
+/// What an allocator knows about a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VRegData {
+    /// Class of the registers that can hold it.
+    pub class: RegClass,
+    /// Size in bytes, a power of two up to 64: what a spill must keep.
+    pub width: u8,
+    /// Does it hold a reference the garbage collector must find at safepoints?
+    pub is_ref: bool,
+}
+
+/// Registers an instruction destroys.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Clobbers {
+    /// Wholly lost.
+    pub lost: PRegSet,
+    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16).
+    pub partial: PRegSet,
+    /// How many low bytes of the `partial` registers survive.
+    pub kept_bytes: u8,
+}
+
+impl Clobbers {
+    /// The given registers are lost.
+    pub fn lost(lost: PRegSet) -> Clobbers {
+        Clobbers { lost, ..Clobbers::default() }
+    }
+
+    /// Does a value of `width` bytes die in `reg`?
+    pub fn kills(&self, reg: PReg, width: u8) -> bool {
+        self.lost.contains(reg) || (self.partial.contains(reg) && width > self.kept_bytes)
+    }
+
+    /// The registers in which a value of `width` bytes dies.
+    pub fn killed(&self, width: u8) -> PRegSet {
+        if width > self.kept_bytes { self.lost.union(self.partial) } else { self.lost }
+    }
+}
+
+/// Properties of an instruction beyond its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct InstFlags(u8);
+
+impl InstFlags {
+    /// Nothing special.
+    pub const NONE: InstFlags = InstFlags(0);
+    /// A copy of its one use into its one def. It may be dropped when both share a location.
+    pub const MOVE: InstFlags = InstFlags(1);
+    /// The collector may run here: references live across must be in slots that the stack map names.
+    pub const SAFEPOINT: InstFlags = InstFlags(2);
+    /// Has one def, no use and no effect, and may run again anywhere: a constant or an address.
+    pub const REMAT: InstFlags = InstFlags(4);
+    /// Ends its block.
+    pub const BRANCH: InstFlags = InstFlags(8);
+
+    /// Both sets of flags.
+    #[must_use]
+    pub const fn and(self, other: InstFlags) -> InstFlags {
+        InstFlags(self.0 | other.0)
+    }
+
+    /// Are all flags of `other` set?
+    pub const fn has(self, other: InstFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InstData {
+    operands_end: u32,
+    /// Clobber id in the upper 24 bits, flags in the lower 8.
+    clobbers_flags: u32,
+}
+
+/// A range of one of the pools.
+#[derive(Clone, Copy, Default, Debug)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BlockData {
+    insts: Span,
+    params: Span,
+    succs: Span,
+    preds: Span,
+    freq: Freq,
+}
+
+/// One control-flow edge.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeData {
+    /// Predecessor.
+    pub from: Block,
+    /// Successor.
+    pub to: Block,
+    /// How often the edge is taken.
+    pub freq: Freq,
+    args: Span,
+    defs: Span,
+}
+
+/// A debugger's wish: over instructions `from..to`, label `label` is the value of `vreg`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LabelUse {
+    /// The label, opaque here.
+    pub label: u32,
+    /// The value it names.
+    pub vreg: VReg,
+    /// First instruction before which the claim holds.
+    pub from: Inst,
+    /// First instruction before which it no longer does.
+    pub to: Inst,
+}
+
+/// An allocation problem. See the module documentation for its shape and [`Problem::verify`] for its rules.
+///
+/// A problem is built forwards: values, then per block its parameters and instructions between
+/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. It is cleared and used again.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The function's name, for messages and the text form.
+    pub name: String,
+    /// All values.
+    pub vregs: PrimaryMap<VReg, VRegData>,
+    /// Blocks in the order in which allocators visit them: the entry first, each loop contiguous.
+    pub order: Vec<Block>,
+    /// What debug information wants to know.
+    pub labels: Vec<LabelUse>,
+    insts: PrimaryMap<Inst, InstData>,
+    operands: Vec<Operand>,
+    blocks: PrimaryMap<Block, BlockData>,
+    edges: PrimaryMap<Edge, EdgeData>,
+    vreg_pool: Vec<VReg>,
+    succ_pool: Vec<Edge>,
+    pred_pool: Vec<Edge>,
+    clobbers: PrimaryMap<ClobberId, Clobbers>,
+    reg_sets: PrimaryMap<RegSetId, PRegSet>,
+}
+
+impl Default for Problem {
+    fn default() -> Problem {
+        let mut clobbers = PrimaryMap::new();
+        clobbers.push(Clobbers::default());
+        Problem {
+            name: String::new(),
+            vregs: PrimaryMap::new(),
+            order: Vec::new(),
+            labels: Vec::new(),
+            insts: PrimaryMap::new(),
+            operands: Vec::new(),
+            blocks: PrimaryMap::new(),
+            edges: PrimaryMap::new(),
+            vreg_pool: Vec::new(),
+            succ_pool: Vec::new(),
+            pred_pool: Vec::new(),
+            clobbers,
+            reg_sets: PrimaryMap::new(),
+        }
+    }
+}
+
+/// Building.
+impl Problem {
+    /// Empties the problem, keeping its memory. Interned clobbers and register subsets stay: they belong to the target.
+    pub fn clear(&mut self) {
+        self.name.clear();
+        self.vregs.clear();
+        self.order.clear();
+        self.labels.clear();
+        self.insts.clear();
+        self.operands.clear();
+        self.blocks.clear();
+        self.edges.clear();
+        self.vreg_pool.clear();
+        self.succ_pool.clear();
+        self.pred_pool.clear();
+    }
+
+    /// Adds a value.
+    pub fn add_vreg(&mut self, class: RegClass, width: u8, is_ref: bool) -> VReg {
+        self.vregs.push(VRegData { class, width, is_ref })
+    }
+
+    /// Interns a clobber description.
+    pub fn intern_clobbers(&mut self, clobbers: Clobbers) -> ClobberId {
+        match self.clobbers.iter().find(|&(_, c)| *c == clobbers) {
+            Some((id, _)) => id,
+            None => self.clobbers.push(clobbers),
+        }
+    }
+
+    /// Interns a register subset.
+    pub fn intern_reg_set(&mut self, set: PRegSet) -> RegSetId {
+        match self.reg_sets.iter().find(|&(_, s)| *s == set) {
+            Some((id, _)) => id,
+            None => self.reg_sets.push(set),
+        }
+    }
+
+    /// Starts the next block. Instructions that follow belong to it. The first block is the entry.
+    pub fn begin_block(&mut self, freq: Freq, params: &[VReg]) -> Block {
+        let params = self.pool_vregs(params);
+        let at = self.insts.len() as u32;
+        let insts = Span { start: at, end: at };
+        self.blocks.push(BlockData { insts, params, succs: Span::default(), preds: Span::default(), freq })
+    }
+
+    /// Adds an operand to the instruction that the next [`Problem::push_inst`] completes.
+    pub fn push_operand(&mut self, operand: Operand) {
+        self.operands.push(operand);
+    }
+
+    /// Completes an instruction of the current block from the operands pushed since the last one.
+    ///
+    /// # Panics
+    /// If no block was begun.
+    pub fn push_inst(&mut self, flags: InstFlags, clobbers: ClobberId) -> Inst {
+        let operands_end = self.operands.len() as u32;
+        let inst =
+            self.insts.push(InstData { operands_end, clobbers_flags: clobbers.as_u32() << 8 | u32::from(flags.0) });
+        let block = self.blocks.last_mut().expect("an instruction needs a block").1;
+        block.insts.end = self.insts.len() as u32;
+        inst
+    }
+
+    /// Adds an edge. `args` are passed to the parameters of `to`; `defs` are the terminator's results that exist only
+    /// on this edge. Successors of a block are in the order of these calls.
+    pub fn add_edge(&mut self, from: Block, to: Block, freq: Freq, args: &[VReg], defs: &[VReg]) -> Edge {
+        let (args, defs) = (self.pool_vregs(args), self.pool_vregs(defs));
+        self.edges.push(EdgeData { from, to, freq, args, defs })
+    }
+
+    /// Completes the problem: sorts the edges into successor and predecessor lists. If `order` is empty it becomes the
+    /// order of creation.
+    pub fn finish(&mut self) {
+        if self.order.is_empty() {
+            self.order.extend(self.blocks.keys());
+        }
+        let blocks = &mut self.blocks;
+        sort_edges(&self.edges, blocks, &mut self.succ_pool, |e| e.from, |b| &mut b.succs);
+        sort_edges(&self.edges, blocks, &mut self.pred_pool, |e| e.to, |b| &mut b.preds);
+    }
+
+    fn pool_vregs(&mut self, vregs: &[VReg]) -> Span {
+        let start = self.vreg_pool.len() as u32;
+        self.vreg_pool.extend_from_slice(vregs);
+        Span { start, end: self.vreg_pool.len() as u32 }
+    }
+}
+
+/// Counting sort of all edges by one of their ends into `pool`, each block's share noted in its span.
+fn sort_edges(
+    edges: &PrimaryMap<Edge, EdgeData>,
+    blocks: &mut PrimaryMap<Block, BlockData>,
+    pool: &mut Vec<Edge>,
+    end: impl Fn(&EdgeData) -> Block,
+    span: impl Fn(&mut BlockData) -> &mut Span,
+) {
+    for block in blocks.values_mut() {
+        *span(block) = Span::default();
+    }
+    for edge in edges.values() {
+        if let Some(block) = blocks.get_mut(end(edge)) {
+            span(block).end += 1;
+        }
+    }
+    let mut start = 0;
+    for block in blocks.values_mut() {
+        let s = span(block);
+        let len = s.end;
+        *s = Span { start, end: start };
+        start += len;
+    }
+    pool.clear();
+    pool.resize(start as usize, Edge::from_u32(0));
+    for (id, edge) in edges.iter() {
+        if let Some(block) = blocks.get_mut(end(edge)) {
+            let s = span(block);
+            pool[s.end as usize] = id;
+            s.end += 1;
+        }
+    }
+}
+
+/// Reading.
+impl Problem {
+    /// The entry block.
+    ///
+    /// # Panics
+    /// If there is no block.
+    pub fn entry(&self) -> Block {
+        assert!(!self.blocks.is_empty(), "a problem has an entry block");
+        Block::from_u32(0)
+    }
+
+    /// Number of blocks.
+    pub fn num_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Number of instructions.
+    pub fn num_insts(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// Number of operands of all instructions together.
+    pub fn num_operands(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// Number of edges.
+    pub fn num_edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// All blocks in order of creation.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
+        (0..self.blocks.len() as u32).map(Block::from_u32)
+    }
+
+    /// All edges in order of creation.
+    pub fn edges(&self) -> impl DoubleEndedIterator<Item = Edge> + ExactSizeIterator + use<> {
+        (0..self.edges.len() as u32).map(Edge::from_u32)
+    }
+
+    /// The instructions of a block, in order; the last one is its terminator.
+    pub fn insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + ExactSizeIterator + use<> {
+        let span = self.blocks[block].insts;
+        (span.start..span.end).map(Inst::from_u32)
+    }
+
+    /// The first instruction of a block.
+    pub fn first_inst(&self, block: Block) -> Inst {
+        Inst::from_u32(self.blocks[block].insts.start)
+    }
+
+    /// The last instruction of a block.
+    ///
+    /// # Panics
+    /// If the first block is empty; a verified problem has no empty block.
+    pub fn terminator(&self, block: Block) -> Inst {
+        Inst::from_u32(self.blocks[block].insts.end - 1)
+    }
+
+    /// Parameters of a block.
+    pub fn params(&self, block: Block) -> &[VReg] {
+        &self.vreg_pool[self.blocks[block].params.range()]
+    }
+
+    /// How often a block runs.
+    pub fn freq(&self, block: Block) -> Freq {
+        self.blocks[block].freq
+    }
+
+    /// Edges out of a block, in the order of its terminator.
+    pub fn succs(&self, block: Block) -> &[Edge] {
+        &self.succ_pool[self.blocks[block].succs.range()]
+    }
+
+    /// Edges into a block.
+    pub fn preds(&self, block: Block) -> &[Edge] {
+        &self.pred_pool[self.blocks[block].preds.range()]
+    }
+
+    /// One edge.
+    pub fn edge(&self, edge: Edge) -> &EdgeData {
+        &self.edges[edge]
+    }
+
+    /// Values an edge passes, one per parameter of its target.
+    pub fn edge_args(&self, edge: Edge) -> &[VReg] {
+        &self.vreg_pool[self.edges[edge].args.range()]
+    }
+
+    /// Results of the predecessor's terminator that exist only on this edge.
+    pub fn edge_defs(&self, edge: Edge) -> &[VReg] {
+        &self.vreg_pool[self.edges[edge].defs.range()]
+    }
+
+    /// Indices of an instruction's operands in the operand array, and so in [`Allocation::locs`](crate::Allocation).
+    pub fn operand_range(&self, inst: Inst) -> Range<usize> {
+        let start = match inst.as_u32() {
+            0 => 0,
+            i => self.insts[Inst::from_u32(i - 1)].operands_end as usize,
+        };
+        start..self.insts[inst].operands_end as usize
+    }
+
+    /// The operands of an instruction.
+    pub fn operands(&self, inst: Inst) -> &[Operand] {
+        &self.operands[self.operand_range(inst)]
+    }
+
+    /// The operands of all instructions, instruction by instruction.
+    pub fn all_operands(&self) -> &[Operand] {
+        &self.operands
+    }
+
+    /// Flags of an instruction.
+    pub fn flags(&self, inst: Inst) -> InstFlags {
+        InstFlags(self.insts[inst].clobbers_flags as u8)
+    }
+
+    /// What an instruction destroys, by id.
+    pub fn clobber_id(&self, inst: Inst) -> ClobberId {
+        ClobberId::from_u32(self.insts[inst].clobbers_flags >> 8)
+    }
+
+    /// What an instruction destroys.
+    pub fn clobbers(&self, inst: Inst) -> &Clobbers {
+        &self.clobbers[self.clobber_id(inst)]
+    }
+
+    /// All interned clobber descriptions, the empty one first.
+    pub fn all_clobbers(&self) -> &PrimaryMap<ClobberId, Clobbers> {
+        &self.clobbers
+    }
+
+    /// A register subset.
+    pub fn reg_set(&self, set: RegSetId) -> PRegSet {
+        self.reg_sets[set]
+    }
+
+    /// All interned register subsets.
+    pub fn all_reg_sets(&self) -> &PrimaryMap<RegSetId, PRegSet> {
+        &self.reg_sets
+    }
+
+    /// Class of a value.
+    pub fn class(&self, vreg: VReg) -> RegClass {
+        self.vregs[vreg].class
+    }
+
+    /// Width of a value in bytes.
+    pub fn width(&self, vreg: VReg) -> u8 {
+        self.vregs[vreg].width
+    }
+
+    /// The block whose instruction range holds `inst`, by binary search over the ranges.
+    pub fn block_of(&self, inst: Inst) -> Block {
+        let (mut low, mut high) = (0, self.blocks.len());
+        while high - low > 1 {
+            let mid = (low + high) / 2;
+            if self.blocks[Block::new(mid)].insts.start <= inst.as_u32() { low = mid } else { high = mid }
+        }
+        Block::new(low)
+    }
+}

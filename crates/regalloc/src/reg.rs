@@ -1,0 +1,235 @@
+//! Register classes, physical registers, and sets of physical registers.
+
+use std::fmt;
+
+/// A register class. Values of different classes never share a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum RegClass {
+    /// General-purpose registers.
+    Int = 0,
+    /// Floating-point and vector registers, of any width.
+    Float = 1,
+}
+
+impl RegClass {
+    /// Both classes, in index order.
+    pub const ALL: [RegClass; 2] = [RegClass::Int, RegClass::Float];
+
+    /// Position in per-class arrays.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for RegClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RegClass::Int => "int",
+            RegClass::Float => "float",
+        })
+    }
+}
+
+/// A physical register: a class and the number the hardware gives it, 0 to 63.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PReg(u8);
+
+impl PReg {
+    /// Registers per class that a [`PReg`] can name.
+    pub const PER_CLASS: usize = 64;
+    /// Length of an array indexed by [`PReg::index`].
+    pub const COUNT: usize = 2 * Self::PER_CLASS;
+
+    /// The register of `class` with hardware number `enc`.
+    ///
+    /// # Panics
+    /// If `enc` is 64 or more.
+    pub const fn new(class: RegClass, enc: u8) -> PReg {
+        assert!(enc < 64);
+        PReg(class as u8 * 64 + enc)
+    }
+
+    /// General-purpose register `enc`.
+    pub const fn int(enc: u8) -> PReg {
+        Self::new(RegClass::Int, enc)
+    }
+
+    /// Floating-point register `enc`.
+    pub const fn float(enc: u8) -> PReg {
+        Self::new(RegClass::Float, enc)
+    }
+
+    /// Dense index below [`PReg::COUNT`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Inverse of [`PReg::index`].
+    ///
+    /// # Panics
+    /// If `index` is [`PReg::COUNT`] or more.
+    pub const fn from_index(index: usize) -> PReg {
+        assert!(index < Self::COUNT);
+        PReg(index as u8)
+    }
+
+    /// The hardware's number of the register.
+    pub const fn enc(self) -> u8 {
+        self.0 & 63
+    }
+
+    /// The class of the register.
+    pub const fn class(self) -> RegClass {
+        if self.0 < 64 { RegClass::Int } else { RegClass::Float }
+    }
+}
+
+/// Text form: `r3` for an integer, `f3` for a floating-point register. Machines have names of their own.
+impl fmt::Display for PReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = match self.class() {
+            RegClass::Int => 'r',
+            RegClass::Float => 'f',
+        };
+        write!(f, "{letter}{}", self.enc())
+    }
+}
+
+impl fmt::Debug for PReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A set of physical registers of both classes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PRegSet {
+    bits: [u64; 2],
+}
+
+impl PRegSet {
+    /// The set without members.
+    pub const EMPTY: PRegSet = PRegSet { bits: [0; 2] };
+
+    /// The set of the registers of one class whose hardware numbers are the ones in `mask`.
+    pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
+        let mut bits = [0; 2];
+        bits[class as usize] = mask;
+        PRegSet { bits }
+    }
+
+    /// Hardware numbers of the members of one class, as a bit mask.
+    pub const fn mask(self, class: RegClass) -> u64 {
+        self.bits[class as usize]
+    }
+
+    /// The set with `reg` added.
+    #[must_use]
+    pub const fn with(mut self, reg: PReg) -> PRegSet {
+        self.bits[reg.index() / 64] |= 1 << (reg.index() % 64);
+        self
+    }
+
+    /// Is `reg` a member?
+    pub const fn contains(self, reg: PReg) -> bool {
+        self.bits[reg.index() / 64] >> (reg.index() % 64) & 1 != 0
+    }
+
+    /// Adds `reg`.
+    pub fn insert(&mut self, reg: PReg) {
+        *self = self.with(reg);
+    }
+
+    /// Takes `reg` out.
+    pub fn remove(&mut self, reg: PReg) {
+        self.bits[reg.index() / 64] &= !(1 << (reg.index() % 64));
+    }
+
+    /// Members of either set.
+    #[must_use]
+    pub const fn union(self, other: PRegSet) -> PRegSet {
+        PRegSet { bits: [self.bits[0] | other.bits[0], self.bits[1] | other.bits[1]] }
+    }
+
+    /// Members of both sets.
+    #[must_use]
+    pub const fn intersection(self, other: PRegSet) -> PRegSet {
+        PRegSet { bits: [self.bits[0] & other.bits[0], self.bits[1] & other.bits[1]] }
+    }
+
+    /// Members of `self` that are not in `other`.
+    #[must_use]
+    pub const fn difference(self, other: PRegSet) -> PRegSet {
+        PRegSet { bits: [self.bits[0] & !other.bits[0], self.bits[1] & !other.bits[1]] }
+    }
+
+    /// The members of one class.
+    #[must_use]
+    pub const fn of_class(self, class: RegClass) -> PRegSet {
+        Self::from_mask(class, self.mask(class))
+    }
+
+    /// Has the set no member?
+    pub const fn is_empty(self) -> bool {
+        self.bits[0] | self.bits[1] == 0
+    }
+
+    /// Number of members.
+    pub const fn len(self) -> usize {
+        (self.bits[0].count_ones() + self.bits[1].count_ones()) as usize
+    }
+
+    /// The members in index order.
+    pub fn iter(self) -> impl Iterator<Item = PReg> {
+        let mut bits = self.bits;
+        std::iter::from_fn(move || {
+            let word = bits.iter().position(|&w| w != 0)?;
+            let bit = bits[word].trailing_zeros() as usize;
+            bits[word] &= bits[word] - 1;
+            Some(PReg::from_index(word * 64 + bit))
+        })
+    }
+}
+
+impl FromIterator<PReg> for PRegSet {
+    fn from_iter<I: IntoIterator<Item = PReg>>(regs: I) -> PRegSet {
+        regs.into_iter().fold(PRegSet::EMPTY, PRegSet::with)
+    }
+}
+
+/// Text form: `{r0, r3, f1}`.
+impl fmt::Display for PRegSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (i, reg) in self.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{reg}")?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl fmt::Debug for PRegSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_hold_both_classes() {
+        let set: PRegSet = [PReg::float(1), PReg::int(3), PReg::int(0)].into_iter().collect();
+        assert_eq!(set.to_string(), "{r0, r3, f1}");
+        assert_eq!(set.len(), 3);
+        assert_eq!(set.mask(RegClass::Int), 0b1001);
+        assert!(set.contains(PReg::float(1)) && !set.contains(PReg::int(1)));
+        let mut other = set;
+        other.remove(PReg::int(3));
+        assert_eq!(set.difference(other).to_string(), "{r3}");
+        assert_eq!(other.of_class(RegClass::Float).to_string(), "{f1}");
+    }
+}
