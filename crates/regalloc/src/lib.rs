@@ -22,6 +22,7 @@ pub mod allocator;
 pub mod entities;
 pub mod env;
 pub mod operand;
+pub mod parallel_moves;
 pub mod problem;
 pub mod reg;
 
@@ -30,5 +31,6 @@ pub use allocator::{AllocError, Allocator, Event, Observer};
 pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
 pub use env::{ClassEnv, Costs, MachineEnv};
 pub use operand::{Constraint, Kind, Operand, Pos};
+pub use parallel_moves::{NoRegister, ParallelMoves};
 pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, Problem, VRegData};
 pub use reg::{PReg, PRegSet, RegClass};

@@ -1,0 +1,629 @@
+//! Parallel copies made sequential: all sources are read before any destination is written, as at the end of an edge.
+//!
+//! ```text
+//! r0 -> r1, r1 -> r0, r0 -> s2      becomes      spill r0 -> s2;  exchange r0, r1
+//! ```
+//!
+//! Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for correctness, code quality
+//! and efficiency* (2009), with its published errors mended: a destination is ready as soon as the value that lies in it
+//! is needed no more or has a copy elsewhere; where nothing is ready, what remains are simple cycles. A cycle of
+//! registers is broken by the cheapest of exchanges, an idle register, a copy in a slot, the emergency slot.
+//! Rematerialised values depend on nothing and come last, so that their destinations serve as idle registers until then.
+//!
+//! Between slots a value goes through an idle register; where there is none a register is lent: saved in the emergency
+//! slot of its class and restored at the end.
+//!
+//! Cost: n log n in the moves for one sort, else linear. The number of edits is minimal as long as only registers are
+//! involved: one per destination, and for each cycle that nothing else copies from one more (or one less, exchanging).
+
+use crate::allocation::{Allocation, EditKind, Loc};
+use crate::entities::{Inst, Slot};
+use crate::env::MachineEnv;
+use crate::problem::Problem;
+use crate::reg::{PReg, PRegSet, RegClass};
+use std::fmt;
+
+#[cfg(test)]
+mod tests;
+
+/// Where a value is to be copied from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Source {
+    Loc(Loc),
+    Remat(Inst),
+}
+
+impl Source {
+    fn as_reg(self) -> Option<PReg> {
+        match self {
+            Source::Loc(loc) => loc.as_reg(),
+            Source::Remat(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// The destination holds a value that is still needed there.
+    Blocked,
+    /// The destination may be written.
+    Ready,
+    Done,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    source: Source,
+    to: Loc,
+    class: RegClass,
+    width: u8,
+    /// Index of the value that is moved.
+    value: u32,
+    state: State,
+}
+
+/// What lies in one source when the moves begin.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    source: Source,
+    /// Where the best copy of it lies now: its source, a finished destination or a temporary.
+    place: Source,
+    class: RegClass,
+    /// The widest of its moves: what copies that others copy from must carry.
+    width: u8,
+    /// Destinations that still wait for it.
+    pending: u32,
+    /// Those of them that are registers.
+    pending_regs: u32,
+    /// The move that writes the source, or [`NONE`].
+    blocks: u32,
+    /// A finished destination in memory that carries the whole width.
+    slot_copy: Option<Slot>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The class has no register at all through which a value could go from slot to slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRegister(
+    /// The class without registers.
+    pub RegClass,
+);
+
+impl fmt::Display for NoRegister {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} register to move a value between slots with", self.0)
+    }
+}
+
+impl std::error::Error for NoRegister {}
+
+/// A parallel move under construction. Its memory is used again for the next one.
+#[derive(Clone, Debug)]
+pub struct ParallelMoves {
+    moves: Vec<Move>,
+    values: Vec<Value>,
+    ready_slots: Vec<u32>,
+    ready_regs: Vec<u32>,
+    /// Ready register destinations of rematerialised values.
+    late: Vec<u32>,
+    /// Ready slots whose value will come into a register for the sake of another destination: cheaper from there.
+    waiting: Vec<u32>,
+    cycle: Vec<u32>,
+    /// Bytes of the widest value of each class that a register may hold.
+    widest: [u8; 2],
+    /// Registers moved to themselves.
+    kept: PRegSet,
+    /// Registers that nothing live is in, as the caller said.
+    free: PRegSet,
+    /// Sources and destinations.
+    involved: PRegSet,
+    /// Registers that may be overwritten now.
+    idle: PRegSet,
+    /// Per class, the register that is saved in the emergency slot of the class.
+    lent: [Option<PReg>; 2],
+    /// The temporary that holds a value of the cycle under way.
+    held: Option<Loc>,
+    /// An idle register that happens to hold this value still.
+    cached: Option<(u32, PReg)>,
+}
+
+impl Default for ParallelMoves {
+    fn default() -> ParallelMoves {
+        ParallelMoves {
+            moves: Vec::new(),
+            values: Vec::new(),
+            ready_slots: Vec::new(),
+            ready_regs: Vec::new(),
+            late: Vec::new(),
+            waiting: Vec::new(),
+            cycle: Vec::new(),
+            widest: [8, 16],
+            kept: PRegSet::EMPTY,
+            free: PRegSet::EMPTY,
+            involved: PRegSet::EMPTY,
+            idle: PRegSet::EMPTY,
+            lent: [None; 2],
+            held: None,
+            cached: None,
+        }
+    }
+}
+
+impl ParallelMoves {
+    /// Empty, for values of at most 8 bytes in integer and 16 in floating-point registers.
+    pub fn new() -> ParallelMoves {
+        ParallelMoves::default()
+    }
+
+    /// Forgets all moves and takes the widest values of each class from `problem`: registers saved for a while are
+    /// saved in that width. To be called once per problem.
+    pub fn begin(&mut self, problem: &Problem) {
+        self.clear();
+        self.widest = [1; 2];
+        for data in problem.vregs.values() {
+            let widest = &mut self.widest[data.class.index()];
+            *widest = data.width.max(*widest);
+        }
+    }
+
+    /// Adds the move of `width` bytes from one location to another. No destination may be given two sources.
+    pub fn add(&mut self, from: Loc, to: Loc, class: RegClass, width: u8) {
+        match to.as_reg() {
+            _ if from != to => self.push(Source::Loc(from), to, class, width),
+            Some(reg) => self.kept.insert(reg),
+            None => {}
+        }
+    }
+
+    /// Adds the computation of the rematerialisable instruction `inst`, whose def is of `width` bytes, into `to`.
+    pub fn add_remat(&mut self, inst: Inst, to: Loc, class: RegClass, width: u8) {
+        self.push(Source::Remat(inst), to, class, width);
+    }
+
+    /// Is there nothing to do?
+    pub fn is_empty(&self) -> bool {
+        self.moves.is_empty()
+    }
+
+    /// Appends to `out` edits that do all the moves at once, and forgets the moves. Registers in `free` hold nothing
+    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed.
+    ///
+    /// # Errors
+    /// [`NoRegister`] if a value must go from slot to slot and its class has no register; `out` is then incomplete.
+    pub fn resolve(
+        &mut self,
+        free: PRegSet,
+        env: &MachineEnv,
+        allocation: &mut Allocation,
+        out: &mut Vec<EditKind>,
+    ) -> Result<(), NoRegister> {
+        self.free = free.difference(self.kept);
+        self.find_values();
+        self.find_ready(env);
+        let result = Run { s: self, env, allocation, out }.run();
+        self.clear();
+        result
+    }
+
+    fn push(&mut self, source: Source, to: Loc, class: RegClass, width: u8) {
+        self.moves.push(Move { source, to, class, width, value: NONE, state: State::Blocked });
+    }
+
+    fn clear(&mut self) {
+        self.moves.clear();
+        self.values.clear();
+        self.ready_slots.clear();
+        self.ready_regs.clear();
+        self.late.clear();
+        self.waiting.clear();
+        self.kept = PRegSet::EMPTY;
+        self.lent = [None; 2];
+        self.held = None;
+        self.cached = None;
+    }
+
+    /// Sorts the moves by source and makes a value of each source.
+    fn find_values(&mut self) {
+        self.moves.sort_unstable_by_key(|m| (m.source, m.to, m.width));
+        self.moves.dedup_by(|next, kept| {
+            let same = (next.source, next.to) == (kept.source, kept.to);
+            kept.width = if same { next.width } else { kept.width };
+            same
+        });
+        for m in &mut self.moves {
+            let Move { source, class, .. } = *m;
+            if self.values.last().is_none_or(|v| v.source != source) {
+                let fresh = Value {
+                    source,
+                    place: source,
+                    class,
+                    width: 0,
+                    pending: 0,
+                    pending_regs: 0,
+                    blocks: NONE,
+                    slot_copy: None,
+                };
+                self.values.push(fresh);
+            }
+            m.value = self.values.len() as u32 - 1;
+            let value = &mut self.values[m.value as usize];
+            value.width = value.width.max(m.width);
+            value.pending += 1;
+            value.pending_regs += u32::from(m.to.as_reg().is_some());
+        }
+    }
+
+    /// Finds out which destinations are sources as well; the others are ready.
+    fn find_ready(&mut self, env: &MachineEnv) {
+        self.involved = PRegSet::EMPTY;
+        let ends = self.moves.iter().flat_map(|m| [m.source.as_reg(), m.to.as_reg()]);
+        self.involved = ends.flatten().collect();
+        self.idle = self.free.difference(self.involved);
+        for class in &env.classes {
+            self.idle = class.scratch.map_or(self.idle, |reg| self.idle.with(reg));
+        }
+        for m in 0..self.moves.len() as u32 {
+            let to = Source::Loc(self.moves[m as usize].to);
+            match self.values.binary_search_by_key(&to, |v| v.source) {
+                Ok(value) => self.values[value].blocks = m,
+                Err(_) => self.make_ready(m),
+            }
+        }
+    }
+
+    fn make_ready(&mut self, m: u32) {
+        let mov = &mut self.moves[m as usize];
+        mov.state = State::Ready;
+        match mov.to.as_reg() {
+            Some(reg) => {
+                self.idle.insert(reg);
+                self.ready_regs.push(m);
+            }
+            None => self.ready_slots.push(m),
+        }
+    }
+
+    /// A copy of the value now lies in `place`, and the former one is not needed.
+    fn relocate(&mut self, value: u32, place: Loc) {
+        let v = &mut self.values[value as usize];
+        let old = std::mem::replace(&mut v.place, Source::Loc(place));
+        if old == v.source { self.vacate(value) } else { self.release(old) }
+    }
+
+    /// One destination of the value is done.
+    fn finish(&mut self, m: u32) {
+        let mov = &mut self.moves[m as usize];
+        mov.state = State::Done;
+        let v = &mut self.values[mov.value as usize];
+        v.pending -= 1;
+        v.pending_regs -= u32::from(mov.to.as_reg().is_some());
+        let (value, place) = (mov.value, v.place);
+        match v.pending {
+            0 if place == v.source => self.vacate(value),
+            0 => self.release(place),
+            _ => {}
+        }
+    }
+
+    /// The source of the value is not read any more.
+    fn vacate(&mut self, value: u32) {
+        let v = self.values[value as usize];
+        match v.source.as_reg() {
+            _ if v.blocks != NONE => self.make_ready(v.blocks),
+            Some(reg) if self.free.contains(reg) => self.idle.insert(reg),
+            _ => {}
+        }
+    }
+
+    /// `place` is not read any more; if it is the temporary of a cycle it is idle again.
+    fn release(&mut self, place: Source) {
+        if self.held.map(Source::Loc) == Some(place) {
+            self.held = None;
+            if let Some(reg) = place.as_reg() {
+                self.idle.insert(reg);
+            }
+        }
+    }
+}
+
+/// One resolution under way.
+struct Run<'a> {
+    s: &'a mut ParallelMoves,
+    env: &'a MachineEnv,
+    allocation: &'a mut Allocation,
+    out: &'a mut Vec<EditKind>,
+}
+
+impl Run<'_> {
+    fn run(&mut self) -> Result<(), NoRegister> {
+        let mut next_blocked = 0;
+        loop {
+            // Slots first: stores make registers idle, and moves between slots need idle registers.
+            if let Some(m) = self.s.ready_slots.pop() {
+                self.write_slot(m)?;
+            } else if let Some(m) = self.s.ready_regs.pop() {
+                self.write_reg(m);
+            } else if let Some(m) = self.blocked_from(&mut next_blocked) {
+                self.break_cycle(m)?;
+            } else if let Some(m) = self.s.late.pop() {
+                self.copy_to_reg(m);
+            } else if let Some(m) = self.s.waiting.pop() {
+                self.write_slot(m)?;
+            } else {
+                break;
+            }
+        }
+        for k in 0..2 {
+            self.restore_lent(k);
+        }
+        Ok(())
+    }
+
+    fn blocked_from(&self, next: &mut usize) -> Option<u32> {
+        while self.s.moves.get(*next)?.state != State::Blocked {
+            *next += 1;
+        }
+        Some(*next as u32)
+    }
+
+    fn value_of(&self, m: u32) -> Value {
+        self.s.values[self.s.moves[m as usize].value as usize]
+    }
+
+    fn emit(&mut self, kind: EditKind) {
+        let written = match kind {
+            EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => Some(to),
+            _ => None,
+        };
+        if written.is_some() && written == self.s.cached.map(|(_, reg)| reg) {
+            self.s.cached = None;
+        }
+        self.out.push(kind);
+    }
+
+    fn write_reg(&mut self, m: u32) {
+        match self.value_of(m).place {
+            Source::Remat(_) => self.s.late.push(m),
+            Source::Loc(_) => self.copy_to_reg(m),
+        }
+    }
+
+    fn copy_to_reg(&mut self, m: u32) {
+        let Move { to, value, .. } = self.s.moves[m as usize];
+        let reg = to.as_reg().expect("the destination is a register");
+        let v = self.value_of(m);
+        self.s.idle.remove(reg);
+        self.load(v.place, reg, v.width);
+        // A source in a register that stays as it is remains the best place to copy from: no chain of moves.
+        let stays = v.place.as_reg().is_some() && v.blocks == NONE && v.place == v.source;
+        if !stays {
+            self.s.relocate(value, to);
+        }
+        self.s.finish(m);
+    }
+
+    fn load(&mut self, from: Source, to: PReg, width: u8) {
+        let kind = match from {
+            Source::Remat(inst) => EditKind::Remat { inst, to },
+            Source::Loc(loc) => match (loc.as_reg(), loc.as_slot()) {
+                (Some(from), _) => EditKind::Move { from, to, width },
+                (_, Some(from)) => EditKind::Fill { from, to, width },
+                _ => return,
+            },
+        };
+        self.emit(kind);
+    }
+
+    fn write_slot(&mut self, m: u32) -> Result<(), NoRegister> {
+        let Move { to, width, .. } = self.s.moves[m as usize];
+        let Some(slot) = to.as_slot() else { return Ok(()) };
+        let v = self.value_of(m);
+        match v.place.as_reg() {
+            Some(from) => self.spill(m, from, slot, width),
+            None if v.pending_regs > 0 => self.s.waiting.push(m),
+            None => self.memory_move(m, slot, width)?,
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self, m: u32, from: PReg, to: Slot, width: u8) {
+        self.emit(EditKind::Spill { from, to, width });
+        let v = &mut self.s.values[self.s.moves[m as usize].value as usize];
+        if width >= v.width {
+            v.slot_copy = Some(to);
+        }
+        self.s.finish(m);
+    }
+
+    fn memory_move(&mut self, m: u32, to: Slot, width: u8) -> Result<(), NoRegister> {
+        let value = self.s.moves[m as usize].value;
+        let v = self.value_of(m);
+        self.copy_to_slot(value, to, width)?;
+        if v.pending > 1 && v.blocks != NONE && v.place == v.source && width >= v.width {
+            self.s.relocate(value, Loc::slot(to));
+        }
+        self.s.finish(m);
+        Ok(())
+    }
+
+    /// Copies a value that is in no register to a slot.
+    fn copy_to_slot(&mut self, value: u32, to: Slot, width: u8) -> Result<(), NoRegister> {
+        let v = self.s.values[value as usize];
+        if let (Source::Loc(loc), true) = (v.place, self.env.class(v.class).slot_move) {
+            if let Some(from) = loc.as_slot() {
+                self.emit(EditKind::SlotMove { from, to, width });
+            }
+            return Ok(());
+        }
+        if let Some((_, from)) = self.s.cached.filter(|c| c.0 == value) {
+            self.emit(EditKind::Spill { from, to, width });
+            return Ok(());
+        }
+        if let Some(temp) = self.idle(v.class).or_else(|| self.lend(v.class)) {
+            self.load(v.place, temp, v.width);
+            self.emit(EditKind::Spill { from: temp, to, width });
+            self.s.cached = Some((value, temp));
+            return Ok(());
+        }
+        // Every register is a source, a destination or held: one of them steps aside for this move only.
+        let temp = *self.env.class(v.class).order.first().ok_or(NoRegister(v.class))?;
+        let save_width = self.s.widest[v.class.index()];
+        let save = self.emergency(v.class, save_width);
+        self.emit(EditKind::Spill { from: temp, to: save, width: save_width });
+        self.load(v.place, temp, v.width);
+        self.emit(EditKind::Spill { from: temp, to, width });
+        self.emit(EditKind::Fill { from: save, to: temp, width: save_width });
+        Ok(())
+    }
+
+    /// A register that may be overwritten now.
+    fn idle(&self, class: RegClass) -> Option<PReg> {
+        let class = self.env.class(class);
+        class.scratch.iter().chain(&class.order).copied().find(|&reg| self.s.idle.contains(reg))
+    }
+
+    /// Saves a register that no move touches in the emergency slot; it is idle until the end.
+    fn lend(&mut self, class: RegClass) -> Option<PReg> {
+        if self.is_busy(class.index()) {
+            return None;
+        }
+        let held = self.s.held.and_then(Loc::as_reg);
+        let order = self.env.class(class).order.iter().copied();
+        let reg = order.filter(|&r| Some(r) != held).find(|&r| !self.s.involved.contains(r))?;
+        let width = self.s.widest[class.index()];
+        let to = self.allocation.emergency_slot(class, width);
+        self.emit(EditKind::Spill { from: reg, to, width });
+        self.s.lent[class.index()] = Some(reg);
+        self.s.idle.insert(reg);
+        Some(reg)
+    }
+
+    fn restore_lent(&mut self, k: usize) {
+        let Some(to) = self.s.lent[k].take() else { return };
+        self.s.idle.remove(to);
+        let width = self.s.widest[k];
+        let from = self.allocation.emergency_slot(RegClass::ALL[k], width);
+        self.emit(EditKind::Fill { from, to, width });
+    }
+
+    /// Is the emergency slot of class `k` in use?
+    fn is_busy(&self, k: usize) -> bool {
+        let held = self.s.held.and_then(Loc::as_slot);
+        self.s.lent[k].is_some() || held.is_some() && held == self.allocation.emergency[k]
+    }
+
+    /// An emergency slot that holds nothing: that of the class, or else of the other one. At most one of them holds a
+    /// value of the cycle under way, or the register lent for it; a register lent for less is restored.
+    fn emergency(&mut self, class: RegClass, width: u8) -> Slot {
+        let k = if self.is_busy(class.index()) { 1 - class.index() } else { class.index() };
+        if self.s.lent[k].is_some_and(|reg| self.s.held != Some(Loc::reg(reg))) {
+            self.restore_lent(k);
+        }
+        debug_assert!(!self.is_busy(k), "both emergency slots hold values of one cycle");
+        self.allocation.emergency_slot(RegClass::ALL[k], width)
+    }
+
+    /// Nothing is ready, so that `first` is part of a cycle; makes one of its destinations ready, or does it whole.
+    fn break_cycle(&mut self, first: u32) -> Result<(), NoRegister> {
+        self.s.cycle.clear();
+        let mut m = first;
+        loop {
+            self.s.cycle.push(m);
+            m = self.value_of(m).blocks;
+            if m == first {
+                break;
+            }
+        }
+        let in_regs = self.s.cycle.iter().all(|&m| self.s.moves[m as usize].to.as_reg().is_some());
+        if in_regs { self.break_reg_cycle() } else { self.break_mixed_cycle() }
+    }
+
+    fn break_reg_cycle(&mut self) -> Result<(), NoRegister> {
+        let (first, len) = (self.s.cycle[0], self.s.cycle.len() as u64);
+        let class = self.value_of(first).class;
+        let costs = &self.env.costs;
+        let (mov, exchange) = (u64::from(costs.mov), u64::from(costs.exchange));
+        let copied = self.s.cycle.iter().copied().find(|&m| self.value_of(m).slot_copy.is_some());
+        let by_exchange = self.env.class(class).exchange.then_some((len - 1) * exchange);
+        let by_register = self.idle(class).map(|_| (len + 1) * mov);
+        let by_copy = copied.map(|_| (len - 1) * mov + u64::from(costs.fill));
+        let others = [by_register, by_copy].into_iter().flatten().min();
+        if by_exchange.is_some_and(|cost| others.is_none_or(|other| cost <= other)) {
+            self.exchange_cycle();
+        } else if let (Some(m), true) = (copied, by_register.is_none_or(|cost| by_copy < Some(cost))) {
+            self.use_copy(m);
+        } else {
+            self.hold(first)?;
+        }
+        Ok(())
+    }
+
+    fn break_mixed_cycle(&mut self) -> Result<(), NoRegister> {
+        let ends = |m: u32| (self.value_of(m).place.as_reg(), self.s.moves[m as usize].to.as_reg());
+        let mut cycle = self.s.cycle.iter().copied();
+        // Holding what goes from slot to slot saves the second register that its move would need.
+        let between_slots = cycle.clone().find(|&m| ends(m) == (None, None));
+        let copied = cycle.find(|&m| self.value_of(m).slot_copy.is_some() && ends(m).1.is_some());
+        match (between_slots, copied) {
+            (None, Some(m)) => {
+                self.use_copy(m);
+                Ok(())
+            }
+            _ => self.hold(between_slots.unwrap_or(self.s.cycle[0])),
+        }
+    }
+
+    /// Rotates a cycle of registers: each exchange brings one value home and the next into the hub.
+    fn exchange_cycle(&mut self) {
+        let hub_move = self.s.cycle[self.s.cycle.len() - 1];
+        let hub = self.value_of(hub_move).source.as_reg().expect("all sources of the cycle are registers");
+        for i in (1..self.s.cycle.len()).rev() {
+            let (m, next) = (self.s.cycle[i], self.s.cycle[i - 1]);
+            let to = self.s.moves[m as usize].to.as_reg().expect("all destinations of the cycle are registers");
+            let width = self.value_of(m).width.max(self.value_of(next).width);
+            self.emit(EditKind::Exchange { a: hub, b: to, width });
+        }
+        for i in 0..self.s.cycle.len() {
+            let mov = &mut self.s.moves[self.s.cycle[i] as usize];
+            mov.state = State::Done;
+            let v = &mut self.s.values[mov.value as usize];
+            v.place = Source::Loc(mov.to);
+            v.pending -= 1;
+            v.pending_regs -= 1;
+        }
+    }
+
+    fn use_copy(&mut self, m: u32) {
+        let slot = self.value_of(m).slot_copy.expect("the value has a copy in a slot");
+        self.s.relocate(self.s.moves[m as usize].value, Loc::slot(slot));
+    }
+
+    /// Keeps the value of move `m` in a temporary, so that its source becomes ready.
+    fn hold(&mut self, m: u32) -> Result<(), NoRegister> {
+        let value = self.s.moves[m as usize].value;
+        let v = self.value_of(m);
+        let from = v.place.as_reg();
+        let touches_memory = from.is_none() || self.s.moves[m as usize].to.as_slot().is_some();
+        let lend = touches_memory && !self.env.class(v.class).slot_move;
+        let idle = self.idle(v.class);
+        let temp = if lend { idle.or_else(|| self.lend(v.class)) } else { idle };
+        let place = match temp {
+            Some(temp) => {
+                self.load(v.place, temp, v.width);
+                self.s.idle.remove(temp);
+                Loc::reg(temp)
+            }
+            None => Loc::slot(self.emergency(v.class, v.width)),
+        };
+        self.s.held = Some(place);
+        if let Some(to) = place.as_slot() {
+            match from {
+                Some(from) => self.emit(EditKind::Spill { from, to, width: v.width }),
+                None => self.copy_to_slot(value, to, v.width)?,
+            }
+        }
+        self.s.relocate(value, place);
+        Ok(())
+    }
+}
