@@ -1,1 +1,42 @@
-//! SSA intermediate representation: functions, types, the opcode table, printer, verifier and analyses.
+//! SSA intermediate representation: functions, types, the opcode table, printer, verifier and
+//! analyses.
+//!
+//! [`function::Function`] owns everything; [`opcodes`] is the table from which all facts about
+//! opcodes derive; [`instruction::InstView`] is how instructions are matched.
+
+pub mod atomic_rmw_op;
+pub mod condcodes;
+pub mod constants;
+pub mod dfg;
+pub mod entities;
+pub mod exception_table;
+pub mod extfunc;
+pub mod function;
+pub mod immediates;
+pub mod instruction;
+pub mod layout;
+pub mod libcall;
+pub mod memflags;
+pub mod names;
+pub mod opcodes;
+pub mod pool;
+pub mod preamble;
+pub mod signature;
+pub mod trapcode;
+pub mod type_class;
+pub mod types;
+mod value_data;
+mod view;
+
+pub use dfg::DataFlowGraph;
+pub use entities::{
+    AliasRegion, AnyEntity, Block, Constant, DynamicStackSlot, DynamicType, ExceptionTable, FuncRef, GlobalValue, Inst,
+    JumpTable, ShuffleMask, SigRef, StackSlot, UserNameRef, Value,
+};
+pub use function::Function;
+pub use instruction::{BlockArg, BlockArgKind, BlockCall, InstData, InstView};
+pub use memflags::MemFlags;
+pub use opcodes::{Format, Opcode};
+pub use trapcode::TrapCode;
+pub use types::Type;
+pub use value_data::{MAX_VALUES_PER_OWNER, ValueDef};

@@ -1,0 +1,105 @@
+//! The constants of a function: bytes for `vconst` and `f128const`.
+
+use cranelift_entity::PrimaryMap;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::entities::Constant;
+
+/// Bytes of a constant, the one of lowest address first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ConstantData(SmallVec<[u8; 16]>);
+
+impl ConstantData {
+    /// A constant of these bytes.
+    pub fn new(bytes: &[u8]) -> ConstantData {
+        ConstantData(SmallVec::from_slice(bytes))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ConstantData {
+    /// One hexadecimal number, most significant byte first.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// All constants of a function.
+#[derive(Clone, Default, Debug)]
+pub struct ConstantPool {
+    constants: PrimaryMap<Constant, ConstantData>,
+    /// Only looked up, never walked.
+    by_data: HashMap<ConstantData, Constant>,
+}
+
+impl ConstantPool {
+    /// The constant with these bytes; made if there is none yet.
+    pub fn insert(&mut self, data: ConstantData) -> Constant {
+        if let Some(&constant) = self.by_data.get(&data) {
+            return constant;
+        }
+        self.declare(data)
+    }
+
+    /// A new constant, even if one with these bytes exists.
+    pub fn declare(&mut self, data: ConstantData) -> Constant {
+        let constant = self.constants.push(data.clone());
+        self.by_data.entry(data).or_insert(constant);
+        constant
+    }
+
+    /// The bytes of a constant; no bytes if it does not exist.
+    pub fn bytes(&self, constant: Constant) -> &[u8] {
+        self.constants.get(constant).map_or(&[], ConstantData::bytes)
+    }
+
+    /// The data of a constant.
+    pub fn get(&self, constant: Constant) -> Option<&ConstantData> {
+        self.constants.get(constant)
+    }
+
+    /// All constants in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Constant, &ConstantData)> {
+        self.constants.iter()
+    }
+
+    /// Number of constants.
+    pub fn len(&self) -> usize {
+        self.constants.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.constants.is_empty()
+    }
+
+    /// Forgets all constants and keeps the memory.
+    pub fn clear(&mut self) {
+        self.constants.clear();
+        self.by_data.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_bytes_are_one_constant() {
+        let mut pool = ConstantPool::default();
+        let declared = pool.declare(ConstantData::new(&[1, 2]));
+        let again = pool.declare(ConstantData::new(&[1, 2]));
+        assert_ne!(declared, again);
+        assert_eq!(pool.insert(ConstantData::new(&[1, 2])), declared);
+        assert_ne!(pool.insert(ConstantData::new(&[1, 2, 0])), declared);
+        assert_eq!(pool.get(again).unwrap().to_string(), "0x0201");
+        assert_eq!(pool.bytes(Constant::from_u32(77)), &[] as &[u8]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Exception tables: where a `try_call` goes on.
+
+use crate::entities::{SigRef, Value};
+use crate::instruction::{BlockCall, Edges};
+use crate::pool::List;
+
+/// An item of an exception table. The items are matched in order.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ExceptionItem {
+    /// Exceptions with this tag go to the next handler.
+    Tag(u32),
+    /// Exceptions that no tag matches go to the next handler.
+    Default,
+    /// A value for the runtime, for the tags that follow.
+    Context(Value),
+}
+
+impl ExceptionItem {
+    /// The value of a context item.
+    pub fn context(self) -> Option<Value> {
+        match self {
+            ExceptionItem::Context(value) => Some(value),
+            ExceptionItem::Tag(_) | ExceptionItem::Default => None,
+        }
+    }
+}
+
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct ExceptionTableData {
+    pub(crate) sig: SigRef,
+    /// The handlers, then the normal return.
+    pub(crate) edges: Edges,
+    pub(crate) items: List<ExceptionItem>,
+}
+
+/// The contents of an exception table.
+#[derive(Copy, Clone, Debug)]
+pub struct ExceptionTableView<'a> {
+    /// The signature of the called function.
+    pub sig: SigRef,
+    /// Where to go when the call returns.
+    pub normal: BlockCall,
+    /// Where to go on exceptions: one for each `Tag` and `Default` item, in their order.
+    pub handlers: &'a [BlockCall],
+    /// Tags, defaults and contexts.
+    pub items: &'a [ExceptionItem],
+}

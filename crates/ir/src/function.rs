@@ -1,0 +1,182 @@
+//! A function: its name, signature and preamble, the data flow graph and the layout.
+//!
+//! A function owns everything its entities name. Changing a terminator, or the order of blocks,
+//! makes control-flow graph, dominator tree, loops and frequencies stale; they are not part of the
+//! function.
+
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::dfg::DataFlowGraph;
+use crate::entities::{AliasRegion, DynamicStackSlot, DynamicType, GlobalValue, Inst, StackSlot, UserNameRef};
+use crate::extfunc::{ExternalName, FuncName};
+use crate::layout::Layout;
+use crate::names::Names;
+use crate::preamble::{AliasRegionData, DynamicStackSlotData, DynamicTypeData, GlobalValueData, StackSlotData};
+use crate::signature::{CallConv, Signature};
+use crate::types::Type;
+
+/// A location in a source program; all ones means none.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SourceLoc(pub u32);
+
+impl SourceLoc {
+    /// Whether there is no location.
+    pub const fn is_none(self) -> bool {
+        self.0 == u32::MAX
+    }
+}
+
+impl Default for SourceLoc {
+    fn default() -> Self {
+        SourceLoc(u32::MAX)
+    }
+}
+
+impl fmt::Display for SourceLoc {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.is_none() { f.write_str("@-") } else { write!(f, "@{:04x}", self.0) }
+    }
+}
+
+/// A tag for debuggers, on a call or a `sequence_point`.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum DebugTag {
+    /// A number of the front end.
+    User(u32),
+    /// A stack slot.
+    StackSlot(StackSlot),
+}
+
+/// A reference that is live in a stack slot during a call.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct UserStackMapEntry {
+    /// Type of the reference.
+    pub ty: Type,
+    /// Where it is.
+    pub slot: StackSlot,
+    /// From the slot's first byte, in bytes.
+    pub offset: u32,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: FuncName,
+    /// Its signature.
+    pub signature: Signature,
+    /// Values and instructions.
+    pub dfg: DataFlowGraph,
+    /// The order of blocks and instructions.
+    pub layout: Layout,
+    /// Stack slots of fixed size.
+    pub stack_slots: PrimaryMap<StackSlot, StackSlotData>,
+    /// Stack slots for dynamic vectors.
+    pub dynamic_stack_slots: PrimaryMap<DynamicStackSlot, DynamicStackSlotData>,
+    /// Dynamic types.
+    pub dynamic_types: PrimaryMap<DynamicType, DynamicTypeData>,
+    /// Global values.
+    pub global_values: PrimaryMap<GlobalValue, GlobalValueData>,
+    /// Alias regions.
+    pub alias_regions: PrimaryMap<AliasRegion, AliasRegionData>,
+    /// The `uN:M` names that external names refer to.
+    pub user_names: PrimaryMap<UserNameRef, (u32, u32)>,
+    /// The address below which the stack pointer may not fall.
+    pub stack_limit: Option<GlobalValue>,
+    /// Source locations of instructions.
+    pub srclocs: SecondaryMap<Inst, SourceLoc>,
+    /// Debug tags of instructions; only few have any.
+    pub debug_tags: BTreeMap<Inst, SmallVec<[DebugTag; 4]>>,
+    /// Stack maps of calls; only few have one.
+    pub stack_maps: BTreeMap<Inst, SmallVec<[UserStackMapEntry; 4]>>,
+    /// The numbers that the text used.
+    pub names: Names,
+}
+
+impl Default for Function {
+    fn default() -> Self {
+        Function::new(FuncName::Named(String::new()), Signature::new(CallConv::Fast))
+    }
+}
+
+impl Function {
+    /// A function without blocks.
+    pub fn new(name: FuncName, signature: Signature) -> Function {
+        Function {
+            name,
+            signature,
+            dfg: DataFlowGraph::default(),
+            layout: Layout::default(),
+            stack_slots: PrimaryMap::new(),
+            dynamic_stack_slots: PrimaryMap::new(),
+            dynamic_types: PrimaryMap::new(),
+            global_values: PrimaryMap::new(),
+            alias_regions: PrimaryMap::new(),
+            user_names: PrimaryMap::new(),
+            stack_limit: None,
+            srclocs: SecondaryMap::new(),
+            debug_tags: BTreeMap::new(),
+            stack_maps: BTreeMap::new(),
+            names: Names::default(),
+        }
+    }
+
+    /// Forgets everything and keeps the memory, so that another function can be built in place.
+    pub fn clear(&mut self) {
+        match &mut self.name {
+            FuncName::Named(name) => name.clear(),
+            FuncName::User(..) => self.name = FuncName::Named(String::new()),
+        }
+        self.signature.clear(CallConv::Fast);
+        self.dfg.clear();
+        self.layout.clear();
+        self.stack_slots.clear();
+        self.dynamic_stack_slots.clear();
+        self.dynamic_types.clear();
+        self.global_values.clear();
+        self.alias_regions.clear();
+        self.user_names.clear();
+        self.stack_limit = None;
+        self.srclocs.clear();
+        self.debug_tags.clear();
+        self.stack_maps.clear();
+        self.names.clear();
+    }
+
+    /// The source location of an instruction.
+    pub fn srcloc(&self, inst: Inst) -> SourceLoc {
+        self.srclocs[inst]
+    }
+
+    /// The vector type of a dynamic type, as values have it.
+    pub fn dynamic_type(&self, ty: DynamicType) -> Option<Type> {
+        self.dynamic_types.get(ty)?.base.vector_to_dynamic()
+    }
+
+    /// The type of a global value, if it is known without a target: symbols, the VM context and
+    /// scales have the target's pointer type, given as `pointer`.
+    pub fn global_value_type(&self, global: GlobalValue, pointer: Type) -> Type {
+        match self.global_values[global] {
+            GlobalValueData::Load { ty, .. } | GlobalValueData::IAddImm { ty, .. } => ty,
+            GlobalValueData::VmContext
+            | GlobalValueData::Symbol { .. }
+            | GlobalValueData::DynScaleTargetConst { .. } => pointer,
+        }
+    }
+
+    /// The text of an external name.
+    pub fn display_name<'a>(&'a self, name: &'a ExternalName) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match name {
+            ExternalName::Named(name) => write!(f, "%{name}"),
+            ExternalName::User(user) => match self.user_names.get(*user) {
+                Some((namespace, index)) => write!(f, "u{namespace}:{index}"),
+                None => write!(f, "{user}"),
+            },
+            ExternalName::LibCall(libcall) => write!(f, "%{libcall}"),
+            ExternalName::KnownSymbol(symbol) => write!(f, "%{symbol}"),
+        })
+    }
+}

@@ -1,0 +1,436 @@
+//! Literals: integers and floats as the text writes them, and the bit patterns of floats.
+
+use std::fmt;
+
+/// What is wrong with a number's text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum LiteralError {
+    /// Not a number of this kind.
+    Syntax,
+    /// The value does not fit the width.
+    OutOfRange,
+    /// The value cannot be represented without rounding.
+    Inexact,
+    /// More digits than can matter.
+    TooManyDigits,
+}
+
+impl fmt::Display for LiteralError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            LiteralError::Syntax => "invalid number",
+            LiteralError::OutOfRange => "number out of range",
+            LiteralError::Inexact => "number cannot be represented exactly",
+            LiteralError::TooManyDigits => "too many digits",
+        })
+    }
+}
+
+impl std::error::Error for LiteralError {}
+
+fn split_sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    }
+}
+
+/// Parses an integer for a width of 8 to 128 bits; gives the low bits of its two's complement.
+/// Values from -2^(bits-1) to 2^bits - 1 are accepted.
+///
+/// # Errors
+/// If the text is no integer or the value does not fit.
+pub fn parse_int(text: &[u8], bits: u32) -> Result<u128, LiteralError> {
+    let (negative, digits) = split_sign(text);
+    let magnitude = match digits {
+        [b'0', b'x', hex @ ..] => parse_hex(hex, bits)?,
+        _ => parse_decimal(digits, bits == 64)?,
+    };
+    let mask = u128::MAX >> (128 - bits);
+    let limit = if negative { 1 << (bits - 1) } else { mask };
+    if magnitude > limit {
+        return Err(LiteralError::OutOfRange);
+    }
+    Ok(if negative { magnitude.wrapping_neg() & mask } else { magnitude })
+}
+
+fn parse_hex(digits: &[u8], bits: u32) -> Result<u128, LiteralError> {
+    let (mut value, mut count) = (0_u128, 0);
+    for &byte in digits.iter().filter(|&&byte| byte != b'_') {
+        let digit = (byte as char).to_digit(16).ok_or(LiteralError::Syntax)?;
+        count += 1;
+        if count > 32 || (bits == 64 && count > 16) {
+            return Err(LiteralError::TooManyDigits);
+        }
+        value = value << 4 | u128::from(digit);
+    }
+    if count == 0 { Err(LiteralError::Syntax) } else { Ok(value) }
+}
+
+fn parse_decimal(digits: &[u8], underscores: bool) -> Result<u128, LiteralError> {
+    let (mut value, mut any) = (0_u128, false);
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' => {
+                value = value
+                    .checked_mul(10)
+                    .and_then(|value| value.checked_add(u128::from(byte - b'0')))
+                    .ok_or(LiteralError::OutOfRange)?;
+                any = true;
+            }
+            b'_' if underscores => {}
+            _ => return Err(LiteralError::Syntax),
+        }
+    }
+    if any { Ok(value) } else { Err(LiteralError::Syntax) }
+}
+
+/// A 64-bit integer as operands print it: decimal below 10000, otherwise hexadecimal in groups of
+/// four digits.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Imm64(pub i64);
+
+impl fmt::Display for Imm64 {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.0 < 10_000 { write!(f, "{}", self.0) } else { write_grouped_hex(f, self.0 as u64) }
+    }
+}
+
+fn write_grouped_hex(f: &mut fmt::Formatter, value: u64) -> fmt::Result {
+    let groups = (64 - value.leading_zeros()).div_ceil(16).max(1);
+    write!(f, "0x{:04x}", value >> (16 * (groups - 1)))?;
+    (0..groups - 1).rev().try_for_each(|group| write!(f, "_{:04x}", value >> (16 * group) & 0xffff))
+}
+
+/// An offset as it prints: nothing for 0, otherwise with its sign; hexadecimal from 10000 on.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Offset(pub i64);
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.0 == 0 {
+            return Ok(());
+        }
+        f.write_str(if self.0 < 0 { "-" } else { "+" })?;
+        let magnitude = self.0.unsigned_abs();
+        if magnitude < 10_000 { write!(f, "{magnitude}") } else { write_grouped_hex(f, magnitude) }
+    }
+}
+
+/// A binary interchange format of IEEE 754.
+#[derive(Copy, Clone, Debug)]
+struct FloatFormat {
+    exponent_bits: u32,
+    /// Without the implicit leading bit.
+    significand_bits: u32,
+}
+
+const BINARY16: FloatFormat = FloatFormat { exponent_bits: 5, significand_bits: 10 };
+const BINARY32: FloatFormat = FloatFormat { exponent_bits: 8, significand_bits: 23 };
+const BINARY64: FloatFormat = FloatFormat { exponent_bits: 11, significand_bits: 52 };
+const BINARY128: FloatFormat = FloatFormat { exponent_bits: 15, significand_bits: 112 };
+
+impl FloatFormat {
+    fn max_exponent(self) -> i32 {
+        (1 << (self.exponent_bits - 1)) - 1
+    }
+
+    fn min_exponent(self) -> i32 {
+        1 - self.max_exponent()
+    }
+
+    fn exponent_mask(self) -> u128 {
+        (1 << self.exponent_bits) - 1
+    }
+
+    fn significand_mask(self) -> u128 {
+        (1 << self.significand_bits) - 1
+    }
+
+    fn quiet_bit(self) -> u128 {
+        1 << (self.significand_bits - 1)
+    }
+
+    fn sign_shift(self) -> u32 {
+        self.exponent_bits + self.significand_bits
+    }
+
+    fn special(self, significand: u128) -> u128 {
+        self.exponent_mask() << self.significand_bits | significand
+    }
+
+    fn write(self, f: &mut fmt::Formatter, bits: u128) -> fmt::Result {
+        let negative = bits >> self.sign_shift() & 1 != 0;
+        let exponent = bits >> self.significand_bits & self.exponent_mask();
+        let significand = bits & self.significand_mask();
+        if exponent == self.exponent_mask() {
+            f.write_str(if negative { "-" } else { "+" })?;
+            return self.write_special(f, significand);
+        }
+        if negative {
+            f.write_str("-")?;
+        }
+        if exponent == 0 && significand == 0 {
+            return f.write_str("0.0");
+        }
+        let digits = self.significand_bits.div_ceil(4);
+        let padded = significand << (digits * 4 - self.significand_bits);
+        let (leading, exponent) = match exponent {
+            0 => (0, self.min_exponent()),
+            _ => (1, exponent as i32 - self.max_exponent()),
+        };
+        write!(f, "0x{leading}.{padded:0width$x}p{exponent}", width = digits as usize)
+    }
+
+    fn write_special(self, f: &mut fmt::Formatter, significand: u128) -> fmt::Result {
+        let payload = significand & !self.quiet_bit();
+        match (significand & self.quiet_bit() != 0, payload) {
+            (false, 0) => f.write_str("Inf"),
+            (true, 0) => f.write_str("NaN"),
+            (true, _) => write!(f, "NaN:0x{payload:x}"),
+            (false, _) => write!(f, "sNaN:0x{payload:x}"),
+        }
+    }
+
+    fn parse(self, text: &[u8]) -> Result<u128, LiteralError> {
+        let (negative, rest) = split_sign(text);
+        let magnitude = match rest {
+            b"0.0" => 0,
+            b"Inf" => self.special(0),
+            b"NaN" => self.special(self.quiet_bit()),
+            [b'0', b'x', number @ ..] => self.parse_number(number)?,
+            _ => {
+                if let Some(payload) = rest.strip_prefix(b"NaN:0x") {
+                    self.special(self.quiet_bit() | self.parse_payload(payload)?)
+                } else if let Some(payload) = rest.strip_prefix(b"sNaN:0x") {
+                    match self.parse_payload(payload)? {
+                        0 => return Err(LiteralError::OutOfRange),
+                        payload => self.special(payload),
+                    }
+                } else {
+                    return Err(LiteralError::Syntax);
+                }
+            }
+        };
+        Ok(magnitude | u128::from(negative) << self.sign_shift())
+    }
+
+    fn parse_payload(self, digits: &[u8]) -> Result<u128, LiteralError> {
+        match parse_hex(digits, 128)? {
+            payload if payload < self.quiet_bit() => Ok(payload),
+            _ => Err(LiteralError::OutOfRange),
+        }
+    }
+
+    /// The bits of `digits[.digits][pEXPONENT]`, where the digits are hexadecimal.
+    fn parse_number(self, text: &[u8]) -> Result<u128, LiteralError> {
+        let (mut value, mut count, mut fraction_digits) = (0_u128, 0, None);
+        let mut exponent = 0;
+        for (index, &byte) in text.iter().enumerate() {
+            match (byte, fraction_digits) {
+                (b'.', None) => fraction_digits = Some(0),
+                (b'_', _) => {}
+                (b'p' | b'P', _) => {
+                    exponent = parse_exponent(&text[index + 1..])?;
+                    break;
+                }
+                _ => {
+                    let digit = (byte as char).to_digit(16).ok_or(LiteralError::Syntax)?;
+                    count += 1;
+                    if count > 32 {
+                        return Err(LiteralError::TooManyDigits);
+                    }
+                    value = value << 4 | u128::from(digit);
+                    fraction_digits = fraction_digits.map(|digits| digits + 1);
+                }
+            }
+        }
+        if count == 0 {
+            return Err(LiteralError::Syntax);
+        }
+        self.encode(value, exponent - 4 * fraction_digits.unwrap_or(0))
+    }
+
+    /// The bits of `value * 2^exponent`.
+    fn encode(self, value: u128, exponent: i32) -> Result<u128, LiteralError> {
+        if value == 0 {
+            return Ok(0);
+        }
+        let top = 127 - value.leading_zeros() as i32;
+        let leading_exponent = exponent + top;
+        if leading_exponent > self.max_exponent() {
+            return Err(LiteralError::OutOfRange);
+        }
+        // The exponent of the last place of the significand.
+        let last = leading_exponent.max(self.min_exponent()) - self.significand_bits as i32;
+        let shift = exponent - last;
+        let significand = match shift {
+            0.. => value << shift,
+            _ if -shift < 128 && value.trailing_zeros() as i32 >= -shift => value >> -shift,
+            _ => return Err(LiteralError::Inexact),
+        };
+        if leading_exponent < self.min_exponent() {
+            return Ok(significand);
+        }
+        let biased = (leading_exponent + self.max_exponent()) as u128;
+        Ok(biased << self.significand_bits | significand & self.significand_mask())
+    }
+}
+
+/// Exponents beyond any format's range are cut off, so that sums do not overflow.
+fn parse_exponent(text: &[u8]) -> Result<i32, LiteralError> {
+    let (negative, digits) = split_sign(text);
+    if digits.is_empty() {
+        return Err(LiteralError::Syntax);
+    }
+    let mut value = 0_i32;
+    for &byte in digits {
+        if !byte.is_ascii_digit() {
+            return Err(LiteralError::Syntax);
+        }
+        value = (value * 10 + i32::from(byte - b'0')).min(1_000_000);
+    }
+    Ok(if negative { -value } else { value })
+}
+
+macro_rules! floats {
+    ($($(#[$doc:meta])* $name:ident $bits:ty, $format:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name($bits);
+
+        impl $name {
+            /// The float with these bits.
+            pub const fn from_bits(bits: $bits) -> $name {
+                $name(bits)
+            }
+
+            /// The bits.
+            pub const fn bits(self) -> $bits {
+                self.0
+            }
+
+            /// Parses a literal.
+            ///
+            /// # Errors
+            /// If the text is no float literal or its value would have to be rounded.
+            pub fn parse(text: &[u8]) -> Result<$name, LiteralError> {
+                Ok($name($format.parse(text)? as $bits))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                $format.write(f, self.0 as u128)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
+floats! {
+    /// A 16-bit float, by its bits.
+    Ieee16 u16, BINARY16;
+    /// A 32-bit float, by its bits.
+    Ieee32 u32, BINARY32;
+    /// A 64-bit float, by its bits.
+    Ieee64 u64, BINARY64;
+    /// A 128-bit float, by its bits.
+    Ieee128 u128, BINARY128;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers() {
+        let check = |text: &str, bits, expected: Result<u128, LiteralError>| {
+            assert_eq!(parse_int(text.as_bytes(), bits), expected, "{text} in {bits} bits");
+        };
+        check("255", 8, Ok(255));
+        check("256", 8, Err(LiteralError::OutOfRange));
+        check("-128", 8, Ok(128));
+        check("-129", 8, Err(LiteralError::OutOfRange));
+        check("-0x80", 8, Ok(128));
+        check("+7", 8, Ok(7));
+        check("0xffff_ffff_ffff_ffff", 64, Ok(u64::MAX.into()));
+        check("0x0_ffff_ffff_ffff_ffff", 64, Err(LiteralError::TooManyDigits));
+        check("1_000", 64, Ok(1000));
+        check("1_000", 32, Err(LiteralError::Syntax));
+        check("-1", 128, Ok(u128::MAX));
+        check("0xffffffffffffffffffffffffffffffff", 128, Ok(u128::MAX));
+        for text in ["", "-", "0x", "12a", "0x1g", "--1"] {
+            check(text, 64, Err(LiteralError::Syntax));
+        }
+    }
+
+    #[test]
+    fn printed_integers() {
+        let check = |value, expected| assert_eq!(Imm64(value).to_string(), expected);
+        check(0, "0");
+        check(9999, "9999");
+        check(10_000, "0x2710");
+        check(-100_000, "-100000");
+        check(0x10000, "0x0001_0000");
+        check(i64::MAX, "0x7fff_ffff_ffff_ffff");
+        assert_eq!(Offset(0).to_string(), "");
+        assert_eq!(Offset(-8).to_string(), "-8");
+        assert_eq!(Offset(0x12345).to_string(), "+0x0001_2345");
+        assert_eq!(Offset(i64::MIN).to_string(), "-0x8000_0000_0000_0000");
+    }
+
+    #[test]
+    fn floats() {
+        let same = |text: &str, bits| {
+            assert_eq!(Ieee32::parse(text.as_bytes()), Ok(Ieee32(bits)), "{text}");
+            assert_eq!(Ieee32(bits).to_string(), text);
+        };
+        same("0.0", 0);
+        same("-0.0", 1 << 31);
+        same("0x1.000000p0", 1_f32.to_bits());
+        same("-0x1.800000p3", (-12_f32).to_bits());
+        same("0x0.000002p-126", 1);
+        same("0x1.fffffep127", f32::MAX.to_bits());
+        same("+Inf", f32::INFINITY.to_bits());
+        same("-NaN", 0xffc0_0000);
+        same("+NaN:0x1", 0x7fc0_0001);
+        same("+sNaN:0x1", 0x7f80_0001);
+        let value = |text: &str| Ieee64::parse(text.as_bytes()).map(|float| f64::from_bits(float.0));
+        assert_eq!(value("0x83.0"), Ok(131.0));
+        assert_eq!(value("0x1.8p3"), Ok(12.0));
+        assert_eq!(value("0x0.0001p16"), Ok(1.0));
+        assert_eq!(value("0x1.00000000000008p0"), Err(LiteralError::Inexact));
+        assert_eq!(value("0x1.0p1024"), Err(LiteralError::OutOfRange));
+        assert_eq!(value("0x1.0p-1075"), Err(LiteralError::Inexact));
+        assert_eq!(value("0x1.0p-99999999999"), Err(LiteralError::Inexact));
+        for text in ["", "1.0", "0x", "0x.", "0x1.0p", "NaN:", "inf", "0x1.0p1x", "0x1..0"] {
+            assert_eq!(value(text), Err(LiteralError::Syntax), "{text}");
+        }
+        assert_eq!(value("sNaN:0x0"), Err(LiteralError::OutOfRange));
+    }
+
+    #[test]
+    fn all_half_floats_round_trip() {
+        for bits in 0..=u16::MAX {
+            let text = Ieee16(bits).to_string();
+            assert_eq!(Ieee16::parse(text.as_bytes()), Ok(Ieee16(bits)), "{text}");
+        }
+    }
+
+    #[test]
+    fn wide_floats() {
+        let one = 0x3fff_u128 << 112;
+        assert_eq!(Ieee128(one).to_string(), format!("0x1.{}p0", "0".repeat(28)));
+        assert_eq!(Ieee128::parse(b"0x1.0p-16494"), Ok(Ieee128(1)));
+        let max = format!("0x1.{}p16383", "f".repeat(28));
+        assert_eq!(Ieee128::parse(max.as_bytes()).unwrap().to_string(), max);
+        assert_eq!(Ieee16(0x3555).to_string(), "0x1.554p-2");
+    }
+}

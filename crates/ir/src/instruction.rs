@@ -1,0 +1,626 @@
+//! Instructions: the packed form in which they are stored, and the typed view by which they are
+//! matched.
+//!
+//! An instruction has sixteen bytes: the opcode, one byte for a small immediate (condition code,
+//! lane, trap code, operation), the controlling type, and three words. Operand values come first in
+//! the words; lists of operands that do not fit are in the data flow graph's pool, in front of
+//! whose list an exception table may stand. [`InstView`] shows what the words mean.
+
+use crate::atomic_rmw_op::AtomicRmwOp;
+use crate::condcodes::{FloatCC, IntCC};
+use crate::entities::{
+    Block, Constant, DynamicStackSlot, ExceptionTable, FuncRef, GlobalValue, JumpTable, ShuffleMask, SigRef, StackSlot,
+    Value,
+};
+use crate::immediates::{Ieee16, Ieee32, Ieee64};
+use crate::memflags::MemFlags;
+use crate::opcodes::{Format, Opcode};
+use crate::pool::List;
+use crate::trapcode::TrapCode;
+use crate::types::{self, Type};
+
+/// A stored instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct InstData {
+    pub(crate) opcode: Opcode,
+    pub(crate) small: u8,
+    /// The controlling type; in the formats `Store`, `StoreNoOffset` and `AtomicCas` the upper
+    /// sixteen of the 24 bits of memory flags instead, of which `small` holds the lower eight.
+    pub(crate) ty: Type,
+    pub(crate) words: [Value; 3],
+}
+
+const _: () = assert!(size_of::<InstData>() == 16);
+
+const ZERO: Value = Value(0);
+
+/// An argument of a block call.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct BlockArg(u32);
+
+/// What a [`BlockArg`] stands for.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum BlockArgKind {
+    /// A value.
+    Value(Value),
+    /// Result N of the `try_call`, on its normal edge.
+    TryCallRet(u32),
+    /// Payload N of the exception, on an exceptional edge.
+    TryCallExn(u32),
+}
+
+const RET: u32 = 0b10 << 30;
+const EXN: u32 = 0b11 << 30;
+
+impl BlockArg {
+    /// `retN` and `exnN` have numbers below this.
+    pub const MAX_NUMBER: u32 = 1 << 30;
+    /// Values that are block arguments have indices below this.
+    pub const MAX_VALUE: u32 = 1 << 31;
+
+    /// Packs an argument. Numbers must be below the limits.
+    pub fn new(kind: BlockArgKind) -> BlockArg {
+        match kind {
+            BlockArgKind::Value(value) => {
+                debug_assert!(value.0 < BlockArg::MAX_VALUE);
+                BlockArg(value.0)
+            }
+            BlockArgKind::TryCallRet(number) => BlockArg(number & !EXN | RET),
+            BlockArgKind::TryCallExn(number) => BlockArg(number | EXN),
+        }
+    }
+
+    /// What the argument stands for.
+    pub fn kind(self) -> BlockArgKind {
+        match self.0 & EXN {
+            RET => BlockArgKind::TryCallRet(self.0 & !EXN),
+            EXN => BlockArgKind::TryCallExn(self.0 & !EXN),
+            _ => BlockArgKind::Value(Value(self.0)),
+        }
+    }
+
+    /// The value, if it is one.
+    pub fn value(self) -> Option<Value> {
+        match self.kind() {
+            BlockArgKind::Value(value) => Some(value),
+            BlockArgKind::TryCallRet(_) | BlockArgKind::TryCallExn(_) => None,
+        }
+    }
+}
+
+impl From<Value> for BlockArg {
+    fn from(value: Value) -> Self {
+        BlockArg::new(BlockArgKind::Value(value))
+    }
+}
+
+impl std::fmt::Debug for BlockArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        self.kind().fmt(f)
+    }
+}
+
+/// A destination of a branch with the arguments for its parameters. The arguments are read with
+/// `DataFlowGraph::block_args`.
+#[derive(Copy, Clone, Debug)]
+pub struct BlockCall {
+    /// The destination.
+    pub block: Block,
+    pub(crate) args: List<BlockArg>,
+}
+
+/// A range of consecutive block calls of the data flow graph: the edges of one terminator.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Edges {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Edges {
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// An instruction by format, with its operands named. In the order of the text.
+#[derive(Copy, Clone, Debug)]
+pub enum InstView<'a> {
+    /// No operands.
+    Nullary,
+    /// One value; for instance `ineg`.
+    Unary {
+        /// The operand.
+        arg: Value,
+    },
+    /// Two values; for instance `iadd`.
+    Binary {
+        /// The operands.
+        args: [Value; 2],
+    },
+    /// Three values; for instance `select`.
+    Ternary {
+        /// The operands.
+        args: [Value; 3],
+    },
+    /// Any number of values: `return`.
+    MultiAry {
+        /// The operands.
+        args: &'a [Value],
+    },
+    /// `iconst`.
+    UnaryImm {
+        /// The low bits of the constant, zero-extended from its type.
+        imm: i64,
+    },
+    /// `f16const`.
+    UnaryIeee16 {
+        /// The constant.
+        imm: Ieee16,
+    },
+    /// `f32const`.
+    UnaryIeee32 {
+        /// The constant.
+        imm: Ieee32,
+    },
+    /// `f64const`.
+    UnaryIeee64 {
+        /// The constant.
+        imm: Ieee64,
+    },
+    /// `f128const` and `vconst`.
+    UnaryConst {
+        /// The constant's bytes, in the constant pool.
+        constant: Constant,
+    },
+    /// `extractlane` and `extract_vector`.
+    BinaryImm8 {
+        /// The vector.
+        arg: Value,
+        /// The lane.
+        imm: u8,
+    },
+    /// `insertlane`.
+    TernaryImm8 {
+        /// Vector and lane value.
+        args: [Value; 2],
+        /// The lane.
+        imm: u8,
+    },
+    /// `shuffle`.
+    Shuffle {
+        /// The two vectors.
+        args: [Value; 2],
+        /// Which byte goes where, lane 0 first.
+        mask: &'a [u8; 16],
+    },
+    /// `icmp`.
+    IntCompare {
+        /// The condition.
+        cond: IntCC,
+        /// The operands.
+        args: [Value; 2],
+    },
+    /// `fcmp`.
+    FloatCompare {
+        /// The condition.
+        cond: FloatCC,
+        /// The operands.
+        args: [Value; 2],
+    },
+    /// `trap`.
+    Trap {
+        /// The reason.
+        code: TrapCode,
+    },
+    /// `trapz` and `trapnz`.
+    CondTrap {
+        /// The condition.
+        arg: Value,
+        /// The reason.
+        code: TrapCode,
+    },
+    /// `uadd_overflow_trap`.
+    IntAddTrap {
+        /// The summands.
+        args: [Value; 2],
+        /// The reason.
+        code: TrapCode,
+    },
+    /// All loads with an offset.
+    Load {
+        /// Memory flags.
+        flags: MemFlags,
+        /// The address.
+        addr: Value,
+        /// Added to the address, in bytes.
+        offset: i32,
+    },
+    /// All stores with an offset.
+    Store {
+        /// Memory flags.
+        flags: MemFlags,
+        /// What is stored.
+        value: Value,
+        /// The address.
+        addr: Value,
+        /// Added to the address, in bytes.
+        offset: i32,
+    },
+    /// `atomic_load` and `bitcast`.
+    LoadNoOffset {
+        /// Memory flags.
+        flags: MemFlags,
+        /// The address, or the operand of the cast.
+        arg: Value,
+    },
+    /// `atomic_store`.
+    StoreNoOffset {
+        /// Memory flags.
+        flags: MemFlags,
+        /// What is stored.
+        value: Value,
+        /// The address.
+        addr: Value,
+    },
+    /// `atomic_rmw`.
+    AtomicRmw {
+        /// Memory flags.
+        flags: MemFlags,
+        /// The operation.
+        op: AtomicRmwOp,
+        /// The address.
+        addr: Value,
+        /// The operand.
+        value: Value,
+    },
+    /// `atomic_cas`.
+    AtomicCas {
+        /// Memory flags.
+        flags: MemFlags,
+        /// The address.
+        addr: Value,
+        /// The value for which memory is changed.
+        expected: Value,
+        /// The new value.
+        new: Value,
+    },
+    /// `stack_addr`.
+    StackAddr {
+        /// The slot.
+        slot: StackSlot,
+        /// From the slot's first byte, in bytes.
+        offset: i32,
+    },
+    /// `dynamic_stack_addr`.
+    DynamicStackAddr {
+        /// The slot.
+        slot: DynamicStackSlot,
+    },
+    /// `symbol_value` and `tls_value`.
+    UnaryGlobalValue {
+        /// The global value.
+        global: GlobalValue,
+    },
+    /// `func_addr`.
+    FuncAddr {
+        /// The function.
+        func: FuncRef,
+    },
+    /// `get_exception_handler_address`.
+    ExceptionHandlerAddress {
+        /// The block that ends in a `try_call`.
+        block: Block,
+        /// Which exceptional edge.
+        index: i64,
+    },
+    /// `jump`.
+    Jump {
+        /// Where to.
+        dest: BlockCall,
+    },
+    /// `brif`.
+    Brif {
+        /// The condition.
+        cond: Value,
+        /// Where to if it is not zero.
+        then_dest: BlockCall,
+        /// Where to if it is zero.
+        else_dest: BlockCall,
+    },
+    /// `br_table`.
+    BranchTable {
+        /// The index.
+        index: Value,
+        /// The destinations.
+        table: JumpTable,
+    },
+    /// `call` and `return_call`.
+    Call {
+        /// The function.
+        func: FuncRef,
+        /// Its arguments.
+        args: &'a [Value],
+    },
+    /// `call_indirect` and `return_call_indirect`.
+    CallIndirect {
+        /// The signature.
+        sig: SigRef,
+        /// The address.
+        callee: Value,
+        /// The arguments, without the address.
+        args: &'a [Value],
+    },
+    /// `try_call`.
+    TryCall {
+        /// The function.
+        func: FuncRef,
+        /// Its arguments.
+        args: &'a [Value],
+        /// Where to go on.
+        table: ExceptionTable,
+    },
+    /// `try_call_indirect`.
+    TryCallIndirect {
+        /// The address.
+        callee: Value,
+        /// The arguments, without the address.
+        args: &'a [Value],
+        /// Where to go on, and the signature.
+        table: ExceptionTable,
+    },
+}
+
+/// Makes instructions without operand lists. Those with lists are made by the data flow graph's
+/// `*_data` functions.
+impl InstData {
+    fn raw(opcode: Opcode, small: u8, ty: Type, words: [Value; 3]) -> InstData {
+        InstData { opcode, small, ty, words }
+    }
+
+    fn formatted(opcode: Opcode, format: Format, ty: Type, words: [Value; 3]) -> InstData {
+        debug_assert_eq!(opcode.format(), format, "{opcode}");
+        InstData::raw(opcode, 0, ty, words)
+    }
+
+    fn with_wide_flags(opcode: Opcode, flags: MemFlags, words: [Value; 3]) -> InstData {
+        let bits = flags.bits();
+        InstData::raw(opcode, bits as u8, Type::from_code((bits >> 8) as u16), words)
+    }
+
+    /// An instruction without operands; `ty` is the suffix or `INVALID`.
+    pub fn nullary(opcode: Opcode, ty: Type) -> InstData {
+        InstData::formatted(opcode, Format::Nullary, ty, [ZERO; 3])
+    }
+
+    /// One operand.
+    pub fn unary(opcode: Opcode, ty: Type, arg: Value) -> InstData {
+        InstData::formatted(opcode, Format::Unary, ty, [arg, ZERO, ZERO])
+    }
+
+    /// Two operands.
+    pub fn binary(opcode: Opcode, ty: Type, args: [Value; 2]) -> InstData {
+        InstData::formatted(opcode, Format::Binary, ty, [args[0], args[1], ZERO])
+    }
+
+    /// Three operands.
+    pub fn ternary(opcode: Opcode, ty: Type, args: [Value; 3]) -> InstData {
+        InstData::formatted(opcode, Format::Ternary, ty, args)
+    }
+
+    /// `iconst`; only the low bits of `imm` that fit the type are kept.
+    pub fn iconst(ty: Type, imm: i64) -> InstData {
+        let bits = imm as u64 & ty.lane_mask() as u64;
+        InstData::raw(Opcode::Iconst, 0, ty, [Value(bits as u32), Value((bits >> 32) as u32), ZERO])
+    }
+
+    /// `f16const`.
+    pub fn f16const(imm: Ieee16) -> InstData {
+        InstData::raw(Opcode::F16const, 0, types::F16, [Value(imm.bits().into()), ZERO, ZERO])
+    }
+
+    /// `f32const`.
+    pub fn f32const(imm: Ieee32) -> InstData {
+        InstData::raw(Opcode::F32const, 0, types::F32, [Value(imm.bits()), ZERO, ZERO])
+    }
+
+    /// `f64const`.
+    pub fn f64const(imm: Ieee64) -> InstData {
+        let bits = imm.bits();
+        let words = [Value(bits as u32), Value((bits >> 32) as u32), ZERO];
+        InstData::raw(Opcode::F64const, 0, types::F64, words)
+    }
+
+    /// `vconst` or `f128const`.
+    pub fn unary_const(opcode: Opcode, ty: Type, constant: Constant) -> InstData {
+        InstData::formatted(opcode, Format::UnaryConst, ty, [Value(constant.0), ZERO, ZERO])
+    }
+
+    /// A vector and a lane number.
+    pub fn binary_imm8(opcode: Opcode, ty: Type, arg: Value, imm: u8) -> InstData {
+        debug_assert_eq!(opcode.format(), Format::BinaryImm8);
+        InstData::raw(opcode, imm, ty, [arg, ZERO, ZERO])
+    }
+
+    /// `insertlane`: vector, lane value, lane number.
+    pub fn insertlane(ty: Type, args: [Value; 2], imm: u8) -> InstData {
+        InstData::raw(Opcode::Insertlane, imm, ty, [args[0], args[1], ZERO])
+    }
+
+    /// `shuffle`.
+    pub fn shuffle(args: [Value; 2], mask: ShuffleMask) -> InstData {
+        InstData::raw(Opcode::Shuffle, 0, types::INVALID, [args[0], args[1], Value(mask.0)])
+    }
+
+    /// `icmp`.
+    pub fn icmp(ty: Type, cond: IntCC, args: [Value; 2]) -> InstData {
+        InstData::raw(Opcode::Icmp, cond as u8, ty, [args[0], args[1], ZERO])
+    }
+
+    /// `fcmp`.
+    pub fn fcmp(ty: Type, cond: FloatCC, args: [Value; 2]) -> InstData {
+        InstData::raw(Opcode::Fcmp, cond as u8, ty, [args[0], args[1], ZERO])
+    }
+
+    /// `trap`.
+    pub fn trap(code: TrapCode) -> InstData {
+        InstData::raw(Opcode::Trap, code.byte(), types::INVALID, [ZERO; 3])
+    }
+
+    /// `trapz` or `trapnz`.
+    pub fn cond_trap(opcode: Opcode, ty: Type, arg: Value, code: TrapCode) -> InstData {
+        debug_assert_eq!(opcode.format(), Format::CondTrap);
+        InstData::raw(opcode, code.byte(), ty, [arg, ZERO, ZERO])
+    }
+
+    /// `uadd_overflow_trap`.
+    pub fn int_add_trap(ty: Type, args: [Value; 2], code: TrapCode) -> InstData {
+        InstData::raw(Opcode::UaddOverflowTrap, code.byte(), ty, [args[0], args[1], ZERO])
+    }
+
+    /// A load with an offset; `ty` is the controlling type.
+    pub fn load(opcode: Opcode, ty: Type, flags: MemFlags, addr: Value, offset: i32) -> InstData {
+        let words = [addr, Value(offset as u32), Value(flags.bits())];
+        InstData::formatted(opcode, Format::Load, ty, words)
+    }
+
+    /// A store with an offset.
+    pub fn store(opcode: Opcode, flags: MemFlags, value: Value, addr: Value, offset: i32) -> InstData {
+        debug_assert_eq!(opcode.format(), Format::Store);
+        InstData::with_wide_flags(opcode, flags, [value, addr, Value(offset as u32)])
+    }
+
+    /// `atomic_load` or `bitcast`.
+    pub fn load_no_offset(opcode: Opcode, ty: Type, flags: MemFlags, arg: Value) -> InstData {
+        InstData::formatted(opcode, Format::LoadNoOffset, ty, [arg, ZERO, Value(flags.bits())])
+    }
+
+    /// `atomic_store`.
+    pub fn atomic_store(flags: MemFlags, value: Value, addr: Value) -> InstData {
+        InstData::with_wide_flags(Opcode::AtomicStore, flags, [value, addr, ZERO])
+    }
+
+    /// `atomic_rmw`.
+    pub fn atomic_rmw(ty: Type, flags: MemFlags, op: AtomicRmwOp, addr: Value, value: Value) -> InstData {
+        let words = [addr, value, Value(flags.bits())];
+        InstData::raw(Opcode::AtomicRmw, op as u8, ty, words)
+    }
+
+    /// `atomic_cas`.
+    pub fn atomic_cas(flags: MemFlags, addr: Value, expected: Value, new: Value) -> InstData {
+        InstData::with_wide_flags(Opcode::AtomicCas, flags, [addr, expected, new])
+    }
+
+    /// `stack_addr`.
+    pub fn stack_addr(ty: Type, slot: StackSlot, offset: i32) -> InstData {
+        let words = [Value(slot.0), Value(offset as u32), ZERO];
+        InstData::raw(Opcode::StackAddr, 0, ty, words)
+    }
+
+    /// `dynamic_stack_addr`.
+    pub fn dynamic_stack_addr(ty: Type, slot: DynamicStackSlot) -> InstData {
+        InstData::raw(Opcode::DynamicStackAddr, 0, ty, [Value(slot.0), ZERO, ZERO])
+    }
+
+    /// `symbol_value` or `tls_value`.
+    pub fn unary_global(opcode: Opcode, ty: Type, global: GlobalValue) -> InstData {
+        InstData::formatted(opcode, Format::UnaryGlobalValue, ty, [Value(global.0), ZERO, ZERO])
+    }
+
+    /// `func_addr`.
+    pub fn func_addr(ty: Type, func: FuncRef) -> InstData {
+        InstData::raw(Opcode::FuncAddr, 0, ty, [Value(func.0), ZERO, ZERO])
+    }
+
+    /// `get_exception_handler_address`.
+    pub fn exception_handler_address(ty: Type, block: Block, index: i64) -> InstData {
+        let bits = index as u64;
+        let words = [Value(block.0), Value(bits as u32), Value((bits >> 32) as u32)];
+        InstData::raw(Opcode::GetExceptionHandlerAddress, 0, ty, words)
+    }
+
+    /// The opcode.
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    pub(crate) fn imm64(&self, first: usize) -> i64 {
+        (u64::from(self.words[first].0) | u64::from(self.words[first + 1].0) << 32) as i64
+    }
+
+    pub(crate) fn wide_flags(&self) -> MemFlags {
+        MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
+    }
+
+    pub(crate) fn has_wide_flags(&self) -> bool {
+        matches!(self.opcode.format(), Format::Store | Format::StoreNoOffset | Format::AtomicCas)
+    }
+
+    /// The memory flags, of the formats that have them.
+    pub fn memflags(&self) -> Option<MemFlags> {
+        match self.opcode.format() {
+            Format::Store | Format::StoreNoOffset | Format::AtomicCas => Some(self.wide_flags()),
+            Format::Load | Format::LoadNoOffset | Format::AtomicRmw => Some(MemFlags::from_bits(self.words[2].0)),
+            _ => None,
+        }
+    }
+
+    /// Sets the memory flags. Does nothing on formats without.
+    pub fn set_memflags(&mut self, flags: MemFlags) {
+        match self.opcode.format() {
+            Format::Store | Format::StoreNoOffset | Format::AtomicCas => {
+                *self = InstData::with_wide_flags(self.opcode, flags, self.words);
+            }
+            Format::Load | Format::LoadNoOffset | Format::AtomicRmw => {
+                self.words[2] = Value(flags.bits());
+            }
+            _ => {}
+        }
+    }
+
+    /// The trap code that is an operand, of `trap`, `trapz`, `trapnz` and `uadd_overflow_trap`.
+    pub fn trap_code(&self) -> Option<TrapCode> {
+        match self.opcode.format() {
+            Format::Trap | Format::CondTrap | Format::IntAddTrap => TrapCode::from_byte(self.small),
+            _ => None,
+        }
+    }
+
+    /// How many words are operand values, of the formats whose operands are all inline.
+    pub(crate) fn inline_args(&self) -> Option<usize> {
+        Some(match self.opcode.format() {
+            Format::Nullary
+            | Format::UnaryImm
+            | Format::UnaryIeee16
+            | Format::UnaryIeee32
+            | Format::UnaryIeee64
+            | Format::UnaryConst
+            | Format::Trap
+            | Format::StackAddr
+            | Format::DynamicStackAddr
+            | Format::UnaryGlobalValue
+            | Format::FuncAddr
+            | Format::ExceptionHandlerAddress
+            | Format::Jump => 0,
+            Format::Unary
+            | Format::BinaryImm8
+            | Format::CondTrap
+            | Format::Load
+            | Format::LoadNoOffset
+            | Format::Brif
+            | Format::BranchTable => 1,
+            Format::Binary
+            | Format::TernaryImm8
+            | Format::Shuffle
+            | Format::IntCompare
+            | Format::FloatCompare
+            | Format::IntAddTrap
+            | Format::Store
+            | Format::StoreNoOffset
+            | Format::AtomicRmw => 2,
+            Format::Ternary | Format::AtomicCas => 3,
+            Format::MultiAry | Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect => {
+                return None;
+            }
+        })
+    }
+}

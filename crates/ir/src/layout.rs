@@ -1,0 +1,395 @@
+//! The order of blocks, and of the instructions in each block.
+//!
+//! Doubly linked lists in tables. Invariants: 1. A block or instruction is in the layout at most
+//! once. 2. Instructions are in blocks of the layout. 3. The sequence numbers of a block's
+//! instructions increase; they are renumbered when an insertion finds no gap.
+
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+use crate::entities::{Block, Inst};
+
+#[derive(Copy, Clone, Default, Debug)]
+struct BlockNode {
+    prev: PackedOption<Block>,
+    next: PackedOption<Block>,
+    first: PackedOption<Inst>,
+    last: PackedOption<Inst>,
+    inserted: bool,
+    cold: bool,
+}
+
+#[derive(Copy, Clone, Default, Debug)]
+struct InstNode {
+    prev: PackedOption<Inst>,
+    next: PackedOption<Inst>,
+    block: PackedOption<Block>,
+    seq: u32,
+}
+
+/// Distance of the sequence numbers of appended instructions.
+const GAP: u32 = 16;
+
+/// The order of blocks and instructions.
+#[derive(Clone, Default, Debug)]
+pub struct Layout {
+    blocks: SecondaryMap<Block, BlockNode>,
+    insts: SecondaryMap<Inst, InstNode>,
+    first: PackedOption<Block>,
+    last: PackedOption<Block>,
+}
+
+impl Layout {
+    /// Takes everything out of the layout and keeps the memory.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+        self.insts.clear();
+        self.first = None.into();
+        self.last = None.into();
+    }
+
+    /// The first block.
+    pub fn entry_block(&self) -> Option<Block> {
+        self.first.expand()
+    }
+
+    /// The last block.
+    pub fn last_block(&self) -> Option<Block> {
+        self.last.expand()
+    }
+
+    /// Whether the block is in the layout.
+    pub fn is_block_inserted(&self, block: Block) -> bool {
+        self.blocks[block].inserted
+    }
+
+    /// Appends a block that is not in the layout.
+    pub fn append_block(&mut self, block: Block) {
+        debug_assert!(!self.is_block_inserted(block), "{block} is already in the layout");
+        let last = self.last.expand();
+        self.link_block(last, block, None);
+    }
+
+    /// Inserts a block that is not in the layout behind one that is.
+    pub fn insert_block_after(&mut self, block: Block, after: Block) {
+        debug_assert!(!self.is_block_inserted(block), "{block} is already in the layout");
+        let next = self.next_block(after);
+        self.link_block(Some(after), block, next);
+    }
+
+    /// Inserts a block that is not in the layout in front of one that is.
+    pub fn insert_block(&mut self, block: Block, before: Block) {
+        debug_assert!(!self.is_block_inserted(block), "{block} is already in the layout");
+        let prev = self.prev_block(before);
+        self.link_block(prev, block, Some(before));
+    }
+
+    fn link_block(&mut self, prev: Option<Block>, block: Block, next: Option<Block>) {
+        let node = &mut self.blocks[block];
+        node.prev = prev.into();
+        node.next = next.into();
+        node.inserted = true;
+        match prev {
+            Some(prev) => self.blocks[prev].next = block.into(),
+            None => self.first = block.into(),
+        }
+        match next {
+            Some(next) => self.blocks[next].prev = block.into(),
+            None => self.last = block.into(),
+        }
+    }
+
+    /// Takes an empty block out of the layout.
+    pub fn remove_block(&mut self, block: Block) {
+        debug_assert!(self.blocks[block].first.is_none(), "{block} still has instructions");
+        let BlockNode { prev, next, cold, .. } = self.blocks[block];
+        match prev.expand() {
+            Some(prev) => self.blocks[prev].next = next,
+            None => self.first = next,
+        }
+        match next.expand() {
+            Some(next) => self.blocks[next].prev = prev,
+            None => self.last = prev,
+        }
+        self.blocks[block] = BlockNode { cold, ..BlockNode::default() };
+    }
+
+    /// The block behind this one.
+    pub fn next_block(&self, block: Block) -> Option<Block> {
+        self.blocks[block].next.expand()
+    }
+
+    /// The block in front of this one.
+    pub fn prev_block(&self, block: Block) -> Option<Block> {
+        self.blocks[block].prev.expand()
+    }
+
+    /// All blocks in order.
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks { layout: self, next: self.entry_block() }
+    }
+
+    /// Whether the block is rarely executed.
+    pub fn is_cold(&self, block: Block) -> bool {
+        self.blocks[block].cold
+    }
+
+    /// Says that the block is rarely executed.
+    pub fn set_cold(&mut self, block: Block) {
+        self.blocks[block].cold = true;
+    }
+
+    /// The first instruction of a block.
+    pub fn first_inst(&self, block: Block) -> Option<Inst> {
+        self.blocks[block].first.expand()
+    }
+
+    /// The last instruction of a block.
+    pub fn last_inst(&self, block: Block) -> Option<Inst> {
+        self.blocks[block].last.expand()
+    }
+
+    /// The instruction behind this one in its block.
+    pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
+        self.insts[inst].next.expand()
+    }
+
+    /// The instruction in front of this one in its block.
+    pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
+        self.insts[inst].prev.expand()
+    }
+
+    /// The block that holds the instruction.
+    pub fn inst_block(&self, inst: Inst) -> Option<Block> {
+        self.insts[inst].block.expand()
+    }
+
+    /// A number that increases along the instructions of one block.
+    pub fn seq(&self, inst: Inst) -> u32 {
+        self.insts[inst].seq
+    }
+
+    /// The instructions of a block in order. Can be walked from both ends.
+    pub fn block_insts(&self, block: Block) -> Insts<'_> {
+        Insts { layout: self, head: self.first_inst(block), tail: self.last_inst(block) }
+    }
+
+    /// Appends an instruction to a block.
+    pub fn append_inst(&mut self, inst: Inst, block: Block) {
+        debug_assert!(self.inst_block(inst).is_none(), "{inst} is already in the layout");
+        let last = self.blocks[block].last;
+        let seq = match last.expand() {
+            Some(last) => self.insts[last].seq.checked_add(GAP),
+            None => Some(GAP),
+        };
+        self.insts[inst] =
+            InstNode { prev: last, next: None.into(), block: block.into(), seq: seq.unwrap_or(u32::MAX) };
+        match last.expand() {
+            Some(last) => self.insts[last].next = inst.into(),
+            None => self.blocks[block].first = inst.into(),
+        }
+        self.blocks[block].last = inst.into();
+        if seq.is_none() {
+            self.renumber(block);
+        }
+    }
+
+    /// Inserts an instruction in front of another one.
+    pub fn insert_inst(&mut self, inst: Inst, before: Inst) {
+        debug_assert!(self.inst_block(inst).is_none(), "{inst} is already in the layout");
+        let InstNode { prev, block, seq: after_seq, .. } = self.insts[before];
+        let prev_seq = prev.expand().map_or(0, |prev| self.insts[prev].seq);
+        let seq = prev_seq + (after_seq - prev_seq) / 2;
+        self.insts[inst] = InstNode { prev, next: before.into(), block, seq };
+        self.insts[before].prev = inst.into();
+        let block = block.expand();
+        match prev.expand() {
+            Some(prev) => self.insts[prev].next = inst.into(),
+            None => {
+                if let Some(block) = block {
+                    self.blocks[block].first = inst.into();
+                }
+            }
+        }
+        if let (true, Some(block)) = (seq == prev_seq, block) {
+            self.renumber(block);
+        }
+    }
+
+    /// Inserts an instruction behind another one.
+    pub fn insert_inst_after(&mut self, inst: Inst, after: Inst) {
+        match (self.next_inst(after), self.inst_block(after)) {
+            (Some(next), _) => self.insert_inst(inst, next),
+            (None, Some(block)) => self.append_inst(inst, block),
+            (None, None) => debug_assert!(false, "{after} is not in the layout"),
+        }
+    }
+
+    /// Takes an instruction out of its block.
+    pub fn remove_inst(&mut self, inst: Inst) {
+        let InstNode { prev, next, block, .. } = std::mem::take(&mut self.insts[inst]);
+        let Some(block) = block.expand() else { return };
+        match prev.expand() {
+            Some(prev) => self.insts[prev].next = next,
+            None => self.blocks[block].first = next,
+        }
+        match next.expand() {
+            Some(next) => self.insts[next].prev = prev,
+            None => self.blocks[block].last = prev,
+        }
+    }
+
+    /// Moves `inst` and everything behind it in its block into `new_block`, which is in the layout
+    /// and empty.
+    pub fn split_block(&mut self, new_block: Block, inst: Inst) {
+        let Some(old_block) = self.inst_block(inst) else { return };
+        let prev = std::mem::take(&mut self.insts[inst].prev);
+        let last = self.blocks[old_block].last;
+        self.blocks[old_block].last = prev;
+        match prev.expand() {
+            Some(prev) => self.insts[prev].next = None.into(),
+            None => self.blocks[old_block].first = None.into(),
+        }
+        self.blocks[new_block].first = inst.into();
+        self.blocks[new_block].last = last;
+        let mut cursor = Some(inst);
+        while let Some(inst) = cursor {
+            self.insts[inst].block = new_block.into();
+            cursor = self.next_inst(inst);
+        }
+    }
+
+    fn renumber(&mut self, block: Block) {
+        let mut seq = 0_u32;
+        let mut cursor = self.first_inst(block);
+        while let Some(inst) = cursor {
+            // Blocks with more than 2^28 instructions do not fit memory.
+            seq = seq.saturating_add(GAP);
+            self.insts[inst].seq = seq;
+            cursor = self.next_inst(inst);
+        }
+    }
+}
+
+/// Iterator over the blocks of a layout.
+#[derive(Clone, Debug)]
+pub struct Blocks<'a> {
+    layout: &'a Layout,
+    next: Option<Block>,
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = Block;
+
+    fn next(&mut self) -> Option<Block> {
+        let block = self.next?;
+        self.next = self.layout.next_block(block);
+        Some(block)
+    }
+}
+
+/// Iterator over the instructions of a block.
+#[derive(Clone, Debug)]
+pub struct Insts<'a> {
+    layout: &'a Layout,
+    head: Option<Inst>,
+    tail: Option<Inst>,
+}
+
+impl Insts<'_> {
+    fn take_if_last(&mut self) -> bool {
+        let last = self.head == self.tail;
+        if last {
+            self.head = None;
+            self.tail = None;
+        }
+        last
+    }
+}
+
+impl Iterator for Insts<'_> {
+    type Item = Inst;
+
+    fn next(&mut self) -> Option<Inst> {
+        let inst = self.head?;
+        if !self.take_if_last() {
+            self.head = self.layout.next_inst(inst);
+        }
+        Some(inst)
+    }
+}
+
+impl DoubleEndedIterator for Insts<'_> {
+    fn next_back(&mut self) -> Option<Inst> {
+        let inst = self.tail?;
+        if !self.take_if_last() {
+            self.tail = self.layout.prev_inst(inst);
+        }
+        Some(inst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insts(layout: &Layout, block: Block) -> Vec<u32> {
+        let insts: Vec<Inst> = layout.block_insts(block).collect();
+        let mut back: Vec<Inst> = layout.block_insts(block).rev().collect();
+        back.reverse();
+        assert_eq!(insts, back);
+        assert!(insts.windows(2).all(|pair| layout.seq(pair[0]) < layout.seq(pair[1])));
+        insts.into_iter().map(Inst::as_u32).collect()
+    }
+
+    #[test]
+    fn blocks_keep_their_order() {
+        let mut layout = Layout::default();
+        let block = Block::from_u32;
+        layout.append_block(block(1));
+        layout.append_block(block(2));
+        layout.insert_block(block(0), block(1));
+        layout.insert_block_after(block(3), block(1));
+        let order = |layout: &Layout| layout.blocks().map(Block::as_u32).collect::<Vec<_>>();
+        assert_eq!(order(&layout), [0, 1, 3, 2]);
+        layout.remove_block(block(0));
+        layout.remove_block(block(2));
+        assert_eq!(order(&layout), [1, 3]);
+        assert!(!layout.is_block_inserted(block(2)) && layout.is_block_inserted(block(1)));
+        layout.clear();
+        assert_eq!(order(&layout), []);
+    }
+
+    #[test]
+    fn insertions_renumber() {
+        let mut layout = Layout::default();
+        let (block, inst) = (Block::from_u32(0), Inst::from_u32);
+        layout.append_block(block);
+        layout.append_inst(inst(0), block);
+        layout.append_inst(inst(1), block);
+        for number in 2..40 {
+            layout.insert_inst(inst(number), inst(1));
+        }
+        let mut expected: Vec<u32> = (2..40).collect();
+        expected.insert(0, 0);
+        expected.push(1);
+        assert_eq!(insts(&layout, block), expected);
+        layout.insert_inst_after(inst(50), inst(1));
+        layout.remove_inst(inst(0));
+        assert_eq!(insts(&layout, block).len(), 40);
+    }
+
+    #[test]
+    fn split() {
+        let mut layout = Layout::default();
+        let (a, b, inst) = (Block::from_u32(0), Block::from_u32(1), Inst::from_u32);
+        layout.append_block(a);
+        (0..4).for_each(|number| layout.append_inst(inst(number), a));
+        layout.append_block(b);
+        layout.split_block(b, inst(2));
+        assert_eq!((insts(&layout, a), insts(&layout, b)), (vec![0, 1], vec![2, 3]));
+        layout.append_inst(inst(9), a);
+        assert_eq!(insts(&layout, a), [0, 1, 9]);
+        assert_eq!(layout.inst_block(inst(3)), Some(b));
+    }
+}

@@ -1,0 +1,148 @@
+//! Lists of small items in one shared vector.
+//!
+//! A list is a start and a length. Lists are made whole and only grow at their end: a list that
+//! grew has capacity for the next power of two, one that was made whole is copied on its first
+//! growth. What a copy leaves behind is reclaimed when the pool is cleared.
+
+use std::marker::PhantomData;
+
+/// A list in a [`Pool`].
+#[derive(Debug)]
+pub struct List<T> {
+    start: u32,
+    /// Number of items in bits 0–30; bit 31 set if the capacity is the next power of two.
+    len: u32,
+    items: PhantomData<T>,
+}
+
+impl<T> Copy for List<T> {}
+
+impl<T> Clone for List<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List { start: 0, len: 0, items: PhantomData }
+    }
+}
+
+const GROWN: u32 = 1 << 31;
+
+impl<T> List<T> {
+    /// Number of items.
+    pub fn len(self) -> usize {
+        (self.len & !GROWN) as usize
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The two words by which an instruction stores the list.
+    pub(crate) fn words(self) -> (u32, u32) {
+        (self.start, self.len)
+    }
+
+    pub(crate) fn from_words(start: u32, len: u32) -> List<T> {
+        List { start, len, items: PhantomData }
+    }
+
+    fn range(self) -> std::ops::Range<usize> {
+        let start = self.start as usize;
+        start..start + self.len()
+    }
+}
+
+/// Owner of the items of many lists.
+#[derive(Clone, Debug)]
+pub struct Pool<T> {
+    items: Vec<T>,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Pool { items: Vec::new() }
+    }
+}
+
+impl<T: Copy> Pool<T> {
+    /// Makes a list of these items.
+    pub fn list(&mut self, items: &[T]) -> List<T> {
+        let start = self.items.len() as u32;
+        self.items.extend_from_slice(items);
+        List::from_words(start, items.len() as u32)
+    }
+
+    /// The items of the list.
+    pub fn get(&self, list: List<T>) -> &[T] {
+        &self.items[list.range()]
+    }
+
+    /// The items of the list, to be changed.
+    pub fn get_mut(&mut self, list: List<T>) -> &mut [T] {
+        &mut self.items[list.range()]
+    }
+
+    /// Appends an item, in amortised constant time.
+    pub fn push(&mut self, list: &mut List<T>, item: T) {
+        let len = list.len();
+        if list.range().end == self.items.len() {
+            self.items.push(item);
+            // Nothing stands behind the list, so it may as well be one that was made whole.
+            list.len = len as u32 + 1;
+            return;
+        }
+        let capacity = if list.len & GROWN != 0 { len.next_power_of_two() } else { len };
+        if len == capacity {
+            let start = self.items.len();
+            self.items.extend_from_within(list.range());
+            self.items.resize(start + (len + 1).next_power_of_two(), item);
+            list.start = start as u32;
+        } else {
+            self.items[list.start as usize + len] = item;
+        }
+        list.len = (len as u32 + 1) | GROWN;
+    }
+
+    /// Removes the item at an index; those behind it move forward.
+    pub fn remove(&mut self, list: &mut List<T>, index: usize) {
+        let len = list.len();
+        self.items[list.range()].copy_within(index + 1.., index);
+        list.len = len as u32 - 1;
+    }
+
+    /// Forgets all lists and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_grow_independently() {
+        let mut pool = Pool::default();
+        let mut first = pool.list(&[1, 2, 3]);
+        let mut second = pool.list(&[]);
+        let mut expected = (vec![1, 2, 3], Vec::new());
+        for item in 0..100 {
+            pool.push(&mut first, item);
+            expected.0.push(item);
+            if item % 3 == 0 {
+                pool.push(&mut second, item);
+                expected.1.push(item);
+            }
+            if item % 10 == 9 {
+                pool.remove(&mut first, 1);
+                expected.0.remove(1);
+            }
+            assert_eq!((pool.get(first), pool.get(second)), (&expected.0[..], &expected.1[..]));
+        }
+    }
+}

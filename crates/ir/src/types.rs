@@ -1,0 +1,325 @@
+//! The types of values.
+//!
+//! A type is a lane type and a number of lanes, packed into sixteen bits: bits 0–3 the lane code
+//! (0 is the invalid type, 1–5 `i8`…`i128`, 6–9 `f16`…`f128`), bits 4–7 the binary logarithm of
+//! the number of lanes, bit 8 set for dynamic vectors.
+
+use std::fmt;
+
+/// The type of a value.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Type(u16);
+
+/// No type: of values that are not defined and of instructions that are not polymorphic.
+pub const INVALID: Type = Type(0);
+/// 8-bit integer.
+pub const I8: Type = Type(1);
+/// 16-bit integer.
+pub const I16: Type = Type(2);
+/// 32-bit integer.
+pub const I32: Type = Type(3);
+/// 64-bit integer.
+pub const I64: Type = Type(4);
+/// 128-bit integer.
+pub const I128: Type = Type(5);
+/// 16-bit float.
+pub const F16: Type = Type(6);
+/// 32-bit float.
+pub const F32: Type = Type(7);
+/// 64-bit float.
+pub const F64: Type = Type(8);
+/// 128-bit float.
+pub const F128: Type = Type(9);
+/// Sixteen 8-bit integers.
+pub const I8X16: Type = I8.vector(4);
+/// Eight 8-bit integers.
+pub const I8X8: Type = I8.vector(3);
+/// Eight 16-bit integers.
+pub const I16X8: Type = I16.vector(3);
+/// Four 16-bit integers.
+pub const I16X4: Type = I16.vector(2);
+/// Four 32-bit integers.
+pub const I32X4: Type = I32.vector(2);
+/// Two 32-bit integers.
+pub const I32X2: Type = I32.vector(1);
+/// Two 64-bit integers.
+pub const I64X2: Type = I64.vector(1);
+/// Four 32-bit floats.
+pub const F32X4: Type = F32.vector(2);
+/// Two 64-bit floats.
+pub const F64X2: Type = F64.vector(1);
+
+const SCALAR_NAMES: [&str; 10] = ["INVALID", "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128"];
+const LANE_BITS: [u32; 10] = [0, 8, 16, 32, 64, 128, 16, 32, 64, 128];
+const DYNAMIC: u16 = 1 << 8;
+/// The largest vector has 256 lanes.
+const MAX_LOG2_LANES: u32 = 8;
+
+impl Type {
+    const fn vector(self, log2_lanes: u16) -> Type {
+        Type(self.0 | log2_lanes << 4)
+    }
+
+    /// The integer type with this many bits: 8, 16, 32, 64 or 128.
+    pub const fn int(bits: u32) -> Option<Type> {
+        match bits {
+            8 => Some(I8),
+            16 => Some(I16),
+            32 => Some(I32),
+            64 => Some(I64),
+            128 => Some(I128),
+            _ => None,
+        }
+    }
+
+    /// The float type with this many bits: 16, 32, 64 or 128.
+    pub const fn float(bits: u32) -> Option<Type> {
+        match bits {
+            16 => Some(F16),
+            32 => Some(F32),
+            64 => Some(F64),
+            128 => Some(F128),
+            _ => None,
+        }
+    }
+
+    /// The packed form, see the module's head.
+    pub const fn code(self) -> u16 {
+        self.0
+    }
+
+    /// The type with this packed form.
+    pub(crate) const fn from_code(code: u16) -> Type {
+        Type(code)
+    }
+
+    /// The lane code alone: 0 invalid, 1–5 integers, 6–9 floats by width.
+    pub(crate) const fn lane_code(self) -> u16 {
+        self.0 & 15
+    }
+
+    /// Whether this is the invalid type.
+    pub const fn is_invalid(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The type of one lane; a scalar is its own lane.
+    pub const fn lane_type(self) -> Type {
+        Type(self.0 & 15)
+    }
+
+    /// The binary logarithm of the number of lanes (the minimum number, for dynamic vectors).
+    pub const fn log2_lane_count(self) -> u32 {
+        ((self.0 >> 4) & 15) as u32
+    }
+
+    /// Number of lanes; 1 for scalars, the minimum for dynamic vectors.
+    pub const fn lane_count(self) -> u32 {
+        1 << self.log2_lane_count()
+    }
+
+    /// Bits of one lane.
+    pub const fn lane_bits(self) -> u32 {
+        LANE_BITS[self.lane_code() as usize]
+    }
+
+    /// Bits of the whole type (the minimum, for dynamic vectors).
+    pub const fn bits(self) -> u32 {
+        self.lane_bits() << self.log2_lane_count()
+    }
+
+    /// Bytes in memory (the minimum, for dynamic vectors).
+    pub const fn bytes(self) -> u32 {
+        self.bits() / 8
+    }
+
+    /// Whether this is a scalar integer.
+    pub const fn is_int(self) -> bool {
+        matches!(self.0, 1..=5)
+    }
+
+    /// Whether this is a scalar float.
+    pub const fn is_float(self) -> bool {
+        matches!(self.0, 6..=9)
+    }
+
+    /// Whether this is a scalar.
+    pub const fn is_scalar(self) -> bool {
+        matches!(self.0, 1..=9)
+    }
+
+    /// Whether this is a vector with a fixed number of lanes.
+    pub const fn is_vector(self) -> bool {
+        self.log2_lane_count() > 0 && !self.is_dynamic_vector()
+    }
+
+    /// Whether this is a dynamic vector.
+    pub const fn is_dynamic_vector(self) -> bool {
+        self.0 & DYNAMIC != 0
+    }
+
+    /// The vector with `count` times as many lanes, if it exists.
+    pub const fn by(self, count: u32) -> Option<Type> {
+        if self.is_invalid() || !count.is_power_of_two() {
+            return None;
+        }
+        let log2 = self.log2_lane_count() + count.trailing_zeros();
+        if log2 > MAX_LOG2_LANES {
+            return None;
+        }
+        Some(Type((self.0 & !(15 << 4)) | (log2 as u16) << 4))
+    }
+
+    const fn with_lane(self, lane: Type) -> Type {
+        Type((self.0 & !15) | lane.0)
+    }
+
+    /// Same number of lanes, each half as wide.
+    pub const fn half_width(self) -> Option<Type> {
+        match self.lane_code() {
+            code @ (2..=5 | 7..=9) => Some(self.with_lane(Type(code - 1))),
+            _ => None,
+        }
+    }
+
+    /// Same number of lanes, each twice as wide.
+    pub const fn double_width(self) -> Option<Type> {
+        match self.lane_code() {
+            code @ (1..=4 | 6..=8) => Some(self.with_lane(Type(code + 1))),
+            _ => None,
+        }
+    }
+
+    /// Twice as many lanes of half the width: the same total size.
+    pub const fn split_lanes(self) -> Option<Type> {
+        match self.half_width() {
+            Some(half) => half.by(2),
+            None => None,
+        }
+    }
+
+    /// Half as many lanes of twice the width: the same total size.
+    pub const fn merge_lanes(self) -> Option<Type> {
+        if self.log2_lane_count() == 0 {
+            return None;
+        }
+        match self.double_width() {
+            Some(wide) => Some(Type(wide.0 - (1 << 4))),
+            None => None,
+        }
+    }
+
+    /// The integer type of the same shape: floats become integers of their width.
+    pub const fn as_int(self) -> Type {
+        match self.lane_code() {
+            code @ 6..=9 => self.with_lane(Type(code - 4)),
+            _ => self,
+        }
+    }
+
+    /// The result type of a comparison: i8 for scalars, the integer vector of the same shape for
+    /// vectors.
+    pub const fn as_truthy(self) -> Type {
+        if self.log2_lane_count() == 0 { I8 } else { self.as_int() }
+    }
+
+    /// The dynamic vector with this fixed vector as its minimum.
+    pub const fn vector_to_dynamic(self) -> Option<Type> {
+        if self.is_vector() { Some(Type(self.0 | DYNAMIC)) } else { None }
+    }
+
+    /// The fixed vector that is the minimum of this dynamic vector.
+    pub const fn dynamic_to_vector(self) -> Option<Type> {
+        if self.is_dynamic_vector() { Some(Type(self.0 & !DYNAMIC)) } else { None }
+    }
+
+    /// All bits of a scalar integer of this type, as a mask; the lane's mask for vectors.
+    pub const fn lane_mask(self) -> u128 {
+        match self.lane_bits() {
+            0 => 0,
+            bits => u128::MAX >> (128 - bits),
+        }
+    }
+
+    /// The type with this name, as `i32` or `f64x2`. Dynamic vectors have no spelling of their own.
+    pub fn from_name(name: &[u8]) -> Option<Type> {
+        let (kind, rest) = name.split_first()?;
+        let (bits, rest) = leading_number(rest)?;
+        let lane = match kind {
+            b'i' => Type::int(bits)?,
+            b'f' => Type::float(bits)?,
+            _ => return None,
+        };
+        match rest.split_first() {
+            None => Some(lane),
+            Some((b'x', rest)) => match leading_number(rest)? {
+                (count, []) if count > 1 => lane.by(count),
+                _ => None,
+            },
+            Some(_) => None,
+        }
+    }
+}
+
+/// Splits a decimal number of at most three digits, without leading zeros, from the front.
+fn leading_number(text: &[u8]) -> Option<(u32, &[u8])> {
+    let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if !(1..=3).contains(&len) || text[0] == b'0' {
+        return None;
+    }
+    let (digits, rest) = text.split_at(len);
+    Some((digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')), rest))
+}
+
+impl Default for Type {
+    fn default() -> Self {
+        INVALID
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(SCALAR_NAMES[usize::from(self.lane_code())])?;
+        if self.log2_lane_count() > 0 {
+            write!(f, "x{}", self.lane_count())?;
+        }
+        if self.is_dynamic_vector() {
+            f.write_str("xN")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for text in ["i8", "i128", "f16", "f128", "i8x16", "i16x4", "f64x2", "i8x256", "i128x2"] {
+            assert_eq!(Type::from_name(text.as_bytes()).unwrap().to_string(), text);
+        }
+        for text in ["", "i", "i7", "i32x", "i32x1", "i32x3", "i32x512", "x4", "f8", "i032", "i32x4x"] {
+            assert_eq!(Type::from_name(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn shapes() {
+        assert_eq!((I32X4.lane_type(), I32X4.lane_count(), I32X4.bytes()), (I32, 4, 16));
+        assert_eq!((I32.half_width(), I8.half_width(), F16.half_width()), (Some(I16), None, None));
+        assert_eq!((I64.double_width(), I128.double_width()), (Some(I128), None));
+        assert_eq!((I16X8.split_lanes(), I16X8.merge_lanes()), (Some(I8X16), Some(I32X4)));
+        assert_eq!((F64.as_truthy(), F64X2.as_truthy()), (I8, I64X2));
+        let dynamic = I32X4.vector_to_dynamic().unwrap();
+        assert_eq!((dynamic.to_string().as_str(), dynamic.is_vector()), ("i32x4xN", false));
+        assert_eq!(dynamic.dynamic_to_vector(), Some(I32X4));
+        assert_eq!((I8.lane_mask(), I128.lane_mask()), (0xff, u128::MAX));
+    }
+}
