@@ -1,1 +1,68 @@
 //! Proves one register allocation right by abstract interpretation.
+//!
+//! Given a [`Problem`](kingpost_regalloc::Problem) and an [`Allocation`](kingpost_regalloc::Allocation) from any
+//! allocator, [`Checker::check`] accepts only if, on every path, every use reads the value that it reads in the problem
+//! before allocation. It shares types with what it judges and no algorithm: not liveness, not intervals, not the parallel
+//! moves, not dominators.
+//!
+//! # Domain
+//!
+//! A state says which values each location holds. Values known to be equal share a class with the locations that hold
+//! them (`state.rs`): copies, moves and block arguments name one content twice. Joins keep what is equal on both ways
+//! in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a def takes its
+//! value away from all other locations, so that a copy left over from the last round of a loop is not taken for the new one.
+//! The idea is that of the checker of regalloc.rs (Chris Fallin, "Cranelift, part 3: correctness in register
+//! allocation", 2021), with sets of values in place of one.
+//!
+//! # Rules
+//!
+//! | rules | about | file |
+//! |---|---|---|
+//! | 1 | one location per operand of the problem | `shape.rs` |
+//! | 2–6 | each location exists, is of the value's class, allocatable, large enough and aligned | `operands.rs`, `shape.rs` |
+//! | 7–9 | each constraint at its own operand; one operand in memory; `reuse` | `operands.rs` |
+//! | 10, 11 | who may share a location within an instruction; clobbers, whole and partial | `operands.rs` |
+//! | 12 | what may be dropped | `operands.rs` |
+//! | 13–16 | edits: order, registers, what the machine has, rematerialisation | `shape.rs` |
+//! | 17 | emergency slots stay private | `operands.rs`, `shape.rs` |
+//! | 18 | callee-saved registers that are written are saved | `shape.rs` |
+//! | 19, 20 | stack map entries: order, place, written at all | `shape.rs` |
+//! | 21 | a use's location holds its value, in full width | `walk.rs` |
+//! | 22 | a mapped slot holds a reference; other copies of references die at a safepoint | `walk.rs` |
+//! | 23, 24 | label ranges | `labels.rs` |
+//! | 25, 26 | every reachable block was walked; memory limit | `check.rs` |
+//!
+//! [`Rule`] has the sentence of each. The order of points and edges that `walk.rs` gives a meaning to is the one of
+//! [`Edit`](kingpost_regalloc::Edit): an edit runs before its instruction, so no edit can follow a terminator, and one
+//! that overwrites what a terminator reads breaks rule 21.
+//!
+//! # Cost
+//!
+//! A block with one way in is walked right after its predecessor on the same state, which is taken back by its log
+//! afterwards; only the entries of other blocks are stored, cut down to the values live there. A walk is linear in
+//! operands and edits, an edge into a stored entry in what is stored; a loop is walked about once more per level of
+//! nesting. Checking label ranges costs, per instruction, the ranges that touch its block.
+//!
+//! # What it cannot see
+//!
+//! - Whether a problem says what the function means: operands, clobbers, flags and calling convention are believed.
+//! - Encodings, and anything emitted later than the edits: frame offsets, prologue and epilogue, saves and restores.
+//! - Whether an instruction with the rematerialisation flag really is pure.
+//! - A stack map that leaves out a reference nobody reads any more; an allocation that is right but slow.
+//! - Blocks that the entry does not reach: only the rules without states are checked there.
+//! - That slots do not overlap: they are areas of their own by definition, and laying them out is the frame's business.
+
+mod check;
+mod entry;
+mod error;
+mod flow;
+mod labels;
+mod live;
+mod operands;
+mod report;
+mod shape;
+mod state;
+mod walk;
+
+pub use check::Checker;
+pub use error::{CheckError, Found, Origin, Place, Rule};

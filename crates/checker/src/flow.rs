@@ -1,0 +1,68 @@
+//! The blocks as the checker walks them: those the entry reaches, and which of them need a stored entry state.
+//!
+//! A *root* is the entry or a block with several edges into it. Every other block has one way in and is walked right
+//! after its predecessor, so its state is never stored.
+
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, Problem};
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Default)]
+pub(crate) struct Flow {
+    /// The roots that the entry reaches, each before the roots it leads to wherever there is no loop.
+    pub(crate) roots: Vec<Block>,
+    /// Number of a block in `roots`.
+    root_of: Vec<u32>,
+    reached: Vec<bool>,
+    stack: Vec<(Block, usize)>,
+}
+
+impl Flow {
+    pub(crate) fn compute(&mut self, problem: &Problem) {
+        let blocks = problem.num_blocks();
+        self.roots.clear();
+        self.root_of.clear();
+        self.root_of.resize(blocks, NONE);
+        self.reached.clear();
+        self.reached.resize(blocks, false);
+        self.stack.clear();
+        if blocks == 0 {
+            return;
+        }
+        self.enter(problem.entry());
+        while let Some((block, next)) = self.stack.last_mut() {
+            let Some(&edge) = problem.succs(*block).get(*next) else {
+                let block = *block;
+                self.stack.pop();
+                if block == problem.entry() || problem.preds(block).len() > 1 {
+                    self.roots.push(block);
+                }
+                continue;
+            };
+            *next += 1;
+            let to = problem.edge(edge).to;
+            if !self.reached[to.index()] {
+                self.enter(to);
+            }
+        }
+        self.roots.reverse();
+        for (number, root) in self.roots.iter().enumerate() {
+            self.root_of[root.index()] = number as u32;
+        }
+    }
+
+    fn enter(&mut self, block: Block) {
+        self.reached[block.index()] = true;
+        self.stack.push((block, 0));
+    }
+
+    pub(crate) fn reaches(&self, block: Block) -> bool {
+        self.reached[block.index()]
+    }
+
+    pub(crate) fn root(&self, block: Block) -> Option<usize> {
+        let number = self.root_of[block.index()];
+        (number != NONE).then_some(number as usize)
+    }
+}

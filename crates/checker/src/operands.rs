@@ -1,0 +1,184 @@
+//! Rules of one instruction's operands that need no states: locations, constraints, and who shares with whom.
+
+use crate::error::{CheckError, Place, Rule};
+use crate::report::Report;
+use crate::shape::Input;
+use crate::state::loc_index;
+use cranelift_entity::SecondaryMap;
+use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Loc, Operand, PReg, Pos, VReg};
+
+/// A def that occupies a location within the instruction or edge of the same stamp.
+#[derive(Clone, Copy, Default)]
+struct Occupant {
+    stamp: u32,
+    operand: u32,
+    early: bool,
+}
+
+/// Checks instruction by instruction.
+#[derive(Default)]
+pub(crate) struct OperandRules {
+    occupants: Vec<Occupant>,
+    stamp: u32,
+    /// Where the defs of terminators are, by value.
+    pub(crate) terminator_defs: SecondaryMap<VReg, Option<Loc>>,
+}
+
+impl OperandRules {
+    pub(crate) fn check(&mut self, input: Input, report: &mut Report) {
+        self.occupants.clear();
+        self.occupants.resize(PReg::COUNT + input.answer.slots.len(), Occupant::default());
+        self.stamp = 0;
+        self.terminator_defs.clear();
+        for block in input.problem.blocks() {
+            for inst in input.problem.insts(block) {
+                self.inst(input, block, inst, report);
+            }
+        }
+    }
+
+    fn inst(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+        let operands = input.problem.operands(inst);
+        let locs = input.answer.operand_locs(input.problem, inst);
+        if input.answer.is_dropped(inst) && !may_drop(input, inst) {
+            report.add(CheckError::new(Rule::DropAllowed, Place::Inst(inst)));
+        }
+        let mut placed = true;
+        let mut in_memory = 0;
+        for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate() {
+            if let Some(rule) = location_rule(input, inst, operand, loc) {
+                placed &= !matches!(rule, Rule::HasLocation | Rule::SlotExists);
+                report.add(CheckError::new(rule, Place::Operand(inst, k)).at(loc).wants(operand.vreg()));
+                continue;
+            }
+            if let Some(rule) = constraint_rule(input, operand, loc, locs) {
+                report.add(CheckError::new(rule, Place::Operand(inst, k)).at(loc).wants(operand.vreg()));
+            }
+            in_memory += usize::from(operand.constraint() == Constraint::MemOk && loc.as_slot().is_some());
+        }
+        if in_memory > 1 {
+            report.add(CheckError::new(Rule::OneMemory, Place::Inst(inst)));
+        }
+        if placed && !input.answer.is_dropped(inst) {
+            self.sharing(input, block, inst, report);
+        }
+    }
+
+    /// Rules 10 and 11.
+    fn sharing(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+        let operands = input.problem.operands(inst);
+        let locs = input.answer.operand_locs(input.problem, inst);
+        let clobbers = input.problem.clobbers(inst);
+        for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
+            let occupies_late = operand.is_def() || operand.pos() == Pos::Late;
+            let killed = loc.as_reg().is_some_and(|reg| clobbers.kills(reg, input.problem.width(operand.vreg())));
+            if occupies_late && killed {
+                let error = CheckError::new(Rule::ClobberedOperand, Place::Operand(inst, k));
+                report.add(error.at(loc).wants(operand.vreg()));
+            }
+        }
+        self.stamp += 1;
+        let is_terminator = inst == input.problem.terminator(block);
+        if is_terminator {
+            self.defs_per_edge(input, block, inst, report);
+        }
+        for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_def()) {
+            let clash = self.occupy(operand, k, loc);
+            if clash && !is_terminator {
+                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                report.add(error.at(loc).wants(operand.vreg()));
+            }
+        }
+        for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_use()) {
+            let occupant = self.occupants[loc_index(loc)];
+            if occupant.stamp != self.stamp || !(occupant.early || operand.pos() == Pos::Late) {
+                continue;
+            }
+            let reused = operands[occupant.operand as usize].constraint() == Constraint::Reuse(k as u8);
+            if !(reused && k <= usize::from(u8::MAX)) {
+                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                report.add(error.at(loc).wants(operand.vreg()));
+            }
+        }
+    }
+
+    /// Defs of a terminator share a location only if no edge has both.
+    fn defs_per_edge(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+        let operands = input.problem.operands(inst);
+        let locs = input.answer.operand_locs(input.problem, inst);
+        for (operand, &loc) in operands.iter().zip(locs).filter(|(operand, _)| operand.is_def()) {
+            self.terminator_defs[operand.vreg()] = Some(loc);
+        }
+        for &edge in input.problem.succs(block) {
+            for &vreg in input.problem.edge_defs(edge) {
+                let Some(loc) = self.terminator_defs[vreg] else { continue };
+                if self.occupy(Operand::reg_def(vreg), 0, loc) {
+                    let error = CheckError::new(Rule::Overlap, Place::Inst(inst));
+                    report.add(error.at(loc).wants(vreg));
+                }
+            }
+            self.stamp += 1;
+        }
+    }
+
+    /// Notes a def; says whether there is one already.
+    fn occupy(&mut self, operand: Operand, k: usize, loc: Loc) -> bool {
+        let occupant = &mut self.occupants[loc_index(loc)];
+        let clash = occupant.stamp == self.stamp;
+        let early = operand.pos() == Pos::Early;
+        if !clash {
+            *occupant = Occupant { stamp: self.stamp, operand: k as u32, early };
+        }
+        occupant.early |= early;
+        clash
+    }
+}
+
+/// Rule 12.
+fn may_drop(input: Input, inst: Inst) -> bool {
+    let flags = input.problem.flags(inst);
+    let locs = input.answer.operand_locs(input.problem, inst);
+    match input.problem.operands(inst) {
+        [a, b] if flags.has(InstFlags::MOVE) && a.is_def() != b.is_def() => locs[0] == locs[1],
+        [def] if flags.has(InstFlags::REMAT) => def.is_def(),
+        _ => false,
+    }
+}
+
+/// Rules 2 to 6 and 17.
+fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option<Rule> {
+    if let Some(reg) = loc.as_reg() {
+        return match () {
+            () if reg.class() != input.problem.class(operand.vreg()) => Some(Rule::RegisterClass),
+            () if !input.allocatable.contains(reg) => Some(Rule::Allocatable),
+            () => None,
+        };
+    }
+    match loc.as_slot() {
+        Some(slot) if input.is_emergency(slot) => Some(Rule::EmergencyPrivate),
+        Some(slot) => input.slot_rule(slot, input.problem.width(operand.vreg())),
+        None => {
+            let gone = input.answer.is_dropped(inst) && input.problem.flags(inst).has(InstFlags::REMAT);
+            (!gone).then_some(Rule::HasLocation)
+        }
+    }
+}
+
+/// Rules 7 and 9.
+fn constraint_rule(input: Input, operand: Operand, loc: Loc, locs: &[Loc]) -> Option<Rule> {
+    if loc.is_none() {
+        return None;
+    }
+    let kept = match operand.constraint() {
+        Constraint::Reg => loc.as_reg().is_some(),
+        Constraint::Fixed(reg) => loc.as_reg() == Some(reg),
+        Constraint::Within(set) => loc.as_reg().is_some_and(|reg| input.problem.reg_set(set).contains(reg)),
+        Constraint::Stack => loc.as_slot().is_some(),
+        Constraint::MemOk | Constraint::Any => true,
+        Constraint::Reuse(k) => {
+            let same = locs.get(usize::from(k)) == Some(&loc);
+            return (!same || (loc.as_slot().is_some() && !operand.is_rmw())).then_some(Rule::ReuseSame);
+        }
+    };
+    (!kept).then_some(Rule::Constraint)
+}

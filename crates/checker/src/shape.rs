@@ -1,0 +1,218 @@
+//! Rules that need no states: edits, the saved set, stack maps and label ranges, each by itself.
+
+use crate::error::{CheckError, Place, Rule};
+use crate::report::Report;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{
+    Allocation, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, Problem, RegClass, Slot,
+};
+
+/// The three parts of a question.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) answer: &'a Allocation,
+    pub(crate) allocatable: PRegSet,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(problem: &'a Problem, env: &'a MachineEnv, answer: &'a Allocation) -> Input<'a> {
+        Input { problem, env, answer, allocatable: env.allocatable() }
+    }
+
+    pub(crate) fn is_emergency(&self, slot: Slot) -> bool {
+        self.answer.emergency.contains(&Some(slot))
+    }
+
+    /// Rules 5 and 6: the slot exists and takes `width` bytes.
+    pub(crate) fn slot_rule(&self, slot: Slot, width: u8) -> Option<Rule> {
+        let Some(data) = self.answer.slots.get(slot) else { return Some(Rule::SlotExists) };
+        let width = u32::from(width);
+        (data.size < width || !data.align.is_power_of_two() || data.align < width).then_some(Rule::SlotFits)
+    }
+}
+
+/// Rule 1.
+pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
+    let right = input.answer.locs.len() == input.problem.num_operands();
+    if !right {
+        report.add(CheckError::new(Rule::Shape, Place::Whole));
+    }
+    right
+}
+
+/// Rules 4 to 6 and 13 to 16 of each edit.
+pub(crate) fn edits(input: Input, report: &mut Report) {
+    let mut last = None;
+    for (n, edit) in input.answer.edits.iter().enumerate() {
+        let place = Place::Edit(edit.at, n);
+        if Some(edit.at) < last || edit.at.index() >= input.problem.num_insts() {
+            report.add(CheckError::new(Rule::EditOrder, place));
+        }
+        last = Some(edit.at);
+        edit_registers(input, edit.kind, place, report);
+        edit_slots(input, edit.kind, place, report);
+        if let EditKind::Remat { inst, to } = edit.kind {
+            remat(input, inst, to, place, report);
+        }
+    }
+}
+
+fn edit_registers(input: Input, kind: EditKind, place: Place, report: &mut Report) {
+    let regs = match kind {
+        EditKind::Move { from, to, .. } => [Some(from), Some(to)],
+        EditKind::Exchange { a, b, .. } => [Some(a), Some(b)],
+        EditKind::Spill { from, .. } => [Some(from), None],
+        EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => [Some(to), None],
+        EditKind::SlotMove { .. } => [None, None],
+    };
+    for reg in regs.into_iter().flatten() {
+        let scratch = input.env.class(reg.class()).scratch == Some(reg);
+        if !scratch && !input.allocatable.contains(reg) {
+            report.add(CheckError::new(Rule::Allocatable, place).at(Loc::reg(reg)));
+        }
+    }
+    if let [Some(a), Some(b)] = regs
+        && a.class() != b.class()
+    {
+        report.add(CheckError::new(Rule::EditRegisters, place).at(Loc::reg(b)));
+    }
+    let available = match kind {
+        EditKind::Exchange { a, .. } => input.env.class(a.class()).exchange,
+        EditKind::SlotMove { .. } => RegClass::ALL.iter().any(|&c| input.env.class(c).slot_move),
+        _ => true,
+    };
+    if !available {
+        report.add(CheckError::new(Rule::EditAvailable, place));
+    }
+}
+
+fn edit_slots(input: Input, kind: EditKind, place: Place, report: &mut Report) {
+    let (slots, width) = match kind {
+        EditKind::Spill { to, width, .. } => ([Some(to), None], width),
+        EditKind::Fill { from, width, .. } => ([Some(from), None], width),
+        EditKind::SlotMove { from, to, width } => ([Some(from), Some(to)], width),
+        EditKind::Move { .. } | EditKind::Exchange { .. } | EditKind::Remat { .. } => return,
+    };
+    for slot in slots.into_iter().flatten() {
+        if let Some(rule) = input.slot_rule(slot, width) {
+            report.add(CheckError::new(rule, place).at(Loc::slot(slot)));
+        }
+    }
+}
+
+fn remat(input: Input, inst: Inst, to: PReg, place: Place, report: &mut Report) {
+    let problem = input.problem;
+    let allowed = inst.index() < problem.num_insts()
+        && problem.flags(inst).has(InstFlags::REMAT)
+        && match problem.operands(inst) {
+            [def] if def.is_def() && problem.class(def.vreg()) == to.class() => match def.constraint() {
+                Constraint::Fixed(reg) => reg == to,
+                Constraint::Within(set) => problem.reg_set(set).contains(to),
+                Constraint::Reg | Constraint::MemOk | Constraint::Any => true,
+                Constraint::Stack | Constraint::Reuse(_) => false,
+            },
+            _ => false,
+        };
+    if !allowed {
+        report.add(CheckError::new(Rule::RematAllowed, place).at(Loc::reg(to)));
+    }
+}
+
+/// Rule 18. Unreachable code counts: it is emitted, and whoever reads the saved set may look at all of it.
+pub(crate) fn callee_saved(input: Input, report: &mut Report) {
+    let missing = input.env.callee_saved().difference(input.answer.saved);
+    if missing.is_empty() {
+        return;
+    }
+    for inst in (0..input.problem.num_insts()).map(Inst::new) {
+        let written = if input.answer.is_dropped(inst) { PRegSet::EMPTY } else { written_by(input, inst) };
+        for reg in written.intersection(missing).iter() {
+            report.add(CheckError::new(Rule::CalleeSaved, Place::Inst(inst)).at(Loc::reg(reg)));
+        }
+    }
+    for (n, edit) in input.answer.edits.iter().enumerate() {
+        let written = match edit.kind {
+            EditKind::Move { to, .. } | EditKind::Fill { to, .. } => PRegSet::EMPTY.with(to),
+            EditKind::Remat { inst, to } => clobbered(input, inst).with(to),
+            EditKind::Exchange { a, b, .. } => PRegSet::EMPTY.with(a).with(b),
+            EditKind::Spill { .. } | EditKind::SlotMove { .. } => PRegSet::EMPTY,
+        };
+        for reg in written.intersection(missing).iter() {
+            report.add(CheckError::new(Rule::CalleeSaved, Place::Edit(edit.at, n)).at(Loc::reg(reg)));
+        }
+    }
+}
+
+fn written_by(input: Input, inst: Inst) -> PRegSet {
+    let operands = input.problem.operands(inst).iter().zip(input.answer.operand_locs(input.problem, inst));
+    let defs = operands.filter(|(operand, _)| operand.is_def()).filter_map(|(_, loc)| loc.as_reg());
+    defs.collect::<PRegSet>().union(clobbered(input, inst))
+}
+
+fn clobbered(input: Input, inst: Inst) -> PRegSet {
+    match inst.index() < input.problem.num_insts() {
+        true => input.problem.clobbers(inst).lost.union(input.problem.clobbers(inst).partial),
+        false => PRegSet::EMPTY,
+    }
+}
+
+/// Rules 5, 17, 19 and 20 of each stack map entry.
+pub(crate) fn stack_maps(input: Input, report: &mut Report) {
+    if input.answer.stack_maps.is_empty() {
+        return;
+    }
+    let written = written_slots(input);
+    let mut last = None;
+    for (n, &entry) in input.answer.stack_maps.iter().enumerate() {
+        let place = Place::MapEntry(entry.inst, n);
+        let error = |rule| CheckError::new(rule, place).at(Loc::slot(entry.slot));
+        let at_safepoint =
+            entry.inst.index() < input.problem.num_insts() && input.problem.flags(entry.inst).has(InstFlags::SAFEPOINT);
+        if last >= Some(entry) || !at_safepoint {
+            report.add(error(Rule::MapOrder));
+        }
+        last = Some(entry);
+        match written.get(entry.slot.index()) {
+            None => report.add(error(Rule::SlotExists)),
+            Some(_) if input.is_emergency(entry.slot) => report.add(error(Rule::EmergencyPrivate)),
+            Some(false) => report.add(error(Rule::MapNeverWritten)),
+            Some(true) => {}
+        }
+    }
+}
+
+fn written_slots(input: Input) -> Vec<bool> {
+    let mut written = vec![false; input.answer.slots.len()];
+    let defs = input.problem.all_operands().iter().zip(&input.answer.locs).filter(|(operand, _)| operand.is_def());
+    let by_defs = defs.filter_map(|(_, loc)| loc.as_slot());
+    let by_edits = input.answer.edits.iter().filter_map(|edit| match edit.kind {
+        EditKind::Spill { to, .. } | EditKind::SlotMove { to, .. } => Some(to),
+        _ => None,
+    });
+    for slot in by_defs.chain(by_edits) {
+        if let Some(written) = written.get_mut(slot.index()) {
+            *written = true;
+        }
+    }
+    written
+}
+
+/// Rules 4, 5 and 23 of each label range.
+pub(crate) fn label_ranges(input: Input, report: &mut Report) {
+    for (n, range) in input.answer.labels.iter().enumerate() {
+        let place = Place::Label(range.from, n);
+        let rule = match (range.loc.as_reg(), range.loc.as_slot()) {
+            (Some(reg), _) => (!input.allocatable.contains(reg)).then_some(Rule::Allocatable),
+            (_, Some(slot)) => (slot.index() >= input.answer.slots.len()).then_some(Rule::SlotExists),
+            _ => Some(Rule::HasLocation),
+        };
+        if let Some(rule) = rule {
+            report.add(CheckError::new(rule, place).at(range.loc));
+        }
+        if range.from >= range.to || range.to.index() > input.problem.num_insts() {
+            report.add(CheckError::new(Rule::LabelWished, place));
+        }
+    }
+}
