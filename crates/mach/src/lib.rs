@@ -1,1 +1,51 @@
-//! Machine code vocabulary shared by all instruction sets.
+//! Machine code vocabulary shared by all instruction sets, and the parts of the compiler that know no machine.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `row.rs` | one table row per machine instruction form |
+//! | `inst.rs` | one machine instruction in 16 bytes |
+//! | `code.rs` | a function in machine instructions over virtual registers |
+//! | `settings.rs` | the settings all targets share |
+//! | `isa.rs` | what an instruction set provides |
+//! | `abi.rs` | where arguments and results are |
+//! | `block_order.rs` | machine blocks and their order |
+//! | `live.rs` | which instructions and values are needed |
+//! | `lower.rs` | the walk that turns instructions into machine instructions |
+//! | `verify.rs` | what machine code must keep |
+//! | `frame.rs` | the shape of a frame |
+//! | `emit.rs` | allocated code becomes bytes |
+//! | `buffer.rs` | bytes, branches, constants, fixups of one function |
+//! | `compiled.rs` | compiled functions in a module buffer |
+//! | `print.rs` | text forms |
+
+pub mod abi;
+pub mod block_order;
+pub mod buffer;
+pub mod code;
+pub mod compiled;
+pub mod emit;
+mod error;
+pub mod frame;
+pub mod inst;
+pub mod isa;
+mod live;
+pub mod lower;
+mod print;
+pub mod row;
+pub mod settings;
+pub mod verify;
+
+pub use buffer::{BranchForms, Buffer, FixupKind, FixupTarget, Label, Pool, PoolEntry};
+pub use code::{Code, SymbolRef};
+pub use compiled::{
+    CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,
+    SymbolName, TrapSite, UnwindOp, UnwindSite,
+};
+pub use emit::{EmitOptions, Emitter, NO_BLOCK};
+pub use error::LowerError;
+pub use frame::{FrameLayout, FrameNeeds};
+pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
+pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
+pub use lower::{Address, Lower, Lowering};
+pub use row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
+pub use settings::{SettingError, Settings};

@@ -1,0 +1,88 @@
+//! The vocabulary of calling conventions: where arguments and results are.
+//!
+//! An assignment is a pure function of the signature and the target's settings; each instruction set computes it in its
+//! `abi.rs`. Lowering of calls, entries and returns reads it.
+
+use kingpost_ir::Type;
+use kingpost_ir::signature::ArgumentExtension;
+use kingpost_regalloc::{PReg, PRegSet, RegClass};
+use smallvec::SmallVec;
+
+/// Where one part of an argument or result is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AbiPlace {
+    /// In a register.
+    Reg(PReg),
+    /// In memory, bytes from the start of the stack argument area, or of the return area for results.
+    Stack(u32),
+}
+
+/// One part of an argument or result: a register's worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AbiPart {
+    /// Where it is.
+    pub place: AbiPlace,
+    /// Type of the part: the value's own, or `i64` for each half of an `i128`.
+    pub ty: Type,
+    /// How the unused upper part of a small integer is filled.
+    pub extension: ArgumentExtension,
+}
+
+/// One argument or result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AbiArg {
+    /// A value in one or two parts, low part first.
+    Value(SmallVec<[AbiPart; 2]>),
+    /// A structure that is copied into the stack argument area; the value is a pointer to it.
+    Struct {
+        /// Where the pointer itself is passed, if the convention passes it too.
+        pointer: Option<AbiPart>,
+        /// Bytes from the start of the stack argument area.
+        offset: u32,
+        /// Bytes to copy.
+        size: u32,
+    },
+}
+
+/// Where everything of one signature goes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AbiSignature {
+    /// Arguments in order of the signature.
+    pub args: Vec<AbiArg>,
+    /// Results in order of the signature. Stack places lie in the return area.
+    pub results: Vec<AbiArg>,
+    /// The hidden argument with the return area's address, if some result finds no register.
+    pub return_area: Option<AbiPart>,
+    /// The struct-return argument that the callee hands back, by index into `args`, and the register it goes to.
+    pub sret: Option<(usize, PReg)>,
+    /// Bytes of the stack argument area, a multiple of the stack's alignment.
+    pub arg_bytes: u32,
+    /// Bytes of the return area.
+    pub return_bytes: u32,
+    /// Does the callee pop its stack arguments?
+    pub callee_pops: bool,
+    /// Registers a call of this convention destroys, results among them.
+    pub clobbers: PRegSet,
+    /// Float registers destroyed but for their low `kept_bytes` bytes.
+    pub partial_clobbers: PRegSet,
+    /// See `partial_clobbers`.
+    pub kept_bytes: u8,
+    /// Registers a function of this convention preserves for its caller.
+    pub callee_saved: PRegSet,
+}
+
+/// Register class and width in bytes of the virtual registers for a value of type `ty`; two for `i128`.
+///
+/// Integers narrower than 32 bits are kept in 4 bytes: their upper bits are undefined.
+pub fn reg_parts(ty: Type) -> SmallVec<[(RegClass, u8); 2]> {
+    if ty.is_int() {
+        match ty.bytes() {
+            0..=4 => SmallVec::from_slice(&[(RegClass::Int, 4)]),
+            8 => SmallVec::from_slice(&[(RegClass::Int, 8)]),
+            _ => SmallVec::from_slice(&[(RegClass::Int, 8), (RegClass::Int, 8)]),
+        }
+    } else {
+        let width = ty.bytes().next_power_of_two().clamp(4, 64) as u8;
+        SmallVec::from_slice(&[(RegClass::Float, width)])
+    }
+}

@@ -1,0 +1,87 @@
+//! A function in machine instructions over virtual registers, together with its allocation problem.
+//!
+//! [`Code::insts`] and the instructions of [`Code::problem`] have the same numbers; operands stand in the problem only.
+//! Block ids are shared too: the blocks of the function in allocation order, edge blocks among them.
+
+use crate::buffer::Pool;
+use crate::compiled::SymbolName;
+use crate::inst::MInst;
+use crate::row::Row;
+use cranelift_entity::PrimaryMap;
+use kingpost_regalloc::{Block, Inst, Problem};
+use std::fmt;
+
+/// A symbol the code refers to, and how near it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SymbolRef {
+    /// Index into [`Code::names`].
+    pub name: u32,
+    /// Is it defined near enough to be addressed without a table?
+    pub colocated: bool,
+    /// Bytes added to its address.
+    pub offset: i64,
+}
+
+/// A function after lowering. Cleared and used again.
+#[derive(Default, Debug)]
+pub struct Code {
+    /// What register allocation has to solve: blocks, operands, frequencies.
+    pub problem: Problem,
+    /// Machine instructions, numbered as in the problem.
+    pub insts: PrimaryMap<Inst, MInst>,
+    /// Source location of each instruction if the function has any, else empty.
+    pub srclocs: PrimaryMap<Inst, u32>,
+    /// Blocks in order of emission: cold ones last.
+    pub layout: Vec<Block>,
+    /// Symbols that instructions address, by [`MInst::aux`].
+    pub symbols: Vec<SymbolRef>,
+    /// Their names, each once.
+    pub names: Vec<SymbolName>,
+    /// Constants and jump tables.
+    pub pool: Pool,
+    /// Bytes of the area for user stack slots, a multiple of `slots_align`.
+    pub slots_bytes: u64,
+    /// Alignment of that area.
+    pub slots_align: u32,
+    /// Bytes for stack arguments of calls: the most any of them needs.
+    pub outgoing_bytes: u64,
+    /// Bytes of stack arguments this function receives.
+    pub incoming_bytes: u64,
+    /// Bytes of its stack arguments the function pops when it returns.
+    pub popped_bytes: u64,
+    /// Does it call anything, so that the stack must be aligned and the return address is not enough?
+    pub has_calls: bool,
+}
+
+impl Code {
+    /// Empties the code, keeping its memory.
+    pub fn clear(&mut self) {
+        self.problem.clear();
+        self.insts.clear();
+        self.srclocs.clear();
+        self.layout.clear();
+        self.symbols.clear();
+        self.names.clear();
+        self.pool.clear();
+        self.slots_bytes = 0;
+        self.slots_align = 1;
+        self.outgoing_bytes = 0;
+        self.incoming_bytes = 0;
+        self.popped_bytes = 0;
+        self.has_calls = false;
+    }
+
+    /// The text form: blocks and instructions with virtual registers.
+    pub fn display<'a>(&'a self, rows: &'a [Row]) -> impl fmt::Display + 'a {
+        crate::print::CodeText { code: self, rows, allocation: None }
+    }
+
+    /// The text form after allocation: locations instead of virtual registers, and all edits.
+    pub fn display_allocated<'a>(
+        &'a self,
+        rows: &'a [Row],
+        allocation: &'a kingpost_regalloc::Allocation,
+    ) -> impl fmt::Display + 'a {
+        crate::print::CodeText { code: self, rows, allocation: Some(allocation) }
+    }
+}

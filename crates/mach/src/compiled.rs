@@ -1,0 +1,305 @@
+//! Compiled functions: bytes and the tables that go with them, in the pools of one module buffer.
+//!
+//! Objects, the just-in-time compiler and compatibility layers all read this form. Offsets are bytes from the start of
+//! the function's code; every table is sorted by offset.
+
+use kingpost_ir::TrapCode;
+use kingpost_ir::libcall::{KnownSymbol, LibCall};
+use kingpost_regalloc::PReg;
+use std::ops::Range;
+
+/// The name of a function or symbol, independent of the function that mentions it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolName {
+    /// `%word`, without the sign.
+    Named(Box<str>),
+    /// `uN:M`.
+    User(u32, u32),
+    /// A library routine.
+    LibCall(LibCall),
+    /// A symbol that linkers know.
+    KnownSymbol(KnownSymbol),
+}
+
+impl SymbolName {
+    /// The name `%word`.
+    pub fn named(word: &str) -> SymbolName {
+        SymbolName::Named(word.into())
+    }
+}
+
+/// What a relocation writes. `S` is the symbol's address, `A` the addend, `P` the place, `G` its GOT entry, `L` its PLT entry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RelocKind {
+    /// 8 bytes, `S + A`.
+    Abs8,
+    /// 4 bytes, `S + A`.
+    Abs4,
+    /// 4 bytes, `S + A - P`, data on x86-64.
+    X86PcRel4,
+    /// 4 bytes, `S + A - P`, a call on x86-64.
+    X86CallPcRel4,
+    /// 4 bytes, `L + A - P`, a call on x86-64 through the PLT.
+    X86CallPltRel4,
+    /// 4 bytes, `G + A - P`, a load from the GOT on x86-64.
+    X86GotPcRel4,
+    /// 26 bits of words, `S + A - P`, a call on AArch64.
+    Aarch64Call,
+    /// 21 bits of pages, `adrp`.
+    Aarch64AdrPage,
+    /// Low 12 bits, `add`.
+    Aarch64AddLo12,
+    /// 21 bits of pages of the GOT entry, `adrp`.
+    Aarch64AdrGotPage,
+    /// Low 12 bits of the GOT entry, `ldr`.
+    Aarch64LdGotLo12,
+}
+
+/// One relocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reloc {
+    /// Where, in bytes from the function's start.
+    pub offset: u32,
+    /// What to write there.
+    pub kind: RelocKind,
+    /// Index into the function's [`FunctionView::symbols`].
+    pub symbol: u32,
+    /// Constant added to the symbol's address.
+    pub addend: i64,
+}
+
+/// An instruction that may trap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TrapSite {
+    /// Offset of the instruction that faults.
+    pub offset: u32,
+    /// Why it traps.
+    pub code: TrapCode,
+}
+
+/// A source location begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SrcLocSite {
+    /// First byte that belongs to it, up to the next one.
+    pub offset: u32,
+    /// The location, opaque; `u32::MAX` is none.
+    pub srcloc: u32,
+}
+
+/// A call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallSite {
+    /// The return address: first byte behind the call.
+    pub return_offset: u32,
+}
+
+/// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
+/// before the call that entered the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnwindOp {
+    /// The CFA is the stack pointer plus this many bytes.
+    CfaStackPointer(u32),
+    /// The CFA is the frame pointer plus this many bytes.
+    CfaFramePointer(u32),
+    /// The caller's value of a register is at the CFA minus this many bytes.
+    Saved(PReg, u32),
+    /// The register has the caller's value again.
+    Restored(PReg),
+    /// What follows is an epilogue: the present state comes back at the matching [`UnwindOp::EpilogueEnd`].
+    EpilogueBegin,
+    /// The code behind this point has the state from before the epilogue.
+    EpilogueEnd,
+}
+
+/// An unwind operation and the offset behind the instruction that it describes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnwindSite {
+    /// From here on the operation is in force.
+    pub offset: u32,
+    /// The operation.
+    pub op: UnwindOp,
+}
+
+/// The shape of a frame, for debuggers and stack walkers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FrameInfo {
+    /// Bytes from the stack pointer of the body to the CFA.
+    pub size: u32,
+    /// Bytes of stack arguments the caller pushed.
+    pub incoming_bytes: u32,
+}
+
+/// What a function is called and how its code is to be placed.
+#[derive(Clone, Debug)]
+pub struct FunctionHead {
+    /// Its name.
+    pub name: SymbolName,
+    /// Alignment of its first byte, a power of two.
+    pub align: u32,
+    /// Shape of its frame.
+    pub frame: FrameInfo,
+}
+
+/// One function in a [`ModuleBuffer`]: ranges of its pools.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    /// Name, alignment and frame.
+    pub head: FunctionHead,
+    code: Range<usize>,
+    relocs: Range<usize>,
+    symbols: Range<usize>,
+    traps: Range<usize>,
+    srclocs: Range<usize>,
+    calls: Range<usize>,
+    unwind: Range<usize>,
+    blocks: Range<usize>,
+}
+
+/// Compiled functions and the pools they lie in.
+#[derive(Clone, Default, Debug)]
+pub struct ModuleBuffer {
+    functions: Vec<CompiledFunction>,
+    /// Machine code of all functions, one after the other without padding.
+    pub(crate) code: Vec<u8>,
+    pub(crate) relocs: Vec<Reloc>,
+    pub(crate) symbols: Vec<SymbolName>,
+    pub(crate) traps: Vec<TrapSite>,
+    pub(crate) srclocs: Vec<SrcLocSite>,
+    pub(crate) calls: Vec<CallSite>,
+    pub(crate) unwind: Vec<UnwindSite>,
+    pub(crate) blocks: Vec<u32>,
+}
+
+/// Lengths of all pools: where the next function begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    code: usize,
+    relocs: usize,
+    symbols: usize,
+    traps: usize,
+    srclocs: usize,
+    calls: usize,
+    unwind: usize,
+    blocks: usize,
+}
+
+/// One function with its tables at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionView<'a> {
+    /// Name, alignment and frame.
+    pub function: &'a CompiledFunction,
+    /// Machine code, with constants and jump tables behind it.
+    pub code: &'a [u8],
+    /// Relocations.
+    pub relocs: &'a [Reloc],
+    /// What the relocations name.
+    pub symbols: &'a [SymbolName],
+    /// Trapping instructions.
+    pub traps: &'a [TrapSite],
+    /// Source locations.
+    pub srclocs: &'a [SrcLocSite],
+    /// Calls.
+    pub calls: &'a [CallSite],
+    /// Unwind operations.
+    pub unwind: &'a [UnwindSite],
+    /// Offsets of the emitted blocks.
+    pub blocks: &'a [u32],
+}
+
+impl ModuleBuffer {
+    /// Empties the buffer, keeping its memory.
+    pub fn clear(&mut self) {
+        self.functions.clear();
+        self.code.clear();
+        self.relocs.clear();
+        self.symbols.clear();
+        self.traps.clear();
+        self.srclocs.clear();
+        self.calls.clear();
+        self.unwind.clear();
+        self.blocks.clear();
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Is there no function?
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// Bytes of code of all functions.
+    pub fn code_bytes(&self) -> usize {
+        self.code.len()
+    }
+
+    /// All functions in order of compilation.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
+        (0..self.functions.len()).map(|i| self.function(i))
+    }
+
+    /// One function.
+    ///
+    /// # Panics
+    /// If there is no function `index`.
+    pub fn function(&self, index: usize) -> FunctionView<'_> {
+        let f = &self.functions[index];
+        FunctionView {
+            function: f,
+            code: &self.code[f.code.clone()],
+            relocs: &self.relocs[f.relocs.clone()],
+            symbols: &self.symbols[f.symbols.clone()],
+            traps: &self.traps[f.traps.clone()],
+            srclocs: &self.srclocs[f.srclocs.clone()],
+            calls: &self.calls[f.calls.clone()],
+            unwind: &self.unwind[f.unwind.clone()],
+            blocks: &self.blocks[f.blocks.clone()],
+        }
+    }
+
+    /// Adds all functions of `other` behind those already here.
+    pub fn append(&mut self, other: &ModuleBuffer) {
+        for view in other.functions() {
+            let mark = self.mark();
+            self.code.extend_from_slice(view.code);
+            self.relocs.extend_from_slice(view.relocs);
+            self.symbols.extend_from_slice(view.symbols);
+            self.traps.extend_from_slice(view.traps);
+            self.srclocs.extend_from_slice(view.srclocs);
+            self.calls.extend_from_slice(view.calls);
+            self.unwind.extend_from_slice(view.unwind);
+            self.blocks.extend_from_slice(view.blocks);
+            self.push_function(mark, view.function.head.clone());
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            code: self.code.len(),
+            relocs: self.relocs.len(),
+            symbols: self.symbols.len(),
+            traps: self.traps.len(),
+            srclocs: self.srclocs.len(),
+            calls: self.calls.len(),
+            unwind: self.unwind.len(),
+            blocks: self.blocks.len(),
+        }
+    }
+
+    /// Makes everything pushed to the pools since `mark` a function.
+    pub(crate) fn push_function(&mut self, mark: Mark, head: FunctionHead) {
+        self.functions.push(CompiledFunction {
+            head,
+            code: mark.code..self.code.len(),
+            relocs: mark.relocs..self.relocs.len(),
+            symbols: mark.symbols..self.symbols.len(),
+            traps: mark.traps..self.traps.len(),
+            srclocs: mark.srclocs..self.srclocs.len(),
+            calls: mark.calls..self.calls.len(),
+            unwind: mark.unwind..self.unwind.len(),
+            blocks: mark.blocks..self.blocks.len(),
+        });
+    }
+}

@@ -1,0 +1,279 @@
+//! Emission: code, its allocation and a frame become bytes in a module buffer.
+//!
+//! Walks the blocks in layout order. Edits come before the instruction they name; dropped instructions are left out; an
+//! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump are not emitted:
+//! branches to them go where they go.
+
+use crate::buffer::{Buffer, Label, TooLong};
+use crate::code::Code;
+use crate::compiled::SymbolName;
+use crate::compiled::{FrameInfo, FunctionHead, ModuleBuffer};
+use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
+use crate::inst::{AddrKind, MInst};
+use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
+use crate::lower::LowerError;
+use crate::row::RowKind;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PReg, Slot};
+use smallvec::SmallVec;
+
+/// Settings of emission.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmitOptions {
+    /// Bytes of padding behind each block, to test long branches; 0 for none.
+    pub block_padding: usize,
+    /// Alignment of functions in bytes, at least what the instruction set needs.
+    pub function_align: u32,
+    /// Set up a frame pointer in every function.
+    pub keep_frame_pointer: bool,
+}
+
+/// Reusable scratch of emission.
+#[derive(Default, Debug)]
+pub struct Emitter {
+    buffer: Buffer,
+    spill_area: SpillArea,
+    /// Per block, where a branch to it really goes.
+    thread: Vec<Block>,
+}
+
+/// "No block" in [`MInst::extra`] of a branch without second target.
+pub const NO_BLOCK: u32 = u32::MAX;
+
+impl Emitter {
+    /// Emits `code` as allocated into `module` under `name`.
+    ///
+    /// # Errors
+    /// If the frame or the code is too large for the target.
+    pub fn emit(
+        &mut self,
+        isa: &dyn Isa,
+        code: &mut Code,
+        allocation: &Allocation,
+        options: &EmitOptions,
+        name: SymbolName,
+        module: &mut ModuleBuffer,
+    ) -> Result<(), LowerError> {
+        let frame = self.layout_frame(isa, code, allocation, options)?;
+        self.thread_jumps(isa, code, allocation);
+        for target in &mut code.pool.targets {
+            *target = self.thread[*target as usize].as_u32();
+        }
+        self.buffer.start(code.problem.num_blocks());
+        isa.prologue(&frame, &mut self.buffer);
+        let mut next = 0;
+        while let Some(block) = self.next_emitted(code, &mut next) {
+            let mut peek = next;
+            let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
+            self.buffer.bind(Label::new(block.index()));
+            self.buffer.block_start();
+            let mut body = Body {
+                isa,
+                code,
+                allocation,
+                frame: &frame,
+                thread: &self.thread,
+                buffer: &mut self.buffer,
+                spill_area: &self.spill_area,
+            };
+            body.block(block, follower);
+            isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
+        }
+        self.buffer.srcloc(u32::MAX);
+        self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
+        let head = FunctionHead {
+            name,
+            align: options.function_align.max(1),
+            frame: FrameInfo {
+                size: (frame.size + u64::from(frame.link_bytes)) as u32,
+                incoming_bytes: frame.incoming_bytes as u32,
+            },
+        };
+        self.buffer
+            .finish(head, &code.pool, &code.names, isa.branches(), module)
+            .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })
+    }
+
+    /// The next block of the layout that is emitted at all.
+    fn next_emitted(&self, code: &Code, next: &mut usize) -> Option<Block> {
+        loop {
+            let block = *code.layout.get(*next)?;
+            *next += 1;
+            if self.thread[block.index()] == block {
+                return Some(block);
+            }
+        }
+    }
+
+    fn layout_frame(
+        &mut self,
+        isa: &dyn Isa,
+        code: &Code,
+        allocation: &Allocation,
+        options: &EmitOptions,
+    ) -> Result<FrameLayout, LowerError> {
+        self.spill_area.place(allocation, FrameLayout::saves_bytes(allocation.saved));
+        isa.frame(&FrameNeeds {
+            saved: allocation.saved,
+            spill_bytes: self.spill_area.bytes(),
+            slots_bytes: code.slots_bytes,
+            slots_align: code.slots_align,
+            outgoing_bytes: code.outgoing_bytes,
+            incoming_bytes: code.incoming_bytes,
+            popped_bytes: code.popped_bytes,
+            has_calls: code.has_calls,
+            keep_frame_pointer: options.keep_frame_pointer,
+        })
+    }
+
+    /// Finds for every block where a branch to it ends up. Blocks with only a jump and no edits are passed through,
+    /// but not the entry, and not a ring of such blocks.
+    fn thread_jumps(&mut self, isa: &dyn Isa, code: &Code, allocation: &Allocation) {
+        let problem = &code.problem;
+        self.thread.clear();
+        self.thread.extend(problem.blocks());
+        for block in problem.blocks().skip(1) {
+            let jump = problem.terminator(block);
+            let inst = &code.insts[jump];
+            let only_jump = problem.first_inst(block) == jump
+                && isa.rows()[inst.row.0 as usize].kind == RowKind::Branch
+                && problem.succs(block).len() == 1
+                && inst.extra == NO_BLOCK
+                && edits_at(&allocation.edits, jump).is_empty();
+            if only_jump {
+                self.thread[block.index()] = problem.edge(problem.succs(block)[0]).to;
+            }
+        }
+        for block in problem.blocks() {
+            self.resolve_thread(block);
+        }
+    }
+
+    /// Follows `block`'s chain of jumps and shortens it. A ring is broken where it was entered.
+    fn resolve_thread(&mut self, block: Block) {
+        let mut end = block;
+        while self.thread[end.index()] != end {
+            let next = self.thread[end.index()];
+            if next == block {
+                // A ring: keep this block, the rest of the ring leads here.
+                self.thread[block.index()] = block;
+                return;
+            }
+            end = next;
+        }
+        let mut at = block;
+        while self.thread[at.index()] != end {
+            let next = self.thread[at.index()];
+            self.thread[at.index()] = end;
+            at = next;
+        }
+    }
+}
+
+/// The edits before one instruction.
+fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
+    let start = edits.partition_point(|e| e.at < at);
+    let len = edits[start..].iter().take_while(|e| e.at == at).count();
+    &edits[start..start + len]
+}
+
+/// What emission of a block's instructions needs.
+struct Body<'a> {
+    isa: &'a dyn Isa,
+    code: &'a Code,
+    allocation: &'a Allocation,
+    frame: &'a FrameLayout,
+    thread: &'a [Block],
+    buffer: &'a mut Buffer,
+    spill_area: &'a SpillArea,
+}
+
+impl Body<'_> {
+    fn block(&mut self, block: Block, next: Option<Block>) {
+        let code = self.code;
+        let first = code.problem.first_inst(block);
+        let edits = &self.allocation.edits;
+        let mut edit = edits.partition_point(|e| e.at < first);
+        for inst in code.problem.insts(block) {
+            if let Some(&srcloc) = code.srclocs.get(inst) {
+                self.buffer.srcloc(srcloc);
+            }
+            while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
+                self.edit(e.kind);
+                edit += 1;
+            }
+            if !self.allocation.is_dropped(inst) {
+                self.inst(inst, next);
+            }
+        }
+    }
+
+    fn slot(&self, slot: Slot) -> Mem {
+        self.frame.spill_slot(self.spill_area.offset(slot))
+    }
+
+    fn edit(&mut self, kind: EditKind) {
+        let edit = match kind {
+            EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
+            EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
+            EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
+            EditKind::Fill { from, to, width } => MachineEdit::Fill(self.slot(from), to, width),
+            EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
+            EditKind::Remat { inst, to } => {
+                let minst = self.code.insts[inst];
+                self.emit(&minst, &[to], None, None);
+                return;
+            }
+        };
+        self.isa.emit_edit(&edit, self.buffer);
+    }
+
+    fn inst(&mut self, inst: Inst, next: Option<Block>) {
+        let mut minst = self.code.insts[inst];
+        let row = &self.isa.rows()[minst.row.0 as usize];
+        let locs = self.allocation.operand_locs(&self.code.problem, inst);
+        // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
+        let encoded = row.operands.len() + minst.mode.regs();
+        let regs: SmallVec<[PReg; 8]> = locs.iter().take(encoded).filter_map(|loc| loc.as_reg()).collect();
+        let mut mem = None;
+        if let Some(twin) = row.twin
+            && let Some(slot) = locs[usize::from(twin.operand)].as_slot()
+        {
+            minst.row = twin.row;
+            mem = Some(self.slot(slot));
+        }
+        if row.kind == RowKind::Branch {
+            minst.aux = self.threaded(minst.aux);
+            minst.extra = self.threaded(minst.extra);
+        }
+        self.emit(&minst, &regs, mem, next);
+        if row.kind == RowKind::Call {
+            self.buffer.call();
+        }
+    }
+
+    fn threaded(&self, block: u32) -> u32 {
+        self.thread.get(block as usize).map_or(block, |b| b.as_u32())
+    }
+
+    /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.
+    fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
+        let (regs, addr) = regs.split_at(regs.len() - inst.mode.regs());
+        let disp = i64::from(inst.aux as i32);
+        let mem = slot.or_else(|| match inst.mode.kind() {
+            AddrKind::None => None,
+            AddrKind::Base => Some(Mem::base(MemBase::Reg(addr[0]), disp)),
+            AddrKind::Index => {
+                let index = (addr[1], inst.mode.shift(), inst.mode.extend());
+                Some(Mem { base: MemBase::Reg(addr[0]), index: Some(index), disp })
+            }
+            AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
+            AddrKind::Pool => Some(Mem::base(MemBase::Pool(inst.aux), 0)),
+            AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
+            AddrKind::Incoming => Some(self.frame.incoming(inst.aux)),
+            AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
+        });
+        let cx = EmitContext { regs, mem, frame: self.frame, symbols: &self.code.symbols, next };
+        self.isa.emit(inst, &cx, self.buffer);
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a function cannot be compiled for a target.
+
+use kingpost_ir::{Opcode, Type};
+use std::fmt;
+
+/// An error of lowering or emission.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LowerError {
+    /// The target has no code for this opcode at this type.
+    Opcode {
+        /// The opcode.
+        opcode: Opcode,
+        /// Its controlling type, or that of its first result.
+        ty: Type,
+        /// The target.
+        target: &'static str,
+    },
+    /// The calling convention cannot pass this, or a feature of the function is not supported.
+    Feature {
+        /// What it is.
+        what: &'static str,
+        /// The target.
+        target: &'static str,
+    },
+    /// The opcode needs a setting that is off.
+    Setting {
+        /// The opcode.
+        opcode: Opcode,
+        /// The key to set.
+        key: &'static str,
+    },
+    /// A resource limit is exceeded.
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+impl fmt::Display for LowerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LowerError::Opcode { opcode, ty, target } => write!(f, "`{opcode}` on {ty} is not supported for {target}"),
+            LowerError::Feature { what, target } => write!(f, "{what} is not supported for {target}"),
+            LowerError::Setting { opcode, key } => write!(f, "`{opcode}` needs the setting `{key}`"),
+            LowerError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
+        }
+    }
+}
+
+impl std::error::Error for LowerError {}

@@ -1,0 +1,161 @@
+//! Frame layout: what lies where between the return address and the stack pointer.
+//!
+//! ```text
+//!            incoming stack arguments
+//!   CFA ───▶ ─────────────────────────
+//!            return address, caller's frame pointer      (`link_bytes`)
+//!   FP ────▶ ─────────────────────────
+//!            callee-saved registers
+//!            spill slots
+//!            user stack slots
+//!            outgoing stack arguments
+//!   SP ────▶ ─────────────────────────
+//! ```
+//!
+//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements.
+
+use crate::isa::{Mem, MemBase};
+use cranelift_entity::SecondaryMap;
+use kingpost_regalloc::{Allocation, PReg, PRegSet, RegClass, Slot};
+use smallvec::SmallVec;
+
+/// What a function needs of its frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameNeeds {
+    /// Callee-saved registers it writes.
+    pub saved: PRegSet,
+    /// Bytes of spill slots, already laid out.
+    pub spill_bytes: u64,
+    /// Bytes of the user's stack slots.
+    pub slots_bytes: u64,
+    /// Alignment of the user's stack slots.
+    pub slots_align: u32,
+    /// Bytes of stack arguments for calls.
+    pub outgoing_bytes: u64,
+    /// Bytes of stack arguments it receives.
+    pub incoming_bytes: u64,
+    /// Bytes of those it pops at return.
+    pub popped_bytes: u64,
+    /// Does it call?
+    pub has_calls: bool,
+    /// Must there be a frame pointer in any case?
+    pub keep_frame_pointer: bool,
+}
+
+/// The shape of a frame. Offsets are bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameLayout {
+    /// Is there a frame pointer (and a frame)? Without one the function only has its return address.
+    pub has_frame: bool,
+    /// Bytes between the CFA and the frame pointer: return address and saved frame pointer. Without a frame: bytes between the
+    /// CFA and the stack pointer.
+    pub link_bytes: u32,
+    /// Bytes by which the stack pointer is below the frame pointer in the body.
+    pub size: u64,
+    /// Saved registers and how far below the frame pointer each is stored.
+    pub saves: SmallVec<[(PReg, u32); 8]>,
+    /// How far the end of the spill area is below the frame pointer: slot offsets count downwards from here.
+    pub spill_top: u64,
+    /// How far the start (lowest address) of the user slots is below the frame pointer.
+    pub slots_base: u64,
+    /// Bytes of stack arguments popped at return.
+    pub popped_bytes: u64,
+    /// Bytes of stack arguments received.
+    pub incoming_bytes: u64,
+}
+
+impl FrameLayout {
+    /// Lays out a frame top down. `link_bytes` as in the field of that name with a frame; `bare_bytes` without.
+    pub fn new(needs: &FrameNeeds, link_bytes: u32, bare_bytes: u32, stack_align: u32) -> FrameLayout {
+        let has_frame = needs.keep_frame_pointer
+            || needs.has_calls
+            || !needs.saved.is_empty()
+            || needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes > 0;
+        let mut layout = FrameLayout {
+            has_frame,
+            link_bytes: if has_frame { link_bytes } else { bare_bytes },
+            popped_bytes: needs.popped_bytes,
+            incoming_bytes: needs.incoming_bytes,
+            ..FrameLayout::default()
+        };
+        if !has_frame {
+            return layout;
+        }
+        let mut top = 0u64;
+        for reg in needs.saved.iter() {
+            top += save_bytes(reg);
+            layout.saves.push((reg, top as u32));
+        }
+        layout.spill_top = top;
+        top += needs.spill_bytes;
+        top = (top + needs.slots_bytes).next_multiple_of(u64::from(needs.slots_align.max(8)));
+        layout.slots_base = top;
+        top += needs.outgoing_bytes;
+        // The frame pointer itself is aligned once the link is pushed.
+        layout.size = top.next_multiple_of(u64::from(stack_align));
+        layout
+    }
+
+    /// Bytes that saving these registers takes.
+    pub fn saves_bytes(saved: PRegSet) -> u64 {
+        saved.iter().map(save_bytes).sum()
+    }
+
+    /// The memory of a byte range that starts `offset` bytes into the user's slots.
+    pub fn user_slot(&self, offset: u32) -> Mem {
+        Mem::base(MemBase::FramePointer, i64::from(offset) - self.slots_base as i64)
+    }
+
+    /// The memory of a spill slot placed at `offset` by [`SpillArea::place`].
+    pub fn spill_slot(&self, offset: u64) -> Mem {
+        Mem::base(MemBase::FramePointer, -((self.spill_top + offset) as i64))
+    }
+
+    /// The memory of an incoming stack argument.
+    pub fn incoming(&self, offset: u32) -> Mem {
+        let base = if self.has_frame { MemBase::FramePointer } else { MemBase::StackPointer };
+        Mem::base(base, i64::from(self.link_bytes) + i64::from(offset))
+    }
+
+    /// The memory of an outgoing stack argument.
+    pub fn outgoing(&self, offset: u32) -> Mem {
+        Mem::base(MemBase::StackPointer, i64::from(offset))
+    }
+}
+
+/// Float registers are saved whole, as a convention may preserve them whole.
+fn save_bytes(reg: PReg) -> u64 {
+    if reg.class() == RegClass::Int { 8 } else { 16 }
+}
+
+/// Offsets of spill slots within the spill area. Cleared and used again.
+#[derive(Default, Debug)]
+pub struct SpillArea {
+    /// Per slot, how far its lowest byte is below the top of the area.
+    offsets: SecondaryMap<Slot, u64>,
+    bytes: u64,
+}
+
+impl SpillArea {
+    /// Places every slot of an allocation: in order, which an allocator chooses by hotness, each aligned relative to the
+    /// frame pointer, given that `above` bytes lie between that and the area.
+    pub fn place(&mut self, allocation: &Allocation, above: u64) {
+        self.offsets.clear();
+        let mut top = above;
+        for (slot, data) in allocation.slots.iter() {
+            top = (top + u64::from(data.size)).next_multiple_of(u64::from(data.align.clamp(1, 16)));
+            self.offsets[slot] = top - above;
+        }
+        self.bytes = top - above;
+    }
+
+    /// Bytes of the area.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How far the lowest byte of a slot is below the top of the area.
+    pub fn offset(&self, slot: Slot) -> u64 {
+        self.offsets[slot]
+    }
+}

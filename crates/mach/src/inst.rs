@@ -1,0 +1,142 @@
+//! One machine instruction, in 16 bytes, and its memory operand.
+
+use crate::row::RowId;
+use kingpost_ir::TrapCode;
+
+/// How the memory operand of an instruction is addressed. Address registers follow the row's own operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum AddrKind {
+    /// No memory operand.
+    None = 0,
+    /// One register plus [`MInst::aux`] as a signed displacement.
+    Base = 1,
+    /// Two registers, the second one extended and shifted, plus [`MInst::aux`] as a signed displacement.
+    Index = 2,
+    /// A symbol: [`MInst::aux`] is an index into [`Code::symbols`](crate::Code).
+    Symbol = 3,
+    /// The frame's user slots: [`MInst::aux`] is a byte offset into that area.
+    Slot = 4,
+    /// Stack arguments of this function: [`MInst::aux`] is a byte offset from the first one.
+    Incoming = 5,
+    /// Stack arguments of a call: [`MInst::aux`] is a byte offset from the frame's bottom.
+    Outgoing = 6,
+    /// Constants and jump tables placed behind the code: [`MInst::aux`] is an index into [`Code::pool`](crate::Code).
+    Pool = 7,
+}
+
+const ADDR_KINDS: [AddrKind; 8] = [
+    AddrKind::None,
+    AddrKind::Base,
+    AddrKind::Index,
+    AddrKind::Symbol,
+    AddrKind::Slot,
+    AddrKind::Incoming,
+    AddrKind::Outgoing,
+    AddrKind::Pool,
+];
+
+/// How an index register is widened before it is scaled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum IndexExtend {
+    /// It is as wide as an address.
+    None = 0,
+    /// Its low 32 bits, zero-extended (AArch64 `uxtw`).
+    Zero32 = 1,
+    /// Its low 32 bits, sign-extended (AArch64 `sxtw`).
+    Sign32 = 2,
+}
+
+/// Kind of address, index scale and index extension in one byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddrMode(u8);
+
+impl AddrMode {
+    /// No memory operand.
+    pub const NONE: AddrMode = AddrMode(0);
+
+    /// An address of `kind` with an unscaled index, if it has one.
+    pub const fn new(kind: AddrKind) -> AddrMode {
+        AddrMode(kind as u8)
+    }
+
+    /// Base plus extended index shifted left by `shift` (0 to 4).
+    pub const fn index(shift: u8, extend: IndexExtend) -> AddrMode {
+        AddrMode(AddrKind::Index as u8 | shift << 3 | (extend as u8) << 6)
+    }
+
+    /// The kind of address.
+    pub const fn kind(self) -> AddrKind {
+        ADDR_KINDS[(self.0 & 7) as usize]
+    }
+
+    /// By how much the index is shifted left.
+    pub const fn shift(self) -> u8 {
+        self.0 >> 3 & 7
+    }
+
+    /// How the index is widened.
+    pub const fn extend(self) -> IndexExtend {
+        match self.0 >> 6 {
+            0 => IndexExtend::None,
+            1 => IndexExtend::Zero32,
+            _ => IndexExtend::Sign32,
+        }
+    }
+
+    /// Number of address registers.
+    pub const fn regs(self) -> usize {
+        match self.kind() {
+            AddrKind::Base => 1,
+            AddrKind::Index => 2,
+            _ => 0,
+        }
+    }
+}
+
+/// One machine instruction. Its operands stand in the allocation problem, at the same instruction number.
+#[derive(Clone, Copy, Debug)]
+pub struct MInst {
+    /// Which form.
+    pub row: RowId,
+    /// How its memory operand is addressed.
+    pub mode: AddrMode,
+    trap: u8,
+    /// Immediate, condition code, or the block a conditional branch falls to: as the row says.
+    pub imm: i32,
+    /// Displacement or index of the memory operand, or a branch target, or an index into a pool: as the row and mode say.
+    pub aux: u32,
+    /// Second word of the immediate, second condition, or whatever else the row says.
+    pub extra: u32,
+}
+
+impl MInst {
+    /// An instruction without memory operand.
+    pub fn new(row: RowId) -> MInst {
+        MInst { row, mode: AddrMode::NONE, trap: 0, imm: 0, aux: 0, extra: 0 }
+    }
+
+    /// The code with which it may trap.
+    pub fn trap(&self) -> Option<TrapCode> {
+        TrapCode::from_byte(self.trap)
+    }
+
+    /// Sets the code with which it may trap.
+    pub fn set_trap(&mut self, code: Option<TrapCode>) {
+        self.trap = code.map_or(0, TrapCode::byte);
+    }
+
+    /// The immediate as 64 bits: `extra` above `imm`.
+    pub fn imm64(&self) -> u64 {
+        u64::from(self.extra) << 32 | u64::from(self.imm as u32)
+    }
+
+    /// Sets `imm` and `extra` to the halves of a 64-bit immediate.
+    pub fn set_imm64(&mut self, value: u64) {
+        self.imm = value as u32 as i32;
+        self.extra = (value >> 32) as u32;
+    }
+}
+
+const _: () = assert!(size_of::<MInst>() == 16);

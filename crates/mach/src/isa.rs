@@ -1,0 +1,138 @@
+//! What an instruction set provides to the parts of the compiler that know no machine.
+
+use crate::abi::AbiSignature;
+use crate::buffer::{BranchForms, Buffer};
+use crate::frame::FrameLayout;
+use crate::inst::MInst;
+use crate::lower::{Lower, LowerError};
+use crate::row::Row;
+use kingpost_ir::signature::Signature;
+use kingpost_ir::{Inst, TrapCode};
+use kingpost_regalloc::{Block, MachineEnv, PReg};
+
+/// What the base of a resolved memory operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemBase {
+    /// A register.
+    Reg(PReg),
+    /// The stack pointer.
+    StackPointer,
+    /// The frame pointer.
+    FramePointer,
+    /// A symbol: index into the code's symbols.
+    Symbol(u32),
+    /// An entry of the pool behind the code.
+    Pool(u32),
+}
+
+/// A memory operand after allocation and frame layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mem {
+    /// Base of the address.
+    pub base: MemBase,
+    /// Index register with its shift and extension.
+    pub index: Option<(PReg, u8, crate::inst::IndexExtend)>,
+    /// Added to the address, bytes.
+    pub disp: i64,
+}
+
+impl Mem {
+    /// `base + disp`.
+    pub fn base(base: MemBase, disp: i64) -> Mem {
+        Mem { base, index: None, disp }
+    }
+}
+
+/// An edit with slots turned into memory operands. Widths are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MachineEdit {
+    /// Register to register.
+    Move(PReg, PReg, u8),
+    /// Two registers exchanged.
+    Exchange(PReg, PReg, u8),
+    /// Register to memory.
+    Spill(PReg, Mem, u8),
+    /// Memory to register.
+    Fill(Mem, PReg, u8),
+}
+
+/// What emission of one instruction may look at besides the instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct EmitContext<'a> {
+    /// Registers of its operands, those in memory left out, address registers left out.
+    pub regs: &'a [PReg],
+    /// Its memory operand.
+    pub mem: Option<Mem>,
+    /// The frame it runs in.
+    pub frame: &'a FrameLayout,
+    /// Symbols by index, for relocations.
+    pub symbols: &'a [crate::code::SymbolRef],
+    /// The block emitted next, to which a branch may fall through.
+    pub next: Option<Block>,
+}
+
+/// An instruction set with its settings: one object per compiler.
+pub trait Isa: Send + Sync {
+    /// The name messages use.
+    fn name(&self) -> &'static str;
+
+    /// The instruction table.
+    fn rows(&self) -> &'static [Row];
+
+    /// The registers to allocate.
+    fn env(&self) -> &MachineEnv;
+
+    /// A register's name when `width` bytes of it are used.
+    fn reg_name(&self, reg: PReg, width: u8) -> String;
+
+    /// Places of all arguments and results of `signature`.
+    ///
+    /// # Errors
+    /// What the convention cannot pass.
+    fn abi(&self, signature: &Signature) -> Result<AbiSignature, LowerError>;
+
+    /// Lowers one instruction that is not a terminator. Only called if a result is needed or it has an effect.
+    ///
+    /// # Errors
+    /// Opcodes, types or settings this target does not support.
+    fn lower_inst(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError>;
+
+    /// Lowers a terminator whose successors, in the order of the text, are `targets`; equal edges may share a target.
+    ///
+    /// # Errors
+    /// As [`Isa::lower_inst`].
+    fn lower_terminator(&self, cx: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Result<(), LowerError>;
+
+    /// Lowers the function's entry: parameters from where the convention passes them.
+    ///
+    /// # Errors
+    /// As [`Isa::lower_inst`].
+    fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError>;
+
+    /// Appends the jump that ends an edge block.
+    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block);
+
+    /// Bytes by which frames, and the stack at calls, are aligned.
+    fn stack_align(&self) -> u32;
+
+    /// Shape of the frame for the given needs.
+    ///
+    /// # Errors
+    /// A frame that is too large to address.
+    fn frame(&self, needs: &crate::frame::FrameNeeds) -> Result<FrameLayout, LowerError>;
+
+    /// Emits the prologue.
+    fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer);
+
+    /// Emits one instruction.
+    fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer);
+
+    /// Emits one edit. It leaves the flags alone.
+    fn emit_edit(&self, edit: &MachineEdit, buffer: &mut Buffer);
+
+    /// Emits a trap with its site, as [`Buffer::defer_trap`] promised.
+    fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer);
+
+    /// How branches to labels are encoded.
+    fn branches(&self) -> &dyn BranchForms;
+}

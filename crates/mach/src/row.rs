@@ -1,0 +1,169 @@
+//! One table row per machine instruction form: operands, constraints, effect on the flags, memory twin, text.
+//!
+//! An instruction set is an array of rows. The encoding of a row is data of the instruction set's own type, in a table
+//! parallel to this one; encoder, printer, and the comparison with the system assembler all follow from the two.
+
+use kingpost_regalloc::{Kind, PReg, PRegSet, Pos, RegClass};
+use std::fmt;
+
+/// Number of a row in its instruction set's table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RowId(pub u16);
+
+/// Where the operand of a row may be: the constraint before values are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Any allocatable register of the class.
+    Reg,
+    /// Exactly this register.
+    Fixed(PReg),
+    /// The location of the operand at this index. Only for defs.
+    Reuse(u8),
+    /// A register, or a slot if the row's memory twin can be used instead.
+    MemOk,
+    /// A register of this subset.
+    Within(PRegSet),
+}
+
+/// One operand of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperandSpec {
+    /// Read or written.
+    pub kind: Kind,
+    /// When it is read or written.
+    pub pos: Pos,
+    /// Class of its register.
+    pub class: RegClass,
+    /// Bytes of the register that the instruction reads or writes; chooses the register's name in text.
+    pub width: u8,
+    /// Where it may be.
+    pub place: Place,
+}
+
+impl OperandSpec {
+    /// An early use of `width` bytes in any register.
+    pub const fn uses(class: RegClass, width: u8) -> OperandSpec {
+        OperandSpec { kind: Kind::Use, pos: Pos::Early, class, width, place: Place::Reg }
+    }
+
+    /// A late def of `width` bytes in any register.
+    pub const fn defs(class: RegClass, width: u8) -> OperandSpec {
+        OperandSpec { kind: Kind::Def, pos: Pos::Late, class, width, place: Place::Reg }
+    }
+
+    /// The same operand in another place.
+    #[must_use]
+    pub const fn at(mut self, place: Place) -> OperandSpec {
+        self.place = place;
+        self
+    }
+
+    /// The same operand, in `reg`.
+    #[must_use]
+    pub const fn fixed(self, reg: PReg) -> OperandSpec {
+        self.at(Place::Fixed(reg))
+    }
+
+    /// The same operand, in the location of operand `k`.
+    #[must_use]
+    pub const fn reuse(self, k: u8) -> OperandSpec {
+        self.at(Place::Reuse(k))
+    }
+
+    /// The same operand at the early point (a def that shares with no use).
+    #[must_use]
+    pub const fn early(mut self) -> OperandSpec {
+        self.pos = Pos::Early;
+        self
+    }
+
+    /// The same operand at the late point (a use that shares with no def).
+    #[must_use]
+    pub const fn late(mut self) -> OperandSpec {
+        self.pos = Pos::Late;
+        self
+    }
+}
+
+/// What a row does with the flags register, which is never allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlagsEffect {
+    /// Neither reads nor writes it.
+    None,
+    /// Writes it with a meaning that a later row may read.
+    Def,
+    /// Reads it.
+    Use,
+    /// Reads it, then writes it with a meaning (add with carry).
+    UseDef,
+    /// Destroys it.
+    Clobber,
+}
+
+impl FlagsEffect {
+    /// Does the row read the flags?
+    pub fn reads(self) -> bool {
+        matches!(self, FlagsEffect::Use | FlagsEffect::UseDef)
+    }
+
+    /// Are the flags different afterwards?
+    pub fn writes(self) -> bool {
+        matches!(self, FlagsEffect::Def | FlagsEffect::UseDef | FlagsEffect::Clobber)
+    }
+}
+
+/// The form of a row that takes one of its operands from memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Twin {
+    /// Index of the operand that may be in memory. A `Reuse` def of it goes there as well: the twin reads, modifies and writes.
+    pub operand: u8,
+    /// The row to use then. It has the same operands in the same order, without this one and without its `Reuse` def, and
+    /// a memory operand.
+    pub row: RowId,
+}
+
+/// What kind of instruction a row is, where the compiler must know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowKind {
+    /// Nothing special.
+    Plain,
+    /// Copies its one use to its one def, wholly and without effect.
+    Move,
+    /// Has one def and no use or effect and leaves the flags alone, so that it may run again anywhere.
+    Remat,
+    /// Calls: variadic operands, a safepoint.
+    Call,
+    /// Ends a block by going to other blocks.
+    Branch,
+    /// Ends a block by leaving the function: returns, tail calls, traps.
+    Exit,
+}
+
+/// One instruction form.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Unique name, also in the text form of machine code: `add64_rr`.
+    pub name: &'static str,
+    /// The assembler's text, with `{0}` for an operand, `{m}` memory, `{i}` immediate, `{c}` condition, `{t}` target.
+    pub asm: &'static str,
+    /// Register operands in order. Address registers of a memory operand follow them, then variadic ones.
+    pub operands: &'static [OperandSpec],
+    /// What it is.
+    pub kind: RowKind,
+    /// Its effect on the flags.
+    pub flags: FlagsEffect,
+    /// Width in bytes of the memory operand it has, 0 if none.
+    pub mem: u8,
+    /// Until when address registers are read: `Late` if the instruction writes a def before it is done with memory.
+    pub addr_pos: Pos,
+    /// Does every def narrower than 8 bytes leave zeros above it in its register?
+    pub zero_extends: bool,
+    /// The form with an operand in memory.
+    pub twin: Option<Twin>,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -1,0 +1,258 @@
+//! The settings all targets share: one table row per key, from which the typed struct, parsing and listing follow.
+//!
+//! A key is honoured or refused. [`Settings::check`] refuses values whose work is not done yet, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A choice among words; the first is the default.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, reason = "the variants are the words of the setting")]
+        pub enum $name { $($variant),+ }
+
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(word: &str) -> Result<$name, String> {
+                match word {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err([$($word),+].join(", ")),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($name::$variant => $word),+ })
+            }
+        }
+    };
+}
+
+choice! {
+    /// How much work goes into the code.
+    OptLevel { None = "none", Speed = "speed", SpeedAndSize = "speed_and_size" }
+}
+choice! {
+    /// How thread-local symbols are reached.
+    TlsModel { None = "none", ElfGd = "elf_gd", Macho = "macho", Coff = "coff" }
+}
+choice! {
+    /// How `stack_switch` works.
+    StackSwitchModel { None = "none", Basic = "basic", UpdateWindowsTib = "update_windows_tib" }
+}
+choice! {
+    /// The convention of library routines.
+    LibcallCallConv {
+        IsaDefault = "isa_default", Fast = "fast", SystemV = "system_v", WindowsFastcall = "windows_fastcall",
+        AppleAarch64 = "apple_aarch64", Probestack = "probestack", PreserveAll = "preserve_all",
+    }
+}
+choice! {
+    /// How large frames are probed.
+    ProbestackStrategy { Outline = "outline", Inline = "inline" }
+}
+
+/// Why a setting was not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SettingError {
+    /// There is no such key.
+    Unknown(String),
+    /// The value is none the key takes.
+    Value {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What would be taken.
+        expected: String,
+    },
+    /// The key exists, but this value's work is not done yet.
+    Unsupported {
+        /// The key.
+        key: &'static str,
+        /// The refused value.
+        value: String,
+    },
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingError::Unknown(key) => write!(f, "unknown setting `{key}`"),
+            SettingError::Value { key, value, expected } => {
+                write!(f, "bad value `{value}` for setting `{key}`: expected {expected}")
+            }
+            SettingError::Unsupported { key, value } => write!(f, "setting `{key}={value}` is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// A type of setting values.
+trait SettingValue: Sized {
+    fn parse(value: &str) -> Result<Self, String>;
+}
+
+impl SettingValue for bool {
+    fn parse(value: &str) -> Result<bool, String> {
+        parse_bool(value).ok_or_else(|| "true, on, yes, 1, false, off, no or 0".into())
+    }
+}
+
+impl SettingValue for u8 {
+    fn parse(value: &str) -> Result<u8, String> {
+        value.parse().map_err(|_| "a number from 0 to 255".into())
+    }
+}
+
+impl SettingValue for String {
+    fn parse(value: &str) -> Result<String, String> {
+        Ok(value.into())
+    }
+}
+
+macro_rules! parsed {
+    ($($name:ident),+) => {
+        $(impl SettingValue for $name {
+            fn parse(value: &str) -> Result<$name, String> {
+                value.parse().map_err(|words| format!("one of {words}"))
+            }
+        })+
+    };
+}
+parsed!(OptLevel, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy);
+
+/// A boolean as settings spell it.
+pub fn parse_bool(value: &str) -> Option<bool> {
+    match value {
+        "true" | "on" | "yes" | "1" => Some(true),
+        "false" | "off" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+macro_rules! settings {
+    ($($key:ident: $ty:ty = $default:expr, $doc:literal;)+) => {
+        /// Values of all shared settings.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub struct Settings { $(#[doc = $doc] pub $key: $ty,)+ }
+
+        impl Default for Settings {
+            fn default() -> Settings {
+                Settings { $($key: $default,)+ }
+            }
+        }
+
+        impl Settings {
+            /// Every key with its meaning, in order.
+            pub const KEYS: &'static [(&'static str, &'static str)] = &[$((stringify!($key), $doc)),+];
+
+            /// Sets one key.
+            ///
+            /// # Errors
+            /// If there is no such key, or it does not take the value.
+            pub fn set(&mut self, key: &str, value: &str) -> Result<(), SettingError> {
+                match key {
+                    $(stringify!($key) => {
+                        self.$key = <$ty as SettingValue>::parse(value).map_err(|expected| SettingError::Value {
+                            key: key.into(), value: value.into(), expected,
+                        })?;
+                    })+
+                    _ => return Err(SettingError::Unknown(key.into())),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+settings! {
+    opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
+    regalloc_algorithm: String = "linear".into(), "Which register allocator: the names of the driver's table.";
+    regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
+    regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
+    enable_alias_analysis: bool = true, "Remove redundant loads when optimising.";
+    enable_verifier: bool = true, "Verify the function before it is compiled.";
+    is_pic: bool = false, "Position-independent code.";
+    use_colocated_libcalls: bool = false, "Library routines are near: call them directly.";
+    enable_nan_canonicalization: bool = false, "Replace NaN results by the canonical NaN.";
+    enable_pinned_reg: bool = false, "Keep the pinned register out of allocation.";
+    tls_model: TlsModel = TlsModel::None, "How thread-local symbols are reached.";
+    stack_switch_model: StackSwitchModel = StackSwitchModel::None, "How `stack_switch` works.";
+    libcall_call_conv: LibcallCallConv = LibcallCallConv::IsaDefault, "Convention of library routines.";
+    enable_llvm_abi_extensions: bool = false, "i128 in signatures and more return registers, as LLVM has them.";
+    enable_multi_ret_implicit_sret: bool = false, "Results without a register go through a hidden pointer.";
+    unwind_info: bool = true, "Emit unwind information.";
+    preserve_frame_pointers: bool = false, "A frame pointer also in leaf functions.";
+    machine_code_cfg_info: bool = false, "Report offsets of blocks.";
+    enable_probestack: bool = false, "Probe frames larger than the guard.";
+    probestack_size_log2: u8 = 12, "Guard size, as a power of two.";
+    probestack_strategy: ProbestackStrategy = ProbestackStrategy::Outline, "Call a probe routine, or probe inline.";
+    enable_heap_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
+    enable_table_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
+    enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice gives equal code.";
+    bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes.";
+    log2_min_function_alignment: u8 = 0, "Alignment of functions, as a power of two.";
+    enable_compact_unwind_abi: bool = false, "Frames that Mach-O compact unwind can describe.";
+}
+
+impl Settings {
+    /// Bytes of padding behind each block.
+    pub fn block_padding(&self) -> usize {
+        match self.bb_padding_log2_minus_one {
+            0 => 0,
+            n => 1 << (n - 1),
+        }
+    }
+
+    /// Refuses values that no part of the compiler honours yet.
+    ///
+    /// # Errors
+    /// The first refused key.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
+        if self.enable_incremental_compilation_cache_checks {
+            return refuse("enable_incremental_compilation_cache_checks", "true".into());
+        }
+        if self.enable_compact_unwind_abi {
+            return refuse("enable_compact_unwind_abi", "true".into());
+        }
+        if self.tls_model != TlsModel::None {
+            return refuse("tls_model", self.tls_model.to_string());
+        }
+        if self.stack_switch_model != StackSwitchModel::None {
+            return refuse("stack_switch_model", self.stack_switch_model.to_string());
+        }
+        if self.bb_padding_log2_minus_one > 24 {
+            return refuse("bb_padding_log2_minus_one", self.bb_padding_log2_minus_one.to_string());
+        }
+        if self.log2_min_function_alignment > 16 {
+            return refuse("log2_min_function_alignment", self.log2_min_function_alignment.to_string());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_set_and_refused() {
+        let mut s = Settings::default();
+        s.set("is_pic", "yes").unwrap();
+        s.set("opt_level", "speed").unwrap();
+        s.set("probestack_size_log2", "14").unwrap();
+        assert!(s.is_pic && s.opt_level == OptLevel::Speed && s.probestack_size_log2 == 14);
+        assert_eq!(s.set("no_such", "1"), Err(SettingError::Unknown("no_such".into())));
+        assert!(s.set("is_pic", "maybe").unwrap_err().to_string().contains("is_pic"));
+        assert!(s.set("opt_level", "max").unwrap_err().to_string().contains("speed_and_size"));
+        assert!(s.check().is_ok());
+        s.set("tls_model", "elf_gd").unwrap();
+        assert!(s.check().unwrap_err().to_string().contains("tls_model=elf_gd"));
+    }
+}
