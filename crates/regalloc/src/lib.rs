@@ -25,6 +25,7 @@ pub mod operand;
 pub mod parallel_moves;
 pub mod problem;
 pub mod reg;
+pub mod text;
 
 pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
 pub use allocator::{AllocError, Allocator, Event, Observer};

@@ -31,7 +31,14 @@ impl Freq {
 /// Text form: decimal with as many digits as needed, exact.
 impl fmt::Display for Freq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0 as f64 / f64::from(1 << Self::FRACTION_BITS))
+        let fraction = self.0 & ((1 << Self::FRACTION_BITS) - 1);
+        write!(f, "{}", self.0 >> Self::FRACTION_BITS)?;
+        if fraction == 0 {
+            return Ok(());
+        }
+        // 2^-16 has sixteen decimal digits after the point.
+        let digits = format!("{:016}", fraction * 5u64.pow(Self::FRACTION_BITS));
+        write!(f, ".{}", digits.trim_end_matches('0'))
     }
 }
 

@@ -1,0 +1,81 @@
+//! Why a `.ra` text cannot be read.
+
+use std::fmt;
+
+/// What is wrong, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub col: u32,
+    /// What is wrong.
+    pub kind: ParseErrorKind,
+}
+
+/// What is wrong with a `.ra` text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParseErrorKind {
+    /// Something else was expected.
+    Unexpected {
+        /// The beginning of what stands there.
+        found: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// An entity is used that no line above (for blocks and instructions: of the problem) declares.
+    Unknown {
+        /// Its name.
+        name: String,
+    },
+    /// An entity is declared twice, or a register listed twice.
+    Duplicate {
+        /// Its name.
+        name: String,
+    },
+    /// A number is larger than its place allows.
+    TooLarge {
+        /// The number as written.
+        number: String,
+        /// The largest one allowed.
+        limit: u64,
+    },
+    /// There are more things of one kind than a problem may have.
+    TooMany {
+        /// Which things.
+        what: &'static str,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// An instruction or an edge list follows the edges that end a block.
+    AfterEdges,
+    /// An allocation gives an instruction more or fewer locations than it has operands.
+    LocationCount {
+        /// Locations given.
+        found: usize,
+        /// Operands of the instruction.
+        expected: usize,
+    },
+    /// An allocation without a problem before it.
+    NoProblem,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.line, self.col)?;
+        match &self.kind {
+            ParseErrorKind::Unexpected { found, expected } => write!(f, "expected {expected}, found {found}"),
+            ParseErrorKind::Unknown { name } => write!(f, "unknown {name}"),
+            ParseErrorKind::Duplicate { name } => write!(f, "second {name}"),
+            ParseErrorKind::TooLarge { number, limit } => write!(f, "{number} is more than {limit}"),
+            ParseErrorKind::TooMany { what, limit } => write!(f, "more than {limit} {what}"),
+            ParseErrorKind::AfterEdges => f.write_str("nothing follows the edges of a block but another block"),
+            ParseErrorKind::LocationCount { found, expected } => {
+                write!(f, "{found} locations for {expected} operands")
+            }
+            ParseErrorKind::NoProblem => f.write_str("an allocation follows its problem"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}

@@ -1,0 +1,277 @@
+//! The common part of the `.ra` parser: tokens, errors, numbers, registers; and the file as a whole.
+
+use super::error::{ParseError, ParseErrorKind};
+use super::lex::{Lexer, Token};
+use super::parse_allocation::allocation;
+use super::parse_env::env;
+use super::parse_problem::{Names, problem};
+use super::{Case, File};
+use crate::problem::Freq;
+use crate::reg::{PReg, PRegSet, RegClass};
+
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
+
+/// A file: `env`, `problem` and `allocation` sections.
+pub(super) fn file(text: &str) -> Result<File> {
+    let mut p = Parser::new(text);
+    let mut file = File::default();
+    let mut names = Names::default();
+    loop {
+        p.skip_newlines();
+        match p.token {
+            Token::End => return Ok(file),
+            Token::Word("env") if file.env.is_none() && file.cases.is_empty() => file.env = Some(env(&mut p)?),
+            Token::Word("problem") => {
+                names = Names::default();
+                file.cases.push(Case { problem: problem(&mut p, &mut names)?, allocation: None });
+            }
+            Token::Word("allocation") => match file.cases.last_mut() {
+                Some(case) if case.allocation.is_none() => {
+                    case.allocation = Some(allocation(&mut p, &case.problem, &names)?);
+                }
+                _ => return p.error(ParseErrorKind::NoProblem),
+            },
+            _ => return p.unexpected("`problem`, `allocation` or, first of all, `env`"),
+        }
+    }
+}
+
+/// A cursor over the tokens of a file.
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    /// The token at hand.
+    pub(super) token: Token<'a>,
+    /// Its offset in the text, bytes.
+    pub(super) start: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Parser<'a> {
+        let mut lexer = Lexer::new(text);
+        let (token, start) = lexer.next();
+        Parser { text, lexer, token, start }
+    }
+
+    pub(super) fn advance(&mut self) {
+        (self.token, self.start) = self.lexer.next();
+    }
+
+    pub(super) fn skip_newlines(&mut self) {
+        while self.token == Token::Newline {
+            self.advance();
+        }
+    }
+
+    /// An error at the token at hand.
+    pub(super) fn error<T>(&self, kind: ParseErrorKind) -> Result<T> {
+        self.error_at(self.start, kind)
+    }
+
+    /// An error at a byte offset.
+    pub(super) fn error_at<T>(&self, offset: usize, kind: ParseErrorKind) -> Result<T> {
+        let before = &self.text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
+        let col = 1 + before[line_start..].chars().count();
+        Err(ParseError { line: line as u32, col: col as u32, kind })
+    }
+
+    pub(super) fn unexpected<T>(&self, expected: &'static str) -> Result<T> {
+        let found = match self.token {
+            Token::End => "the end of the file".into(),
+            Token::Newline => "the end of the line".into(),
+            Token::Word(s) | Token::Number(s) | Token::Name(s) | Token::Quoted(s) => quote(s),
+            Token::Punct(c) => quote(c.encode_utf8(&mut [0; 4])),
+            Token::Arrow => quote("->"),
+            Token::Range => quote(".."),
+        };
+        self.error(ParseErrorKind::Unexpected { found, expected })
+    }
+
+    pub(super) fn eat(&mut self, token: Token<'_>) -> bool {
+        let eaten = self.token == token;
+        if eaten {
+            self.advance();
+        }
+        eaten
+    }
+
+    pub(super) fn eat_punct(&mut self, c: char) -> bool {
+        self.eat(Token::Punct(c))
+    }
+
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+        self.eat(Token::Word(word))
+    }
+
+    pub(super) fn expect(&mut self, token: Token<'_>, what: &'static str) -> Result<()> {
+        if self.eat(token) { Ok(()) } else { self.unexpected(what) }
+    }
+
+    /// A comma, after which the line may end. Says whether there was one.
+    pub(super) fn eat_comma(&mut self) -> bool {
+        let eaten = self.eat_punct(',');
+        if eaten {
+            self.skip_newlines();
+        }
+        eaten
+    }
+
+    /// The end of a statement; a closing brace ends one too and stays.
+    pub(super) fn end_of_statement(&mut self) -> Result<()> {
+        match self.token {
+            Token::Newline => {
+                self.skip_newlines();
+                Ok(())
+            }
+            Token::Punct('}') | Token::End => Ok(()),
+            _ => self.unexpected("the end of the line"),
+        }
+    }
+
+    /// `{` and the end of its line.
+    pub(super) fn open_section(&mut self) -> Result<()> {
+        self.expect(Token::Punct('{'), "`{`")?;
+        self.skip_newlines();
+        Ok(())
+    }
+
+    /// A whole number up to `limit`.
+    pub(super) fn number(&mut self, limit: u64) -> Result<u64> {
+        let Token::Number(digits) = self.token else { return self.unexpected("a number") };
+        if digits.contains('.') {
+            return self.unexpected("a whole number");
+        }
+        match digits.parse::<u64>() {
+            Ok(number) if number <= limit => {
+                self.advance();
+                Ok(number)
+            }
+            _ => self.error(ParseErrorKind::TooLarge { number: shorten(digits), limit }),
+        }
+    }
+
+    /// A frequency in decimal, rounded to the nearest that can be represented.
+    pub(super) fn freq(&mut self) -> Result<Freq> {
+        let Token::Number(digits) = self.token else { return self.unexpected("a frequency") };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let limit = (1 << (64 - Freq::FRACTION_BITS)) - 1;
+        let too_large = ParseErrorKind::TooLarge { number: shorten(digits), limit };
+        let whole = match whole.parse::<u64>() {
+            Ok(whole) if whole <= limit => whole << Freq::FRACTION_BITS,
+            _ => return self.error(too_large),
+        };
+        let fraction = &fraction[..fraction.len().min(18)];
+        let scale = 10u128.pow(fraction.len() as u32);
+        let parts = fraction.bytes().fold(0u128, |n, digit| n * 10 + u128::from(digit - b'0'));
+        let rounded = ((parts << Freq::FRACTION_BITS) + scale / 2) / scale;
+        match whole.checked_add(rounded as u64) {
+            Some(freq) => {
+                self.advance();
+                Ok(Freq(freq))
+            }
+            None => self.error(too_large),
+        }
+    }
+
+    /// A word made of `letter` and a number below 2^32; gives the number and the word's offset.
+    pub(super) fn entity(&mut self, letter: char, what: &'static str) -> Result<(u32, usize)> {
+        let start = self.start;
+        let Some((found, digits)) = self.numbered_word() else { return self.unexpected(what) };
+        if found != letter {
+            return self.unexpected(what);
+        }
+        match digits.parse::<u32>() {
+            Ok(number) => {
+                self.advance();
+                Ok((number, start))
+            }
+            Err(_) => self.error(ParseErrorKind::TooLarge { number: shorten(digits), limit: u64::from(u32::MAX) }),
+        }
+    }
+
+    /// The letter of a word such as `v12` and its digits.
+    pub(super) fn numbered_word(&self) -> Option<(char, &'a str)> {
+        let Token::Word(word) = self.token else { return None };
+        let mut chars = word.chars();
+        let letter = chars.next()?;
+        let digits = chars.as_str();
+        (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some((letter, digits))
+    }
+
+    pub(super) fn at_reg(&self) -> bool {
+        matches!(self.numbered_word(), Some(('r' | 'f', _)))
+    }
+
+    /// A register.
+    pub(super) fn reg(&mut self) -> Result<PReg> {
+        let Some((letter @ ('r' | 'f'), digits)) = self.numbered_word() else {
+            return self.unexpected("a register");
+        };
+        let class = if letter == 'r' { RegClass::Int } else { RegClass::Float };
+        match digits.parse::<u8>() {
+            Ok(enc) if usize::from(enc) < PReg::PER_CLASS => {
+                self.advance();
+                Ok(PReg::new(class, enc))
+            }
+            _ => {
+                let (number, limit) = (shorten(digits), PReg::PER_CLASS as u64 - 1);
+                self.error(ParseErrorKind::TooLarge { number, limit })
+            }
+        }
+    }
+
+    /// `r3`, or `r3-r7` for all of these; calls `each` for every register.
+    pub(super) fn reg_range(&mut self, mut each: impl FnMut(PReg)) -> Result<()> {
+        let first = self.reg()?;
+        let mut last = first;
+        if self.eat_punct('-') {
+            let start = self.start;
+            last = self.reg()?;
+            if last.class() != first.class() || last < first {
+                let expected = "a later register of the same class";
+                return self.error_at(start, ParseErrorKind::Unexpected { found: quote(&last.to_string()), expected });
+            }
+        }
+        (first.index()..=last.index()).for_each(|i| each(PReg::from_index(i)));
+        Ok(())
+    }
+
+    /// `{r0, r2-r4, f1}`.
+    pub(super) fn reg_set(&mut self) -> Result<PRegSet> {
+        self.expect(Token::Punct('{'), "`{` and registers")?;
+        let mut set = PRegSet::EMPTY;
+        self.skip_newlines();
+        while !self.eat_punct('}') {
+            self.reg_range(|reg| set.insert(reg))?;
+            self.skip_newlines();
+            if !self.eat_comma() && self.token != Token::Punct('}') {
+                return self.unexpected("`,` or `}`");
+            }
+        }
+        Ok(set)
+    }
+
+    pub(super) fn class(&mut self) -> Result<RegClass> {
+        let class = match self.token {
+            Token::Word("int") => RegClass::Int,
+            Token::Word("float") => RegClass::Float,
+            _ => return self.unexpected("`int` or `float`"),
+        };
+        self.advance();
+        Ok(class)
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("`{}`", shorten(text))
+}
+
+/// At most 40 characters: a message never repeats a whole file.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
