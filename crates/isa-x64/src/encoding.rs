@@ -1,0 +1,355 @@
+//! How an instruction form is encoded, as pure data.
+//!
+//! The builders read like the manual's notation: `op(0x81).digit(0).rm(0).id()` is `81 /0 id` with operand 0 in
+//! ModRM.rm. Source: Intel SDM volume 2, chapters 2 (instruction format) and 3–6 (each instruction's encoding table).
+
+use kingpost_mach::RelocKind;
+use kingpost_regalloc::PReg;
+
+/// Which opcode table the opcode byte belongs to. The value is VEX.mmmmm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpcodeMap {
+    /// One-byte opcodes.
+    One = 0,
+    /// `0F`.
+    M0f = 1,
+    /// `0F 38`.
+    M0f38 = 2,
+    /// `0F 3A`.
+    M0f3a = 3,
+}
+
+/// What stands in the ModRM.reg field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegField {
+    /// Nothing that matters.
+    None,
+    /// The operand with this index.
+    Operand(u8),
+    /// A part of the opcode, or the number of the one register it can be.
+    Digit(u8),
+}
+
+/// What stands in the ModRM.rm field, if there is a ModRM byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RmField {
+    /// There is no ModRM byte.
+    None,
+    /// The operand with this index.
+    Operand(u8),
+    /// The memory operand.
+    Mem,
+    /// No ModRM byte: the operand with this index is in the low three bits of the opcode.
+    Opcode(u8),
+    /// The register with this number.
+    Register(u8),
+    /// This is the whole ModRM byte.
+    Byte(u8),
+}
+
+/// Which encoding scheme: REX and its prefixes, or VEX.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// Legacy prefixes and REX.
+    Rex,
+    /// VEX, with the operand at this index in `vvvv` if there is one, and the `L` bit.
+    Vex(Option<u8>, bool),
+}
+
+/// Rows whose emission depends on where blocks lie, or is more than one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Special {
+    /// Encoded as the other fields say.
+    No,
+    /// Unconditional jump to a block.
+    Jump,
+    /// Jump to one of two blocks on a condition.
+    JumpIf,
+    /// Jump to the first of two blocks if any of two conditions holds.
+    JumpIfOr,
+    /// Jump to the first of two blocks if both of two conditions hold.
+    JumpIfAnd,
+    /// Trap on a condition.
+    TrapIf,
+    /// Trap if any of two conditions holds.
+    TrapIfOr,
+    /// Tear the frame down, then the instruction the other fields describe.
+    Leave,
+    /// A compare-exchange loop around the operation.
+    AtomicLoop(LoopOp),
+}
+
+/// The operation inside a compare-exchange loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopOp {
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Complement of bitwise and.
+    Nand,
+    /// Minimum or maximum: the condition under which the old value stays.
+    Keep(i32),
+}
+
+/// The encoding of one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Encoding {
+    /// Mandatory or operand-size prefix, 0 if none.
+    pub prefix: u8,
+    /// Is there a `lock` prefix?
+    pub lock: bool,
+    /// Table of the opcode.
+    pub map: OpcodeMap,
+    /// The opcode.
+    pub opcode: u8,
+    /// REX.W or VEX.W.
+    pub w: bool,
+    /// REX or VEX.
+    pub scheme: Scheme,
+    /// ModRM.reg.
+    pub reg: RegField,
+    /// ModRM.rm.
+    pub rm: RmField,
+    /// Bytes the memory operand stands for.
+    pub mem: u8,
+    /// Bytes of the immediate.
+    pub imm: u8,
+    /// Is the immediate a condition code that is added to the opcode?
+    pub condition: bool,
+    /// Opcode of the form with a sign-extended 8-bit immediate, 0 if none.
+    pub short: u8,
+    /// Opcode of the form without ModRM byte whose register is the accumulator, 0 if none.
+    pub acc: u8,
+    /// Opcode of the form whose immediate is 1 and not written, 0 if none.
+    pub one: u8,
+    /// Relocation of a symbol: of the immediate if there is no ModRM byte, else of the displacement.
+    pub reloc: RelocKind,
+    /// Anything that is not a single instruction.
+    pub special: Special,
+}
+
+const fn with(map: OpcodeMap, opcode: u8) -> Encoding {
+    Encoding {
+        prefix: 0,
+        lock: false,
+        map,
+        opcode,
+        w: false,
+        scheme: Scheme::Rex,
+        reg: RegField::None,
+        rm: RmField::None,
+        mem: 0,
+        imm: 0,
+        condition: false,
+        short: 0,
+        acc: 0,
+        one: 0,
+        reloc: RelocKind::X86PcRel4,
+        special: Special::No,
+    }
+}
+
+/// A one-byte opcode.
+pub(crate) const fn op(opcode: u8) -> Encoding {
+    with(OpcodeMap::One, opcode)
+}
+
+/// A one-byte opcode with the operand-size prefix.
+pub(crate) const fn op16(opcode: u8) -> Encoding {
+    op(opcode).prefix(0x66)
+}
+
+/// A one-byte opcode with REX.W.
+pub(crate) const fn op64(opcode: u8) -> Encoding {
+    op(opcode).w()
+}
+
+/// `0F` and an opcode.
+pub(crate) const fn of(opcode: u8) -> Encoding {
+    with(OpcodeMap::M0f, opcode)
+}
+
+/// `0F` and an opcode with the operand-size prefix, or a mandatory 66.
+pub(crate) const fn of66(opcode: u8) -> Encoding {
+    of(opcode).prefix(0x66)
+}
+
+/// `0F` and an opcode with a mandatory F2.
+pub(crate) const fn off2(opcode: u8) -> Encoding {
+    of(opcode).prefix(0xf2)
+}
+
+/// `0F` and an opcode with a mandatory F3.
+pub(crate) const fn off3(opcode: u8) -> Encoding {
+    of(opcode).prefix(0xf3)
+}
+
+/// `0F` and an opcode with REX.W.
+pub(crate) const fn of64(opcode: u8) -> Encoding {
+    of(opcode).w()
+}
+
+/// `66 0F 3A` and an opcode.
+pub(crate) const fn of3a66(opcode: u8) -> Encoding {
+    with(OpcodeMap::M0f3a, opcode).prefix(0x66)
+}
+
+/// VEX with an opcode of map `0F 38` and a mandatory prefix (0 for none).
+pub(crate) const fn vex38(prefix: u8, opcode: u8) -> Encoding {
+    let mut e = with(OpcodeMap::M0f38, opcode).prefix(prefix);
+    e.scheme = Scheme::Vex(None, false);
+    e
+}
+
+/// VEX with an opcode of map `0F 3A` and a mandatory prefix (0 for none).
+pub(crate) const fn vex3a(prefix: u8, opcode: u8) -> Encoding {
+    let mut e = with(OpcodeMap::M0f3a, opcode).prefix(prefix);
+    e.scheme = Scheme::Vex(None, false);
+    e
+}
+
+/// A loop of `lock cmpxchg` on `bytes` bytes of memory.
+pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
+    special(Special::AtomicLoop(operation)).mem(bytes)
+}
+
+/// Something that is not a single instruction.
+pub(crate) const fn special(special: Special) -> Encoding {
+    let mut e = op(0);
+    e.special = special;
+    e
+}
+
+impl Encoding {
+    const fn prefix(mut self, prefix: u8) -> Encoding {
+        self.prefix = prefix;
+        self
+    }
+
+    pub(crate) const fn w(mut self) -> Encoding {
+        self.w = true;
+        self
+    }
+
+    pub(crate) const fn lock(mut self) -> Encoding {
+        self.lock = true;
+        self
+    }
+
+    /// Operand `k` in ModRM.reg.
+    pub(crate) const fn reg(mut self, k: u8) -> Encoding {
+        self.reg = RegField::Operand(k);
+        self
+    }
+
+    /// `/digit`.
+    pub(crate) const fn digit(mut self, digit: u8) -> Encoding {
+        self.reg = RegField::Digit(digit);
+        self
+    }
+
+    /// Operand `k` in ModRM.rm.
+    pub(crate) const fn rm(mut self, k: u8) -> Encoding {
+        self.rm = RmField::Operand(k);
+        self
+    }
+
+    /// Memory of `bytes` bytes in ModRM.rm.
+    pub(crate) const fn mem(mut self, bytes: u8) -> Encoding {
+        self.rm = RmField::Mem;
+        self.mem = bytes;
+        self
+    }
+
+    /// An address in ModRM.rm whose memory is not accessed.
+    pub(crate) const fn addr(self) -> Encoding {
+        self.mem(0)
+    }
+
+    /// Operand `k` in the opcode's low three bits.
+    pub(crate) const fn plus(mut self, k: u8) -> Encoding {
+        self.rm = RmField::Opcode(k);
+        self
+    }
+
+    /// Register `number` in ModRM.reg.
+    pub(crate) const fn reg_is(self, reg: PReg) -> Encoding {
+        self.digit(reg.enc())
+    }
+
+    /// Register `reg` in ModRM.rm.
+    pub(crate) const fn rm_is(mut self, reg: PReg) -> Encoding {
+        self.rm = RmField::Register(reg.enc());
+        self
+    }
+
+    /// The whole ModRM byte.
+    pub(crate) const fn bare(mut self, modrm: u8) -> Encoding {
+        self.rm = RmField::Byte(modrm);
+        self
+    }
+
+    /// Operand `k` in VEX.vvvv.
+    pub(crate) const fn v(mut self, k: u8) -> Encoding {
+        self.scheme = Scheme::Vex(Some(k), false);
+        self
+    }
+
+    /// One byte of immediate.
+    pub(crate) const fn ib(mut self) -> Encoding {
+        self.imm = 1;
+        self
+    }
+
+    /// Two bytes of immediate.
+    pub(crate) const fn iw(mut self) -> Encoding {
+        self.imm = 2;
+        self
+    }
+
+    /// Four bytes of immediate.
+    pub(crate) const fn id(mut self) -> Encoding {
+        self.imm = 4;
+        self
+    }
+
+    /// Eight bytes of immediate.
+    pub(crate) const fn io(mut self) -> Encoding {
+        self.imm = 8;
+        self
+    }
+
+    /// The condition is added to the opcode.
+    pub(crate) const fn cc(mut self) -> Encoding {
+        self.condition = true;
+        self
+    }
+
+    pub(crate) const fn short(mut self, opcode: u8) -> Encoding {
+        self.short = opcode;
+        self
+    }
+
+    pub(crate) const fn acc(mut self, opcode: u8) -> Encoding {
+        self.acc = opcode;
+        self
+    }
+
+    pub(crate) const fn one(mut self, opcode: u8) -> Encoding {
+        self.one = opcode;
+        self
+    }
+
+    pub(crate) const fn reloc(mut self, kind: RelocKind) -> Encoding {
+        self.reloc = kind;
+        self
+    }
+
+    pub(crate) const fn leave(mut self) -> Encoding {
+        self.special = Special::Leave;
+        self
+    }
+}

@@ -1,0 +1,52 @@
+//! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
+//!
+//! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one.
+//! Calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols have an address of kind `Symbol`.
+
+use crate::encoding::{Special, of, op, op64, special};
+use crate::regs::{R15, RBP, RSP};
+use crate::rows::{D8, M8, U8, rows};
+use kingpost_mach::{RelocKind, RowKind};
+
+rows! {
+    crate::rows::bits::END;
+
+    // Jumps to blocks.
+    JMP = None "jmp {t}" [] special(Special::Jump), .kind(RowKind::Branch);
+    JCC = Use "j{c} {t}" [] special(Special::JumpIf), .kind(RowKind::Branch);
+    JCC_OR = Use "j{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
+    JCC_AND = Use "j{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
+    JMP_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0), .kind(RowKind::Branch);
+    // Calls.
+    CALL_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::Call);
+    CALL_PLT = Clobber "call {t}@PLT" [] op(0xe8).id().reloc(RelocKind::X86CallPltRel4), .kind(RowKind::Call);
+    CALL_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::Call);
+    CALL_M = Clobber "call {m}" [] op(0xff).digit(2).mem(8), .kind(RowKind::Call);
+    CALL_GOT = Clobber "call {m}" [] op(0xff).digit(2).mem(8).reloc(RelocKind::X86GotPcRel4), .kind(RowKind::Call);
+    // Out of the function: the frame is taken down first.
+    RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
+    TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);
+    TAIL_PLT = None "jmp {t}@PLT" [] op(0xe9).id().reloc(RelocKind::X86CallPltRel4).leave(), .kind(RowKind::Exit);
+    TAIL_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0).leave(), .kind(RowKind::Exit);
+    // Traps.
+    UD2 = None "ud2" [] of(0x0b), .kind(RowKind::Exit);
+    INT3 = None "int3" [] op(0xcc);
+    TRAP_IF = Use "trap{c}" [] special(Special::TrapIf);
+    TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr);
+    // Frames.
+    PUSH_R = None "push {0}" [U8] op(0x50).plus(0);
+    POP_R = None "pop {0}" [D8] op(0x58).plus(0);
+    LEAVE = None "leave" [] op(0xc9);
+    RET_BARE = None "ret" [] op(0xc3), .kind(RowKind::Exit);
+    RET_POP = None "ret {i}" [] op(0xc2).iw(), .kind(RowKind::Exit);
+    ADDRSP_I = Clobber "add rsp, {i}" [] op64(0x81).digit(0).rm_is(RSP).id().short(0x83);
+    SUBRSP_I = Clobber "sub rsp, {i}" [] op64(0x81).digit(5).rm_is(RSP).id().short(0x83);
+    // Registers that are not allocated.
+    MOV64_FROM_RSP = None "mov {0}, rsp" [D8] op64(0x89).reg_is(RSP).rm(0);
+    MOV64_FROM_RBP = None "mov {0}, rbp" [D8] op64(0x89).reg_is(RBP).rm(0);
+    MOV64_FROM_R15 = None "mov {0}, r15" [D8] op64(0x89).reg_is(R15).rm(0);
+    MOV64_TO_R15 = None "mov r15, {0}" [M8] op64(0x89).reg(0).rm_is(R15), .twin(0, MOV64_TO_R15_M);
+    MOV64_TO_R15_M = None "mov r15, {m}" [] op64(0x8b).reg_is(R15).mem(8);
+    // Nothing.
+    NOP = None "nop" [] op(0x90);
+}
