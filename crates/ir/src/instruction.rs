@@ -551,10 +551,6 @@ impl InstData {
         MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
     }
 
-    pub(crate) fn has_wide_flags(&self) -> bool {
-        matches!(self.opcode.format(), Format::Store | Format::StoreNoOffset | Format::AtomicCas)
-    }
-
     /// The memory flags, of the formats that have them.
     pub fn memflags(&self) -> Option<MemFlags> {
         match self.opcode.format() {

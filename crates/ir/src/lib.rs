@@ -21,6 +21,7 @@ pub mod names;
 pub mod opcodes;
 pub mod pool;
 pub mod preamble;
+mod print;
 pub mod signature;
 pub mod trapcode;
 pub mod type_class;

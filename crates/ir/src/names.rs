@@ -55,6 +55,11 @@ impl<E: EntityRef> NameTable<E> {
         self.next = self.next.max(u64::from(number) + 1);
     }
 
+    /// Whether the numbers are the ids.
+    pub fn is_identity(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
     /// The numbers become the ids again.
     pub fn clear(&mut self) {
         self.numbers.clear();

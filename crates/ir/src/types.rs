@@ -241,8 +241,15 @@ impl Type {
         }
     }
 
-    /// The type with this name, as `i32` or `f64x2`. Dynamic vectors have no spelling of their own.
+    /// The type with this name, as `i32`, `f64x2` or, for a dynamic vector, `i32x4xN`.
     pub fn from_name(name: &[u8]) -> Option<Type> {
+        match name.strip_suffix(b"xN") {
+            Some(minimum) => Type::from_static_name(minimum)?.vector_to_dynamic(),
+            None => Type::from_static_name(name),
+        }
+    }
+
+    fn from_static_name(name: &[u8]) -> Option<Type> {
         let (kind, rest) = name.split_first()?;
         let (bits, rest) = leading_number(rest)?;
         let lane = match kind {
@@ -302,10 +309,10 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for text in ["i8", "i128", "f16", "f128", "i8x16", "i16x4", "f64x2", "i8x256", "i128x2"] {
+        for text in ["i8", "i128", "f16", "f128", "i8x16", "i16x4", "f64x2", "i8x256", "i32x4xN"] {
             assert_eq!(Type::from_name(text.as_bytes()).unwrap().to_string(), text);
         }
-        for text in ["", "i", "i7", "i32x", "i32x1", "i32x3", "i32x512", "x4", "f8", "i032", "i32x4x"] {
+        for text in ["", "i", "i7", "i32x", "i32x1", "i32x3", "i32x512", "x4", "f8", "i032", "i32xN"] {
             assert_eq!(Type::from_name(text.as_bytes()), None, "{text}");
         }
     }
