@@ -5,9 +5,11 @@
 //! opcodes derive; [`instruction::InstView`] is how instructions are matched.
 
 pub mod atomic_rmw_op;
+pub mod cfg;
 pub mod condcodes;
 pub mod constants;
 pub mod dfg;
+pub mod dominators;
 pub mod entities;
 pub mod exception_table;
 pub mod extfunc;
@@ -23,6 +25,8 @@ pub mod pool;
 pub mod preamble;
 mod print;
 pub mod signature;
+#[cfg(test)]
+mod testing;
 pub mod trapcode;
 pub mod type_class;
 pub mod types;

@@ -1,0 +1,409 @@
+//! The dominator tree.
+//!
+//! Block A dominates block B if every path from the entry to B goes through A.
+//!
+//! ```text
+//! block0: brif v0, block1, block2      block0
+//! block1: jump block3                  ├─ block1
+//! block2: jump block3                  ├─ block2
+//! block3: return                       └─ block3
+//! ```
+//!
+//! Immediate dominators by the simple version of Lengauer and Tarjan, "A fast algorithm for finding
+//! dominators in a flowgraph" (1979): O(m log n) for m edges and n blocks. The tree is then
+//! numbered in preorder, so that a question takes constant time. Unreachable blocks dominate
+//! nothing and are not dominated by anything. No step recurses.
+
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+
+use crate::cfg::ControlFlowGraph;
+use crate::entities::{Block, Inst, Value};
+use crate::function::Function;
+use crate::layout::Layout;
+use crate::value_data::ValueDef;
+
+#[derive(Copy, Clone, Default, Debug)]
+struct Node {
+    idom: PackedOption<Block>,
+    /// Position in a preorder of the tree, from 1; 0 for unreachable blocks.
+    pre: u32,
+    /// The largest `pre` among the descendants.
+    last: u32,
+    /// Position in the postorder of the graph.
+    post: u32,
+    child: PackedOption<Block>,
+    sibling: PackedOption<Block>,
+}
+
+/// The dominator tree of a function.
+#[derive(Clone, Default, Debug)]
+pub struct DominatorTree {
+    nodes: SecondaryMap<Block, Node>,
+    postorder: Vec<Block>,
+    preorder: Vec<Block>,
+    dfs: Dfs,
+}
+
+impl DominatorTree {
+    /// The tree of a function.
+    pub fn new(func: &Function, cfg: &ControlFlowGraph) -> DominatorTree {
+        let mut tree = DominatorTree::default();
+        tree.compute(func, cfg);
+        tree
+    }
+
+    /// Computes the tree of a function in the memory of this one.
+    pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph) {
+        self.nodes.clear();
+        self.postorder.clear();
+        self.preorder.clear();
+        let Some(entry) = func.layout.entry_block() else { return };
+        self.dfs.run(entry, cfg, func.dfg.num_blocks(), &mut self.postorder);
+        for (post, &block) in self.postorder.iter().enumerate() {
+            self.nodes[block].post = post as u32;
+        }
+        self.dfs.immediate_dominators(cfg);
+        for number in 1..self.dfs.vertices.len() {
+            let vertex = &self.dfs.vertices[number];
+            self.nodes[vertex.block].idom = self.dfs.vertices[vertex.dom as usize].block.into();
+        }
+        self.link_children();
+        self.number_tree(entry);
+    }
+
+    /// Links children so that those with a high postorder number come first.
+    fn link_children(&mut self) {
+        for &block in &self.postorder {
+            if let Some(idom) = self.nodes[block].idom.expand() {
+                self.nodes[block].sibling = self.nodes[idom].child;
+                self.nodes[idom].child = block.into();
+            }
+        }
+    }
+
+    fn number_tree(&mut self, entry: Block) {
+        let mut stack = vec![entry];
+        while let Some(block) = stack.pop() {
+            self.preorder.push(block);
+            self.nodes[block].pre = self.preorder.len() as u32;
+            let first = stack.len();
+            stack.extend(self.children(block));
+            stack[first..].reverse();
+        }
+        for &block in self.preorder.iter().rev() {
+            let last = self.nodes[block].last.max(self.nodes[block].pre);
+            self.nodes[block].last = last;
+            if let Some(idom) = self.nodes[block].idom.expand() {
+                self.nodes[idom].last = self.nodes[idom].last.max(last);
+            }
+        }
+    }
+
+    /// Whether there is a path from the entry to the block.
+    pub fn is_reachable(&self, block: Block) -> bool {
+        self.nodes[block].pre != 0
+    }
+
+    /// The immediate dominator; `None` for the entry and unreachable blocks.
+    pub fn idom(&self, block: Block) -> Option<Block> {
+        self.nodes[block].idom.expand()
+    }
+
+    /// Whether every path from the entry to `b` goes through `a`. A reachable block dominates
+    /// itself.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        let (a, b) = (&self.nodes[a], &self.nodes[b]);
+        a.pre != 0 && a.pre <= b.pre && b.pre <= a.last
+    }
+
+    /// Whether `a` stands above `b` in the same block, or its block strictly dominates that of `b`.
+    /// An instruction does not dominate itself.
+    pub fn inst_dominates(&self, a: Inst, b: Inst, layout: &Layout) -> bool {
+        match (layout.inst_block(a), layout.inst_block(b)) {
+            (Some(x), Some(y)) if x == y => layout.seq(a) < layout.seq(b),
+            (Some(x), Some(y)) => self.dominates(x, y),
+            _ => false,
+        }
+    }
+
+    /// Whether the definition of a value comes before the instruction on all paths.
+    pub fn value_dominates(&self, func: &Function, value: Value, inst: Inst) -> bool {
+        match func.dfg.value_def(value) {
+            ValueDef::Result(def, _) => self.inst_dominates(def, inst, &func.layout),
+            ValueDef::Param(block, _) => match func.layout.inst_block(inst) {
+                Some(user) => self.dominates(block, user),
+                None => false,
+            },
+            ValueDef::Undefined => false,
+        }
+    }
+
+    /// The blocks that the given one dominates immediately, by decreasing postorder number.
+    pub fn children(&self, block: Block) -> impl Iterator<Item = Block> {
+        std::iter::successors(self.nodes[block].child.expand(), |&child| {
+            self.nodes[child].sibling.expand()
+        })
+    }
+
+    /// The reachable blocks in postorder of a depth-first search that takes the destinations of a
+    /// terminator in their order.
+    pub fn cfg_postorder(&self) -> &[Block] {
+        &self.postorder
+    }
+
+    /// The reachable blocks in reverse postorder: each block before those it dominates.
+    pub fn reverse_postorder(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
+        self.postorder.iter().rev().copied()
+    }
+
+    /// The position of a reachable block in [`DominatorTree::cfg_postorder`].
+    pub fn postorder_number(&self, block: Block) -> u32 {
+        self.nodes[block].post
+    }
+
+    /// The reachable blocks in preorder of the tree.
+    pub fn preorder(&self) -> &[Block] {
+        &self.preorder
+    }
+
+    /// Whether `a` is an ancestor of `b` in the depth-first search, or `b` itself: an edge from `b`
+    /// to `a` closes a cycle of the graph.
+    pub fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
+        self.is_reachable(a) && self.is_reachable(b) && {
+            let (x, y) = (self.dfs.number(a), self.dfs.number(b));
+            // Discovered no later and left no earlier.
+            x <= y && self.nodes[a].post >= self.nodes[b].post
+        }
+    }
+}
+
+/// A reachable block in the order of its discovery.
+#[derive(Copy, Clone, Debug)]
+struct Vertex {
+    block: Block,
+    parent: u32,
+    semi: u32,
+    /// The ancestor in the forest of processed vertices; itself at a root.
+    ancestor: u32,
+    /// The vertex of least semidominator on the path to the ancestor.
+    label: u32,
+    dom: u32,
+    /// First vertex whose semidominator this is, or `NONE`.
+    bucket: u32,
+    /// The next one in the same bucket.
+    bucket_next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Depth-first search and the algorithm of Lengauer and Tarjan, on search numbers.
+#[derive(Clone, Default, Debug)]
+struct Dfs {
+    vertices: Vec<Vertex>,
+    /// Search number of a block plus one; 0 if it was not reached.
+    numbers: Vec<u32>,
+    /// Vertex and the position of its next successor.
+    stack: Vec<(u32, u32)>,
+    path: Vec<u32>,
+}
+
+impl Dfs {
+    fn number(&self, block: Block) -> u32 {
+        self.numbers[block.index()].wrapping_sub(1)
+    }
+
+    fn run(
+        &mut self,
+        entry: Block,
+        cfg: &ControlFlowGraph,
+        blocks: usize,
+        postorder: &mut Vec<Block>,
+    ) {
+        self.vertices.clear();
+        self.numbers.clear();
+        self.numbers.resize(blocks, 0);
+        self.discover(entry, 0);
+        while let Some((number, next)) = self.stack.last_mut() {
+            let (parent, block) = (*number, self.vertices[*number as usize].block);
+            match cfg.succs(block).get(*next as usize) {
+                Some(&succ) => {
+                    *next += 1;
+                    if self.numbers[succ.index()] == 0 {
+                        self.discover(succ, parent);
+                    }
+                }
+                None => {
+                    postorder.push(block);
+                    self.stack.pop();
+                }
+            }
+        }
+    }
+
+    fn discover(&mut self, block: Block, parent: u32) {
+        let number = self.vertices.len() as u32;
+        self.vertices.push(Vertex {
+            block,
+            parent,
+            semi: number,
+            ancestor: number,
+            label: number,
+            dom: 0,
+            bucket: NONE,
+            bucket_next: NONE,
+        });
+        self.numbers[block.index()] = number + 1;
+        self.stack.push((number, 0));
+    }
+
+    fn immediate_dominators(&mut self, cfg: &ControlFlowGraph) {
+        for w in (1..self.vertices.len() as u32).rev() {
+            let block = self.vertices[w as usize].block;
+            let mut semi = w;
+            for pred in cfg.preds(block) {
+                // Edges from unreachable blocks do not count.
+                if self.numbers[pred.block.index()] != 0 {
+                    let u = self.eval(self.number(pred.block));
+                    semi = semi.min(self.vertices[u as usize].semi);
+                }
+            }
+            let parent = self.vertices[w as usize].parent;
+            let bucket = std::mem::replace(&mut self.vertices[semi as usize].bucket, w);
+            let vertex = &mut self.vertices[w as usize];
+            vertex.semi = semi;
+            vertex.bucket_next = bucket;
+            vertex.ancestor = parent;
+            self.empty_bucket(parent);
+        }
+        for w in 1..self.vertices.len() {
+            let vertex = self.vertices[w];
+            if vertex.dom != vertex.semi {
+                self.vertices[w].dom = self.vertices[vertex.dom as usize].dom;
+            }
+        }
+    }
+
+    fn empty_bucket(&mut self, parent: u32) {
+        let mut v = std::mem::replace(&mut self.vertices[parent as usize].bucket, NONE);
+        while v != NONE {
+            let u = self.eval(v);
+            let semi = self.vertices[v as usize].semi;
+            let closer = self.vertices[u as usize].semi < semi;
+            self.vertices[v as usize].dom = if closer { u } else { parent };
+            v = self.vertices[v as usize].bucket_next;
+        }
+    }
+
+    /// The vertex of least semidominator on the path from `v` up to, but without, its root.
+    fn eval(&mut self, v: u32) -> u32 {
+        self.compress(v);
+        self.vertices[v as usize].label
+    }
+
+    /// Makes each vertex on the path a child of the root.
+    fn compress(&mut self, v: u32) {
+        self.path.clear();
+        let mut v = v;
+        loop {
+            let ancestor = self.vertices[v as usize].ancestor;
+            if self.vertices[ancestor as usize].ancestor == ancestor {
+                break;
+            }
+            self.path.push(v);
+            v = ancestor;
+        }
+        while let Some(v) = self.path.pop() {
+            let ancestor = self.vertices[self.vertices[v as usize].ancestor as usize];
+            let best = |number: u32| self.vertices[number as usize].semi;
+            if best(ancestor.label) < best(self.vertices[v as usize].label) {
+                self.vertices[v as usize].label = ancestor.label;
+            }
+            self.vertices[v as usize].ancestor = ancestor.ancestor;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, function_of_edges, random_edges};
+
+    fn tree(edges: &[&[usize]]) -> DominatorTree {
+        let func = function_of_edges(edges);
+        DominatorTree::new(&func, &ControlFlowGraph::new(&func))
+    }
+
+    fn idoms(edges: &[&[usize]]) -> Vec<Option<usize>> {
+        let tree = tree(edges);
+        (0..edges.len()).map(|block| tree.idom(Block::new(block)).map(Block::index)).collect()
+    }
+
+    #[test]
+    fn small_graphs() {
+        assert_eq!(idoms(&[&[]]), [None]);
+        assert_eq!(idoms(&[&[1, 2], &[3], &[3], &[]]), [None, Some(0), Some(0), Some(0)]);
+        // An unreachable block that points at a reachable one.
+        assert_eq!(idoms(&[&[2], &[2], &[]]), [None, None, Some(0)]);
+        // An irreducible loop.
+        assert_eq!(idoms(&[&[1, 2], &[2], &[1]]), [None, Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn orders() {
+        let tree = tree(&[&[2, 1], &[3], &[5, 4], &[4], &[5, 3], &[6, 4], &[]]);
+        let numbers = |blocks: &[Block]| blocks.iter().map(|b| b.index()).collect::<Vec<_>>();
+        assert_eq!(numbers(tree.cfg_postorder()), [6, 3, 4, 5, 2, 1, 0]);
+        assert_eq!(numbers(tree.preorder()), [0, 1, 2, 5, 6, 4, 3]);
+        assert!(tree.is_search_ancestor(Block::new(5), Block::new(4)));
+        assert!(!tree.is_search_ancestor(Block::new(1), Block::new(3)));
+    }
+
+    /// Blocks that are reachable from block 0 without going through `without`.
+    fn reachable(edges: &[Vec<usize>], without: Option<usize>) -> Vec<bool> {
+        let mut seen = vec![false; edges.len()];
+        let mut stack = vec![0];
+        while let Some(block) = stack.pop() {
+            if Some(block) != without && !std::mem::replace(&mut seen[block], true) {
+                stack.extend(&edges[block]);
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn agrees_with_the_definition() {
+        let mut random = Random::new(1);
+        for _ in 0..300 {
+            let edges = random_edges(&mut random, 12);
+            let slices: Vec<&[usize]> = edges.iter().map(Vec::as_slice).collect();
+            let tree = tree(&slices);
+            let all = reachable(&edges, None);
+            for a in 0..edges.len() {
+                let rest = reachable(&edges, Some(a));
+                for b in 0..edges.len() {
+                    let expected = all[a] && all[b] && !rest[b];
+                    let got = tree.dominates(Block::new(a), Block::new(b));
+                    assert_eq!(got, expected, "{a} dominates {b} in {edges:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn large_graphs() {
+        // A ladder in which each block may go back to all earlier ones by way of its neighbour.
+        let count = 100_000;
+        let edges: Vec<Vec<usize>> = (0..count)
+            .map(|block| match block {
+                _ if block + 1 == count => vec![block / 2 + 1],
+                0 => vec![1],
+                _ => vec![block + 1, block / 2 + 1],
+            })
+            .collect();
+        let slices: Vec<&[usize]> = edges.iter().map(Vec::as_slice).collect();
+        let tree = tree(&slices);
+        assert_eq!(tree.cfg_postorder().len(), count);
+        assert!(tree.dominates(Block::new(count / 2), Block::new(count - 1)));
+    }
+}
