@@ -1,0 +1,177 @@
+//! The demo: real programs written in CLIF, compiled with every register allocator, linked against libc by the system
+//! linker, run on inputs made from a seed, and checked against system tools.
+//!
+//! `kingpost-demo KINGPOST OUT` takes the compiler's binary and a folder for what it makes, and prints a table.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const ALLOCATORS: &[&str] = &["linear", "spill-all"];
+
+/// A program: its name, how its input is made, and what must be true of its output.
+struct Program {
+    name: &'static str,
+    input: fn(&mut Random) -> Vec<u8>,
+    /// Given the built program, its input and a folder for more files.
+    check: fn(&Path, &Path, &Path) -> Result<()>,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program { name: "sha256", input: noise, check: check_sha256 },
+    Program { name: "nqueens", input: nothing, check: check_nqueens },
+    Program { name: "heapsort", input: numbers, check: check_heapsort },
+    Program { name: "lz77", input: words, check: check_lz77 },
+    Program { name: "sieve", input: limit, check: check_sieve },
+];
+
+fn main() -> Result<()> {
+    let mut args = std::env::args_os().skip(1).map(PathBuf::from);
+    let (Some(kingpost), Some(out)) = (args.next(), args.next()) else {
+        bail!("usage: kingpost-demo KINGPOST OUT");
+    };
+    fs::create_dir_all(&out)?;
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
+    println!(
+        "{:<10} {:<10} {:>10} {:>12} {:>9} {:>9}",
+        "program", "allocator", "code bytes", "compile ms", "run ms", "answer"
+    );
+    for program in PROGRAMS {
+        let input = out.join(format!("{}.in", program.name));
+        fs::write(&input, (program.input)(&mut Random(0x5eed)))?;
+        for allocator in ALLOCATORS {
+            let row = build_and_check(program, allocator, &kingpost, &programs, &input, &out)
+                .with_context(|| format!("{} with {allocator}", program.name))?;
+            println!("{row}");
+        }
+    }
+    Ok(())
+}
+
+fn build_and_check(
+    program: &Program,
+    allocator: &str,
+    kingpost: &Path,
+    programs: &Path,
+    input: &Path,
+    out: &Path,
+) -> Result<String> {
+    let object = out.join(format!("{}-{allocator}.o", program.name));
+    let binary = out.join(format!("{}-{allocator}", program.name));
+    let start = Instant::now();
+    run(Command::new(kingpost)
+        .arg("compile")
+        .args([programs.join("io.clif"), programs.join(format!("{}.clif", program.name))])
+        .arg("-o")
+        .arg(&object)
+        .args(["--set", "is_pic", "--set", "regalloc_checker", "--regalloc", allocator]))?;
+    let compile = start.elapsed();
+    let link = Command::new("cc").arg("-Wl,--fatal-warnings").arg(&object).arg("-o").arg(&binary).output()?;
+    ensure!(link.status.success() && link.stderr.is_empty(), "cc: {}", String::from_utf8_lossy(&link.stderr));
+    let size = text_bytes(&object)?;
+    let start = Instant::now();
+    (program.check)(&binary, input, out)?;
+    let run = start.elapsed();
+    Ok(format!(
+        "{:<10} {:<10} {:>10} {:>12.1} {:>9.1} {:>9}",
+        program.name,
+        allocator,
+        size,
+        compile.as_secs_f64() * 1e3,
+        run.as_secs_f64() * 1e3,
+        "correct"
+    ))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+/// Bytes of `.text`, as `size` tells.
+fn text_bytes(object: &Path) -> Result<u64> {
+    let output = Command::new("size").arg("-A").arg(object).output().context("cannot start size")?;
+    let text = String::from_utf8(output.stdout)?;
+    let line = text.lines().find(|l| l.starts_with(".text")).context("the object has no .text")?;
+    Ok(line.split_whitespace().nth(1).context("size prints no number")?.parse()?)
+}
+
+/// Runs `program` on `input` and gives its output.
+fn output_of(program: &Path, args: &[&str], input: &Path) -> Result<Vec<u8>> {
+    let output = Command::new(program).args(args).stdin(File::open(input)?).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{}: {}", program.display(), output.status);
+    Ok(output.stdout)
+}
+
+/// Runs a shell pipeline of system tools on `input` and gives its output.
+fn system(pipeline: &str, input: &Path) -> Result<Vec<u8>> {
+    output_of(Path::new("sh"), &["-c", pipeline], input)
+}
+
+fn same(ours: &[u8], theirs: &[u8], whose: &str) -> Result<()> {
+    ensure!(ours == theirs, "the output differs from that of {whose}");
+    Ok(())
+}
+
+fn check_sha256(program: &Path, input: &Path, _: &Path) -> Result<()> {
+    same(&output_of(program, &[], input)?, &system("sha256sum | cut -d' ' -f1", input)?, "sha256sum")
+}
+
+fn check_nqueens(program: &Path, input: &Path, _: &Path) -> Result<()> {
+    // Sequence A000170 of the On-Line Encyclopedia of Integer Sequences.
+    same(&output_of(program, &[], input)?, b"1\n0\n0\n2\n10\n4\n40\n92\n352\n724\n", "the literature")
+}
+
+fn check_heapsort(program: &Path, input: &Path, _: &Path) -> Result<()> {
+    same(&output_of(program, &[], input)?, &system("LC_ALL=C sort -n", input)?, "sort")
+}
+
+fn check_sieve(program: &Path, input: &Path, _: &Path) -> Result<()> {
+    let factor = "seq 2 $(cat) | factor | awk 'NF == 2 { print $2 }'";
+    same(&output_of(program, &[], input)?, &system(factor, input)?, "factor")
+}
+
+fn check_lz77(program: &Path, input: &Path, out: &Path) -> Result<()> {
+    let packed = out.join("lz77.packed");
+    let unpacked = out.join("lz77.unpacked");
+    fs::write(&packed, output_of(program, &[], input)?)?;
+    fs::write(&unpacked, output_of(program, &["d"], &packed)?)?;
+    ensure!(fs::metadata(&packed)?.len() * 2 < fs::metadata(input)?.len(), "text must shrink to less than half");
+    run(Command::new("cmp").args([input, &unpacked]))
+}
+
+/// A small generator (xorshift64*, Marsaglia 2003, Vigna 2016), so that inputs are the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+}
+
+fn nothing(_: &mut Random) -> Vec<u8> {
+    Vec::new()
+}
+
+fn noise(random: &mut Random) -> Vec<u8> {
+    (0..1_000_003).map(|_| random.next() as u8).collect()
+}
+
+fn numbers(random: &mut Random) -> Vec<u8> {
+    (0..1_000_000).flat_map(|_| format!("{}\n", random.next()).into_bytes()).collect()
+}
+
+fn words(random: &mut Random) -> Vec<u8> {
+    let words = ["value ", "block ", "register ", "spill ", "reload ", "edge ", "interval ", "move ", "use\n"];
+    (0..200_000).flat_map(|_| words[random.next() as usize % words.len()].bytes()).collect()
+}
+
+fn limit(_: &mut Random) -> Vec<u8> {
+    b"1000000\n".to_vec()
+}
