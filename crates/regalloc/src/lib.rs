@@ -12,13 +12,16 @@
 //! | `env.rs` | what there is to allocate: registers and what each edit costs |
 //! | `allocation.rs` | the answer: a location per operand, edits, slots, stack maps |
 //! | `allocator.rs` | the trait, its errors and the observer |
-//! | `verify.rs` | the numbered rules a problem keeps |
+//! | `verify/` | the numbered rules a problem keeps |
+//! | `dominators.rs` | the dominator tree that the verifier asks |
 //! | `cost.rs` | one price for every allocator's answer |
 //! | `parallel_moves.rs` | parallel copies made sequential |
 //! | `text/` | the `.ra` text form, printer and parser |
 
 pub mod allocation;
 pub mod allocator;
+pub mod cost;
+mod dominators;
 pub mod entities;
 pub mod env;
 pub mod operand;
@@ -26,12 +29,15 @@ pub mod parallel_moves;
 pub mod problem;
 pub mod reg;
 pub mod text;
+pub mod verify;
 
 pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
 pub use allocator::{AllocError, Allocator, Event, Observer};
+pub use cost::Cost;
 pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
 pub use env::{ClassEnv, Costs, MachineEnv};
 pub use operand::{Constraint, Kind, Operand, Pos};
 pub use parallel_moves::{NoRegister, ParallelMoves};
 pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, Problem, VRegData};
 pub use reg::{PReg, PRegSet, RegClass};
+pub use verify::{Rule, VerifyError};
