@@ -1,0 +1,62 @@
+# Each target is one command; what it does is in the crate it names.
+
+CARGO ?= cargo
+KINGPOST = target/release/kingpost
+CORPUS = ../shared/corpus
+# How many cases `make fuzz` runs per target, and which target.
+N ?= 100000
+TARGET ?= all
+SEED ?= 0
+
+.PHONY: all build test check unit filetests corpus demo deps tools bless fuzz bench doc
+
+all: build
+
+build:
+	$(CARGO) build --release --bin kingpost
+
+# Everything CI runs.
+test: tools check unit build filetests corpus
+	$(MAKE) fuzz N=10000
+	$(MAKE) demo
+
+# Formatting and lints.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+unit:
+	$(CARGO) test --workspace
+
+# Our own tests, with every allocator.
+filetests: build
+	$(KINGPOST) test --regalloc all filetests
+
+# Tests that others wrote, where they are at hand.
+corpus: build
+	@if [ -d $(CORPUS) ]; then sh filetests/corpus.sh $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
+
+# Real programs: compile with every allocator, link, run, compare with system tools.
+demo: tools build
+	$(CARGO) run --release --package kingpost-demo -- $(KINGPOST) demo-out
+
+# System tools that tests need. `tools` installs them where one is missing.
+deps:
+	apt-get update && apt-get install -y binutils gcc libc6-dev coreutils
+
+tools:
+	@sh .ci/tools || $(MAKE) deps
+
+# Rewrites the expectations of our own tests. Read the diff as you would read code.
+bless: build
+	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
+
+# Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
+fuzz:
+	$(CARGO) run --release --package kingpost-fuzz -- $(TARGET) $(N) $(SEED)
+
+bench:
+	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml
+
+doc:
+	$(CARGO) doc --workspace --no-deps
