@@ -7,7 +7,7 @@ use crate::inst::MInst;
 use crate::lower::{Lower, LowerError};
 use crate::row::Row;
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode};
+use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// What the base of a resolved memory operand is.
@@ -90,6 +90,9 @@ pub trait Isa: Send + Sync {
     /// # Errors
     /// What the convention cannot pass.
     fn abi(&self, signature: &Signature) -> Result<AbiSignature, LowerError>;
+
+    /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
+    fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool;
 
     /// Lowers one instruction that is not a terminator. Only called if a result is needed or it has an effect.
     ///

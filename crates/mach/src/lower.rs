@@ -12,7 +12,7 @@
 //! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
 //! contexts are reused, nothing is allocated per instruction once they are warm.
 
-use crate::abi::reg_parts;
+use crate::abi::{AbiSignature, reg_parts};
 use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use crate::code::{Code, SymbolRef};
 use crate::compiled::SymbolName;
@@ -25,11 +25,12 @@ use crate::settings::Settings;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::extfunc::ExternalName;
-use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{
-    Block, ClobberId, Clobbers, Constraint, Freq, InstFlags, Kind, Operand, PReg, PRegSet, RegClass, VReg,
+    Block, ClobberId, Clobbers, Constraint, Freq, InstFlags, Kind, Operand, PRegSet, RegClass, VReg,
 };
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// An address over virtual registers. Displacements and offsets are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +104,12 @@ pub struct Lowering {
     edges: Vec<EdgeRecord>,
     edge_args: Vec<VReg>,
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
+    /// Assignments of the signatures that calls have named so far.
+    call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
+    /// The hidden pointer to the caller's return area, once somebody asked for it.
+    return_area: PackedOption<VReg>,
+    /// Start of the area that calls receive results in: behind the user's slots.
+    call_area: u64,
 }
 
 /// One function being lowered.
@@ -113,6 +120,8 @@ pub struct Lower<'a> {
     pub settings: &'a Settings,
     /// What is being made.
     pub code: &'a mut Code,
+    /// Where this function's arguments and results are.
+    pub abi: Arc<AbiSignature>,
     isa: &'a dyn Isa,
     rows: &'static [Row],
     cx: &'a mut Lowering,
@@ -140,7 +149,9 @@ impl Lowering {
         self.order.compute(func);
         self.needed.compute(func, &self.order);
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
-        let mut lower = Lower { func, settings, code, isa, rows: isa.rows(), cx: self, srcloc: u32::MAX, block: entry };
+        let abi = Arc::new(isa.abi(&func.signature)?);
+        let rows = isa.rows();
+        let mut lower = Lower { func, settings, code, abi, isa, rows, cx: self, srcloc: u32::MAX, block: entry };
         lower.place_slots()?;
         lower.lower_blocks()?;
         lower.put_params();
@@ -158,6 +169,8 @@ impl Lowering {
         self.edges.clear();
         self.edge_args.clear();
         self.slot_offsets.clear();
+        self.call_abis.clear();
+        self.return_area = None.into();
     }
 }
 
@@ -177,6 +190,7 @@ impl Lower<'_> {
             top = top.saturating_add(u64::from(data.size)).saturating_add(slack);
         }
         self.code.slots_bytes = top.next_multiple_of(u64::from(self.code.slots_align));
+        self.cx.call_area = self.code.slots_bytes.next_multiple_of(stack_align);
         if self.code.slots_bytes > MAX_FRAME {
             return Err(LowerError::TooLarge { what: "bytes of stack slots", limit: MAX_FRAME });
         }
@@ -406,6 +420,49 @@ impl Lower<'_> {
         self.cx.slot_offsets[slot]
     }
 
+    /// Makes room for `bytes` bytes of results that a call leaves in memory, and gives its offset in the area of the user's
+    /// stack slots. All calls share it: results are read right after their call.
+    ///
+    /// # Errors
+    /// If the frame becomes too large.
+    pub fn call_area(&mut self, bytes: u32) -> Result<u32, LowerError> {
+        self.code.slots_align = self.code.slots_align.max(self.isa.stack_align());
+        let end = (self.cx.call_area + u64::from(bytes)).next_multiple_of(u64::from(self.code.slots_align));
+        self.code.slots_bytes = self.code.slots_bytes.max(end);
+        if end > MAX_FRAME {
+            return Err(LowerError::TooLarge { what: "bytes of stack slots", limit: MAX_FRAME });
+        }
+        Ok(self.cx.call_area as u32)
+    }
+
+    /// Where the arguments and results of a call are.
+    ///
+    /// # Errors
+    /// What the convention cannot pass.
+    pub fn call_abi(&mut self, sig: SigRef) -> Result<Arc<AbiSignature>, LowerError> {
+        if let Some(abi) = &self.cx.call_abis[sig] {
+            return Ok(Arc::clone(abi));
+        }
+        let abi = Arc::new(self.isa.abi(&self.func.dfg.signatures[sig])?);
+        self.cx.call_abis[sig] = Some(Arc::clone(&abi));
+        Ok(abi)
+    }
+
+    /// The hidden pointer to the caller's return area: asked for at returns, defined at the entry.
+    pub fn return_area(&mut self) -> VReg {
+        if let Some(vreg) = self.cx.return_area.expand() {
+            return vreg;
+        }
+        let vreg = self.temp(RegClass::Int, 8);
+        self.cx.return_area = vreg.into();
+        vreg
+    }
+
+    /// The hidden pointer, if any return asked for it.
+    pub fn used_return_area(&self) -> Option<VReg> {
+        self.cx.return_area.expand()
+    }
+
     /// The error for an instruction this target has no code for.
     pub fn unsupported(&self, inst: Inst) -> LowerError {
         let opcode = self.func.dfg.opcode(inst);
@@ -425,9 +482,14 @@ impl Lower<'_> {
 /// Registers of values.
 impl Lower<'_> {
     /// Asks for a value of one register. Truncations to a narrower integer cost nothing: upper bits are undefined.
+    /// So do extensions with zeros of registers that have those zeros already.
     pub fn put(&mut self, value: Value) -> VReg {
-        let value = self.look_through(value);
-        self.part(value, 0)
+        let source = self.look_through(value);
+        let vreg = self.part(source, 0);
+        if source != value {
+            self.widen(vreg, reg_parts(self.ty(value))[0].1);
+        }
+        vreg
     }
 
     /// Asks for all registers of a value, low part first.
@@ -462,13 +524,25 @@ impl Lower<'_> {
         self.cx.value_regs[value][k].expand().expect("the value has that many parts")
     }
 
-    /// The value whose register serves for `value`: what integer truncations start from.
+    /// The value whose register serves for `value`: what free truncations and extensions start from.
     fn look_through(&self, mut value: Value) -> Value {
-        while let Some(inst) = self.def_as(value, Opcode::Ireduce) {
-            let arg = self.func.dfg.inst_args(inst)[0];
-            value = arg;
+        while let Some(inst) = self.def(value) {
+            let free = match self.func.dfg.opcode(inst) {
+                Opcode::Ireduce => true,
+                Opcode::Uextend => self.ty(value).bits() <= 64 && self.is_zero_extended(inst),
+                _ => false,
+            };
+            if !free {
+                break;
+            }
+            value = self.func.dfg.inst_args(inst)[0];
         }
         value
+    }
+
+    /// Does the register of the operand of `uextend` have zeros above it already?
+    fn is_zero_extended(&self, uextend: Inst) -> bool {
+        self.isa.zero_extends(self, self.func.dfg.inst_args(uextend)[0])
     }
 
     /// A register for an intermediate result.
@@ -507,7 +581,7 @@ impl Lower<'_> {
     ) -> &mut MInst {
         let row = &self.rows[row_id.0 as usize];
         debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
-        debug_assert_eq!(row.mem != 0, address.is_some(), "memory operand of {row}");
+        debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
         let start = self.cx.operands.len() as u32;
         for k in 0..vregs.len() {
             let operand = self.row_operand(row, k, vregs[k], address.is_some());
@@ -546,8 +620,12 @@ impl Lower<'_> {
             Place::Within(set) => Constraint::Within(self.code.problem.intern_reg_set(set)),
         };
         let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
+        let width = self.code.problem.width(vreg);
+        // In memory the row writes its own width only: a wider value's zeros above it would be missing.
+        let whole = width <= spec.width.max(4);
+        debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of operand {k}");
         match (constraint, row.twin) {
-            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory => operand.with_rmw(),
+            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
             _ => operand,
         }
     }
