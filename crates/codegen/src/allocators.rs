@@ -1,0 +1,22 @@
+//! The table of register allocators by name: the values of the setting `regalloc_algorithm`.
+
+use kingpost_regalloc::Allocator;
+use kingpost_regalloc_linear::LinearScan;
+use kingpost_regalloc_spill_all::SpillAll;
+use std::sync::Arc;
+
+/// Makes one allocator for each compiling thread.
+pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
+
+type Make = fn() -> Box<dyn Allocator>;
+
+/// Allocators that compile code, best first, under the names by which settings choose them.
+pub const ALLOCATORS: &[(&str, Make)] =
+    &[("linear", || Box::new(LinearScan::default())), ("spill-all", || Box::new(SpillAll::default()))];
+
+/// The factory of the allocator called `name`. Upstream's name `single_pass` stands for `linear`.
+pub fn allocator(name: &str) -> Option<AllocatorFactory> {
+    let name = if name == "single_pass" { "linear" } else { name };
+    let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == name)?;
+    Some(Arc::new(make))
+}

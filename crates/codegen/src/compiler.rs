@@ -1,0 +1,189 @@
+//! What callers use: a compiler for one target and its settings, and a context per thread.
+
+use crate::allocators::{AllocatorFactory, allocator};
+use crate::error::CompileError;
+use crate::pipeline;
+use crate::stages::{Stage, Stages, Stats};
+use crate::targets::{self, TargetError};
+use kingpost_checker::Checker;
+use kingpost_ir::Function;
+use kingpost_ir::types::I64;
+use kingpost_ir::verifier::{TargetInfo, Verifier};
+use kingpost_mach::settings::Settings;
+use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Lowering, ModuleBuffer};
+use kingpost_regalloc::{Allocation, Allocator};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use target_lexicon::Triple;
+
+/// What is to be observed while compiling. It does not change the code.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Keep CPU time per stage.
+    pub time: bool,
+    /// Count spills, fills, moves and their weighted cost.
+    pub count: bool,
+    /// Takes the text of what stages make.
+    pub dump: Option<Arc<dyn DumpSink>>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("time", &self.time).field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+/// Takes dumps.
+pub trait DumpSink: Send + Sync {
+    /// Is the text of what `stage` makes of the function `name` wanted?
+    fn wants(&self, stage: Stage, name: &str) -> bool;
+
+    /// Takes that text.
+    fn take(&self, stage: Stage, name: &str, text: String);
+}
+
+/// A compiler for one target with its settings. Shared between threads; each uses a [`Context`] of its own.
+pub struct Compiler {
+    isa: Box<dyn Isa>,
+    settings: Settings,
+    triple: Triple,
+    allocator: AllocatorFactory,
+    options: Options,
+}
+
+/// Memory of one compiling thread, used for function after function.
+pub struct Context {
+    pub(crate) verifier: Verifier,
+    pub(crate) lowering: Lowering,
+    pub(crate) code: Code,
+    pub(crate) allocator: Box<dyn Allocator>,
+    pub(crate) allocation: Allocation,
+    pub(crate) checker: Checker,
+    pub(crate) emitter: Emitter,
+    stats: Stats,
+}
+
+impl Compiler {
+    /// A compiler for `triple`. `flags` are flags and presets of its instruction set.
+    ///
+    /// # Errors
+    /// A target, setting, flag or allocator that does not exist or is not supported.
+    pub fn new(triple: &Triple, settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
+        settings.check()?;
+        let factory = allocator(&settings.regalloc_algorithm)
+            .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
+        let isa = targets::isa(triple, &settings, flags)?;
+        Ok(Compiler { isa, settings, triple: triple.clone(), allocator: factory, options: Options::default() })
+    }
+
+    /// The same compiler with anyone's register allocator.
+    #[must_use]
+    pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
+        self.allocator = factory;
+        self
+    }
+
+    /// The same compiler with other observation.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Compiler {
+        self.options = options;
+        self
+    }
+
+    /// The target's instruction set.
+    pub fn isa(&self) -> &dyn Isa {
+        &*self.isa
+    }
+
+    /// The shared settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The target.
+    pub fn triple(&self) -> &Triple {
+        &self.triple
+    }
+
+    /// What is observed.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What the verifier must know of the target.
+    pub fn target_info(&self) -> TargetInfo {
+        TargetInfo {
+            pointer_type: I64,
+            enable_pinned_reg: self.settings.enable_pinned_reg,
+            preserve_frame_pointers: self.settings.preserve_frame_pointers,
+        }
+    }
+
+    pub(crate) fn emit_options(&self) -> EmitOptions {
+        EmitOptions {
+            block_padding: self.settings.block_padding(),
+            function_align: 1 << self.settings.log2_min_function_alignment,
+            keep_frame_pointer: self.settings.preserve_frame_pointers,
+        }
+    }
+
+    /// A context for one thread.
+    pub fn context(&self) -> Context {
+        Context {
+            verifier: Verifier::default(),
+            lowering: Lowering::default(),
+            code: Code::default(),
+            allocator: (self.allocator)(),
+            allocation: Allocation::default(),
+            checker: Checker::new(),
+            emitter: Emitter::default(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Compiles `func` and adds it to `module`. The function is changed on the way (aliases, global values).
+    ///
+    /// # Errors
+    /// [`CompileError`]; the module is as before, and the context may be used again.
+    pub fn compile(
+        &self,
+        cx: &mut Context,
+        func: &mut Function,
+        module: &mut ModuleBuffer,
+    ) -> Result<(), CompileError> {
+        let name = func.name.to_string();
+        let mut stats = std::mem::take(&mut cx.stats);
+        let mut stages = Stages::new(&self.options, &name, &mut stats);
+        // A panic is a bug of ours. It must not take the caller's other functions with it.
+        let caught = catch_unwind(AssertUnwindSafe(|| pipeline::compile(self, cx, func, module, &mut stages)));
+        let stage = stages.current;
+        let result = caught.unwrap_or_else(|panic| {
+            let stats = std::mem::take(&mut cx.stats);
+            *cx = self.context();
+            cx.stats = stats;
+            let text = panic.downcast_ref::<String>().cloned();
+            let message = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
+        });
+        cx.stats = stats;
+        result
+    }
+}
+
+impl Context {
+    /// Counters of everything compiled in this context.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The machine code of the function compiled last, before allocation.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// The allocation of the function compiled last.
+    pub fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+}

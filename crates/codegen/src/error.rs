@@ -1,0 +1,74 @@
+//! Why a function was not compiled.
+
+use crate::stages::Stage;
+use kingpost_checker::CheckError;
+use kingpost_ir::verifier::VerifierErrors;
+use kingpost_mach::LowerError;
+use kingpost_regalloc::AllocError;
+use std::fmt;
+
+/// An error of one function. Whatever else is in the module stays usable.
+#[derive(Clone, Debug)]
+pub enum CompileError {
+    /// The function breaks rules of the intermediate representation.
+    Invalid(VerifierErrors),
+    /// The target, or this compiler so far, has no code for it; or a limit is exceeded.
+    Lower(LowerError),
+    /// The register allocator gave up.
+    Alloc(AllocError),
+    /// The checker rejected the allocation: a bug of the allocator, caught before any code was emitted.
+    Rejected {
+        /// The allocator at fault.
+        allocator: &'static str,
+        /// What the checker found.
+        report: String,
+    },
+    /// A bug of the compiler, caught.
+    Bug {
+        /// The stage that failed.
+        stage: Stage,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl CompileError {
+    /// Is it something that a later version may support, rather than bad input or a bug?
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, CompileError::Lower(_))
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Invalid(errors) => write!(f, "{errors}"),
+            CompileError::Lower(error) => write!(f, "{error}"),
+            CompileError::Alloc(error) => write!(f, "register allocation failed: {error}"),
+            CompileError::Rejected { allocator, report } => {
+                write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
+            }
+            CompileError::Bug { stage, message } => write!(f, "compiler bug in stage `{}`: {message}", stage.name()),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl From<LowerError> for CompileError {
+    fn from(error: LowerError) -> CompileError {
+        CompileError::Lower(error)
+    }
+}
+
+impl From<AllocError> for CompileError {
+    fn from(error: AllocError) -> CompileError {
+        CompileError::Alloc(error)
+    }
+}
+
+/// The error for an allocation that the checker does not accept.
+pub(crate) fn rejected(allocator: &'static str, errors: &[CheckError]) -> CompileError {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    CompileError::Rejected { allocator, report: lines.join("\n") }
+}

@@ -1,0 +1,58 @@
+//! The whole compiler. Each line is a stage; a stage has one file of its name in the crate that does it.
+
+use crate::compiler::{Compiler, Context};
+use crate::error::{CompileError, rejected};
+use crate::expand;
+use crate::stages::{Stage, Stages};
+use kingpost_ir::Function;
+use kingpost_mach::{ModuleBuffer, SymbolName, verify};
+use kingpost_regalloc::{cost::Cost, text};
+
+/// Compiles `func` into `module`.
+pub(crate) fn compile(
+    compiler: &Compiler,
+    cx: &mut Context,
+    func: &mut Function,
+    module: &mut ModuleBuffer,
+    s: &mut Stages<'_>,
+) -> Result<(), CompileError> {
+    let (isa, settings) = (compiler.isa(), compiler.settings());
+    let Context { verifier, lowering, code, allocator, allocation, checker, emitter, .. } = cx;
+
+    // The input keeps the rules of the language; the rest need not be able to cope if it does not.
+    if settings.enable_verifier {
+        s.run(Stage::Verify, || verifier.verify(func, Some(compiler.target_info()))).map_err(CompileError::Invalid)?;
+    }
+
+    // Global values and aliases become plain instructions.
+    s.run(Stage::Expand, || expand::run(func))?;
+    s.dump(|| func.to_string());
+
+    // SSA values become virtual registers, opcodes become machine instructions.
+    s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
+    s.dump(|| code.display(isa.rows()).to_string());
+
+    // Any allocator answers the problem.
+    s.run(Stage::Regalloc, || allocator.allocate(&code.problem, isa.env(), allocation))?;
+    s.dump(|| format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation)));
+
+    // The checker is a second opinion on the answer, before a byte is emitted.
+    if settings.regalloc_checker {
+        s.run(Stage::Check, || {
+            debug_assert_eq!(verify::verify(code, isa.rows()), []);
+            debug_assert_eq!(code.problem.verify_with(isa.env()), Ok(()));
+            checker.check(&code.problem, isa.env(), allocation)
+        })
+        .map_err(|errors| rejected(allocator.name(), &errors))?;
+    }
+
+    // The frame is laid out and everything becomes bytes.
+    let name = SymbolName::from(&func.name);
+    let code_bytes = module.code_bytes();
+    s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name, module))?;
+    s.dump(|| code.display_allocated(isa.rows(), allocation).to_string());
+
+    let clif_insts = func.dfg.num_insts();
+    s.count(clif_insts, module.code_bytes() - code_bytes, || Cost::of(&code.problem, isa.env(), allocation));
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! The list of stages, and what each gets by being listed: a timing row, a dump, and a name in messages.
+
+use crate::compiler::Options;
+use cpu_time::ThreadTime;
+use kingpost_regalloc::cost::Cost;
+use std::fmt;
+use std::ops::AddAssign;
+
+macro_rules! stages {
+    ($($variant:ident $name:literal $doc:literal;)+) => {
+        /// A stage of the compiler. Its name is the one on the command line, in dumps and in timings.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Stage { $(#[doc = $doc] $variant,)+ }
+
+        impl Stage {
+            /// All stages in the order in which they run.
+            pub const ALL: &'static [Stage] = &[$(Stage::$variant),+];
+
+            /// The stage's name.
+            pub fn name(self) -> &'static str {
+                match self { $(Stage::$variant => $name),+ }
+            }
+
+            /// What the stage does.
+            pub fn doc(self) -> &'static str {
+                match self { $(Stage::$variant => $doc),+ }
+            }
+        }
+    };
+}
+
+stages! {
+    Verify "verify" "Check the rules of the intermediate representation.";
+    Expand "expand" "Replace global values and aliases by plain instructions.";
+    Lower "lower" "Select machine instructions over virtual registers.";
+    Regalloc "regalloc" "Give every operand a register or a slot.";
+    Check "check" "Prove the allocation right.";
+    Emit "emit" "Lay out the frame and emit bytes.";
+}
+
+/// Counters of everything compiled so far. Times are CPU seconds of the compiling threads.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Stats {
+    /// Functions compiled.
+    pub functions: u64,
+    /// Their instructions before lowering.
+    pub clif_insts: u64,
+    /// Bytes of code made.
+    pub code_bytes: u64,
+    /// Register to slot edits.
+    pub spills: u64,
+    /// Slot to register edits.
+    pub fills: u64,
+    /// Register to register edits, and moves of the program that stayed.
+    pub moves: u64,
+    /// Price of all edits, weighted by frequency.
+    pub weighted_cost: f64,
+    /// CPU seconds per stage, indexed as [`Stage::ALL`].
+    pub stage_seconds: [f64; Stage::ALL.len()],
+}
+
+impl AddAssign<&Stats> for Stats {
+    fn add_assign(&mut self, other: &Stats) {
+        self.functions += other.functions;
+        self.clif_insts += other.clif_insts;
+        self.code_bytes += other.code_bytes;
+        self.spills += other.spills;
+        self.fills += other.fills;
+        self.moves += other.moves;
+        self.weighted_cost += other.weighted_cost;
+        for (sum, seconds) in self.stage_seconds.iter_mut().zip(other.stage_seconds) {
+            *sum += seconds;
+        }
+    }
+}
+
+/// Runs the stages of one function: keeps time, knows which stage is running, hands dumps out.
+pub(crate) struct Stages<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) current: Stage,
+    name: &'a str,
+    stats: &'a mut Stats,
+}
+
+impl<'a> Stages<'a> {
+    pub(crate) fn new(options: &'a Options, name: &'a str, stats: &'a mut Stats) -> Stages<'a> {
+        Stages { options, current: Stage::ALL[0], name, stats }
+    }
+
+    /// Runs one stage.
+    pub(crate) fn run<T>(&mut self, stage: Stage, body: impl FnOnce() -> T) -> T {
+        self.current = stage;
+        if !self.options.time {
+            return body();
+        }
+        let start = ThreadTime::now();
+        let result = body();
+        self.stats.stage_seconds[stage as usize] += start.elapsed().as_secs_f64();
+        result
+    }
+
+    /// Hands out the text of what the current stage made, if somebody wants it.
+    pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
+        if let Some(sink) = &self.options.dump
+            && sink.wants(self.current, self.name)
+        {
+            sink.take(self.current, self.name, text());
+        }
+    }
+
+    /// Counts a compiled function.
+    pub(crate) fn count(&mut self, clif_insts: usize, code_bytes: usize, cost: impl FnOnce() -> Cost) {
+        self.stats.functions += 1;
+        self.stats.clif_insts += clif_insts as u64;
+        self.stats.code_bytes += code_bytes as u64;
+        if self.options.count {
+            let cost = cost();
+            self.stats.spills += cost.spills;
+            self.stats.fills += cost.fills;
+            self.stats.moves += cost.moves;
+            self.stats.weighted_cost += cost.loads();
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,53 @@
+//! The table of instruction sets by architecture: the one place that names them.
+
+use kingpost_isa_x64::X64;
+use kingpost_mach::Isa;
+use kingpost_mach::settings::{SettingError, Settings};
+use std::fmt;
+use target_lexicon::{Architecture, BinaryFormat, Triple};
+
+/// Why there is no compiler for a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TargetError {
+    /// No instruction set for the triple.
+    Unavailable(Unavailable),
+    /// A setting or flag was not taken.
+    Setting(SettingError),
+    /// No register allocator has this name.
+    Allocator(String),
+}
+
+/// A triple without instruction set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unavailable(pub String);
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TargetError::Unavailable(Unavailable(triple)) => write!(f, "target `{triple}` is not supported"),
+            TargetError::Setting(error) => write!(f, "{error}"),
+            TargetError::Allocator(name) => {
+                let known: Vec<&str> = crate::ALLOCATORS.iter().map(|(name, _)| *name).collect();
+                write!(f, "no register allocator is called `{name}`: there are {}", known.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+impl From<SettingError> for TargetError {
+    fn from(error: SettingError) -> TargetError {
+        TargetError::Setting(error)
+    }
+}
+
+/// The instruction set for `triple`. Words that are no shared settings are flags of the instruction set.
+pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: &[String]) -> Result<Box<dyn Isa>, TargetError> {
+    match (triple.architecture, triple.binary_format) {
+        (Architecture::X86_64, BinaryFormat::Elf | BinaryFormat::Unknown) => {
+            Ok(Box::new(X64::new(settings.clone(), flags)?))
+        }
+        _ => Err(TargetError::Unavailable(Unavailable(triple.to_string()))),
+    }
+}
