@@ -5,7 +5,19 @@
 //! | `regs.rs` | registers and condition codes: numbers, names, what is allocated |
 //! | `rows/` | the instruction table, one line per form |
 //! | `encoding.rs` | what a line can say about its encoding |
+//! | `encode.rs` | bytes of one instruction, from the two |
+//! | `asm.rs` | text of one instruction, likewise |
+//! | `emit.rs` | what also depends on blocks or the frame, and edits |
+//! | `branches.rs` | branches to labels |
+//! | `atomic_loop.rs` | loops around `lock cmpxchg` |
+//! | `frame.rs` | prologue and epilogue |
 
+pub mod asm;
+mod atomic_loop;
+pub mod branches;
+mod emit;
+pub mod encode;
 pub mod encoding;
+mod frame;
 pub mod regs;
 pub mod rows;

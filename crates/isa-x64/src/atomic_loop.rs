@@ -1,0 +1,97 @@
+//! Read-modify-write operations that have no instruction of their own: a loop around `lock cmpxchg`.
+//!
+//! ```text
+//!     mov      eax, [m]
+//! 1:  mov      tmp, eax           minimum and maximum: mov tmp, value; cmp eax, value; cmovcc tmp, eax
+//!     and      tmp, value
+//!     lock cmpxchg [m], tmp
+//!     jne      1b
+//! ```
+//! It is one row because nothing may be spilled or filled between its load and its store.
+
+use crate::branches::jump_if;
+use crate::encode::{Args, encode};
+use crate::encoding::LoopOp;
+use crate::regs::{CC_NE, RAX};
+use crate::rows::*;
+use kingpost_mach::{Buffer, RowId};
+use kingpost_regalloc::PReg;
+
+/// The rows of one width in bytes.
+struct Rows {
+    load: RowId,
+    copy: RowId,
+    and: RowId,
+    or: RowId,
+    xor: RowId,
+    not: RowId,
+    cmp: RowId,
+    select: RowId,
+    exchange: RowId,
+}
+
+/// Registers hold at least 32 bits, so narrow operations only load, compare and exchange narrowly.
+const NARROW: Rows = Rows {
+    load: MOV32_RM,
+    copy: MOV32_RR,
+    and: AND32_RR,
+    or: OR32_RR,
+    xor: XOR32_RR,
+    not: NOT32_R,
+    cmp: CMP32_RR,
+    select: CMOV32_RR,
+    exchange: LOCK_CMPXCHG32_MR,
+};
+
+/// By binary logarithm of the width.
+const WIDTHS: [Rows; 4] = [
+    Rows { load: MOVZX32_8_RM, cmp: CMP8_RR, exchange: LOCK_CMPXCHG8_MR, ..NARROW },
+    Rows { load: MOVZX32_16_RM, cmp: CMP16_RR, exchange: LOCK_CMPXCHG16_MR, ..NARROW },
+    NARROW,
+    Rows {
+        load: MOV64_RM,
+        copy: MOV64_RR,
+        and: AND64_RR,
+        or: OR64_RR,
+        xor: XOR64_RR,
+        not: NOT64_R,
+        cmp: CMP64_RR,
+        select: CMOV64_RR,
+        exchange: LOCK_CMPXCHG64_MR,
+    },
+];
+
+/// Emits the loop on `bytes` bytes at `args.mem`. Registers: old value (rax), temporary, operand.
+pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) {
+    let w = &WIDTHS[bytes.trailing_zeros() as usize];
+    let &[_, tmp, value] = args.regs else { unreachable!("the rows have three operands") };
+    let with_mem = |regs| Args { regs, ..*args };
+    let put = |row, regs: &[PReg], buffer: &mut Buffer| encode(row, &Args::regs(regs), buffer);
+    encode(w.load, &with_mem(&[RAX]), buffer);
+    let again = buffer.new_label();
+    buffer.bind(again);
+    match operation {
+        LoopOp::Keep(condition) => {
+            put(w.copy, &[tmp, value], buffer);
+            put(w.cmp, &[RAX, value], buffer);
+            encode(w.select, &Args::imm(&[tmp, tmp, RAX], i64::from(condition)), buffer);
+        }
+        LoopOp::And | LoopOp::Nand => {
+            put(w.copy, &[tmp, RAX], buffer);
+            put(w.and, &[tmp, tmp, value], buffer);
+            if operation == LoopOp::Nand {
+                put(w.not, &[tmp, tmp], buffer);
+            }
+        }
+        LoopOp::Or => {
+            put(w.copy, &[tmp, RAX], buffer);
+            put(w.or, &[tmp, tmp, value], buffer);
+        }
+        LoopOp::Xor => {
+            put(w.copy, &[tmp, RAX], buffer);
+            put(w.xor, &[tmp, tmp, value], buffer);
+        }
+    }
+    encode(w.exchange, &with_mem(&[RAX, RAX, tmp]), buffer);
+    jump_if(CC_NE, again, buffer);
+}

@@ -1,0 +1,98 @@
+//! Prologue and epilogue.
+//!
+//! ```text
+//! push rbp                  pushes, so that debuggers see the usual chain of frames
+//! mov rbp, rsp
+//! sub rsp, size
+//! mov [rbp - 8], rbx        callee-saved registers lie below the frame pointer
+//! ...
+//! mov rbx, [rbp - 8]
+//! leave
+//! ret
+//! ```
+//! A function that needs no frame has none of this.
+
+use crate::encode::{Args, encode};
+use crate::regs::{RBP, RSP};
+use crate::rows;
+use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, UnwindOp};
+use kingpost_regalloc::RegClass;
+
+/// Bytes of the return address.
+const RETURN_BYTES: u32 = 8;
+/// Bytes of the return address and the caller's frame pointer.
+const LINK_BYTES: u32 = 16;
+/// Frames are this much smaller than displacements reach, so that arguments are within reach as well.
+const MAX_FRAME: u64 = (1 << 31) - (1 << 20);
+/// What `ret imm16` pops at most, stack alignment considered.
+const MAX_POPPED: u64 = 0xfff0;
+
+/// The frame for `needs`.
+///
+/// # Errors
+/// If displacements do not reach all of it, or more bytes are to be popped than a return can pop.
+pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout, LowerError> {
+    let frame = FrameLayout::new(needs, LINK_BYTES, RETURN_BYTES, stack_align);
+    if frame.size > MAX_FRAME || frame.incoming_bytes > MAX_FRAME {
+        return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
+    }
+    if frame.popped_bytes > MAX_POPPED {
+        return Err(LowerError::TooLarge { what: "bytes of popped stack arguments", limit: MAX_POPPED });
+    }
+    Ok(frame)
+}
+
+/// Emits the prologue.
+pub(crate) fn prologue(frame: &FrameLayout, buffer: &mut Buffer) {
+    if !frame.has_frame {
+        return;
+    }
+    encode(rows::PUSH_R, &Args::regs(&[RBP]), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
+    buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
+    encode(rows::MOV64_RR, &Args::regs(&[RBP, RSP]), buffer);
+    buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
+    if frame.size > 0 {
+        encode(rows::SUBRSP_I, &Args::imm(&[], frame.size as i64), buffer);
+    }
+    for &(reg, below) in &frame.saves {
+        let row = if reg.class() == RegClass::Int { rows::MOV64_MR } else { rows::MOVUPS_MR };
+        encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
+        buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
+    }
+}
+
+/// Emits the epilogue, then `exit`, which leaves the function.
+pub(crate) fn epilogue(frame: &FrameLayout, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
+    if !frame.has_frame {
+        exit(buffer);
+        return;
+    }
+    buffer.unwind(UnwindOp::EpilogueBegin);
+    for &(reg, below) in &frame.saves {
+        let row = if reg.class() == RegClass::Int { rows::MOV64_RM } else { rows::MOVUPS_RM };
+        encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
+        buffer.unwind(UnwindOp::Restored(reg));
+    }
+    if frame.size > 0 {
+        encode(rows::LEAVE, &Args::default(), buffer);
+    } else {
+        encode(rows::POP_R, &Args::regs(&[RBP]), buffer);
+    }
+    buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
+    buffer.unwind(UnwindOp::Restored(RBP));
+    exit(buffer);
+    buffer.unwind(UnwindOp::EpilogueEnd);
+}
+
+/// Emits the return itself.
+pub(crate) fn ret(frame: &FrameLayout, buffer: &mut Buffer) {
+    match frame.popped_bytes {
+        0 => encode(rows::RET_BARE, &Args::default(), buffer),
+        bytes => encode(rows::RET_POP, &Args::imm(&[], bytes as i64), buffer),
+    }
+}
+
+fn save_slot(below: u32) -> Mem {
+    Mem::base(MemBase::FramePointer, -i64::from(below))
+}

@@ -1,0 +1,380 @@
+//! Every instruction row agrees with GNU `as`, byte for byte, and relocation for relocation.
+//!
+//! Text and bytes of each row come from the same table line, over all registers in each operand's place, edge
+//! immediates and address forms. All texts go through the assembler once, each padded to 16 bytes, so that one
+//! difference does not hide the next.
+
+use kingpost_isa_x64::asm;
+use kingpost_isa_x64::branches::X64Branches;
+use kingpost_isa_x64::encode::{Args, encode};
+use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
+use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
+use kingpost_mach::{
+    BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool, PoolEntry,
+    RelocKind, Row, RowId, SymbolName, SymbolRef,
+};
+use kingpost_regalloc::{PReg, RegClass};
+use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::process::Command;
+
+/// Longer than any instruction (15 bytes).
+const STRIDE: usize = 16;
+const FILLER: u8 = 0xcc;
+
+const SYMBOLS: [SymbolRef; 3] = [
+    SymbolRef { name: 0, colocated: true, offset: 0 },
+    SymbolRef { name: 1, colocated: false, offset: 8 },
+    SymbolRef { name: 2, colocated: true, offset: -300 },
+];
+
+/// Rows that are encoded in full for all address forms: with and without operand, immediate and VEX.
+const ALL_ADDRESSES: [RowId; 6] =
+    [rows::MOV64_RM, rows::MOV8_MR, rows::CMP32_MI, rows::MOVSD_RM, rows::ANDN64_RM, rows::CALL_M];
+
+/// What `as` is asked, and what we would have said.
+#[derive(Default)]
+struct Cases {
+    rows: usize,
+    texts: Vec<String>,
+    buffer: Buffer,
+}
+
+impl Cases {
+    fn add(&mut self, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
+        let args = Args { regs, mem, imm, symbols: &SYMBOLS };
+        self.texts.push(asm::text(row, &args));
+        encode(row, &args, &mut self.buffer);
+        self.pad();
+    }
+
+    fn raw(&mut self, text: String, bytes: &[u8]) {
+        self.texts.push(text);
+        self.buffer.put(bytes);
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        let len = self.texts.len() * STRIDE;
+        assert!(self.buffer.len() < len, "longer than an instruction can be: {:?}", self.texts.last());
+        self.buffer.bytes_mut().resize(len, FILLER);
+    }
+}
+
+fn all_regs(class: RegClass) -> impl Iterator<Item = PReg> {
+    (0..16).map(move |n| PReg::new(class, n))
+}
+
+/// Registers for the operands of `row`: `chosen` for the free ones, in order.
+fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
+    let mut chosen = chosen.iter();
+    let mut regs: Vec<Option<PReg>> = Vec::new();
+    for operand in row.operands {
+        regs.push(match operand.place {
+            Place::Fixed(reg) => Some(reg),
+            Place::Reuse(_) => None,
+            _ => Some(*chosen.next().unwrap()),
+        });
+    }
+    let place = |i: usize| match row.operands[i].place {
+        Place::Reuse(k) => regs[usize::from(k)],
+        _ => regs[i],
+    };
+    (0..regs.len()).map(|i| place(i).unwrap()).collect()
+}
+
+/// Register choices for `row`: all pairs if it has two free operands, else each register in each place.
+fn choices(row: &Row) -> Vec<Vec<PReg>> {
+    let free: Vec<RegClass> = row
+        .operands
+        .iter()
+        .filter(|o| !matches!(o.place, Place::Fixed(_) | Place::Reuse(_)))
+        .map(|o| o.class)
+        .collect();
+    match free[..] {
+        [] => vec![vec![]],
+        [a] => all_regs(a).map(|r| vec![r]).collect(),
+        [a, b] => all_regs(a).flat_map(|r| all_regs(b).map(move |s| vec![r, s])).collect(),
+        _ => {
+            let mut out = Vec::new();
+            for others in [[1, 2, 3], [9, 14, 7]] {
+                for k in 0..free.len() {
+                    for reg in all_regs(free[k]) {
+                        let mut regs: Vec<PReg> =
+                            free.iter().zip(others).map(|(&class, n)| PReg::new(class, n)).collect();
+                        regs[k] = reg;
+                        out.push(regs);
+                    }
+                }
+            }
+            out
+        }
+    }
+}
+
+fn immediates(encoding: &Encoding) -> Vec<i64> {
+    let small = vec![0, 1, -1, 2, 3, 31, 63, 127, -127, -128];
+    let edges = |bits: u32| [i64::MAX >> (64 - bits), i64::MIN >> (64 - bits), 1 << (bits - 2)];
+    if encoding.condition {
+        return (0..16).collect();
+    }
+    match encoding.imm {
+        0 => vec![0],
+        1 => small,
+        // `ret n` takes an unsigned number.
+        2 if encoding.rm == RmField::None => vec![0, 8, 128, 0x7fff],
+        2 => [small, vec![128, -129, 255, 256], edges(16).to_vec()].concat(),
+        4 => [small, vec![128, -129, 255, 256, 32767, -32768, 65535], edges(32).to_vec()].concat(),
+        _ => [small, vec![1 << 31, -(1 << 31), 1 << 32, 0xffff_ffff], edges(63).to_vec(), vec![i64::MAX, i64::MIN]]
+            .concat(),
+    }
+}
+
+const DISPS: [i64; 8] = [0, 1, 127, 128, -128, -129, i32::MAX as i64, i32::MIN as i64];
+
+fn indexes() -> impl Iterator<Item = (PReg, u8, IndexExtend)> {
+    // The stack pointer cannot be an index.
+    let regs = (0..16).filter(|&n| n != 4).map(PReg::int);
+    regs.flat_map(|r| (0..4).map(move |shift| (r, shift, IndexExtend::None)))
+}
+
+fn symbol(index: u32) -> Mem {
+    Mem::base(MemBase::Symbol(index), 0)
+}
+
+/// Every base with every index, scale and displacement.
+fn all_addresses() -> Vec<Mem> {
+    let mut out = some_addresses();
+    for base in all_regs(RegClass::Int).map(MemBase::Reg) {
+        for index in indexes().map(Some).chain([None]) {
+            out.extend(DISPS.map(|disp| Mem { base, index, disp }));
+        }
+    }
+    out
+}
+
+/// Every base, every index and every displacement.
+fn some_addresses() -> Vec<Mem> {
+    let rcx = MemBase::Reg(PReg::int(1));
+    let mut out: Vec<Mem> = (0..3).map(symbol).collect();
+    for base in all_regs(RegClass::Int).map(MemBase::Reg).chain([MemBase::StackPointer, MemBase::FramePointer]) {
+        out.extend([0, 8].map(|disp| Mem::base(base, disp)));
+    }
+    out.extend(DISPS.map(|disp| Mem::base(rcx, disp)));
+    out.extend(indexes().map(|index| Mem { base: rcx, index: Some(index), disp: 0 }));
+    out
+}
+
+/// A few that differ in REX bits and length.
+fn few_addresses() -> Vec<Mem> {
+    let reg = |n| MemBase::Reg(PReg::int(n));
+    let index = Some((PReg::int(9), 3, IndexExtend::None));
+    vec![Mem::base(reg(0), 0), Mem { base: reg(13), index, disp: 0 }, Mem::base(reg(12), 1000), symbol(1)]
+}
+
+fn add_row(row_id: RowId, cases: &mut Cases) {
+    let row = &ROWS[usize::from(row_id.0)];
+    let encoding = &ENCODINGS[usize::from(row_id.0)];
+    if !matches!(encoding.special, Special::No | Special::Leave) {
+        return;
+    }
+    cases.rows += 1;
+    let choices = choices(row);
+    let first = assign(row, &choices[choices.len() / 2]);
+    if encoding.rm == RmField::Mem {
+        if encoding.reloc != RelocKind::X86PcRel4 {
+            for regs in &choices {
+                cases.add(row_id, &assign(row, regs), Some(symbol(0)), 0);
+            }
+            return;
+        }
+        let all = ALL_ADDRESSES.contains(&row_id);
+        for mem in if all { all_addresses() } else { some_addresses() } {
+            cases.add(row_id, &first, Some(mem), 100);
+        }
+        for mem in few_addresses() {
+            for regs in &choices {
+                cases.add(row_id, &assign(row, regs), Some(mem), 3);
+            }
+            for imm in immediates(encoding) {
+                cases.add(row_id, &first, Some(mem), imm);
+            }
+        }
+        return;
+    }
+    let relocated = encoding.reloc != RelocKind::X86PcRel4;
+    for regs in &choices {
+        let regs = assign(row, regs);
+        // The assembler turns an exchange of the accumulator with itself into `nop`. Nobody asks for it.
+        if row_id == rows::XCHG64_RR && regs == [PReg::int(0); 2] {
+            continue;
+        }
+        if relocated {
+            // A call of a symbol plus something is not a call to the assembler.
+            let symbols = if encoding.reloc == RelocKind::Abs8 { 0..3 } else { 0..1 };
+            symbols.for_each(|s| cases.add(row_id, &regs, Some(symbol(s)), 0));
+            continue;
+        }
+        for imm in immediates(encoding) {
+            cases.add(row_id, &regs, None, imm);
+        }
+    }
+}
+
+fn add_branches(cases: &mut Cases) {
+    let forms = X64Branches;
+    for form in 0..=16 {
+        let name = match form {
+            16 => "jmp".to_string(),
+            n => format!("j{}", kingpost_isa_x64::regs::CC_NAMES[n as usize]),
+        };
+        let (low, high) = forms.short_reach(form);
+        for distance in [low, low - 1, 0, 2, high, high + 1, 1 << 20, -(1 << 30)] {
+            let mut bytes = Vec::new();
+            forms.encode(form, distance < low || distance > high, distance, &mut bytes);
+            let (short, long) = forms.sizes(form);
+            assert!(bytes.len() == usize::from(short) || bytes.len() == usize::from(long));
+            cases.raw(format!("{name} . + {distance}"), &bytes);
+        }
+    }
+}
+
+fn add_nops(cases: &mut Cases) {
+    for len in 1..=9 {
+        let mut bytes = Vec::new();
+        X64Branches.nops(len, &mut bytes);
+        cases.raw(format!(".nops {len}"), &bytes);
+    }
+}
+
+/// One relocation as both sides can say it: offset, symbol, addend, ELF type.
+type Fact = (u64, String, i64, u32);
+
+/// ELF relocation types, with what the linker may do equally well made equal (System V ABI, AMD64, table 4.9).
+fn same_type(elf: u32) -> u32 {
+    const GOTPCREL: u32 = 9;
+    match elf {
+        41 | 42 => GOTPCREL,
+        other => other,
+    }
+}
+
+fn our_type(kind: RelocKind) -> u32 {
+    match kind {
+        RelocKind::Abs8 => 1,
+        RelocKind::X86PcRel4 => 2,
+        // The assembler says so for any call to a symbol: whether there is a PLT is the linker's affair.
+        RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => 4,
+        RelocKind::X86GotPcRel4 => 9,
+        other => panic!("{other:?} is not of this machine"),
+    }
+}
+
+fn ours(buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
+    let mut module = ModuleBuffer::default();
+    let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+    buffer.finish(head, &Pool::default(), &[], &X64Branches, &mut module).unwrap();
+    let view = module.function(0);
+    let relocs = view
+        .relocs
+        .iter()
+        .map(|r| (u64::from(r.offset), format!("symbol{}", r.symbol), r.addend, our_type(r.kind)))
+        .collect();
+    (view.code.to_vec(), relocs)
+}
+
+fn assemble(texts: &[String]) -> (Vec<u8>, BTreeSet<Fact>) {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, object) = (dir.path().join("rows.s"), dir.path().join("rows.o"));
+    let mut text = String::from(".intel_syntax noprefix\n.text\n");
+    for line in texts {
+        writeln!(text, "{line}\n.p2align 4, {FILLER}").unwrap();
+    }
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new("as").arg("--64").arg("-o").arg(&object).arg(&source).output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages: Vec<String> = messages.lines().take(20).map(|m| with_source_line(m, texts)).collect();
+    assert!(output.status.success(), "the assembler refuses our texts:\n{}", messages.join("\n"));
+    let data = std::fs::read(&object).unwrap();
+    let file = object::File::parse(&*data).unwrap();
+    let section = file.section_by_name(".text").unwrap();
+    let relocs = section.relocations().map(|(offset, reloc)| {
+        let RelocationTarget::Symbol(symbol) = reloc.target() else { panic!("relocation without symbol") };
+        let RelocationFlags::Elf { r_type } = reloc.flags() else { panic!("not an ELF file") };
+        let name = file.symbol_by_index(symbol).unwrap().name().unwrap().to_string();
+        (offset, name, reloc.addend(), same_type(r_type))
+    });
+    (section.data().unwrap().to_vec(), relocs.collect())
+}
+
+/// The assembler's message with the text it is about: two lines of source per text behind two of heading.
+fn with_source_line(message: &str, texts: &[String]) -> String {
+    let line = message.split(':').nth(1).and_then(|n| n.parse::<usize>().ok());
+    let text = line.and_then(|n| texts.get(n.checked_sub(3)? / 2));
+    format!("{message} <- {}", text.map_or("", String::as_str))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let end = bytes.iter().rposition(|&b| b != FILLER).map_or(0, |i| i + 1);
+    bytes[..end].iter().map(|b| format!("{b:02x} ")).collect()
+}
+
+/// Is there an assembler? Where tests must not be skipped, that is an error.
+fn assembler_missing(test: &str) -> bool {
+    let found = Command::new("as").arg("--version").output().is_ok_and(|o| o.status.success());
+    assert!(found || std::env::var_os("CI").is_none(), "GNU `as` is missing");
+    if !found {
+        eprintln!("SKIPPED {test}: GNU `as` is missing");
+    }
+    !found
+}
+
+#[test]
+fn rows_agree_with_the_system_assembler() {
+    if assembler_missing("rows_agree_with_the_system_assembler") {
+        return;
+    }
+    let mut cases = Cases::default();
+    cases.buffer.start(0);
+    for n in 0..ROWS.len() {
+        add_row(RowId(n as u16), &mut cases);
+    }
+    add_branches(&mut cases);
+    add_nops(&mut cases);
+    let (bytes, relocs) = ours(&mut cases.buffer);
+    let (expected, expected_relocs) = assemble(&cases.texts);
+    let differences: Vec<String> = (cases.texts.iter())
+        .zip(bytes.chunks(STRIDE).zip(expected.chunks(STRIDE)))
+        .filter(|(_, (a, b))| a != b)
+        .map(|(text, (a, b))| format!("{text:40} ours {}, as {}", hex(a), hex(b)))
+        .collect();
+    let shown = differences.iter().take(40).map(|d| format!("{d}\n")).collect::<String>();
+    assert!(differences.is_empty(), "{} of {} differ:\n{shown}", differences.len(), cases.texts.len());
+    assert_eq!(bytes.len(), expected.len());
+    let odd: Vec<_> = relocs.symmetric_difference(&expected_relocs).take(10).collect();
+    assert!(odd.is_empty(), "relocations differ: {odd:?}");
+    println!("{} instructions of {} rows agree, {} relocations", cases.texts.len(), cases.rows, relocs.len());
+}
+
+#[test]
+fn pool_entries_are_addressed_from_the_end_of_the_instruction() {
+    let mut buffer = Buffer::default();
+    buffer.start(0);
+    let mut pool = Pool::default();
+    let entry = pool.constant(&[1; 16]);
+    assert!(matches!(pool.entries[0], PoolEntry::Bytes { len: 16, .. }));
+    let mem = Some(Mem::base(MemBase::Pool(entry), 0));
+    encode(rows::CMP64_MI, &Args { mem, imm: 1000, ..Args::default() }, &mut buffer);
+    let first = buffer.len();
+    encode(rows::MOVUPS_CONST, &Args { mem, regs: &[PReg::float(9)], ..Args::default() }, &mut buffer);
+    let second = buffer.len();
+    let mut module = ModuleBuffer::default();
+    let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+    buffer.finish(head, &pool, &[], &X64Branches, &mut module).unwrap();
+    let code = module.function(0).code;
+    let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+    assert_eq!(code.len(), 48);
+    assert_eq!(word(first - 8) as usize + first, 32, "an immediate follows the displacement");
+    assert_eq!(word(second - 4) as usize + second, 32);
+}
