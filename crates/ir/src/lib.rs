@@ -31,6 +31,7 @@ pub mod trapcode;
 pub mod type_class;
 pub mod types;
 mod value_data;
+pub mod verifier;
 mod view;
 
 pub use dfg::DataFlowGraph;

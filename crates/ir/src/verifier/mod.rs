@@ -1,0 +1,179 @@
+//! Checks that a function is well formed.
+//!
+//! The rules, in the order of their checks: the preamble and the signature (`preamble.rs`), then
+//! block by block and instruction by instruction the shape of blocks, the entities an instruction
+//! refers to and the dominance of definitions (`entities.rs`), types (`types.rs`), calls and
+//! exception tables (`calls.rs`), and immediates (`immediates.rs`). All errors are collected, but
+//! some make further checks meaningless and end them: they are called fatal.
+//!
+//! Not checked: that stack slot offsets are in range, that user stack maps name live slots, and
+//! that accesses marked `notrap` or `readonly` keep their promise.
+//!
+//! Cost: linear in the function, besides the dominator tree.
+
+mod calls;
+mod entities;
+mod immediates;
+mod preamble;
+mod types;
+
+use std::fmt;
+
+use crate::cfg::ControlFlowGraph;
+use crate::dominators::DominatorTree;
+use crate::entities::{AnyEntity, Block, Inst};
+use crate::function::Function;
+use crate::types::Type;
+
+/// What the verifier must know of the target; without it some rules are not checked.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct TargetInfo {
+    /// The type of pointers.
+    pub pointer_type: Type,
+    /// The setting `enable_pinned_reg`.
+    pub enable_pinned_reg: bool,
+    /// The setting `preserve_frame_pointers`.
+    pub preserve_frame_pointers: bool,
+}
+
+/// A violated rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerifierError {
+    /// The entity at fault.
+    pub location: AnyEntity,
+    /// What is wrong. Entities have the numbers of the function's text.
+    pub message: String,
+}
+
+/// All violated rules, in the order in which they were found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct VerifierErrors(pub Vec<VerifierError>);
+
+impl fmt::Display for VerifierErrors {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            f.write_str(&error.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for VerifierErrors {}
+
+/// The check of a function ended early.
+struct Fatal;
+
+type Step = Result<(), Fatal>;
+
+/// Memory of the verifier, to be used for one function after the other.
+#[derive(Default, Debug)]
+pub struct Verifier {
+    cfg: ControlFlowGraph,
+    dominators: DominatorTree,
+    errors: VerifierErrors,
+}
+
+impl Verifier {
+    /// Checks a function.
+    ///
+    /// # Errors
+    /// If any rule is violated.
+    pub fn verify(
+        &mut self,
+        func: &Function,
+        target: Option<TargetInfo>,
+    ) -> Result<(), VerifierErrors> {
+        self.cfg.compute(func);
+        self.dominators.compute(func, &self.cfg);
+        let mut check = Check { func, target, dominators: &self.dominators, errors: Vec::new() };
+        // A fatal error has been recorded like the others.
+        let _ended_early = check.function();
+        self.errors.0 = check.errors;
+        if self.errors.0.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.errors)) }
+    }
+}
+
+/// Checks a function.
+///
+/// # Errors
+/// If any rule is violated.
+pub fn verify(func: &Function, target: Option<TargetInfo>) -> Result<(), VerifierErrors> {
+    Verifier::default().verify(func, target)
+}
+
+/// The check of one function.
+struct Check<'a> {
+    func: &'a Function,
+    target: Option<TargetInfo>,
+    dominators: &'a DominatorTree,
+    errors: Vec<VerifierError>,
+}
+
+impl Check<'_> {
+    fn report(&mut self, location: impl Into<AnyEntity>, message: impl fmt::Display) {
+        let error = VerifierError { location: location.into(), message: message.to_string() };
+        self.errors.push(error);
+    }
+
+    fn fatal(&mut self, location: impl Into<AnyEntity>, message: impl fmt::Display) -> Step {
+        self.report(location, message);
+        Err(Fatal)
+    }
+
+    /// Ends the check if anything is wrong so far.
+    fn stop_on_errors(&self) -> Step {
+        if self.errors.is_empty() { Ok(()) } else { Err(Fatal) }
+    }
+
+    fn function(&mut self) -> Step {
+        self.global_values();
+        self.alias_regions();
+        self.entry_params()?;
+        self.entry_not_cold()?;
+        self.signature()?;
+        self.preserve_all()?;
+        for block in self.func.layout.blocks() {
+            self.block(block)?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: Block) -> Step {
+        if self.func.layout.first_inst(block).is_none() {
+            let block_name = self.func.names.block(block);
+            return self.fatal(block, format_args!("{block_name} cannot be empty"));
+        }
+        for inst in self.func.layout.block_insts(block) {
+            self.position(block, inst)?;
+            self.entity_references(inst)?;
+            self.types(inst)?;
+            self.immediates(inst)?;
+        }
+        Ok(())
+    }
+
+    /// Terminators stand at the end of blocks and nowhere else.
+    fn position(&mut self, block: Block, inst: Inst) -> Step {
+        let is_terminator = self.func.dfg.opcode(inst).is_terminator();
+        let is_last = self.func.layout.last_inst(block) == Some(inst);
+        let block_name = self.func.names.block(block);
+        match (is_terminator, is_last) {
+            (true, false) => self.fatal(
+                inst,
+                format_args!(
+                    "a terminator instruction was encountered before the end of {block_name}"
+                ),
+            ),
+            (false, true) => {
+                self.fatal(block, "block does not end in a terminator instruction")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
