@@ -4,8 +4,10 @@
 //! the function's code; every table is sorted by offset.
 
 use kingpost_ir::TrapCode;
+use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_regalloc::PReg;
+use std::fmt;
 use std::ops::Range;
 
 /// The name of a function or symbol, independent of the function that mentions it.
@@ -19,6 +21,27 @@ pub enum SymbolName {
     LibCall(LibCall),
     /// A symbol that linkers know.
     KnownSymbol(KnownSymbol),
+}
+
+impl From<&FuncName> for SymbolName {
+    fn from(name: &FuncName) -> SymbolName {
+        match name {
+            FuncName::Named(word) => SymbolName::named(word),
+            FuncName::User(namespace, index) => SymbolName::User(*namespace, *index),
+        }
+    }
+}
+
+/// Text form: that of the function's text, `%word` or `uN:M`.
+impl fmt::Display for SymbolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SymbolName::Named(word) => write!(f, "%{word}"),
+            SymbolName::User(namespace, index) => write!(f, "u{namespace}:{index}"),
+            SymbolName::LibCall(libcall) => write!(f, "%{libcall}"),
+            SymbolName::KnownSymbol(symbol) => write!(f, "%{symbol}"),
+        }
+    }
 }
 
 impl SymbolName {
@@ -262,17 +285,22 @@ impl ModuleBuffer {
     /// Adds all functions of `other` behind those already here.
     pub fn append(&mut self, other: &ModuleBuffer) {
         for view in other.functions() {
-            let mark = self.mark();
-            self.code.extend_from_slice(view.code);
-            self.relocs.extend_from_slice(view.relocs);
-            self.symbols.extend_from_slice(view.symbols);
-            self.traps.extend_from_slice(view.traps);
-            self.srclocs.extend_from_slice(view.srclocs);
-            self.calls.extend_from_slice(view.calls);
-            self.unwind.extend_from_slice(view.unwind);
-            self.blocks.extend_from_slice(view.blocks);
-            self.push_function(mark, view.function.head.clone());
+            self.append_function(&view);
         }
+    }
+
+    /// Adds one function of another buffer behind those already here.
+    pub fn append_function(&mut self, view: &FunctionView<'_>) {
+        let mark = self.mark();
+        self.code.extend_from_slice(view.code);
+        self.relocs.extend_from_slice(view.relocs);
+        self.symbols.extend_from_slice(view.symbols);
+        self.traps.extend_from_slice(view.traps);
+        self.srclocs.extend_from_slice(view.srclocs);
+        self.calls.extend_from_slice(view.calls);
+        self.unwind.extend_from_slice(view.unwind);
+        self.blocks.extend_from_slice(view.blocks);
+        self.push_function(mark, view.function.head.clone());
     }
 
     pub(crate) fn mark(&self) -> Mark {

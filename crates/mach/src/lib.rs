@@ -16,6 +16,7 @@
 //! | `emit.rs` | allocated code becomes bytes |
 //! | `buffer.rs` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
+//! | `data.rs` | data objects |
 //! | `print.rs` | text forms |
 
 pub mod abi;
@@ -23,6 +24,7 @@ pub mod block_order;
 pub mod buffer;
 pub mod code;
 pub mod compiled;
+pub mod data;
 pub mod emit;
 mod error;
 pub mod frame;
@@ -41,6 +43,7 @@ pub use compiled::{
     CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,
     SymbolName, TrapSite, UnwindOp, UnwindSite,
 };
+pub use data::{DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use error::LowerError;
 pub use frame::{FrameLayout, FrameNeeds};
