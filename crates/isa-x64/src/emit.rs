@@ -167,3 +167,152 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
         (RegClass::Float, _) => rows::MOVUPS_RM,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::branches::X64Branches;
+    use crate::regs::{CC_A, CC_B, CC_E, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
+    use kingpost_mach::{
+        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
+    };
+
+    /// Bytes of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
+    fn code(fill: impl FnOnce(&mut Buffer)) -> (String, ModuleBuffer) {
+        let mut buffer = Buffer::default();
+        buffer.start(3);
+        buffer.bind(label(0));
+        fill(&mut buffer);
+        buffer.bind(label(1));
+        buffer.bind(label(2));
+        buffer.place_deferred_traps(emit_trap);
+        let mut module = ModuleBuffer::default();
+        let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+        buffer.finish(head, &Pool::default(), &[], &X64Branches, &mut module).unwrap();
+        (module.function(0).code.iter().map(|b| format!("{b:02x}")).collect(), module)
+    }
+
+    fn inst(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> String {
+        let frame = FrameLayout::default();
+        let next = next.map(Block::from_u32);
+        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], next }, buffer)).0
+    }
+
+    /// A branch to block 0, else to block 1.
+    fn to_0_else_1(row: RowId, imm: i32, next: Option<u32>) -> String {
+        let mut branch = MInst::new(row);
+        (branch.imm, branch.aux, branch.extra) = (imm, 0, 1);
+        inst(&branch, &[], None, next)
+    }
+
+    #[test]
+    fn branches_fall_through_where_they_can() {
+        // jb 0
+        assert_eq!(to_0_else_1(rows::JCC, CC_B, Some(1)), "72fe");
+        // jae 1
+        assert_eq!(to_0_else_1(rows::JCC, CC_B, Some(0)), "7300");
+        // jb 0; jmp 1
+        assert_eq!(to_0_else_1(rows::JCC, CC_B, None), "72feeb00");
+        let mut jump = MInst::new(rows::JMP);
+        (jump.aux, jump.extra) = (0, NO_BLOCK);
+        assert_eq!(inst(&jump, &[], None, Some(0)), "");
+        assert_eq!(inst(&jump, &[], None, Some(1)), "ebfe");
+    }
+
+    #[test]
+    fn two_conditions_make_two_branches() {
+        let both = CC_E | CC_NP << 16;
+        // je 0; jnp 0
+        assert_eq!(to_0_else_1(rows::JCC_OR, both, Some(1)), "74fe7bfc");
+        // je 0; jp 1
+        assert_eq!(to_0_else_1(rows::JCC_OR, both, Some(0)), "74fe7a00");
+        // je 0; jnp 0; jmp 1
+        assert_eq!(to_0_else_1(rows::JCC_OR, both, None), "74fe7bfceb00");
+        // jne 1; jnp 0
+        assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(1)), "75027bfc");
+        // jne 1; jp 1
+        assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(0)), "75027a00");
+        // jne 1; jp 1; jmp 0
+        assert_eq!(to_0_else_1(rows::JCC_AND, both, None), "75047a02ebfa");
+    }
+
+    #[test]
+    fn conditional_traps_lie_behind_the_code() {
+        let code_1 = TrapCode::user(1).unwrap();
+        let mut trap = MInst::new(rows::TRAP_IF_OR);
+        trap.imm = CC_A | CC_E << 16;
+        trap.set_trap(Some(code_1));
+        let frame = FrameLayout::default();
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let (text, module) = code(|buffer| {
+            emit(&trap, &cx, buffer);
+            buffer.put1(0x90);
+        });
+        // ja 1f; je 1f; nop; 1: ud2
+        assert_eq!(text, "77037401900f0b");
+        let sites: Vec<_> = module.function(0).traps.iter().map(|t| (t.offset, t.code)).collect();
+        assert_eq!(sites, [(5, code_1)]);
+    }
+
+    #[test]
+    fn faulting_instructions_are_noted_at_their_start() {
+        let mut load = MInst::new(rows::MOV64_RM);
+        load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        let frame = FrameLayout::default();
+        let mem = Some(Mem::base(MemBase::Reg(RDI), 0));
+        let cx = EmitContext { regs: &[RAX], mem, frame: &frame, symbols: &[], next: None };
+        let (_, module) = code(|buffer| {
+            buffer.put1(0x90);
+            emit(&load, &cx, buffer);
+        });
+        assert_eq!(module.function(0).traps[0].offset, 1);
+    }
+
+    #[test]
+    fn a_return_takes_down_the_frame_and_says_so() {
+        let frame = FrameLayout { has_frame: true, link_bytes: 16, size: 16, ..FrameLayout::default() };
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let (text, module) = code(|buffer| emit(&MInst::new(rows::RET), &cx, buffer));
+        assert_eq!(text, "c9c3");
+        let ops: Vec<_> = module.function(0).unwind.to_vec();
+        let rbp = crate::regs::RBP;
+        let expected = [
+            UnwindSite { offset: 0, op: UnwindOp::EpilogueBegin },
+            UnwindSite { offset: 1, op: UnwindOp::CfaStackPointer(8) },
+            UnwindSite { offset: 1, op: UnwindOp::Restored(rbp) },
+            UnwindSite { offset: 2, op: UnwindOp::EpilogueEnd },
+        ];
+        assert_eq!(ops, expected);
+    }
+
+    #[test]
+    fn loops_compare_and_exchange() {
+        let mem = Some(Mem::base(MemBase::Reg(RDI), 0));
+        // mov eax, [rdi]; 1: mov ecx, eax; and ecx, ebx; not ecx; lock cmpxchg [rdi], ecx; jne 1b
+        let nand = MInst::new(rows::ATOMIC_NAND32_MR);
+        assert_eq!(inst(&nand, &[RAX, RCX, RBX], mem, None), "8b0789c121d9f7d1f00fb10f75f4");
+        // movzx eax, byte ptr [rdi]; 1: mov r9d, ebx; cmp al, bl; cmovle r9d, eax; lock cmpxchg [rdi], r9b; jne 1b
+        let smin = MInst::new(rows::ATOMIC_SMIN8_MR);
+        assert_eq!(inst(&smin, &[RAX, R9, RBX], mem, None), "0fb6074189d938d8440f4ec8f0440fb00f75f0");
+    }
+
+    #[test]
+    fn edits_follow_class_and_width() {
+        let slot = Mem::base(MemBase::FramePointer, -8);
+        let cases = [
+            (MachineEdit::Move(RAX, RBX, 4), "89c3"),
+            (MachineEdit::Move(RAX, RBX, 8), "4889c3"),
+            (MachineEdit::Move(xmm(1), xmm(2), 8), "0f28d1"),
+            (MachineEdit::Exchange(RCX, RBX, 8), "4887d9"),
+            (MachineEdit::Exchange(RCX, RAX, 4), "91"),
+            (MachineEdit::Spill(RBX, slot, 4), "895df8"),
+            (MachineEdit::Spill(xmm(3), slot, 16), "0f115df8"),
+            (MachineEdit::Fill(slot, RBX, 8), "488b5df8"),
+            (MachineEdit::Fill(slot, xmm(3), 4), "f30f105df8"),
+            (MachineEdit::Fill(slot, xmm(3), 8), "f20f105df8"),
+        ];
+        for (edit, expected) in cases {
+            assert_eq!(code(|buffer| emit_edit(&edit, buffer)).0, expected, "{edit:?}");
+        }
+    }
+}

@@ -96,3 +96,63 @@ pub(crate) fn ret(frame: &FrameLayout, buffer: &mut Buffer) {
 fn save_slot(below: u32) -> Mem {
     Mem::base(MemBase::FramePointer, -i64::from(below))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regs::{R12, RBX, xmm};
+    use kingpost_regalloc::{PReg, PRegSet};
+
+    fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
+        FrameNeeds {
+            saved: saved.iter().copied().collect::<PRegSet>(),
+            spill_bytes,
+            slots_bytes: 0,
+            slots_align: 1,
+            outgoing_bytes: 0,
+            incoming_bytes: 0,
+            popped_bytes: 0,
+            has_calls: false,
+            keep_frame_pointer: false,
+        }
+    }
+
+    fn code(needs: &FrameNeeds) -> String {
+        let frame = layout(needs, 16).unwrap();
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        prologue(&frame, &mut buffer);
+        buffer.put1(0x90);
+        epilogue(&frame, &mut buffer, |b| ret(&frame, b));
+        buffer.bytes().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    #[test]
+    fn a_leaf_without_slots_has_no_frame() {
+        assert_eq!(code(&needs(&[], 0)), "90c3");
+    }
+
+    #[test]
+    fn a_frame_is_built_and_taken_down() {
+        // push rbp; mov rbp, rsp; nop; pop rbp; ret
+        let kept = FrameNeeds { keep_frame_pointer: true, ..needs(&[], 0) };
+        assert_eq!(code(&kept), "554889e5905dc3");
+        // ...; sub rsp, 16; nop; leave; ret 32
+        let popped = FrameNeeds { popped_bytes: 32, incoming_bytes: 32, ..needs(&[], 8) };
+        assert_eq!(code(&popped), "554889e54883ec1090c9c22000");
+        // sub rsp, 32; mov [rbp - 8], rbx; mov [rbp - 16], r12; nop and the reverse
+        let saved = needs(&[RBX, R12], 16);
+        let expected = "554889e54883ec2048895df84c8965f090488b5df84c8b65f0c9c3";
+        assert_eq!(code(&saved), expected);
+        // movups [rbp - 16], xmm6
+        assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
+    }
+
+    #[test]
+    fn unreachable_frames_are_refused() {
+        let large = FrameNeeds { slots_bytes: 3 << 30, ..needs(&[], 0) };
+        assert!(layout(&large, 16).is_err());
+        let popped = FrameNeeds { popped_bytes: 1 << 16, ..needs(&[], 0) };
+        assert!(layout(&popped, 16).is_err());
+    }
+}

@@ -33,7 +33,7 @@ rows! {
     INT3 = None "int3" [] op(0xcc);
     TRAP_IF = Use "trap{c}" [] special(Special::TrapIf);
     TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr);
-    // Frames.
+    // Frames: emitted by prologue and epilogue. `SUBRSP_I` also takes back what a callee popped.
     PUSH_R = None "push {0}" [U8] op(0x50).plus(0);
     POP_R = None "pop {0}" [D8] op(0x58).plus(0);
     LEAVE = None "leave" [] op(0xc9);

@@ -255,3 +255,51 @@ pub static ENCODINGS: [Encoding; COUNT] = {
     }
     encodings
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_in_lower_case() {
+        let names: HashSet<&str> = ROWS.iter().map(|r| r.name).collect();
+        assert_eq!(names.len(), ROWS.len());
+        assert_eq!(ROWS[usize::from(ADD32_RR.0)].name, "add32_rr");
+        assert_eq!(ROWS[usize::from(RORX64_RMI.0)].name, "rorx64_rmi");
+    }
+
+    /// The operands a twin of `row` must have.
+    fn without_memory_operand(row: &Row, operand: u8) -> Vec<OperandSpec> {
+        let in_memory = |i: u8, o: &OperandSpec| i == operand || o.place == Place::Reuse(operand);
+        (0..).zip(row.operands).filter(|(i, o)| !in_memory(*i, o)).map(|(_, o)| *o).collect()
+    }
+
+    #[test]
+    fn twins_fit_their_rows() {
+        for row in &ROWS {
+            let in_memory = row.operands.iter().filter(|o| o.place == Place::MemOk).count();
+            assert_eq!(in_memory, usize::from(row.twin.is_some()), "{row}");
+            let Some(Twin { operand, row: twin }) = row.twin else { continue };
+            let twin = &ROWS[usize::from(twin.0)];
+            let spec = row.operands[usize::from(operand)];
+            assert_eq!(spec.place, Place::MemOk, "{row}");
+            assert_eq!((twin.mem, twin.flags), (spec.width, row.flags), "{row}");
+            assert_eq!(twin.operands, without_memory_operand(row, operand), "{row}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_what_they_promise() {
+        for row in &ROWS {
+            let defs = row.operands.iter().filter(|o| o.kind == Kind::Def).count();
+            let free = row.operands.iter().all(|o| o.place == Place::Reg);
+            match row.kind {
+                RowKind::Move => assert!(free && (defs, row.operands.len()) == (1, 2), "{row}"),
+                RowKind::Remat => assert!(free && (defs, row.operands.len()) == (1, 1), "{row}"),
+                _ => continue,
+            }
+            assert_eq!(row.flags, FlagsEffect::None, "{row}");
+        }
+    }
+}

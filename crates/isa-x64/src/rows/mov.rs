@@ -8,7 +8,7 @@ use kingpost_mach::{RelocKind, RowKind};
 rows! {
     crate::rows::float::END;
 
-    // Copies.
+    // Copies. Exchanges change both registers, which operands cannot say: they are for edits only.
     MOV32_RR = None "mov {0}, {1}" [D4, U4] op(0x89).reg(1).rm(0), .kind(RowKind::Move);
     MOV64_RR = None "mov {0}, {1}" [D8, U8] op64(0x89).reg(1).rm(0), .kind(RowKind::Move);
     MOVAPS_RR = None "movaps {0}, {1}" [FD16, FU16] of(0x28).reg(0).rm(1), .kind(RowKind::Move);
