@@ -1,1 +1,29 @@
 //! Reads CLIF text and filetest headers into the intermediate representation.
+//!
+//! [`Parser`] reads function after function into memory that is reused; [`parse_functions`] and
+//! [`parse_test`] read whole files, the latter with comments and directives. Every error has line
+//! and column. Nothing recurses on the input and nothing grows faster than it.
+
+mod block_call;
+mod body;
+mod context;
+mod data_directive;
+mod entity_map;
+mod error;
+mod header;
+mod instruction;
+mod lexer;
+mod literal;
+mod memflags;
+mod parser;
+mod preamble;
+mod run_command;
+mod signature;
+mod testfile;
+
+pub use data_directive::{DataItem, DataObject};
+pub use error::{Error, ErrorKind};
+pub use header::{Feature, Header, Setting, Target, TestCommand};
+pub use parser::{MAX_TEXT_BYTES, Options, Parser, parse_functions};
+pub use run_command::{Comparison, Datum, Invocation, RunCommand};
+pub use testfile::{Comment, TestFile, TestFunction, parse_test};

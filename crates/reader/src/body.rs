@@ -1,0 +1,247 @@
+//! Blocks and the lines in them, up to the operands.
+
+use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
+use kingpost_ir::immediates::LiteralError;
+use kingpost_ir::{AnyEntity, Block, Inst, MAX_VALUES_PER_OWNER, Opcode, StackSlot, Type, Value, ValueDef};
+use smallvec::SmallVec;
+
+use crate::context::Context;
+use crate::error::{ErrorKind, Result, fault};
+use crate::literal;
+
+type Tags = SmallVec<[DebugTag; 4]>;
+
+impl Context<'_, '_> {
+    /// Everything from the first block to the closing brace, which is left.
+    pub(crate) fn body(&mut self) -> Result<()> {
+        let mut current = None;
+        loop {
+            match self.lexer.peek() {
+                b'}' => break,
+                b'b' if self.at_block() => current = Some(self.block_header()?),
+                _ => match current {
+                    Some(block) => self.line(block)?,
+                    None => return self.outside_block(),
+                },
+            }
+        }
+        self.check_forward_uses()
+    }
+
+    fn outside_block<T>(&mut self) -> Result<T> {
+        let byte = self.lexer.byte();
+        if byte.is_ascii_alphabetic() || byte == b'@' || byte == b'<' {
+            return fault(self.lexer.position(), ErrorKind::InstructionOutsideBlock);
+        }
+        self.lexer.expected("a declaration, a block or `}`")
+    }
+
+    fn at_block(&mut self) -> bool {
+        let position = self.lexer.position();
+        let found = self.lexer.try_entity("block").is_some();
+        self.lexer.set_position(position);
+        found
+    }
+
+    /// `blockN(params) cold:`
+    fn block_header(&mut self) -> Result<Block> {
+        let position = self.lexer.position();
+        let block = self.block()?;
+        if self.func.layout.is_block_inserted(block) {
+            let number = self.func.names.blocks.number(block) as u32;
+            return fault(position, ErrorKind::Duplicate { prefix: "block", number });
+        }
+        self.func.layout.append_block(block);
+        if self.lexer.eat(b'(') && !self.lexer.eat(b')') {
+            self.block_params(block)?;
+        }
+        if self.lexer.eat_word(b"cold") {
+            self.func.layout.set_cold(block);
+        }
+        self.lexer.expect(b':', "`:`")?;
+        self.claim_comments(block.into());
+        Ok(block)
+    }
+
+    fn block_params(&mut self, block: Block) -> Result<()> {
+        for _ in 1..MAX_VALUES_PER_OWNER {
+            let number = self.lexer.entity("v", "a value")?;
+            let position = self.lexer.position();
+            self.lexer.expect(b':', "`:` and a type")?;
+            let ty = self.ty()?;
+            let value = self.define(number, position)?;
+            self.func.dfg.append_block_param_as(block, value, ty);
+            if !self.lexer.eat(b',') {
+                return self.lexer.expect(b')', "`,` or `)`");
+            }
+        }
+        let limit = u64::from(MAX_VALUES_PER_OWNER) - 1;
+        fault(self.lexer.position(), ErrorKind::Limit { what: "the number of block parameters", limit })
+    }
+
+    /// A value that has no definition yet, for this number.
+    fn define(&mut self, number: u32, position: usize) -> Result<Value> {
+        match self.tables.values.get(number).map(Value::from_u32) {
+            None => {
+                let value = self.func.dfg.make_undefined_value();
+                self.tables.values.insert(number, value.as_u32());
+                self.func.names.values.set(value, number);
+                Ok(value)
+            }
+            Some(value) if self.func.dfg.is_undefined(value) => Ok(value),
+            Some(_) => fault(position, ErrorKind::Duplicate { prefix: "v", number }),
+        }
+    }
+
+    /// An alias or an instruction.
+    fn line(&mut self, block: Block) -> Result<()> {
+        let mut tags = Tags::new();
+        if self.lexer.byte() == b'<' {
+            self.debug_tags(&mut tags)?;
+        }
+        let mut location = SourceLoc::default();
+        if self.lexer.peek() == b'@' {
+            location = SourceLoc(self.lexer.source_location()?);
+        }
+        self.tables.results.clear();
+        if self.lexer.at_value() {
+            self.result_names()?;
+            if self.tables.results.len() == 1 && self.lexer.eat_pair(*b"->") {
+                return self.alias();
+            }
+            self.lexer.expect(b'=', "`=`")?;
+        }
+        let (inst, opcode) = self.instruction(block)?;
+        if !location.is_none() {
+            self.func.srclocs[inst] = location;
+        }
+        if !tags.is_empty() {
+            self.func.debug_tags.insert(inst, tags);
+        }
+        if opcode.is_call() && self.lexer.eat(b',') {
+            self.stack_map(inst, opcode)?;
+        }
+        self.claim_comments(inst.into());
+        Ok(())
+    }
+
+    fn result_names(&mut self) -> Result<()> {
+        loop {
+            let number = self.lexer.entity("v", "a value")?;
+            self.tables.results.push((number, self.lexer.position()));
+            if !self.lexer.eat(b',') {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `vN -> vM`, behind the arrow.
+    fn alias(&mut self) -> Result<()> {
+        let (number, position) = self.tables.results[0];
+        let target_number = self.lexer.entity("v", "a value")?;
+        let target_position = self.lexer.position();
+        let target = self.tables.values.get(target_number).map(Value::from_u32);
+        let target = match target {
+            Some(target) if !self.func.dfg.is_undefined(target) => target,
+            _ if target_number == number => return fault(position, ErrorKind::AliasCycle(number)),
+            _ => return fault(target_position, ErrorKind::UndefinedValue(target_number)),
+        };
+        if let Some(value) = self.tables.values.get(number).map(Value::from_u32)
+            && self.func.dfg.value_alias(value) == Some(target)
+        {
+            return Ok(());
+        }
+        if self.tables.values.get(number).map(Value::from_u32) == Some(target) {
+            return fault(position, ErrorKind::AliasCycle(number));
+        }
+        let value = self.define(number, position)?;
+        if self.func.dfg.change_to_alias(value, target).is_err() {
+            return fault(position, ErrorKind::AliasCycle(number));
+        }
+        let owner = match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => AnyEntity::Inst(inst),
+            ValueDef::Param(block, _) => AnyEntity::Block(block),
+            ValueDef::Undefined => AnyEntity::Value(value),
+        };
+        self.claim_comments(owner);
+        Ok(())
+    }
+
+    /// `<1, ss2>`
+    fn debug_tags(&mut self, tags: &mut Tags) -> Result<()> {
+        self.lexer.expect(b'<', "`<`")?;
+        if self.lexer.eat(b'>') {
+            return Ok(());
+        }
+        loop {
+            let tag = match self.lexer.peek() {
+                b's' => DebugTag::StackSlot(self.stack_slot()?),
+                _ => DebugTag::User(literal::unsigned(self.lexer, "a number or a stack slot")?),
+            };
+            tags.push(tag);
+            if !self.lexer.eat(b',') {
+                return self.lexer.expect(b'>', "`,` or `>`");
+            }
+        }
+    }
+
+    /// `stack_map=[TYPE @ ssN+OFF, ...]`, behind the comma.
+    fn stack_map(&mut self, inst: Inst, opcode: Opcode) -> Result<()> {
+        if !self.lexer.eat_word(b"stack_map") {
+            return self.lexer.expected("`stack_map`");
+        }
+        if opcode.is_return() || opcode == Opcode::StackSwitch {
+            return fault(self.lexer.position(), ErrorKind::StackMapNotAllowed);
+        }
+        self.lexer.expect(b'=', "`=`")?;
+        self.lexer.expect(b'[', "`[`")?;
+        let mut entries = SmallVec::new();
+        while !self.lexer.eat(b']') {
+            entries.push(self.stack_map_entry()?);
+            if !self.lexer.eat(b',') && self.lexer.peek() != b']' {
+                return self.lexer.expected("`,` or `]`");
+            }
+        }
+        self.func.stack_maps.insert(inst, entries);
+        Ok(())
+    }
+
+    fn stack_map_entry(&mut self) -> Result<UserStackMapEntry> {
+        let ty: Type = self.ty()?;
+        self.lexer.expect(b'@', "`@` and a stack slot")?;
+        let slot: StackSlot = self.stack_slot()?;
+        let position = self.lexer.position();
+        match u32::try_from(literal::offset64(self.lexer)?) {
+            Ok(offset) => Ok(UserStackMapEntry { ty, slot, offset }),
+            Err(_) => fault(position, ErrorKind::Literal(LiteralError::OutOfRange)),
+        }
+    }
+
+    /// Gives the results of an instruction the names in front of it.
+    pub(crate) fn define_results(&mut self, inst: Inst, opcode: Opcode, ctrl: Type, position: usize) -> Result<()> {
+        let types = self.func.dfg.result_types(inst, ctrl);
+        let found = self.tables.results.len();
+        if types.len() != found {
+            return fault(position, ErrorKind::ResultCount { opcode, expected: types.len(), found });
+        }
+        for (index, ty) in types.into_iter().enumerate() {
+            if ty.is_invalid() {
+                return fault(position, ErrorKind::BadControllingType { opcode, ty: ctrl });
+            }
+            let (number, position) = self.tables.results[index];
+            let value = self.define(number, position)?;
+            self.func.dfg.append_result_as(inst, value, ty);
+        }
+        Ok(())
+    }
+
+    /// Every value that is used must be defined somewhere.
+    fn check_forward_uses(&self) -> Result<()> {
+        for &(value, number, position) in &self.tables.forward_uses {
+            if self.func.dfg.is_undefined(value) {
+                return fault(position, ErrorKind::UndefinedValue(number));
+            }
+        }
+        Ok(())
+    }
+}

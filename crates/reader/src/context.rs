@@ -1,0 +1,238 @@
+//! What is known while a function is read: the lexer, the function, and which numbers mean what.
+
+use kingpost_ir::preamble::{DynamicTypeData, GlobalValueData};
+use kingpost_ir::signature::{CallConv, Signature};
+use kingpost_ir::{
+    AnyEntity, Block, BlockArg, BlockCall, Constant, DynamicStackSlot, DynamicType, FuncRef, Function, GlobalValue,
+    SigRef, StackSlot, Type, Value, types,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::entity_map::EntityMap;
+use crate::error::{ErrorKind, Result, fault};
+use crate::lexer::Lexer;
+
+/// Maps and lists that are used again for each function.
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) values: EntityMap,
+    pub(crate) blocks: EntityMap,
+    pub(crate) stack_slots: EntityMap,
+    pub(crate) dynamic_stack_slots: EntityMap,
+    pub(crate) dynamic_types: EntityMap,
+    pub(crate) global_values: EntityMap,
+    pub(crate) signatures: EntityMap,
+    pub(crate) functions: EntityMap,
+    pub(crate) constants: EntityMap,
+    /// Above every signature number that was mentioned.
+    pub(crate) next_signature: u64,
+    /// Preamble entities that were mentioned but not declared yet: where, and their ids. Rare.
+    pub(crate) awaited: BTreeMap<(&'static str, u32), (usize, u32)>,
+    /// Values that were used above their definition, and where first.
+    pub(crate) forward_uses: Vec<(Value, u32, usize)>,
+    /// Names in front of the instruction at hand, and where they stand.
+    pub(crate) results: Vec<(u32, usize)>,
+    pub(crate) args: Vec<Value>,
+    pub(crate) block_args: Vec<BlockArg>,
+    pub(crate) block_calls: Vec<BlockCall>,
+    /// Comments with the entities to which they belong, if they are gathered.
+    pub(crate) comments: Vec<(AnyEntity, Range<usize>)>,
+}
+
+impl Tables {
+    pub(crate) fn clear(&mut self) {
+        for map in [
+            &mut self.values,
+            &mut self.blocks,
+            &mut self.stack_slots,
+            &mut self.dynamic_stack_slots,
+            &mut self.dynamic_types,
+            &mut self.global_values,
+            &mut self.signatures,
+            &mut self.functions,
+            &mut self.constants,
+        ] {
+            map.clear();
+        }
+        self.next_signature = 0;
+        self.awaited.clear();
+        self.forward_uses.clear();
+        self.comments.clear();
+    }
+}
+
+/// The reading of one function.
+pub(crate) struct Context<'r, 'a> {
+    pub(crate) lexer: &'r mut Lexer<'a>,
+    pub(crate) tables: &'r mut Tables,
+    pub(crate) func: &'r mut Function,
+    pub(crate) default_call_conv: CallConv,
+}
+
+/// The kinds of entities that a preamble declares.
+macro_rules! declared {
+    ($($map:ident $prefix:literal $entity:ident $declare:ident $lookup:ident $what:literal;)*) => {
+        impl Context<'_, '_> {
+            $(
+                /// Gives a new entity its number.
+                pub(crate) fn $declare(&mut self, number: u32, entity: $entity, position: usize) -> Result<()> {
+                    if self.tables.$map.get(number).is_some() {
+                        return fault(position, ErrorKind::Duplicate { prefix: $prefix, number });
+                    }
+                    self.tables.$map.insert(number, entity.as_u32());
+                    self.func.names.$map.set(entity, number);
+                    Ok(())
+                }
+
+                /// A mention in the body.
+                pub(crate) fn $lookup(&mut self) -> Result<$entity> {
+                    let number = self.lexer.entity($prefix, $what)?;
+                    match self.tables.$map.get(number) {
+                        Some(id) => Ok($entity::from_u32(id)),
+                        None => {
+                            let position = self.lexer.position();
+                            fault(position, ErrorKind::Undeclared { prefix: $prefix, number })
+                        }
+                    }
+                }
+            )*
+        }
+    };
+}
+
+declared! {
+    stack_slots "ss" StackSlot declare_stack_slot stack_slot "a stack slot";
+    dynamic_stack_slots "dss" DynamicStackSlot declare_dynamic_stack_slot dynamic_stack_slot "a dynamic stack slot";
+    functions "fn" FuncRef declare_function func_ref "a function";
+    constants "const" Constant declare_constant constant "a constant";
+    dynamic_types "dt" DynamicType declare_dynamic_type dynamic_type "a dynamic type";
+    global_values "gv" GlobalValue declare_global_value global_value "a global value";
+    signatures "sig" SigRef declare_signature signature_ref "a signature";
+}
+
+/// Entities that other lines of the preamble may mention before they are declared.
+impl Context<'_, '_> {
+    pub(crate) fn mention_global_value(&mut self) -> Result<GlobalValue> {
+        let number = self.lexer.entity("gv", "a global value")?;
+        let position = self.lexer.position();
+        if let Some(id) = self.tables.global_values.get(number) {
+            return Ok(GlobalValue::from_u32(id));
+        }
+        let entity = self.func.global_values.push(GlobalValueData::VmContext);
+        self.declare_global_value(number, entity, position)?;
+        self.tables.awaited.insert(("gv", number), (position, entity.as_u32()));
+        Ok(entity)
+    }
+
+    pub(crate) fn mention_signature(&mut self) -> Result<SigRef> {
+        let number = self.lexer.entity("sig", "a signature")?;
+        let position = self.lexer.position();
+        if let Some(id) = self.tables.signatures.get(number) {
+            return Ok(SigRef::from_u32(id));
+        }
+        let entity = self.func.dfg.signatures.push(Signature::new(CallConv::Fast));
+        self.declare_signature(number, entity, position)?;
+        self.tables.next_signature = self.tables.next_signature.max(u64::from(number) + 1);
+        self.tables.awaited.insert(("sig", number), (position, entity.as_u32()));
+        Ok(entity)
+    }
+
+    pub(crate) fn mention_dynamic_type(&mut self) -> Result<DynamicType> {
+        let number = self.lexer.entity("dt", "a dynamic type")?;
+        let position = self.lexer.position();
+        if let Some(id) = self.tables.dynamic_types.get(number) {
+            return Ok(DynamicType::from_u32(id));
+        }
+        let data = DynamicTypeData { base: types::INVALID, scale: GlobalValue::from_u32(0) };
+        let entity = self.func.dynamic_types.push(data);
+        self.declare_dynamic_type(number, entity, position)?;
+        self.tables.awaited.insert(("dt", number), (position, entity.as_u32()));
+        Ok(entity)
+    }
+
+    /// The id of the entity that an earlier line awaited under this number; the wait is over.
+    pub(crate) fn awaited(&mut self, prefix: &'static str, number: u32) -> Option<u32> {
+        if self.tables.awaited.is_empty() {
+            return None;
+        }
+        self.tables.awaited.remove(&(prefix, number)).map(|(_, id)| id)
+    }
+
+    /// Fails if an entity was mentioned in the preamble but not declared there.
+    pub(crate) fn check_awaited(&self) -> Result<()> {
+        match self.tables.awaited.iter().min_by_key(|&(_, awaited)| awaited) {
+            None => Ok(()),
+            Some((&(prefix, number), &(position, _))) => fault(position, ErrorKind::Undeclared { prefix, number }),
+        }
+    }
+}
+
+/// Values, blocks and types.
+impl Context<'_, '_> {
+    /// A used value; made without definition if it is not known yet.
+    pub(crate) fn value(&mut self) -> Result<Value> {
+        let number = self.lexer.entity("v", "a value")?;
+        if let Some(id) = self.tables.values.get(number) {
+            return Ok(Value::from_u32(id));
+        }
+        let value = self.func.dfg.make_undefined_value();
+        self.tables.values.insert(number, value.as_u32());
+        self.func.names.values.set(value, number);
+        self.tables.forward_uses.push((value, number, self.lexer.position()));
+        Ok(value)
+    }
+
+    /// The text's number of a value.
+    pub(crate) fn number_of(&self, value: Value) -> u32 {
+        self.func.names.values.number(value) as u32
+    }
+
+    /// A mentioned block; made if it is not known yet.
+    pub(crate) fn block(&mut self) -> Result<Block> {
+        /// Upstream's limit: it keeps its blocks in a table by number.
+        const BLOCK_NUMBERS: u32 = 100_000;
+        let number = self.lexer.entity("block", "a block")?;
+        if let Some(id) = self.tables.blocks.get(number) {
+            return Ok(Block::from_u32(id));
+        }
+        if number >= BLOCK_NUMBERS {
+            let limit = u64::from(BLOCK_NUMBERS) - 1;
+            return fault(self.lexer.position(), ErrorKind::Limit { what: "a block number", limit });
+        }
+        let block = self.func.dfg.make_block();
+        self.tables.blocks.insert(number, block.as_u32());
+        self.func.names.blocks.set(block, number);
+        Ok(block)
+    }
+
+    /// A type by name or, in the body, as `dtN`.
+    pub(crate) fn ty(&mut self) -> Result<Type> {
+        self.lexer.skip();
+        let position = self.lexer.position();
+        let word = self.lexer.word("a type")?;
+        if let Some(ty) = Type::from_name(word) {
+            return Ok(ty);
+        }
+        self.lexer.set_position(position);
+        if self.lexer.try_entity("dt").is_none() {
+            self.lexer.set_position(position);
+            return fault(position, ErrorKind::UnknownType(String::from_utf8_lossy(word).into()));
+        }
+        self.lexer.set_position(position);
+        let dynamic = self.dynamic_type()?;
+        match self.func.dynamic_type(dynamic) {
+            Some(ty) => Ok(ty),
+            None => fault(position, ErrorKind::UnknownType(String::from_utf8_lossy(word).into())),
+        }
+    }
+
+    /// Gives the comments since the last entity to this one. Looks ahead to the next token first,
+    /// because comments behind an entity belong to it.
+    pub(crate) fn claim_comments(&mut self, entity: AnyEntity) {
+        if self.lexer.gathers() {
+            self.lexer.skip();
+            self.tables.comments.extend(self.lexer.take_comments().map(|range| (entity, range)));
+        }
+    }
+}

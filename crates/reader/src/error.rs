@@ -1,0 +1,263 @@
+//! What can be wrong with a text, and where.
+
+use kingpost_ir::immediates::LiteralError;
+use kingpost_ir::{Opcode, Type};
+use std::fmt;
+
+/// An error with its position in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// The file's name, if the caller gave one with [`Error::in_file`].
+    pub file: Option<Box<str>>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// What is wrong.
+    pub kind: ErrorKind,
+}
+
+impl Error {
+    /// This error with the name of the file.
+    #[must_use]
+    pub fn in_file(self, file: &str) -> Error {
+        Error { file: Some(file.into()), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+        }
+        write!(f, "{}:{}: {}", self.line, self.column, self.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not UTF-8.
+    InvalidUtf8,
+    /// Something else was expected here.
+    Expected {
+        /// What.
+        what: &'static str,
+        /// The text that stands here; empty at the end of the file.
+        found: Box<str>,
+    },
+    /// A limit of the implementation is exceeded.
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        limit: u64,
+    },
+    /// No opcode has this name.
+    UnknownOpcode(Box<str>),
+    /// No type has this name.
+    UnknownType(Box<str>),
+    /// An entity is declared or defined twice.
+    Duplicate {
+        /// The entity's prefix, as `v` or `block`.
+        prefix: &'static str,
+        /// Its number.
+        number: u32,
+    },
+    /// An entity is used that the preamble does not declare.
+    Undeclared {
+        /// The entity's prefix.
+        prefix: &'static str,
+        /// Its number.
+        number: u32,
+    },
+    /// A value is used that nothing defines, or that is not defined above an alias of it.
+    UndefinedValue(u32),
+    /// A value would be its own alias.
+    AliasCycle(u32),
+    /// Alias regions must be numbered in order.
+    RegionOrder {
+        /// The number that is next.
+        expected: u32,
+    },
+    /// The stack limit is given twice.
+    SecondStackLimit,
+    /// An instruction stands in front of the first block.
+    InstructionOutsideBlock,
+    /// A type suffix on an opcode without one.
+    SuffixNotAllowed(Opcode),
+    /// The opcode needs a type suffix.
+    SuffixRequired(Opcode),
+    /// The type of the operand that decides is not known yet.
+    CannotInfer {
+        /// The opcode.
+        opcode: Opcode,
+        /// The operand.
+        value: u32,
+    },
+    /// The controlling type is not one that the opcode takes.
+    BadControllingType {
+        /// The opcode.
+        opcode: Opcode,
+        /// The type.
+        ty: Type,
+    },
+    /// The number of names before `=` is not the number of results.
+    ResultCount {
+        /// The opcode.
+        opcode: Opcode,
+        /// Results of the instruction.
+        expected: usize,
+        /// Names in front of it.
+        found: usize,
+    },
+    /// A malformed or unrepresentable number.
+    Literal(LiteralError),
+    /// A constant with too many or too few bytes or lanes.
+    ConstantSize {
+        /// `bytes` or `lanes`.
+        unit: &'static str,
+        /// As many as the type has.
+        expected: usize,
+        /// As many as were written.
+        found: usize,
+    },
+    /// A hexadecimal constant needs whole bytes.
+    OddDigits,
+    /// Memory flags that contradict each other.
+    FlagConflict(&'static str),
+    /// The flags of a `load` global value lack `notrap` or `aligned`.
+    GlobalValueFlags,
+    /// A type that does not fit here.
+    BadType {
+        /// What kind of type is needed.
+        what: &'static str,
+        /// The type.
+        ty: Type,
+    },
+    /// An alignment that is not a power of two.
+    BadAlignment(u64),
+    /// Tail calls have no stack maps, and other instructions neither.
+    StackMapNotAllowed,
+    /// A directive with another number of arguments or results than the function's signature.
+    ValueCount {
+        /// `arguments` or `results`.
+        what: &'static str,
+        /// As many as the signature has.
+        expected: usize,
+        /// As many as were written.
+        found: usize,
+    },
+    /// A `run` without an invocation, on a function with parameters or with other than one integer
+    /// result; or a bare `print` on a function with parameters.
+    BareDirective,
+    /// A value of a type that directives cannot write.
+    UnsupportedType(Type),
+    /// A data object is defined twice.
+    DuplicateData(Box<str>),
+    /// A `set` line behind the last `target` line holds for nothing.
+    SettingAfterTargets,
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            ErrorKind::InvalidUtf8 => f.write_str("the text is not valid UTF-8"),
+            ErrorKind::Expected { what, found } if found.is_empty() => {
+                write!(f, "expected {what}, but the text ends here")
+            }
+            ErrorKind::Expected { what, found } => write!(f, "expected {what}, found `{found}`"),
+            ErrorKind::Limit { what, limit } => write!(f, "too large: {what} is limited to {limit}"),
+            ErrorKind::UnknownOpcode(name) => write!(f, "unknown opcode `{name}`"),
+            ErrorKind::UnknownType(name) => write!(f, "unknown type `{name}`"),
+            ErrorKind::Duplicate { prefix, number } => write!(f, "{prefix}{number} is defined twice"),
+            ErrorKind::Undeclared { prefix, number } => write!(f, "{prefix}{number} is not declared"),
+            ErrorKind::UndefinedValue(number) => write!(f, "v{number} is not defined"),
+            ErrorKind::AliasCycle(number) => write!(f, "v{number} would be an alias of itself"),
+            ErrorKind::RegionOrder { expected } => {
+                write!(f, "alias regions are numbered in order; region{expected} is next")
+            }
+            ErrorKind::SecondStackLimit => f.write_str("a second stack limit"),
+            ErrorKind::InstructionOutsideBlock => f.write_str("an instruction before the first block"),
+            ErrorKind::SuffixNotAllowed(opcode) => write!(f, "{opcode} takes no type suffix"),
+            ErrorKind::SuffixRequired(opcode) => write!(f, "{opcode} needs a type suffix, as in `{opcode}.i32`"),
+            ErrorKind::CannotInfer { opcode, value } => {
+                write!(f, "{opcode} needs a type suffix here, because v{value} is not defined above")
+            }
+            ErrorKind::BadControllingType { opcode, ty } => {
+                write!(f, "{ty} is no controlling type of {opcode}, which takes {}", opcode.info().class.name())
+            }
+            ErrorKind::ResultCount { opcode, expected, found } => {
+                write!(f, "{opcode} has {expected} results here, but {found} names stand before it")
+            }
+            ErrorKind::Literal(error) => error.fmt(f),
+            ErrorKind::ConstantSize { unit, expected, found } => {
+                write!(f, "the constant has {found} {unit}, its type has {expected}")
+            }
+            ErrorKind::OddDigits => f.write_str("a byte of the constant lacks a digit"),
+            ErrorKind::FlagConflict(flag) => write!(f, "memory flag `{flag}` contradicts an earlier one"),
+            ErrorKind::GlobalValueFlags => f.write_str("the load of a global value must be notrap and aligned"),
+            ErrorKind::BadType { what, ty } => write!(f, "expected {what}, found type {ty}"),
+            ErrorKind::BadAlignment(align) => write!(f, "alignment {align} is not a power of two up to 2^31"),
+            ErrorKind::StackMapNotAllowed => f.write_str("only calls that return here have stack maps"),
+            ErrorKind::ValueCount { what, expected, found } => {
+                write!(f, "the function has {expected} {what}, the directive {found}")
+            }
+            ErrorKind::BareDirective => f.write_str(
+                "without an invocation the function must have no parameters, and for `run` one integer result",
+            ),
+            ErrorKind::UnsupportedType(ty) => write!(f, "directives cannot write values of type {ty}"),
+            ErrorKind::DuplicateData(name) => write!(f, "data object {name} is defined twice"),
+            ErrorKind::SettingAfterTargets => f.write_str("a `set` line behind the last `target` line"),
+        }
+    }
+}
+
+/// An error at a byte offset; line and column are computed only when it leaves the crate.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) position: usize,
+    pub(crate) kind: ErrorKind,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Box<Fault>>;
+
+/// A failure at a byte offset.
+#[cold]
+pub(crate) fn fault<T>(position: usize, kind: ErrorKind) -> Result<T> {
+    Err(Box::new(Fault { position, kind }))
+}
+
+impl Fault {
+    /// The error with line and column. The text may be cut short and need not be UTF-8.
+    pub(crate) fn locate(self, text: &[u8]) -> Error {
+        let before = &text[..self.position.min(text.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
+        let lines = before.iter().filter(|&&byte| byte == b'\n').count();
+        // Continuation bytes of UTF-8 are no characters of their own.
+        let columns = before[line_start..].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        Error { file: None, line: lines as u32 + 1, column: columns as u32 + 1, kind: self.kind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions() {
+        let at = |text: &str, position| {
+            let error = Fault { position, kind: ErrorKind::OddDigits }.locate(text.as_bytes());
+            (error.line, error.column)
+        };
+        assert_eq!(at("abc", 0), (1, 1));
+        assert_eq!(at("a\nbc\n", 3), (2, 2));
+        assert_eq!(at("a\nbc\n", 99), (3, 1));
+        assert_eq!(at("ä;x", 3), (1, 3));
+        let error = Fault { position: 1, kind: ErrorKind::UndefinedValue(7) }.locate(b"xy").in_file("a.clif");
+        assert_eq!(error.to_string(), "a.clif:1:2: v7 is not defined");
+    }
+}

@@ -1,0 +1,378 @@
+//! Bytes to tokens, on demand: the parser says which kind of token it wants next.
+//!
+//! White space and comments are skipped in front of each token. Comments are remembered when asked
+//! for; data directives among them always are.
+
+use crate::error::{ErrorKind, Result, fault};
+use std::ops::Range;
+
+const WORD: u8 = 1;
+const NUMBER: u8 = 2;
+
+/// Which tokens a byte can continue.
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
+            table[byte] = WORD | NUMBER;
+        }
+        byte += 1;
+    }
+    table[b'-' as usize] = NUMBER;
+    table[b'.' as usize] = NUMBER;
+    table
+};
+
+fn is_word(byte: u8) -> bool {
+    CLASS[usize::from(byte)] & WORD != 0
+}
+
+/// A position in the text and what has been seen up to it.
+pub(crate) struct Lexer<'a> {
+    text: &'a [u8],
+    position: usize,
+    gather: bool,
+    /// Comments since they were last taken, if they are gathered.
+    comments: Vec<Range<usize>>,
+    /// Data directives: the comments that begin with `data:` and those that continue them.
+    data: Vec<Range<usize>>,
+    data_continues: bool,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(text: &'a [u8], gather: bool) -> Lexer<'a> {
+        Lexer { text, position: 0, gather, comments: Vec::new(), data: Vec::new(), data_continues: false }
+    }
+
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    pub(crate) fn set_position(&mut self, position: usize) {
+        self.position = position;
+    }
+
+    pub(crate) fn gathers(&self) -> bool {
+        self.gather
+    }
+
+    /// The comments since the last call.
+    pub(crate) fn take_comments(&mut self) -> std::vec::Drain<'_, Range<usize>> {
+        self.comments.drain(..)
+    }
+
+    pub(crate) fn data_comments(&self) -> &[Range<usize>] {
+        &self.data
+    }
+
+    /// The byte at the position, 0 at the end.
+    pub(crate) fn byte(&self) -> u8 {
+        self.text.get(self.position).copied().unwrap_or(0)
+    }
+
+    fn byte_at(&self, index: usize) -> u8 {
+        self.text.get(index).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.position >= self.text.len()
+    }
+
+    /// Skips white space and comments.
+    pub(crate) fn skip(&mut self) {
+        loop {
+            match self.byte() {
+                b' ' | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c => self.position += 1,
+                b';' => self.comment(),
+                _ => return,
+            }
+        }
+    }
+
+    fn comment(&mut self) {
+        let rest = &self.text[self.position..];
+        let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let range = self.position..self.position + len;
+        self.position = range.end;
+        let begins = self.data_continues || is_data_directive(&self.text[range.clone()]);
+        if begins {
+            self.data_continues = self.text[range.clone()].trim_ascii_end().ends_with(b",");
+            self.data.push(range.clone());
+        }
+        if self.gather {
+            self.comments.push(range);
+        }
+    }
+
+    /// Skips to the next token and gives its first byte, 0 at the end.
+    pub(crate) fn peek(&mut self) -> u8 {
+        self.skip();
+        self.byte()
+    }
+
+    /// Consumes this byte if it comes next.
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == byte;
+        self.position += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<()> {
+        if self.eat(byte) { Ok(()) } else { self.expected(what) }
+    }
+
+    /// Consumes these two bytes if they come next, without space between them.
+    pub(crate) fn eat_pair(&mut self, pair: [u8; 2]) -> bool {
+        let found = self.peek() == pair[0] && self.byte_at(self.position + 1) == pair[1];
+        if found {
+            self.position += 2;
+        }
+        found
+    }
+
+    /// Fails: `what` should stand at the next token.
+    #[cold]
+    pub(crate) fn expected<T>(&mut self, what: &'static str) -> Result<T> {
+        self.skip();
+        fault(self.position, ErrorKind::Expected { what, found: self.excerpt().into() })
+    }
+
+    /// The next token or character, for error messages.
+    fn excerpt(&self) -> String {
+        const MAX: usize = 24;
+        let rest = &self.text[self.position.min(self.text.len())..];
+        let word = rest.iter().take_while(|&&byte| is_word(byte)).count();
+        let line = rest.iter().take_while(|&&byte| byte != b'\n').take(4 * MAX).count();
+        let text = String::from_utf8_lossy(&rest[..if word > 0 { word.min(4 * MAX) } else { line }]).into_owned();
+        text.chars().take(if word > 0 { MAX } else { 1 }).collect()
+    }
+
+    /// The next token if it is a word; it is consumed.
+    pub(crate) fn try_word(&mut self) -> Option<&'a [u8]> {
+        let first = self.peek();
+        if !first.is_ascii_alphabetic() && first != b'_' {
+            return None;
+        }
+        let start = self.position;
+        self.position = self.end_of(start + 1, WORD);
+        Some(&self.text[start..self.position])
+    }
+
+    pub(crate) fn word(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        match self.try_word() {
+            Some(word) => Ok(word),
+            None => self.expected(what),
+        }
+    }
+
+    /// Consumes this word if it comes next.
+    pub(crate) fn eat_word(&mut self, word: &[u8]) -> bool {
+        self.skip();
+        let found = self.text[self.position..].starts_with(word) && !is_word(self.byte_at(self.position + word.len()));
+        if found {
+            self.position += word.len();
+        }
+        found
+    }
+
+    /// Where the bytes of a class end.
+    fn end_of(&self, start: usize, class: u8) -> usize {
+        let rest = &self.text[start.min(self.text.len())..];
+        start + rest.iter().position(|&byte| CLASS[usize::from(byte)] & class == 0).unwrap_or(rest.len())
+    }
+
+    /// The number of an entity with this prefix, if one comes next; it is consumed.
+    pub(crate) fn try_entity(&mut self, prefix: &str) -> Option<u32> {
+        self.skip();
+        let digits = self.position + prefix.len();
+        if !self.text[self.position..].starts_with(prefix.as_bytes()) {
+            return None;
+        }
+        let (number, end) = self.entity_number(digits)?;
+        self.position = end;
+        Some(number)
+    }
+
+    pub(crate) fn entity(&mut self, prefix: &str, what: &'static str) -> Result<u32> {
+        match self.try_entity(prefix) {
+            Some(number) => Ok(number),
+            None => self.expected(what),
+        }
+    }
+
+    /// A decimal number without leading zeros that fits 32 bits and ends its word.
+    fn entity_number(&self, start: usize) -> Option<(u32, usize)> {
+        let mut number = 0_u64;
+        let mut end = start;
+        loop {
+            let digit = self.byte_at(end).wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            number = number * 10 + u64::from(digit);
+            end += 1;
+            if end - start > 10 {
+                return None;
+            }
+        }
+        let leading_zero = self.byte_at(start) == b'0' && end - start > 1;
+        if end == start || leading_zero || number > u64::from(u32::MAX) || is_word(self.byte_at(end)) {
+            return None;
+        }
+        Some((number as u32, end))
+    }
+
+    /// Whether a value comes next.
+    pub(crate) fn at_value(&mut self) -> bool {
+        self.peek() == b'v' && self.byte_at(self.position + 1).is_ascii_digit()
+    }
+
+    /// `%` and the name behind it, which may be empty.
+    pub(crate) fn try_name(&mut self) -> Option<&'a str> {
+        if self.peek() != b'%' {
+            return None;
+        }
+        let start = self.position + 1;
+        self.position = self.end_of(start, WORD);
+        std::str::from_utf8(&self.text[start..self.position]).ok()
+    }
+
+    /// A number token with optional sign.
+    pub(crate) fn number(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let start = match self.peek() {
+            b'+' | b'-' => self.position + 1,
+            _ => self.position,
+        };
+        if !matches!(self.byte_at(start), b'0'..=b'9' | b'.' | b'+' | b'-') {
+            return self.expected(what);
+        }
+        let token = self.position;
+        self.position = self.end_of(start + 1, NUMBER);
+        Ok(&self.text[token..self.position])
+    }
+
+    /// A float literal: a number with a point, or a sign and word. `sNaN` needs a sign.
+    pub(crate) fn float(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let (start, signed) = match self.peek() {
+            b'+' | b'-' => (self.position + 1, true),
+            _ => (self.position, false),
+        };
+        let token = self.position;
+        let mut end = self.end_of(start, NUMBER);
+        let word = &self.text[start.min(end)..end];
+        let named = matches!(word, b"NaN" | b"Inf") || (signed && word == b"sNaN");
+        if named && self.byte_at(end) == b':' {
+            end = self.end_of(end + 1, NUMBER);
+        }
+        if !named && !(word.first().is_some_and(u8::is_ascii_digit) && word.contains(&b'.')) {
+            return self.expected(what);
+        }
+        self.position = end;
+        Ok(&self.text[token..end])
+    }
+
+    /// Text between quotes; no escapes.
+    pub(crate) fn string(&mut self) -> Result<&'a str> {
+        if self.peek() != b'"' {
+            return self.expected("a string");
+        }
+        let start = self.position + 1;
+        let rest = &self.text[start..];
+        let Some(len) = rest.iter().position(|&byte| byte == b'"') else {
+            return self.expected("a string that ends");
+        };
+        self.position = start + len + 1;
+        // The whole text is UTF-8 and quotes are characters of their own.
+        Ok(std::str::from_utf8(&rest[..len]).unwrap_or_default())
+    }
+
+    /// `@` directly followed by hexadecimal digits.
+    pub(crate) fn source_location(&mut self) -> Result<u32> {
+        let start = self.position + 1;
+        let end = self.end_of(start, WORD);
+        let digits = &self.text[start.min(end)..end];
+        let parsed = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        match parsed {
+            Some(location) => {
+                self.position = end;
+                Ok(location)
+            }
+            None => self.expected("a source location of 32 bits"),
+        }
+    }
+
+    /// The rest of the line without comment and white space around it.
+    pub(crate) fn rest_of_line(&mut self) -> &'a [u8] {
+        let rest = &self.text[self.position..];
+        let len = rest.iter().position(|&byte| byte == b'\n' || byte == b';').unwrap_or(rest.len());
+        self.position += len;
+        rest[..len].trim_ascii()
+    }
+}
+
+/// Whether a comment is a data directive.
+fn is_data_directive(comment: &[u8]) -> bool {
+    let start = comment.iter().position(|&byte| byte != b';' && byte != b' ').unwrap_or(comment.len());
+    comment[start..].starts_with(b"data:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexer(text: &str) -> Lexer<'_> {
+        Lexer::new(text.as_bytes(), true)
+    }
+
+    #[test]
+    fn entities() {
+        for (text, number) in [("v0", 0), ("v7,", 7), (" v4294967295 ", u32::MAX)] {
+            assert_eq!(lexer(text).try_entity("v"), Some(number), "{text}");
+        }
+        for text in ["", "v", "v01", "v4294967296", "v1x", "w1", "v99999999999999999999"] {
+            assert_eq!(lexer(text).try_entity("v"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        let number = |text| lexer(text).number("").map(|token| String::from_utf8_lossy(token).into_owned()).ok();
+        assert_eq!(number("-8,").as_deref(), Some("-8"));
+        assert_eq!(number("0x1_0]").as_deref(), Some("0x1_0"));
+        assert_eq!(number("1-2").as_deref(), Some("1-2"));
+        assert_eq!(number("+ 8"), None);
+        assert_eq!(number("x"), None);
+        let float = |text| lexer(text).float("").map(|token| String::from_utf8_lossy(token).into_owned()).ok();
+        for text in ["0x1.8p-3", "-Inf", "NaN", "+NaN:0x12", "-sNaN:0x1", "0.0"] {
+            assert_eq!(float(text).as_deref(), Some(text));
+        }
+        for text in ["sNaN:0x1", "0x1p3", "12", "", "-", "inf", "Inf2"] {
+            assert_eq!(float(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_are_kept_and_data_is_found() {
+        let mut lexer = lexer(" ; one\n;; data: %x rw zero=4,\n; &%y\n; two\nword");
+        assert_eq!(lexer.try_word(), Some(&b"word"[..]));
+        assert_eq!(lexer.take_comments().count(), 4);
+        assert_eq!(lexer.data_comments().len(), 2);
+        assert_eq!(lexer.take_comments().count(), 0);
+    }
+
+    #[test]
+    fn words_and_names() {
+        assert_eq!(lexer("%abc_1(").try_name(), Some("abc_1"));
+        assert_eq!(lexer("% x").try_name(), Some(""));
+        assert!(lexer("cold:").eat_word(b"cold") && !lexer("colder").eat_word(b"cold"));
+        assert_eq!(lexer("\"a\nb\" c").string().ok(), Some("a\nb"));
+        assert!(lexer("\"a").string().is_err());
+        assert_eq!(lexer("@1f3a x").source_location().ok(), Some(0x1f3a));
+        assert!(lexer("@1ffffffff").source_location().is_err());
+    }
+}

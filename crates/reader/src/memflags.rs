@@ -1,0 +1,86 @@
+//! The words in front of the operands of a memory access.
+
+use kingpost_ir::memflags::Endianness;
+use kingpost_ir::{AliasRegion, MemFlags, TrapCode};
+
+use crate::error::{ErrorKind, Result, fault};
+use crate::lexer::Lexer;
+
+/// Any number of flags; ends at the first word that is none, or at a value.
+pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
+    let mut flags = MemFlags::new();
+    loop {
+        if lexer.at_value() {
+            return Ok(flags);
+        }
+        let Some(word) = lexer.try_word() else { return Ok(flags) };
+        let start = lexer.position() - word.len();
+        flags = match word {
+            b"notrap" => flags.with_notrap(),
+            b"aligned" => flags.with_aligned(),
+            b"readonly" => flags.with_readonly(),
+            b"can_move" => flags.with_can_move(),
+            b"little" => endian(flags, Endianness::Little, start)?,
+            b"big" => endian(flags, Endianness::Big, start)?,
+            _ => {
+                lexer.set_position(start);
+                if let Some(number) = lexer.try_entity("region") {
+                    region(flags, number, start)?
+                } else if let Some(code) = TrapCode::from_name(word) {
+                    lexer.set_position(start + word.len());
+                    flags.with_trap_code(Some(code))
+                } else {
+                    return Ok(flags);
+                }
+            }
+        };
+    }
+}
+
+fn endian(flags: MemFlags, endianness: Endianness, position: usize) -> Result<MemFlags> {
+    match (flags.endianness(), endianness) {
+        (Some(Endianness::Big), Endianness::Little) => fault(position, ErrorKind::FlagConflict("little")),
+        (Some(Endianness::Little), Endianness::Big) => fault(position, ErrorKind::FlagConflict("big")),
+        _ => Ok(flags.with_endianness(endianness)),
+    }
+}
+
+/// Whether the region is declared is the verifier's business.
+fn region(flags: MemFlags, number: u32, position: usize) -> Result<MemFlags> {
+    if flags.alias_region().is_some() {
+        return fault(position, ErrorKind::FlagConflict("region"));
+    }
+    match flags.with_alias_region(Some(AliasRegion::from_u32(number))) {
+        Some(flags) => Ok(flags),
+        None => {
+            let limit = u64::from(MemFlags::MAX_REGIONS) - 1;
+            fault(position, ErrorKind::Limit { what: "an alias region's number", limit })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let mut lexer = Lexer::new(text.as_bytes(), false);
+        let found = match memflags(&mut lexer) {
+            Ok(flags) => format!("{flags}|{}", String::from_utf8_lossy(lexer.rest_of_line())),
+            Err(fault) => fault.kind.to_string(),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn flags() {
+        check("v1", "|v1");
+        check("aligned notrap v1", " notrap aligned|v1");
+        check("notrap user7 readonly can_move little region3 v1", " user7 readonly can_move little region3|v1");
+        check("little add v1", " little|add v1");
+        check("heap_oob v1", "|v1");
+        check("big little v1", "memory flag `little` contradicts an earlier one");
+        check("region1 region1 v1", "memory flag `region` contradicts an earlier one");
+        check("region5000 v1", "too large: an alias region's number is limited to 2046");
+    }
+}

@@ -1,0 +1,144 @@
+//! Whole test files: header, functions with their comments, data.
+
+use kingpost_ir::{AnyEntity, Function};
+use std::ops::Range;
+
+use crate::data_directive::DataObject;
+use crate::error::Error;
+use crate::header::Header;
+use crate::parser::{Options, Parser};
+
+/// A comment and the entity to which it belongs: the one in front of it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Comment<'a> {
+    /// The entity; the function for comments in front of its first line and behind it.
+    pub entity: AnyEntity,
+    /// The comment from its first semicolon to the end of the line.
+    pub text: &'a str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column of the semicolon in characters, from 1.
+    pub column: u32,
+}
+
+/// A function with the comments in it and behind it.
+#[derive(Clone, Debug)]
+pub struct TestFunction<'a> {
+    /// The function.
+    pub function: Function,
+    /// The line in which the file's name of it stands, from 1.
+    pub line: u32,
+    /// The comments in the order of the text.
+    pub comments: Vec<Comment<'a>>,
+}
+
+/// A test file.
+#[derive(Clone, Debug)]
+pub struct TestFile<'a> {
+    /// Commands, settings, targets, features.
+    pub header: Header,
+    /// Comments in front of the first function; they belong to every function.
+    pub preamble_comments: Vec<Comment<'a>>,
+    /// The functions in the order of the text.
+    pub functions: Vec<TestFunction<'a>>,
+    /// Data objects of the directives in comments.
+    pub data: Vec<DataObject>,
+}
+
+/// Reads a test file, or any file of functions, with its comments.
+///
+/// # Errors
+/// If the text is malformed.
+pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
+    let mut parser = Parser::with_comments(text.as_bytes(), options, true)?;
+    let mut lines = Lines { text, position: 0, line: 1, line_start: 0 };
+    let preamble = parser.take_file_comments();
+    let preamble_comments = preamble.into_iter().map(|range| lines.comment(AnyEntity::Function, range)).collect();
+    let mut functions = Vec::new();
+    loop {
+        let mut function = Function::default();
+        let line = lines.line_of(parser.position());
+        if !parser.next_function(&mut function)? {
+            break;
+        }
+        let comments = parser.function_comments().iter();
+        let comments = comments.map(|(entity, range)| lines.comment(*entity, range.clone())).collect();
+        functions.push(TestFunction { function, line, comments });
+    }
+    let data = parser.data()?;
+    Ok(TestFile { header: parser.header().clone(), preamble_comments, functions, data })
+}
+
+/// Line numbers of increasing positions.
+struct Lines<'a> {
+    text: &'a str,
+    position: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn line_of(&mut self, position: usize) -> u32 {
+        let bytes = &self.text.as_bytes()[self.position..position];
+        for (index, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
+            self.line += 1;
+            self.line_start = self.position + index + 1;
+        }
+        self.position = position;
+        self.line
+    }
+
+    fn comment(&mut self, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
+        let line = self.line_of(range.start);
+        let column = self.text[self.line_start..range.start].chars().count() as u32 + 1;
+        Comment { entity, text: &self.text[range], line, column }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::signature::CallConv;
+
+    const TEXT: &str = "\
+test run
+; file
+function %f() { ; of f
+    ss0 = explicit_slot 8 ; of ss0
+; still ss0
+block0: ; of block0
+    ; of block0 too
+    return ; of return
+} ; of f again
+; run
+function %g() {
+block0:
+    return
+}
+; äb ; run: %g() == []
+";
+
+    #[test]
+    fn comments_belong_to_what_stands_in_front() {
+        let file = parse_test(TEXT, Options::default()).unwrap();
+        assert_eq!(file.preamble_comments[0].text, "; file");
+        let f = &file.functions[0];
+        let described: Vec<String> =
+            f.comments.iter().map(|c| format!("{:?} {}:{} {}", c.entity, c.line, c.column, c.text)).collect();
+        assert_eq!(
+            described,
+            [
+                "Function 3:17 ; of f",
+                "StackSlot(ss0) 4:27 ; of ss0",
+                "StackSlot(ss0) 5:1 ; still ss0",
+                "Block(block0) 6:9 ; of block0",
+                "Block(block0) 7:5 ; of block0 too",
+                "Inst(inst0) 8:12 ; of return",
+                "Function 9:3 ; of f again",
+                "Function 10:1 ; run",
+            ]
+        );
+        assert_eq!((file.functions[1].comments.len(), file.functions[1].line), (1, 11));
+        assert_eq!(f.function.signature.call_conv, CallConv::SystemV);
+    }
+}
