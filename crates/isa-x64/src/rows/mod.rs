@@ -218,7 +218,7 @@ const FILES: [&[Line]; 9] = [
     &shift::LINES,
 ];
 
-const LINES: [Line; COUNT] = {
+static LINES: [Line; COUNT] = {
     let mut all = [alu::LINES[0]; COUNT];
     let (mut n, mut file) = (0, 0);
     while file < FILES.len() {
