@@ -1,1 +1,25 @@
 //! The meaning of every opcode: runs functions without compiling them.
+//!
+//! [`Interpreter`] calls functions of a file by name or number and is the oracle of every test that
+//! runs code. Values are bits with a type ([`DataValue`]); the meaning of the opcodes stands in one
+//! file per family: `int`, `float`, `convert`, `memory`, `control`, found through `dispatch`.
+//!
+//! What is not given a meaning yet stops with [`Stop::NotSupported`], which names opcode and type.
+
+mod control;
+mod convert;
+mod dispatch;
+mod environment;
+mod error;
+mod float;
+mod int;
+mod interpreter;
+mod lanes;
+mod libcalls;
+mod memory;
+mod value;
+
+pub use environment::{Environment, FunctionId};
+pub use error::Stop;
+pub use interpreter::{Interpreter, Limits};
+pub use value::DataValue;

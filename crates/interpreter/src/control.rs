@@ -1,0 +1,216 @@
+//! Control flow, calls, traps and global values.
+
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::preamble::GlobalValueData;
+use kingpost_ir::signature::{ArgumentPurpose, Signature};
+use kingpost_ir::{BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
+
+use crate::environment::FunctionId;
+use crate::error::Stop;
+use crate::interpreter::{Cx, Interpreter};
+use crate::libcalls;
+use crate::memory::{Address, CodeAddress, code_address, decode_code};
+use crate::value::mask;
+use kingpost_ir::libcall::LibCall;
+
+/// Where control goes after an instruction.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    Next,
+    Branch(BlockCall),
+    Call(FunctionId, Box<[u128]>),
+    TailCall(FunctionId, Box<[u128]>),
+    Return(Box<[u128]>),
+}
+
+/// A function that a call goes to.
+enum Callee {
+    Function(FunctionId),
+    Library(LibCall),
+}
+
+impl<'a> Interpreter<'a> {
+    fn get_all(&self, cx: Cx<'_>, values: &[Value]) -> Box<[u128]> {
+        values.iter().map(|&value| self.get(cx, value)).collect()
+    }
+
+    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there.
+    pub(crate) fn branch(&mut self, cx: Cx<'a>, call: BlockCall) -> Result<(), Stop> {
+        let dfg = &cx.function().dfg;
+        let arguments = dfg.block_args(call).iter().map(|arg| arg.value().map(|value| self.get(cx, value)));
+        let arguments: Option<Vec<u128>> = arguments.collect();
+        let arguments = arguments.ok_or_else(|| cx.not_supported())?;
+        let params = dfg.block_params(call.block);
+        if params.len() != arguments.len() {
+            return Err(cx.malformed());
+        }
+        for (&param, argument) in params.iter().zip(arguments) {
+            self.set(cx, param, argument);
+        }
+        self.go_to(call.block);
+        Ok(())
+    }
+
+    pub(crate) fn brif(&self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::Brif { cond, then_dest, else_dest } = cx.view() else { return Err(cx.malformed()) };
+        Ok(Flow::Branch(if self.get(cx, cond) != 0 { then_dest } else { else_dest }))
+    }
+
+    pub(crate) fn br_table(&self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::BranchTable { index, table } = cx.view() else { return Err(cx.malformed()) };
+        let (default, entries) = cx.function().dfg.jump_table(table);
+        let entry = usize::try_from(self.get(cx, index)).ok().and_then(|index| entries.get(index));
+        Ok(Flow::Branch(*entry.unwrap_or(&default)))
+    }
+
+    pub(crate) fn return_(&self, cx: Cx<'_>) -> Flow {
+        Flow::Return(self.get_all(cx, cx.args()))
+    }
+
+    /// `trapz` and `trapnz`: traps if the condition is zero, or if it is not.
+    pub(crate) fn cond_trap(&self, cx: Cx<'_>, if_zero: bool) -> Result<Flow, Stop> {
+        let InstView::CondTrap { arg, code } = cx.view() else { return Err(cx.malformed()) };
+        if (self.get(cx, arg) == 0) == if_zero { Err(Stop::Trap(code)) } else { Ok(Flow::Next) }
+    }
+
+    pub(crate) fn uadd_overflow_trap(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::IntAddTrap { args: [x, y], code } = cx.view() else { return Err(cx.malformed()) };
+        match crate::int::uadd_overflow(cx.ctrl.bits(), self.get(cx, x), self.get(cx, y)) {
+            (_, true) => Err(Stop::Trap(code)),
+            (sum, false) => Ok(self.finish(cx, sum)),
+        }
+    }
+
+    pub(crate) fn call_direct(&mut self, cx: Cx<'_>, is_tail: bool) -> Result<Flow, Stop> {
+        let InstView::Call { func, args } = cx.view() else { return Err(cx.malformed()) };
+        let callee = self.callee(cx, func)?;
+        let sig = cx.function().dfg.ext_funcs[func].signature;
+        self.transfer(cx, callee, sig, args, is_tail)
+    }
+
+    pub(crate) fn call_indirect(&mut self, cx: Cx<'_>, is_tail: bool) -> Result<Flow, Stop> {
+        let InstView::CallIndirect { sig, callee, args } = cx.view() else { return Err(cx.malformed()) };
+        let address = self.get(cx, callee) as u64;
+        let not_a_function = Stop::NotAFunction { address };
+        let callee = match decode_code(cx.type_of(callee).bits(), address) {
+            Some(CodeAddress::Function(index)) => self.environment.by_index(index as usize).map(Callee::Function),
+            Some(CodeAddress::Library(index)) => LibCall::ALL.get(index as usize).copied().map(Callee::Library),
+            None => None,
+        };
+        self.transfer(cx, callee.ok_or(not_a_function)?, sig, args, is_tail)
+    }
+
+    fn callee(&self, cx: Cx<'_>, func: FuncRef) -> Result<Callee, Stop> {
+        let function = cx.function();
+        let data = function.dfg.ext_funcs.get(func).ok_or_else(|| cx.malformed())?;
+        if let ExternalName::LibCall(libcall) = data.name {
+            return Ok(Callee::Library(libcall));
+        }
+        let id = self.environment.resolve(function, &data.name);
+        let unknown = || Stop::UnknownFunction { name: function.display_name(&data.name).to_string() };
+        id.map(Callee::Function).ok_or_else(unknown)
+    }
+
+    /// Calls with a signature that must be the callee's, up to extensions and purposes.
+    fn transfer(
+        &mut self,
+        cx: Cx<'_>,
+        callee: Callee,
+        sig: SigRef,
+        args: &[Value],
+        is_tail: bool,
+    ) -> Result<Flow, Stop> {
+        let signature = cx.function().dfg.signatures.get(sig).ok_or_else(|| cx.malformed())?;
+        let arguments = self.get_all(cx, args);
+        match callee {
+            Callee::Function(id) => {
+                let function = self.environment.function(id);
+                if !same_types(signature, &function.signature) {
+                    return Err(Stop::Arguments { function: function.name.to_string() });
+                }
+                Ok(if is_tail { Flow::TailCall(id, arguments) } else { Flow::Call(id, arguments) })
+            }
+            Callee::Library(libcall) => {
+                let results = libcalls::call(&mut self.memory, libcall, &arguments)?;
+                if is_tail {
+                    return Ok(Flow::Return(results));
+                }
+                self.set_results(cx, &results);
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    pub(crate) fn func_addr(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::FuncAddr { func } = cx.view() else { return Err(cx.malformed()) };
+        let code = match self.callee(cx, func)? {
+            Callee::Function(id) => CodeAddress::Function(id.0.into()),
+            Callee::Library(libcall) => CodeAddress::Library(libcall as u64),
+        };
+        Ok(self.finish(cx, code_address(cx.ctrl.bits(), code).into()))
+    }
+
+    pub(crate) fn symbol_value(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::UnaryGlobalValue { global } = cx.view() else { return Err(cx.malformed()) };
+        let value = self.global_value(cx, global)?;
+        Ok(self.finish(cx, value))
+    }
+
+    /// Walks down the chain of bases, then computes upwards.
+    fn global_value(&self, cx: Cx<'_>, global: GlobalValue) -> Result<u128, Stop> {
+        let function = cx.function();
+        let mut chain = Vec::new();
+        let mut current = global;
+        let mut value = loop {
+            let data = function.global_values.get(current).ok_or_else(|| cx.malformed())?;
+            match data {
+                GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => {
+                    chain.push(data);
+                    current = *base;
+                }
+                GlobalValueData::VmContext => break self.vmctx(cx)?,
+                GlobalValueData::Symbol { name, .. } => {
+                    return Err(Stop::UnknownSymbol { name: function.display_name(name).to_string() });
+                }
+                GlobalValueData::DynScaleTargetConst { .. } => return Err(cx.not_supported()),
+            }
+            if chain.len() > function.global_values.len() {
+                return Err(cx.malformed());
+            }
+        };
+        for data in chain.into_iter().rev() {
+            value = match *data {
+                GlobalValueData::Load { offset, ty, flags, .. } => {
+                    self.read(Address { bits: 64, value, offset }, ty, flags)?
+                }
+                GlobalValueData::IAddImm { offset, ty, .. } => value.wrapping_add(offset as u128) & mask(ty.bits()),
+                _ => value,
+            };
+        }
+        Ok(value)
+    }
+
+    fn vmctx(&self, cx: Cx<'_>) -> Result<u128, Stop> {
+        let function = cx.function();
+        let index = function.signature.special_param_index(ArgumentPurpose::VmContext);
+        let entry = function.layout.entry_block();
+        let param = index.zip(entry).and_then(|(index, entry)| function.dfg.block_params(entry).get(index));
+        param.map(|&param| self.get(cx, param)).ok_or_else(|| cx.malformed())
+    }
+}
+
+fn same_types(call: &Signature, callee: &Signature) -> bool {
+    let types = |sig: &Signature| {
+        let all = sig.params.iter().chain(&sig.returns).map(|param| param.value_type);
+        (sig.params.len(), all.collect::<Vec<_>>())
+    };
+    types(call) == types(callee)
+}
+
+/// `trap`.
+pub(crate) fn trap(cx: Cx<'_>) -> Stop {
+    match cx.view() {
+        InstView::Trap { code } => Stop::Trap(code),
+        _ => Stop::Trap(TrapCode::HEAP_OUT_OF_BOUNDS),
+    }
+}

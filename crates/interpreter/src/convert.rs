@@ -1,0 +1,134 @@
+//! Conversions between integers and floats, and between shapes of the same bits.
+
+use kingpost_ir::memflags::Endianness;
+use kingpost_ir::{TrapCode, Type};
+
+use crate::error::Fault;
+use crate::float;
+use crate::int::signed;
+use crate::value::mask;
+
+/// The smallest and the largest integer of a type, and the first number beyond them, as floats.
+/// All but the largest integer are exact.
+fn int_range(bits: u32, is_signed: bool) -> (f64, f64) {
+    let limit = |power: u32| 2_f64.powi(power as i32);
+    if is_signed { (-limit(bits - 1), limit(bits - 1)) } else { (0.0, limit(bits)) }
+}
+
+/// The bits of a whole number that is in range.
+fn whole_bits(x: f64, is_signed: bool) -> u128 {
+    if is_signed { x as i128 as u128 } else { x as u128 }
+}
+
+/// `fcvt_to_uint` and `fcvt_to_sint`.
+pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
+    let x = float::widened(from, x)?.trunc();
+    let (least, beyond) = int_range(to, is_signed);
+    if x.is_nan() {
+        Err(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER))
+    } else if x < least || x >= beyond {
+        Err(Fault::Trap(TrapCode::INTEGER_OVERFLOW))
+    } else {
+        Ok(whole_bits(x, is_signed))
+    }
+}
+
+/// `fcvt_to_uint_sat` and `fcvt_to_sint_sat`.
+pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
+    let x = float::widened(from, x)?.trunc();
+    let (least, beyond) = int_range(to, is_signed);
+    Ok(if x.is_nan() {
+        0
+    } else if x < least {
+        whole_bits(least, is_signed)
+    } else if x >= beyond {
+        if is_signed { mask(to) >> 1 } else { mask(to) }
+    } else {
+        whole_bits(x, is_signed)
+    })
+}
+
+/// `fcvt_from_uint` and `fcvt_from_sint`. The host's casts round to nearest even.
+pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
+    match (to, is_signed) {
+        (32, false) => Ok((x as f32).to_bits().into()),
+        (64, false) => Ok((x as f64).to_bits().into()),
+        (32, true) => Ok((signed(from, x) as f32).to_bits().into()),
+        (64, true) => Ok((signed(from, x) as f64).to_bits().into()),
+        _ => Err(Fault::NotSupported),
+    }
+}
+
+/// The bits of a value as memory holds them: byte N of memory is byte N of the result. Lane 0 has
+/// the lowest address in both byte orders.
+pub(crate) fn to_memory(ty: Type, bits: u128, order: Endianness) -> u128 {
+    match order {
+        Endianness::Little => bits,
+        Endianness::Big => swap_lanes(ty, bits),
+    }
+}
+
+/// The bits of a value that memory holds. Swapping bytes is its own inverse.
+pub(crate) fn from_memory(ty: Type, memory: u128, order: Endianness) -> u128 {
+    to_memory(ty, memory, order)
+}
+
+fn swap_lanes(ty: Type, bits: u128) -> u128 {
+    let width = ty.lane_bits();
+    (0..ty.lane_count()).fold(0, |result, lane| {
+        let swapped = (bits >> (lane * width) & mask(width)).swap_bytes() >> (128 - width);
+        result | swapped << (lane * width)
+    })
+}
+
+/// `bitcast`: the bits of `to` that storing as `from` and loading in this byte order gives.
+pub(crate) fn bitcast(from: Type, to: Type, order: Endianness, x: u128) -> u128 {
+    from_memory(to, to_memory(from, x, order), order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::types::{I8X16, I16X8, I32, I32X4};
+
+    fn bits(x: f32) -> u128 {
+        x.to_bits().into()
+    }
+
+    #[test]
+    fn ranges() {
+        let check = |to, is_signed, x: f32, expected, saturated| {
+            assert_eq!(to_int(32, to, is_signed, bits(x)).map(|x| x & mask(to)), expected, "{x}");
+            assert_eq!(to_int_sat(32, to, is_signed, bits(x)).map(|x| x & mask(to)), Ok(saturated), "{x}");
+        };
+        let overflow = Err(Fault::Trap(TrapCode::INTEGER_OVERFLOW));
+        let nan = Err(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER));
+        check(8, false, -0.9, Ok(0), 0);
+        check(8, false, -1.0, overflow, 0);
+        check(8, false, 255.9, Ok(255), 255);
+        check(8, false, 256.0, overflow, 255);
+        check(8, true, -128.9, Ok(0x80), 0x80);
+        check(8, true, -129.0, overflow, 0x80);
+        check(8, true, 128.0, overflow, 0x7f);
+        check(64, true, 9_223_372_036_854_775_808.0, overflow, (1 << 63) - 1);
+        check(64, true, -9_223_372_036_854_775_808.0, Ok(1 << 63), 1 << 63);
+        check(128, false, f32::INFINITY, overflow, u128::MAX);
+        check(128, true, f32::NEG_INFINITY, overflow, 1 << 127);
+        check(32, false, f32::NAN, nan, 0);
+    }
+
+    #[test]
+    fn from_integers() {
+        assert_eq!(from_int(64, 32, false, u64::MAX.into()), Ok(bits(18_446_744_073_709_551_616.0)));
+        assert_eq!(from_int(8, 32, true, 0x80), Ok(bits(-128.0)));
+        assert_eq!(from_int(32, 32, false, 0x0100_0001), Ok(bits(16_777_216.0)));
+    }
+
+    #[test]
+    fn byte_orders() {
+        let x = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100;
+        assert_eq!(to_memory(I32, 0x0102_0304, Endianness::Big), 0x0403_0201);
+        assert_eq!(bitcast(I8X16, I32X4, Endianness::Little, x), x);
+        assert_eq!(bitcast(I8X16, I16X8, Endianness::Big, x), 0x0e0f_0c0d_0a0b_0809_0607_0405_0203_0001);
+    }
+}

@@ -1,0 +1,104 @@
+//! The functions that calls can reach, by name and number.
+
+use std::collections::HashMap;
+
+use kingpost_ir::extfunc::{ExternalName, FuncName};
+use kingpost_ir::{Function, StackSlot};
+
+/// A function of an environment.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FunctionId(pub(crate) u32);
+
+/// A function and the layout of its stack slots.
+#[derive(Debug)]
+pub(crate) struct Callable<'a> {
+    pub(crate) function: &'a Function,
+    /// Of each slot, in bytes from the frame's first byte.
+    slot_offsets: Vec<u64>,
+    /// In bytes.
+    pub(crate) frame_size: u64,
+}
+
+/// Slots are at least so much aligned, so that accesses with `aligned` work as in compiled code.
+const MIN_SLOT_ALIGN: u64 = 16;
+
+impl<'a> Callable<'a> {
+    fn new(function: &'a Function) -> Callable<'a> {
+        let mut frame_size = 0_u64;
+        let slot_offsets = function
+            .stack_slots
+            .values()
+            .map(|slot| {
+                let align = 1_u64.checked_shl(slot.align_shift.into()).unwrap_or(1).max(MIN_SLOT_ALIGN);
+                let offset = frame_size.saturating_add(align - 1) & !(align - 1);
+                frame_size = offset.saturating_add(slot.size.into());
+                offset
+            })
+            .collect();
+        Callable { function, slot_offsets, frame_size }
+    }
+
+    pub(crate) fn slot_offset(&self, slot: StackSlot) -> Option<u64> {
+        self.slot_offsets.get(slot.as_u32() as usize).copied()
+    }
+
+    /// The largest alignment of a slot, in bytes.
+    pub(crate) fn frame_align(&self) -> u64 {
+        let shifts = self.function.stack_slots.values().map(|slot| slot.align_shift);
+        let align = shifts.max().and_then(|shift| 1_u64.checked_shl(shift.into()));
+        align.unwrap_or(1).max(MIN_SLOT_ALIGN)
+    }
+}
+
+/// The functions that can call each other. If several have one name, the first one is called.
+#[derive(Debug, Default)]
+pub struct Environment<'a> {
+    callables: Vec<Callable<'a>>,
+    // The maps are only looked up, never walked.
+    by_word: HashMap<&'a str, FunctionId>,
+    by_number: HashMap<(u32, u32), FunctionId>,
+}
+
+impl<'a> Environment<'a> {
+    /// An environment of these functions, which must have passed the verifier.
+    pub fn new(functions: impl IntoIterator<Item = &'a Function>) -> Environment<'a> {
+        let mut environment = Environment::default();
+        for function in functions {
+            let id = FunctionId(environment.callables.len() as u32);
+            match &function.name {
+                FuncName::Named(word) => environment.by_word.entry(word).or_insert(id),
+                FuncName::User(namespace, index) => environment.by_number.entry((*namespace, *index)).or_insert(id),
+            };
+            environment.callables.push(Callable::new(function));
+        }
+        environment
+    }
+
+    /// The function at this place of the order in which the functions were given.
+    pub fn by_index(&self, index: usize) -> Option<FunctionId> {
+        (index < self.callables.len()).then_some(FunctionId(index as u32))
+    }
+
+    /// The function `%word`; the name is given without the sign.
+    pub fn by_word(&self, word: &str) -> Option<FunctionId> {
+        self.by_word.get(word).copied()
+    }
+
+    /// The function itself.
+    pub fn function(&self, id: FunctionId) -> &'a Function {
+        self.callables[id.0 as usize].function
+    }
+
+    pub(crate) fn callable(&self, id: FunctionId) -> &Callable<'a> {
+        &self.callables[id.0 as usize]
+    }
+
+    /// What an external name of `user` refers to, if it is a function here.
+    pub(crate) fn resolve(&self, user: &Function, name: &ExternalName) -> Option<FunctionId> {
+        match name {
+            ExternalName::Named(word) => self.by_word(word),
+            ExternalName::User(reference) => self.by_number.get(user.user_names.get(*reference)?).copied(),
+            ExternalName::LibCall(_) | ExternalName::KnownSymbol(_) => None,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! From an operation on lanes to an instruction: scalars are vectors of one lane.
+
+use kingpost_ir::{InstView, Type};
+
+use crate::control::Flow;
+use crate::error::{Fault, Stop};
+use crate::int::Overflow;
+use crate::interpreter::{Cx, Interpreter};
+use crate::value::mask;
+
+/// A lane of a vector, zero-extended.
+fn lane(ty: Type, bits: u128, index: u32) -> u128 {
+    bits >> (index * ty.lane_bits()) & mask(ty.lane_bits())
+}
+
+impl Interpreter<'_> {
+    fn operand(&self, cx: Cx<'_>, index: usize) -> u128 {
+        cx.args().get(index).map_or(0, |&value| self.get(cx, value))
+    }
+
+    /// Computes the result lane by lane. `lane_of` gets the number of the lane.
+    fn each_lane(
+        &mut self,
+        cx: Cx<'_>,
+        result: Type,
+        lane_of: impl Fn(u32) -> Result<u128, Fault>,
+    ) -> Result<Flow, Stop> {
+        if result.is_dynamic_vector() || result.bits() > 128 {
+            return Err(cx.not_supported());
+        }
+        let mut bits = 0;
+        for index in 0..result.lane_count() {
+            let lane = lane_of(index).map_err(|fault| match fault {
+                Fault::Trap(code) => Stop::Trap(code),
+                Fault::NotSupported => cx.not_supported(),
+            })?;
+            bits |= (lane & mask(result.lane_bits())) << (index * result.lane_bits());
+        }
+        Ok(self.finish(cx, bits))
+    }
+
+    /// One operand, of the result's type.
+    pub(crate) fn lanes1(&mut self, cx: Cx<'_>, op: impl Fn(u32, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
+        let x = self.operand(cx, 0);
+        self.each_lane(cx, cx.ctrl, |index| op(cx.ctrl.lane_bits(), lane(cx.ctrl, x, index)))
+    }
+
+    /// Two operands, of the result's type.
+    pub(crate) fn lanes2(
+        &mut self,
+        cx: Cx<'_>,
+        op: impl Fn(u32, u128, u128) -> Result<u128, Fault>,
+    ) -> Result<Flow, Stop> {
+        let (ty, x, y) = (cx.ctrl, self.operand(cx, 0), self.operand(cx, 1));
+        self.each_lane(cx, ty, |index| op(ty.lane_bits(), lane(ty, x, index), lane(ty, y, index)))
+    }
+
+    /// Three operands, of the result's type.
+    pub(crate) fn lanes3(
+        &mut self,
+        cx: Cx<'_>,
+        op: impl Fn(u32, u128, u128, u128) -> Result<u128, Fault>,
+    ) -> Result<Flow, Stop> {
+        let ty = cx.ctrl;
+        let [x, y, z] = [0, 1, 2].map(|operand| self.operand(cx, operand));
+        self.each_lane(cx, ty, |index| op(ty.lane_bits(), lane(ty, x, index), lane(ty, y, index), lane(ty, z, index)))
+    }
+
+    /// A conversion of one operand, lane by lane. `op` gets the width of operand and result.
+    pub(crate) fn converted(
+        &mut self,
+        cx: Cx<'_>,
+        op: impl Fn(u32, u32, u128) -> Result<u128, Fault>,
+    ) -> Result<Flow, Stop> {
+        let Some(&operand) = cx.args().first() else { return Err(cx.malformed()) };
+        let (from, x) = (cx.type_of(operand), self.get(cx, operand));
+        if from.lane_count() != cx.ctrl.lane_count() || from.bits() > 128 {
+            return Err(cx.not_supported());
+        }
+        self.each_lane(cx, cx.ctrl, |index| op(from.lane_bits(), cx.ctrl.lane_bits(), lane(from, x, index)))
+    }
+
+    pub(crate) fn int1(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> u128) -> Result<Flow, Stop> {
+        self.lanes1(cx, |bits, x| Ok(op(bits, x)))
+    }
+
+    pub(crate) fn int2(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
+        self.lanes2(cx, |bits, x, y| Ok(op(bits, x, y)))
+    }
+
+    /// A shift or rotation: the amount is a scalar of any width, the same for all lanes.
+    pub(crate) fn shift(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
+        let amount = self.operand(cx, 1);
+        self.lanes2(cx, |bits, x, _| Ok(op(bits, x, amount)))
+    }
+
+    /// Result and overflow flag.
+    pub(crate) fn overflow(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> Overflow) -> Flow {
+        let (result, overflow) = op(cx.ctrl.bits(), self.operand(cx, 0), self.operand(cx, 1));
+        self.set_results(cx, &[result, overflow.into()]);
+        Flow::Next
+    }
+
+    /// Result and overflow flag, with a carry or borrow that counts as 1 if it is not zero.
+    pub(crate) fn overflow_with_carry(&mut self, cx: Cx<'_>, step: fn(u32, u128, u128) -> Overflow) -> Flow {
+        let [x, y, carry] = [0, 1, 2].map(|operand| self.operand(cx, operand));
+        let (result, overflow) = crate::int::with_carry(step, cx.ctrl.bits(), x, y, carry != 0);
+        self.set_results(cx, &[result, overflow.into()]);
+        Flow::Next
+    }
+
+    /// A comparison: 1 or 0 for scalars, all ones or zeros in each lane for vectors.
+    fn compared(&mut self, cx: Cx<'_>, holds: impl Fn(u32, u128, u128) -> bool) -> Result<Flow, Stop> {
+        let truth = if cx.ctrl.is_vector() { u128::MAX } else { 1 };
+        let (ty, x, y) = (cx.ctrl, self.operand(cx, 0), self.operand(cx, 1));
+        self.each_lane(cx, ty.as_truthy(), |index| {
+            let holds = holds(ty.lane_bits(), lane(ty, x, index), lane(ty, y, index));
+            Ok(if holds { truth } else { 0 })
+        })
+    }
+
+    pub(crate) fn icmp(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::IntCompare { cond, .. } = cx.view() else { return Err(cx.malformed()) };
+        self.compared(cx, |bits, x, y| crate::int::compare(cond, bits, x, y))
+    }
+
+    pub(crate) fn fcmp(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::FloatCompare { cond, .. } = cx.view() else { return Err(cx.malformed()) };
+        if !matches!(cx.ctrl.lane_bits(), 32 | 64) {
+            return Err(cx.not_supported());
+        }
+        self.compared(cx, |bits, x, y| crate::float::compare(cond, bits, x, y))
+    }
+
+    /// The whole of an operand decides: `select`, `bmask` and others that are not lane by lane.
+    pub(crate) fn select(&mut self, cx: Cx<'_>) -> Flow {
+        let chosen = if self.operand(cx, 0) != 0 { 1 } else { 2 };
+        let bits = self.operand(cx, chosen);
+        self.finish(cx, bits)
+    }
+
+    pub(crate) fn bmask(&mut self, cx: Cx<'_>) -> Flow {
+        let bits = if self.operand(cx, 0) != 0 { u128::MAX } else { 0 };
+        self.finish(cx, bits)
+    }
+
+    pub(crate) fn isplit(&mut self, cx: Cx<'_>) -> Flow {
+        let x = self.operand(cx, 0);
+        self.set_results(cx, &[x, x >> (cx.ctrl.bits() / 2)]);
+        Flow::Next
+    }
+
+    pub(crate) fn iconcat(&mut self, cx: Cx<'_>) -> Flow {
+        let bits = self.operand(cx, 0) | self.operand(cx, 1) << cx.ctrl.bits();
+        self.finish(cx, bits)
+    }
+
+    pub(crate) fn bitcast(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::LoadNoOffset { flags, arg } = cx.view() else { return Err(cx.malformed()) };
+        let from = cx.type_of(arg);
+        if cx.ctrl.is_dynamic_vector() || from.is_dynamic_vector() || cx.ctrl.bits() > 128 {
+            return Err(cx.not_supported());
+        }
+        // Without a byte order the lane counts are equal, so that either gives the same.
+        let bits = crate::convert::bitcast(from, cx.ctrl, crate::memory::order(flags), self.get(cx, arg));
+        Ok(self.finish(cx, bits))
+    }
+
+    pub(crate) fn constant(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let bits = match cx.view() {
+            InstView::UnaryImm { imm } => imm as u64 as u128,
+            InstView::UnaryIeee16 { imm } => imm.bits().into(),
+            InstView::UnaryIeee32 { imm } => imm.bits().into(),
+            InstView::UnaryIeee64 { imm } => imm.bits().into(),
+            InstView::UnaryConst { constant } => {
+                let bytes = cx.function().dfg.constants.bytes(constant);
+                if bytes.len() > 16 {
+                    return Err(cx.not_supported());
+                }
+                bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
+            }
+            _ => return Err(cx.malformed()),
+        };
+        Ok(self.finish(cx, bits))
+    }
+}

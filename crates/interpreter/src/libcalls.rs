@@ -1,0 +1,57 @@
+//! Library routines that a file may call by name.
+
+use kingpost_ir::TrapCode;
+use kingpost_ir::libcall::LibCall;
+
+use crate::error::{Fault, Stop};
+use crate::float;
+use crate::memory::{Memory, OutOfBounds};
+
+/// Calls a library routine; gives its results. Missing arguments count as zero.
+pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) -> Result<Box<[u128]>, Stop> {
+    let [x, y, z] = [0, 1, 2].map(|index| arguments.get(index).copied().unwrap_or(0));
+    let result = match libcall {
+        LibCall::CeilF32 => float::ceil(32, x),
+        LibCall::CeilF64 => float::ceil(64, x),
+        LibCall::FloorF32 => float::floor(32, x),
+        LibCall::FloorF64 => float::floor(64, x),
+        LibCall::TruncF32 => float::trunc(32, x),
+        LibCall::TruncF64 => float::trunc(64, x),
+        LibCall::NearestF32 => float::nearest(32, x),
+        LibCall::NearestF64 => float::nearest(64, x),
+        LibCall::FmaF32 => float::fma(32, x, y, z),
+        LibCall::FmaF64 => float::fma(64, x, y, z),
+        LibCall::Memcpy | LibCall::Memmove => in_bounds(copy(memory, x, y, z)),
+        LibCall::Memset => in_bounds(fill(memory, x, y, z)),
+        LibCall::Memcmp => in_bounds(compare(memory, x, y, z)),
+        LibCall::Probestack | LibCall::ElfTlsGetAddr | LibCall::ElfTlsGetOffset | LibCall::X86Pshufb => {
+            Err(Fault::NotSupported)
+        }
+    };
+    match result {
+        Ok(result) => Ok([result].into()),
+        Err(Fault::Trap(code)) => Err(Stop::Trap(code)),
+        Err(Fault::NotSupported) => Err(Stop::UnknownFunction { name: format!("%{libcall}") }),
+    }
+}
+
+fn in_bounds(result: Result<u128, OutOfBounds>) -> Result<u128, Fault> {
+    result.map_err(|_| Fault::Trap(TrapCode::HEAP_OUT_OF_BOUNDS))
+}
+
+fn copy(memory: &mut Memory, to: u128, from: u128, size: u128) -> Result<u128, OutOfBounds> {
+    let bytes = memory.bytes(from as u64, size as u64)?.to_vec();
+    memory.bytes_mut(to as u64, size as u64)?.copy_from_slice(&bytes);
+    Ok(to)
+}
+
+fn fill(memory: &mut Memory, to: u128, byte: u128, size: u128) -> Result<u128, OutOfBounds> {
+    memory.bytes_mut(to as u64, size as u64)?.fill(byte as u8);
+    Ok(to)
+}
+
+/// -1, 0 or 1.
+fn compare(memory: &Memory, x: u128, y: u128, size: u128) -> Result<u128, OutOfBounds> {
+    let [x, y] = [memory.bytes(x as u64, size as u64)?, memory.bytes(y as u64, size as u64)?];
+    Ok(x.cmp(y) as i128 as u128)
+}
