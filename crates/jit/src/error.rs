@@ -1,0 +1,36 @@
+//! Why a module could not be loaded.
+
+use kingpost_mach::{RelocKind, SymbolName};
+use std::fmt;
+
+/// An error of loading. Nothing stays mapped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    /// A symbol that nobody defines.
+    Undefined(SymbolName),
+    /// A symbol that is defined twice.
+    Duplicate(SymbolName),
+    /// A relocation whose target is out of its reach.
+    OutOfReach(SymbolName, RelocKind),
+    /// A relocation of another architecture.
+    Relocation(RelocKind),
+    /// The system gives no memory.
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Undefined(name) => write!(f, "undefined symbol {name}"),
+            LoadError::Duplicate(name) => write!(f, "{name} is defined twice"),
+            LoadError::OutOfReach(name, kind) => write!(f, "{name} is too far away for {kind:?}"),
+            LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
+            LoadError::Memory { bytes } => write!(f, "the system gives no {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}

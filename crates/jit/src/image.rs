@@ -1,0 +1,272 @@
+//! Loading a module, and finding things in it.
+
+use crate::error::LoadError;
+use crate::memory::{self, Pages, Protection};
+use crate::relocate::{self, STUB_LEN, Target};
+use kingpost_ir::TrapCode;
+use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
+use std::collections::HashMap;
+
+/// Gives the address of a symbol that the module does not define.
+pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
+
+/// A loaded module.
+///
+/// Its pages, in order: code and stubs (executable), address table and read-only data (readable), other data
+/// (writable). They go when the image is dropped; pointers into it are then dangling.
+#[derive(Debug)]
+pub struct Image {
+    pages: Pages,
+    symbols: HashMap<SymbolName, usize>,
+    /// Start address and length of each function, and its range in `traps`, by ascending address.
+    functions: Vec<(usize, usize, SymbolName)>,
+    /// Addresses of instructions that may trap, ascending.
+    traps: Vec<(usize, TrapCode)>,
+}
+
+/// Where things go, as offsets from the start of the pages.
+struct Layout {
+    functions: Vec<usize>,
+    /// All symbols that relocations mention, in order of first mention.
+    mentioned: Vec<SymbolName>,
+    index: HashMap<SymbolName, usize>,
+    stubs: usize,
+    got: usize,
+    code_end: usize,
+    data: Vec<usize>,
+    read_only_end: usize,
+    end: usize,
+}
+
+impl Layout {
+    fn new(module: &ModuleBuffer, data: &[DataObject]) -> Layout {
+        let page = memory::page_size();
+        let mut at = 0;
+        let functions = module
+            .functions()
+            .map(|f| {
+                let start = at_next(&mut at, f.code.len(), (f.function.head.align as usize).max(16));
+                start
+            })
+            .collect();
+        let mut mentioned = Vec::new();
+        let mut index = HashMap::new();
+        let code_symbols = module.functions().flat_map(|f| f.symbols);
+        let data_symbols = data.iter().flat_map(|d| d.pointers.iter().map(|p| &p.symbol));
+        for name in code_symbols.chain(data_symbols) {
+            if !index.contains_key(name) {
+                index.insert(name.clone(), mentioned.len());
+                mentioned.push(name.clone());
+            }
+        }
+        let stubs = at_next(&mut at, mentioned.len() * STUB_LEN, 16);
+        let code_end = at.next_multiple_of(page);
+        at = code_end;
+        let got = at_next(&mut at, mentioned.len() * 8, 8);
+        let mut places = vec![0; data.len()];
+        let mut place = |writable: bool, at: &mut usize| {
+            for (object, place) in data.iter().zip(&mut places).filter(|(d, _)| d.writable == writable) {
+                *place = at_next(at, object.size as usize, object.align as usize);
+            }
+        };
+        place(false, &mut at);
+        let read_only_end = at.next_multiple_of(page);
+        at = read_only_end;
+        place(true, &mut at);
+        Layout { functions, mentioned, index, stubs, got, code_end, data: places, read_only_end, end: at }
+    }
+}
+
+/// Reserves `len` bytes at the next multiple of `align` and gives where.
+fn at_next(at: &mut usize, len: usize, align: usize) -> usize {
+    let start = at.next_multiple_of(align.max(1));
+    *at = start + len;
+    start
+}
+
+impl Image {
+    /// Loads all functions of `module` and all `data`. Symbols they do not define are asked of `resolve`.
+    ///
+    /// # Errors
+    /// Symbols that are defined twice or nowhere, relocations that do not reach or are of another machine, no memory.
+    pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
+        let layout = Layout::new(module, data);
+        let pages = Pages::map(layout.end)?;
+        let base = pages.address();
+        let mut image = Image { pages, symbols: HashMap::new(), functions: Vec::new(), traps: Vec::new() };
+        for (f, &at) in module.functions().zip(&layout.functions) {
+            let name = &f.function.head.name;
+            image.define(name, base + at)?;
+            image.functions.push((base + at, f.code.len(), name.clone()));
+            image.traps.extend(f.traps.iter().map(|t| (base + at + t.offset as usize, t.code)));
+        }
+        for (object, &at) in data.iter().zip(&layout.data) {
+            image.define(&object.name, base + at)?;
+        }
+        let targets = image.targets(&layout, resolve)?;
+        image.copy_functions(module, &layout, &targets)?;
+        image.copy_data(data, &layout, &targets)?;
+        image.pages.protect(layout.code_end, Protection::Execute)?;
+        image.pages.protect(layout.read_only_end, Protection::Read)?;
+        Ok(image)
+    }
+
+    fn define(&mut self, name: &SymbolName, address: usize) -> Result<(), LoadError> {
+        match self.symbols.insert(name.clone(), address) {
+            None => Ok(()),
+            Some(_) => Err(LoadError::Duplicate(name.clone())),
+        }
+    }
+
+    /// Addresses of everything that relocations mention. Writes the address table and the stubs.
+    fn targets(&mut self, layout: &Layout, resolve: &mut Resolver<'_>) -> Result<Vec<Target>, LoadError> {
+        let base = self.pages.address();
+        let mut targets = Vec::with_capacity(layout.mentioned.len());
+        for (i, name) in layout.mentioned.iter().enumerate() {
+            let symbol = match self.symbols.get(name) {
+                Some(&address) => address,
+                None => resolve(name).ok_or_else(|| LoadError::Undefined(name.clone()))?,
+            };
+            let (stub, got) = (layout.stubs + i * STUB_LEN, layout.got + i * 8);
+            self.pages.slice(got, 8).copy_from_slice(&(symbol as u64).to_le_bytes());
+            relocate::stub(base + stub, base + got, self.pages.slice(stub, STUB_LEN));
+            targets.push(Target { symbol, stub: base + stub, got: base + got });
+        }
+        Ok(targets)
+    }
+
+    fn copy_functions(&mut self, module: &ModuleBuffer, layout: &Layout, targets: &[Target]) -> Result<(), LoadError> {
+        let base = self.pages.address();
+        for (f, &at) in module.functions().zip(&layout.functions) {
+            self.pages.slice(at, f.code.len()).copy_from_slice(f.code);
+            for reloc in f.relocs {
+                let name = &f.symbols[reloc.symbol as usize];
+                let place = at + reloc.offset as usize;
+                let field = self.pages.slice(place, relocate::field_len(reloc.kind));
+                let target = targets[layout.index[name]];
+                relocate::apply(reloc.kind, target, reloc.addend, base + place, field, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_data(&mut self, data: &[DataObject], layout: &Layout, targets: &[Target]) -> Result<(), LoadError> {
+        for (object, &at) in data.iter().zip(&layout.data) {
+            self.pages.slice(at, object.bytes.len()).copy_from_slice(&object.bytes);
+            for pointer in &object.pointers {
+                let target = targets[layout.index[&pointer.symbol]];
+                let address = (target.symbol as i64).wrapping_add(pointer.addend);
+                self.pages.slice(at + pointer.offset as usize, 8).copy_from_slice(&address.to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Address of a function or data object of the module.
+    pub fn address(&self, name: &SymbolName) -> Option<usize> {
+        self.symbols.get(name).copied()
+    }
+
+    /// The code with which the instruction at `address` traps, if it is known to.
+    pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
+        let index = self.traps.binary_search_by_key(&address, |&(at, _)| at).ok()?;
+        Some(self.traps[index].1)
+    }
+
+    /// The function whose code holds `address`, and the offset into it.
+    pub fn function_at(&self, address: usize) -> Option<(&SymbolName, usize)> {
+        let next = self.functions.partition_point(|&(start, ..)| start <= address);
+        let (start, len, name) = self.functions[..next].last()?;
+        (address - start < *len).then_some((name, address - start))
+    }
+
+    /// Calls the function `name`, which takes one pointer, by the C convention, with a pointer to `io`.
+    ///
+    /// # Safety
+    /// The function has the type `extern "C" fn(*mut u64)`, and it and all it calls only touch memory they may.
+    ///
+    /// # Panics
+    /// If the module does not define `name`.
+    #[allow(unsafe_code, reason = "hands the promise on to `memory`")]
+    pub unsafe fn call(&self, name: &SymbolName, io: &mut [u64]) {
+        let address = self.address(name).expect("the module defines the function");
+        // SAFETY: promised by the caller.
+        unsafe { memory::call(address, io.as_mut_ptr()) }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, Pool, RelocKind};
+
+    struct NoBranches;
+
+    impl kingpost_mach::BranchForms for NoBranches {
+        fn sizes(&self, _: u32) -> (u8, u8) {
+            (0, 0)
+        }
+        fn short_reach(&self, _: u32) -> (i64, i64) {
+            (0, 0)
+        }
+        fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
+        fn patch(&self, _: kingpost_mach::FixupKind, _: &mut [u8], _: i64) {}
+        fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
+            out.resize(out.len() + bytes, 0x90);
+        }
+    }
+
+    fn add(module: &mut ModuleBuffer, name: &str, symbols: &[SymbolName], emit: impl FnOnce(&mut Buffer)) {
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        emit(&mut buffer);
+        let head = FunctionHead { name: SymbolName::named(name), align: 1, frame: FrameInfo::default() };
+        buffer.finish(head, &Pool::default(), symbols, &NoBranches, module).unwrap();
+    }
+
+    extern "C" fn seven() -> u64 {
+        7
+    }
+
+    #[test]
+    fn code_data_and_outside_functions_meet() {
+        let (counter, outside) = (SymbolName::named("counter"), SymbolName::named("seven"));
+        let mut module = ModuleBuffer::default();
+        add(&mut module, "f", &[outside.clone(), counter.clone()], |b| {
+            b.put1(0x53); // push rbx
+            b.put(&[0x48, 0x89, 0xfb, 0xe8]); // mov rbx, rdi; call seven
+            b.reloc(RelocKind::X86CallPltRel4, 0, -4);
+            b.put4(0);
+            b.put(&[0x48, 0x03, 0x05]); // add rax, [rip + counter]
+            b.reloc(RelocKind::X86PcRel4, 1, -4);
+            b.put4(0);
+            b.put(&[0x48, 0x89, 0x03, 0x5b, 0xc3]); // mov [rbx], rax; pop rbx; ret
+            b.trap(TrapCode::HEAP_OUT_OF_BOUNDS);
+            b.put(&[0x0f, 0x0b]);
+        });
+        let data = DataObject {
+            name: counter,
+            align: 8,
+            writable: true,
+            bytes: 35u64.to_le_bytes().to_vec(),
+            size: 8,
+            pointers: vec![],
+        };
+        let mut resolve = |name: &SymbolName| (*name == outside).then_some(seven as *const () as usize);
+        let image = Image::load(&module, &[data.clone()], &mut resolve).unwrap();
+        let mut io = [0];
+        // SAFETY: `f` above takes one pointer and stores a word through it.
+        unsafe { image.call(&SymbolName::named("f"), &mut io) };
+        assert_eq!(io, [42]);
+        let f = image.address(&SymbolName::named("f")).unwrap();
+        assert_eq!(image.trap_at(f + 21), Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        assert_eq!(image.trap_at(f), None);
+        assert_eq!(image.function_at(f + 3), Some((&SymbolName::named("f"), 3)));
+        assert_eq!(
+            Image::load(&module, &[], &mut |_| None).unwrap_err(),
+            LoadError::Undefined(SymbolName::named("seven"))
+        );
+        let twice = Image::load(&module, &[data.clone(), data], &mut resolve).unwrap_err();
+        assert_eq!(twice, LoadError::Duplicate(SymbolName::named("counter")));
+    }
+}

@@ -1,0 +1,122 @@
+//! Pages of memory, and calls into them. All `unsafe` of the project is in this file.
+//!
+//! Sound because: a [`Pages`] owns its mapping from `mmap` to `munmap`; its contents are reached only through slices
+//! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made a
+//! part executable no slice of it is handed out any more. What runs when machine code is called is the caller's promise.
+
+use crate::error::LoadError;
+use std::ptr::NonNull;
+
+/// What may be done with a range of pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protection {
+    /// Read and execute.
+    Execute,
+    /// Read.
+    Read,
+}
+
+/// A mapping: one page without access, an accessible part, another page without access.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    base: NonNull<u8>,
+    /// Bytes of the accessible part, a multiple of the page size.
+    len: usize,
+    page: usize,
+    /// Bytes at the start that are no longer writable.
+    sealed: usize,
+}
+
+// SAFETY: the mapping belongs to the value alone; sharing it only lets code in it be called, which is `unsafe` in itself.
+unsafe impl Send for Pages {}
+// SAFETY: as above; `&Pages` gives no access to the bytes.
+unsafe impl Sync for Pages {}
+
+/// Bytes of a page.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: `sysconf` has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+impl Pages {
+    /// Maps at least `len` bytes, readable and writable, all zero.
+    pub(crate) fn map(len: usize) -> Result<Pages, LoadError> {
+        let page = page_size();
+        let len = len.next_multiple_of(page).max(page);
+        let whole = len + 2 * page;
+        // SAFETY: an anonymous private mapping at an address of the system's choice touches no existing memory.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(LoadError::Memory { bytes: whole });
+        }
+        let base = NonNull::new(base.cast::<u8>()).ok_or(LoadError::Memory { bytes: whole })?;
+        let pages = Pages { base, len, page, sealed: 0 };
+        // SAFETY: the range lies within the mapping just made.
+        let done = unsafe { libc::mprotect(pages.start().cast(), len, libc::PROT_READ | libc::PROT_WRITE) };
+        if done == 0 { Ok(pages) } else { Err(LoadError::Memory { bytes: whole }) }
+    }
+
+    fn start(&self) -> *mut u8 {
+        // SAFETY: the mapping is two pages longer than `len`, so one page in is within it.
+        unsafe { self.base.as_ptr().add(self.page) }
+    }
+
+    /// Address of the accessible part.
+    pub(crate) fn address(&self) -> usize {
+        self.start() as usize
+    }
+
+    /// The part that is still writable, from byte `sealed` on.
+    ///
+    /// # Panics
+    /// If `at` is in the sealed part or the range is not in the mapping.
+    pub(crate) fn slice(&mut self, at: usize, len: usize) -> &mut [u8] {
+        assert!(
+            at >= self.sealed && at.checked_add(len).is_some_and(|end| end <= self.len),
+            "outside of the writable part"
+        );
+        // SAFETY: within the accessible part, which is readable and writable beyond `sealed`; the borrow of `self` keeps
+        // other slices away.
+        unsafe { std::slice::from_raw_parts_mut(self.start().add(at), len) }
+    }
+
+    /// Gives up writing to the first bytes, up to `end`, and sets the protection of those that are still writable.
+    pub(crate) fn protect(&mut self, end: usize, protection: Protection) -> Result<(), LoadError> {
+        let end = end.next_multiple_of(self.page).min(self.len);
+        let bytes = end - self.sealed;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let flags = match protection {
+            Protection::Execute => libc::PROT_READ | libc::PROT_EXEC,
+            Protection::Read => libc::PROT_READ,
+        };
+        // SAFETY: the range lies within the accessible part, and no slice of it is borrowed while `self` is.
+        let done = unsafe { libc::mprotect(self.start().add(self.sealed).cast(), bytes, flags) };
+        if done != 0 {
+            return Err(LoadError::Memory { bytes });
+        }
+        self.sealed = end;
+        Ok(())
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `map`, unmapped once.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len + 2 * self.page) };
+    }
+}
+
+/// Calls the function at `address` with one pointer argument, by the C convention.
+///
+/// # Safety
+/// `address` is the first instruction of a function of type `extern "C" fn(*mut u64)` that is sound to call with `io`.
+pub(crate) unsafe fn call(address: usize, io: *mut u64) {
+    // SAFETY: the caller promises that a function of this type is there.
+    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut u64)>(address) };
+    function(io);
+}
