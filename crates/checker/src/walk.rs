@@ -114,6 +114,11 @@ impl Walk<'_> {
             let (from, to) = self.move_operands(inst);
             let class = self.copied(from, to);
             self.state.set_name(to, class);
+            // An integer made of a reference, or the reverse: from here on they are two contents.
+            if class != self.state.name(from) {
+                let loc = self.input.answer.operand_locs(self.input.problem, inst)[0];
+                self.state.set(loc, Content { class, bytes: self.input.problem.width(to) }, Origin::Def(inst));
+            }
         }
     }
 

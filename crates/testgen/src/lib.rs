@@ -1,1 +1,21 @@
-//! Seeded generators of functions and of allocation problems, shrinker, fault injection.
+//! Seeded generators of allocation problems, a simulator, planted faults and a shrinker.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `problem.rs` | random machines and problems: `flow.rs` their control flow, `feasible.rs` whether an instruction can be served |
+//! | `draft.rs` | a problem in pieces that can be changed |
+//! | `simulate.rs` | runs a problem and its allocation side by side |
+//! | `faults.rs` | breaks allocations |
+//! | `shrink.rs` | makes a failing problem small |
+//! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
+//! | `rng.rs` | the random numbers |
+
+pub mod draft;
+pub mod faults;
+mod feasible;
+mod flow;
+pub mod fuzz;
+pub mod problem;
+pub mod rng;
+pub mod shrink;
+pub mod simulate;

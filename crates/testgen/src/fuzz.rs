@@ -1,0 +1,259 @@
+//! Generated problems for allocators, and planted faults for the checker. Tests call these for a second, `make fuzz` for long.
+
+use crate::faults::FAULTS;
+use crate::problem::generate;
+use crate::rng::Rng;
+use crate::shrink::shrink;
+use crate::simulate::{Effort, Wrong, simulate};
+use kingpost_checker::{CheckError, Checker};
+use kingpost_regalloc::text::display_allocation;
+use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem, VerifyError};
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What [`allocator`] saw.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Report {
+    /// Problems solved.
+    pub problems: u64,
+    /// Their instructions.
+    pub insts: u64,
+    /// Edits made for them.
+    pub edits: u64,
+    /// The most steps an allocator took per operand, instruction, edge and value of a problem.
+    pub worst_steps: u64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { problems, insts, edits, worst_steps } = self;
+        write!(f, "{problems} problems, {insts} instructions, {edits} edits, at most {worst_steps} steps per item")
+    }
+}
+
+/// What is wrong with an allocator's work on one problem.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// The generated problem breaks a rule: a bug of the generator.
+    BadProblem(String),
+    /// The allocator panicked.
+    Panic,
+    /// It found no solution though there is one.
+    Unsolved(AllocError),
+    /// A second run gave another answer.
+    NotRepeatable,
+    /// The checker rejects the answer.
+    Rejected(Vec<CheckError>),
+    /// The checker accepts the answer and the simulator does not.
+    Wrong(Wrong),
+    /// The checker accepts a mutant that the simulator calls wrong.
+    Missed(&'static str, Wrong),
+}
+
+/// A problem that fails, cut down.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Its seed before it was cut down.
+    pub seed: u64,
+    /// What is wrong with the small one.
+    pub trouble: Trouble,
+    /// Machine, problem and, if there is one, answer as `.ra` text.
+    pub text: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "; seed {}", self.seed)?;
+        match &self.trouble {
+            Trouble::Rejected(errors) => errors.iter().try_for_each(|error| writeln!(f, "; {error}"))?,
+            other => writeln!(f, "; {other:?}")?,
+        }
+        f.write_str(&self.text)
+    }
+}
+
+/// Lets `allocator` solve the problems of `seeds`; checker and simulator must accept every answer.
+///
+/// # Errors
+/// The first problem for which that is not so, shrunken.
+pub fn allocator(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    let mut report = Report::default();
+    let mut judge = Judge::default();
+    for seed in seeds {
+        let (problem, env) = generate(seed);
+        match judge.judge(allocator, &problem, &env) {
+            Ok(()) => report.count(&problem, &judge.answer),
+            Err(_) => return Err(judge.shrunken(allocator, seed, &problem, &env)),
+        }
+    }
+    Ok(report)
+}
+
+impl Report {
+    fn count(&mut self, problem: &Problem, answer: &Allocation) {
+        let items = problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len();
+        self.problems += 1;
+        self.insts += problem.num_insts() as u64;
+        self.edits += answer.edits.len() as u64;
+        self.worst_steps = self.worst_steps.max(answer.stats.steps / items as u64);
+    }
+}
+
+/// The problem of a seed and its machine as `.ra` text.
+pub fn show(seed: u64) -> String {
+    let (problem, env) = generate(seed);
+    text(&problem, &env, None)
+}
+
+/// An allocator's answer and everyone's opinion of it.
+#[derive(Default)]
+struct Judge {
+    checker: Checker,
+    answer: Allocation,
+    again: Allocation,
+}
+
+const EFFORT: Effort = Effort { paths: 4, steps: 200 };
+
+impl Judge {
+    fn judge(&mut self, allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> Result<(), Trouble> {
+        verified(problem, env)?;
+        let answer = &mut self.answer;
+        match catch_unwind(AssertUnwindSafe(|| allocator.allocate(problem, env, answer))) {
+            Err(_) => return Err(Trouble::Panic),
+            Ok(Err(error)) => return Err(Trouble::Unsolved(error)),
+            Ok(Ok(())) => {}
+        }
+        self.checker.check(problem, env, &self.answer).map_err(Trouble::Rejected)?;
+        simulate(problem, env, &self.answer, &mut Rng::new(1), EFFORT).map_err(Trouble::Wrong)?;
+        let same = allocator.allocate(problem, env, &mut self.again).is_ok()
+            && (&self.again.locs, &self.again.edits) == (&self.answer.locs, &self.answer.edits)
+            && (&self.again.stack_maps, &self.again.labels) == (&self.answer.stack_maps, &self.answer.labels);
+        if same { Ok(()) } else { Err(Trouble::NotRepeatable) }
+    }
+
+    fn shrunken(
+        &mut self,
+        allocator: &mut dyn Allocator,
+        seed: u64,
+        problem: &Problem,
+        env: &MachineEnv,
+    ) -> Box<Failure> {
+        let first = self.judge(allocator, problem, env).err();
+        let small = shrink(problem, |candidate| {
+            let trouble = self.judge(allocator, candidate, env).err();
+            trouble.as_ref().map(std::mem::discriminant) == first.as_ref().map(std::mem::discriminant)
+        });
+        let trouble = self.judge(allocator, &small, env).err().or(first).unwrap_or(Trouble::NotRepeatable);
+        let shown = !matches!(trouble, Trouble::Panic | Trouble::Unsolved(_) | Trouble::BadProblem(_));
+        let text = text(&small, env, shown.then_some(&self.answer));
+        Box::new(Failure { seed, trouble, text })
+    }
+}
+
+fn verified(problem: &Problem, env: &MachineEnv) -> Result<(), Trouble> {
+    let joined = |errors: Vec<VerifyError>| errors.iter().map(|error| format!("{error}; ")).collect();
+    problem.verify_with(env).map_err(|errors| Trouble::BadProblem(joined(errors)))
+}
+
+fn text(problem: &Problem, env: &MachineEnv, answer: Option<&Allocation>) -> String {
+    let mut text = format!("{env}\n{problem}\n");
+    if let Some(answer) = answer {
+        text += &display_allocation(problem, answer).to_string();
+    }
+    text
+}
+
+/// What became of the mutants of one operator.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Count {
+    /// Mutants made.
+    pub mutants: u64,
+    /// The simulator found a fault, and so did the checker.
+    pub caught: u64,
+    /// The simulator found a fault, the checker none. There must be none of these.
+    pub missed: u64,
+    /// Nobody found a fault.
+    pub harmless: u64,
+    /// The checker rejects, the simulator found nothing on the paths it took: a fault on another path, a broken rule
+    /// without effect, or a false alarm.
+    pub undecided: u64,
+}
+
+/// Counts per operator, in the order of [`FAULTS`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultReport {
+    /// Operator and count.
+    pub rows: Vec<(&'static str, Count)>,
+}
+
+impl fmt::Display for FaultReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:44} {:>8} {:>8} {:>8} {:>8} {:>9}",
+            "fault", "mutants", "caught", "missed", "harmless", "undecided"
+        )?;
+        for (name, c) in &self.rows {
+            let Count { mutants, caught, missed, harmless, undecided } = c;
+            writeln!(f, "{name:44} {mutants:8} {caught:8} {missed:8} {harmless:8} {undecided:9}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Plants each kind of fault into the answers of `allocator` to the problems of `seeds`.
+///
+/// # Errors
+/// The first mutant that the simulator calls wrong and the checker accepts, or the first answer that is wrong without.
+pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultReport, Box<Failure>> {
+    let mut rows: Vec<(&'static str, Count)> = FAULTS.iter().map(|fault| (fault.name, Count::default())).collect();
+    let mut judge = Judge::default();
+    let mut mutant = Allocation::default();
+    for seed in seeds {
+        let (problem, env) = generate(seed);
+        if judge.judge(allocator, &problem, &env).is_err() {
+            return Err(judge.shrunken(allocator, seed, &problem, &env));
+        }
+        for (n, fault) in FAULTS.iter().enumerate() {
+            let rng = &mut Rng::new(seed ^ (n as u64) << 48);
+            mutant.clone_from(&judge.answer);
+            if !(fault.mutate)(&problem, &env, &mut mutant, rng) {
+                continue;
+            }
+            let wrong = judge_mutant(&mut judge.checker, &problem, &env, &mutant, rng, &mut rows[n].1);
+            if let Err(wrong) = wrong {
+                let text = text(&problem, &env, Some(&mutant));
+                return Err(Box::new(Failure { seed, trouble: Trouble::Missed(fault.name, wrong), text }));
+            }
+        }
+    }
+    Ok(FaultReport { rows })
+}
+
+/// Many more paths, to decide about a mutant that the checker rejects.
+const MORE: Effort = Effort { paths: 24, steps: 400 };
+
+fn judge_mutant(
+    checker: &mut Checker,
+    problem: &Problem,
+    env: &MachineEnv,
+    mutant: &Allocation,
+    rng: &mut Rng,
+    count: &mut Count,
+) -> Result<(), Wrong> {
+    count.mutants += 1;
+    let rejected = checker.check(problem, env, mutant).is_err();
+    let run = simulate(problem, env, mutant, rng, if rejected { MORE } else { EFFORT });
+    match (run, rejected) {
+        (Err(_), true) => count.caught += 1,
+        (Ok(()), true) => count.undecided += 1,
+        (Ok(()), false) => count.harmless += 1,
+        (Err(wrong), false) => {
+            count.missed += 1;
+            return Err(wrong);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,543 @@
+//! Runs a problem and its allocation side by side along random paths and compares what every use reads.
+//!
+//! A value is a token: each def makes a new one each time it runs. The problem is run with tokens in values; the
+//! allocation with tokens in registers and slots, as a machine would that believes only encodings: a fixed operand is
+//! read from its fixed register whatever the allocation says. The machine is as hostile as the contract allows: early
+//! defs are written before early uses are read, late uses are read after everything is written, scratch registers and
+//! emergency slots are lost at every instruction, the collector moves every object at every safepoint.
+//!
+//! It shares no code with the checker. It finds only what happens on the paths it takes.
+
+use crate::rng::Rng;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_regalloc::{
+    Allocation, Block, Constraint, Edge, Edit, EditKind, Inst, InstFlags, Kind, Loc, MachineEnv, Operand, PReg,
+    PRegSet, Pos, Problem, RegClass, Slot, VReg,
+};
+use std::collections::{HashMap, HashSet};
+
+/// How far a simulation goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Paths taken.
+    pub paths: usize,
+    /// Instructions per path at most.
+    pub steps: usize,
+}
+
+/// Where a run went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wrong {
+    /// At or before this instruction.
+    pub inst: Inst,
+    /// What happened.
+    pub what: Fault,
+}
+
+/// What a simulated machine objects to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The operand reads something else than its value.
+    WrongValue(Loc),
+    /// No encoding takes these operands there.
+    NotEncodable,
+    /// The machine has no such edit.
+    NoSuchEdit,
+    /// Memory outside of a slot is touched, or the slot is not aligned.
+    OutOfSlot,
+    /// Two results, or a result and something still needed, are in one place.
+    ResultLost(Loc),
+    /// An instruction with an effect was left out or run twice.
+    EffectChanged,
+    /// The collector found no object of the program in a mapped slot.
+    NoReference(Slot),
+    /// The caller's value in a callee-saved register is lost.
+    CalleeSaved(PReg),
+    /// The debugger shows a wrong value.
+    Label(Loc),
+}
+
+type Token = u64;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Content {
+    token: Token,
+    bytes: u8,
+}
+
+/// What is in places nobody wrote.
+const GARBAGE: Content = Content { token: 0, bytes: 0 };
+const ALL_BYTES: u8 = 64;
+
+/// Runs `effort.paths` random paths.
+///
+/// # Errors
+/// The first thing that goes wrong.
+pub fn simulate(
+    problem: &Problem,
+    env: &MachineEnv,
+    answer: &Allocation,
+    rng: &mut Rng,
+    effort: Effort,
+) -> Result<(), Wrong> {
+    let mut edits: HashMap<Inst, Vec<Edit>> = HashMap::new();
+    for &edit in &answer.edits {
+        edits.entry(edit.at).or_default().push(edit);
+    }
+    let allowed = env.allocatable();
+    for _ in 0..effort.paths {
+        let mut machine = Machine {
+            problem,
+            env,
+            answer,
+            edits: &edits,
+            allowed,
+            values: SecondaryMap::new(),
+            regs: [GARBAGE; PReg::COUNT],
+            slots: vec![GARBAGE; answer.slots.len()],
+            objects: HashSet::new(),
+            next: 1,
+        };
+        machine.run(rng, effort.steps)?;
+    }
+    Ok(())
+}
+
+struct Machine<'a> {
+    problem: &'a Problem,
+    env: &'a MachineEnv,
+    answer: &'a Allocation,
+    edits: &'a HashMap<Inst, Vec<Edit>>,
+    allowed: PRegSet,
+    /// The problem's side.
+    values: SecondaryMap<VReg, Token>,
+    /// The machine's side.
+    regs: [Content; PReg::COUNT],
+    slots: Vec<Content>,
+    /// Objects where they are now.
+    objects: HashSet<Token>,
+    next: Token,
+}
+
+/// Constants have one token for good, far above all others.
+fn constant_token(inst: Inst) -> Token {
+    u64::MAX - inst.index() as u64
+}
+
+impl Machine<'_> {
+    fn run(&mut self, rng: &mut Rng, steps: usize) -> Result<(), Wrong> {
+        let callers: Vec<(PReg, Content)> = self.env.callee_saved().iter().map(|reg| (reg, self.caller())).collect();
+        callers.iter().for_each(|&(reg, content)| self.regs[reg.index()] = content);
+        let mut block = self.problem.entry();
+        let mut left = steps;
+        while left > 0 {
+            for inst in self.problem.insts(block) {
+                left = left.saturating_sub(1);
+                self.edits_before(inst)?;
+                self.debugger(inst)?;
+                self.inst(inst, inst == self.problem.terminator(block)).map_err(|what| Wrong { inst, what })?;
+                self.lose_scratch();
+            }
+            let Some(edge) = rng.pick(self.problem.succs(block)) else {
+                let inst = self.problem.terminator(block);
+                let lost = callers
+                    .iter()
+                    .find(|(reg, content)| !self.answer.saved.contains(*reg) && self.regs[reg.index()] != *content);
+                return lost.map_or(Ok(()), |&(reg, _)| Err(Wrong { inst, what: Fault::CalleeSaved(reg) }));
+            };
+            block = self.edge(block, edge);
+        }
+        Ok(())
+    }
+
+    fn caller(&mut self) -> Content {
+        Content { token: self.token(), bytes: ALL_BYTES }
+    }
+
+    fn token(&mut self) -> Token {
+        self.next += 1;
+        self.next
+    }
+
+    fn edits_before(&mut self, inst: Inst) -> Result<(), Wrong> {
+        for edit in self.edits.get(&inst).map_or(&[][..], Vec::as_slice) {
+            self.edit(edit.kind).map_err(|what| Wrong { inst, what })?;
+        }
+        Ok(())
+    }
+
+    fn edit(&mut self, kind: EditKind) -> Result<(), Fault> {
+        match kind {
+            EditKind::Move { from, to, width } => {
+                let content = self.edit_reg(from)?;
+                self.edit_reg(to)?;
+                if from.class() != to.class() {
+                    return Err(Fault::NoSuchEdit);
+                }
+                self.regs[to.index()] = truncated(content, width);
+            }
+            EditKind::Exchange { a, b, width } => {
+                let (in_a, in_b) = (self.edit_reg(a)?, self.edit_reg(b)?);
+                if a.class() != b.class() || !self.env.class(a.class()).exchange {
+                    return Err(Fault::NoSuchEdit);
+                }
+                self.regs[a.index()] = truncated(in_b, width);
+                self.regs[b.index()] = truncated(in_a, width);
+            }
+            EditKind::Spill { from, to, width } => {
+                let content = self.edit_reg(from)?;
+                *self.memory(to, width)? = truncated(content, width);
+            }
+            EditKind::Fill { from, to, width } => {
+                self.edit_reg(to)?;
+                self.regs[to.index()] = truncated(*self.memory(from, width)?, width);
+            }
+            EditKind::SlotMove { from, to, width } => {
+                if !RegClass::ALL.iter().any(|&class| self.env.class(class).slot_move) {
+                    return Err(Fault::NoSuchEdit);
+                }
+                let content = *self.memory(from, width)?;
+                *self.memory(to, width)? = truncated(content, width);
+            }
+            EditKind::Remat { inst, to } => self.remat(inst, to)?,
+        }
+        Ok(())
+    }
+
+    fn edit_reg(&self, reg: PReg) -> Result<Content, Fault> {
+        let scratch = self.env.class(reg.class()).scratch == Some(reg);
+        if scratch || self.allowed.contains(reg) { Ok(self.regs[reg.index()]) } else { Err(Fault::NoSuchEdit) }
+    }
+
+    fn memory(&mut self, slot: Slot, width: u8) -> Result<&mut Content, Fault> {
+        let data = self.answer.slots.get(slot).ok_or(Fault::OutOfSlot)?;
+        if data.size < u32::from(width) || data.align < u32::from(width) {
+            return Err(Fault::OutOfSlot);
+        }
+        Ok(&mut self.slots[slot.index()])
+    }
+
+    fn remat(&mut self, inst: Inst, to: PReg) -> Result<(), Fault> {
+        let known = inst.index() < self.problem.num_insts();
+        if !known || !self.problem.flags(inst).has(InstFlags::REMAT) {
+            return Err(Fault::EffectChanged);
+        }
+        self.edit_reg(to)?;
+        let def = self.problem.operands(inst)[0];
+        let width = self.problem.width(def.vreg());
+        let encodable = to.class() == self.problem.class(def.vreg())
+            && match def.constraint() {
+                Constraint::Fixed(reg) => reg == to,
+                Constraint::Within(set) => self.problem.reg_set(set).contains(to),
+                Constraint::Stack => false,
+                _ => true,
+            };
+        if !encodable {
+            return Err(Fault::NotEncodable);
+        }
+        self.regs[to.index()] = Content { token: constant_token(inst), bytes: width };
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst, is_terminator: bool) -> Result<(), Fault> {
+        let operands = self.problem.operands(inst);
+        let flags = self.problem.flags(inst);
+        if self.answer.is_dropped(inst) {
+            return self.dropped(inst);
+        }
+        let locs = self.places(inst)?;
+        let in_memory = |k: &usize| operands[*k].constraint() == Constraint::MemOk && locs[*k].as_slot().is_some();
+        if (0..operands.len()).filter(in_memory).count() > 1 {
+            return Err(Fault::NotEncodable);
+        }
+        // A terminator's results come into being on its edges; on all of them their places may be written.
+        let results = self.results(inst, is_terminator);
+        self.write(&results, Pos::Early);
+        self.read(operands, &locs, Pos::Early, &results)?;
+        if flags.has(InstFlags::SAFEPOINT) {
+            self.collector_looks(inst)?;
+        }
+        self.clobber(inst);
+        if flags.has(InstFlags::SAFEPOINT) {
+            self.collect(inst);
+            self.late_references_are_new(&results);
+        }
+        self.write(&results, Pos::Late);
+        self.clobber_results(inst, &results)?;
+        self.read(operands, &locs, Pos::Late, &results)?;
+        self.results_are_there(&results, is_terminator)?;
+        for result in &results {
+            if !is_terminator {
+                self.values[result.vreg] = result.content.token;
+            }
+        }
+        Ok(())
+    }
+
+    fn dropped(&mut self, inst: Inst) -> Result<(), Fault> {
+        let operands = self.problem.operands(inst);
+        let flags = self.problem.flags(inst);
+        if flags.has(InstFlags::REMAT) {
+            self.values[operands[0].vreg()] = constant_token(inst);
+        } else if flags.has(InstFlags::MOVE) {
+            let (from, to) = copy_operands(operands);
+            self.values[to] = self.values[from];
+            // Leaving a copy out is right only if its source already is where its result should be.
+            let locs = self.answer.operand_locs(self.problem, inst);
+            if locs[0] != locs[1] {
+                return Err(Fault::EffectChanged);
+            }
+            self.read(operands, locs, Pos::Early, &[])?;
+        } else {
+            return Err(Fault::EffectChanged);
+        }
+        Ok(())
+    }
+
+    /// Where the machine reads and writes each operand, if it has an encoding for that.
+    fn places(&self, inst: Inst) -> Result<Vec<Loc>, Fault> {
+        let operands = self.problem.operands(inst);
+        let locs = self.answer.operand_locs(self.problem, inst);
+        for (operand, &loc) in operands.iter().zip(locs) {
+            let data = self.problem.vregs[operand.vreg()];
+            let possible = match (loc.as_reg(), loc.as_slot()) {
+                (Some(reg), _) => reg.class() == data.class && self.allowed.contains(reg),
+                (_, Some(slot)) => {
+                    let emergency = self.answer.emergency.contains(&Some(slot));
+                    let fits = |s: &kingpost_regalloc::SlotData| {
+                        s.size >= u32::from(data.width) && s.align >= u32::from(data.width)
+                    };
+                    if !self.answer.slots.get(slot).is_some_and(fits) {
+                        return Err(Fault::OutOfSlot);
+                    }
+                    !emergency
+                }
+                _ => false,
+            };
+            let encodable = match operand.constraint() {
+                Constraint::Reg => loc.as_reg().is_some(),
+                Constraint::Fixed(reg) => loc == Loc::reg(reg),
+                Constraint::Reuse(k) => {
+                    locs.get(usize::from(k)) == Some(&loc) && (loc.as_reg().is_some() || operand.is_rmw())
+                }
+                Constraint::Stack => loc.as_slot().is_some(),
+                Constraint::MemOk | Constraint::Any => true,
+                Constraint::Within(set) => loc.as_reg().is_some_and(|r| self.problem.reg_set(set).contains(r)),
+            };
+            if !possible || !encodable {
+                return Err(Fault::NotEncodable);
+            }
+        }
+        Ok(locs.to_vec())
+    }
+
+    fn results(&mut self, inst: Inst, is_terminator: bool) -> Vec<Produced> {
+        let problem = self.problem;
+        let operands = problem.operands(inst);
+        let locs = self.answer.operand_locs(problem, inst);
+        let mut produced = Vec::new();
+        for (operand, &loc) in operands.iter().zip(locs).filter(|(operand, _)| operand.is_def()) {
+            let vreg = operand.vreg();
+            let token = match () {
+                () if is_terminator => 0,
+                () if problem.flags(inst).has(InstFlags::REMAT) => constant_token(inst),
+                () if problem.flags(inst).has(InstFlags::MOVE) && operands.len() == 2 => {
+                    self.values[copy_operands(operands).0]
+                }
+                () => self.new_value(vreg),
+            };
+            let content = Content { token, bytes: problem.width(vreg) };
+            produced.push(Produced { vreg, pos: operand.pos(), constraint: operand.constraint(), loc, content });
+        }
+        produced
+    }
+
+    fn new_value(&mut self, vreg: VReg) -> Token {
+        let token = self.token();
+        if self.problem.vregs[vreg].is_ref {
+            self.objects.insert(token);
+        }
+        token
+    }
+
+    fn write(&mut self, results: &[Produced], pos: Pos) {
+        for result in results.iter().filter(|result| result.pos == pos) {
+            *self.at(result.loc) = result.content;
+        }
+    }
+
+    fn at(&mut self, loc: Loc) -> &mut Content {
+        match (loc.as_reg(), loc.as_slot()) {
+            (Some(reg), _) => &mut self.regs[reg.index()],
+            (_, Some(slot)) => &mut self.slots[slot.index()],
+            _ => unreachable!("an operand without place is not encodable"),
+        }
+    }
+
+    /// Does each use of one point find its value? A use whose place a result has taken over does not, unless the result
+    /// was to take exactly this one's.
+    fn read(&mut self, operands: &[Operand], locs: &[Loc], pos: Pos, results: &[Produced]) -> Result<(), Fault> {
+        for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
+            if operand.kind() != Kind::Use || operand.pos() != pos {
+                continue;
+            }
+            let reuser =
+                results.iter().any(|r| r.pos == pos && r.loc == loc && r.constraint == Constraint::Reuse(k as u8));
+            let found = *self.at(loc);
+            let expected = self.values[operand.vreg()];
+            let right = found.token == expected && found.bytes >= self.problem.width(operand.vreg());
+            if !right && !reuser {
+                return Err(Fault::WrongValue(loc));
+            }
+        }
+        Ok(())
+    }
+
+    fn clobber(&mut self, inst: Inst) {
+        let clobbers = self.problem.clobbers(inst);
+        for reg in clobbers.lost.iter() {
+            self.regs[reg.index()] = GARBAGE;
+        }
+        for reg in clobbers.partial.iter() {
+            let content = self.regs[reg.index()];
+            self.regs[reg.index()] = truncated(content, clobbers.kept_bytes);
+        }
+    }
+
+    /// A clobbered register may be destroyed after the results were written, too.
+    fn clobber_results(&self, inst: Inst, results: &[Produced]) -> Result<(), Fault> {
+        let clobbers = self.problem.clobbers(inst);
+        for result in results {
+            if result.loc.as_reg().is_some_and(|reg| clobbers.kills(reg, result.content.bytes)) {
+                return Err(Fault::ResultLost(result.loc));
+            }
+        }
+        Ok(())
+    }
+
+    /// Did all results survive each other? Of a terminator's, that is a question of the edge.
+    fn results_are_there(&mut self, results: &[Produced], is_terminator: bool) -> Result<(), Fault> {
+        for result in results {
+            if !is_terminator && *self.at(result.loc) != result.content {
+                return Err(Fault::ResultLost(result.loc));
+            }
+        }
+        Ok(())
+    }
+
+    fn collector_looks(&self, inst: Inst) -> Result<(), Fault> {
+        for entry in self.answer.stack_maps.iter().filter(|entry| entry.inst == inst) {
+            let content = self.slots.get(entry.slot.index()).copied().unwrap_or(GARBAGE);
+            let whole = |v| self.is_ref(v) && content.bytes >= self.problem.width(v);
+            let named = self.values.iter().any(|(v, &token)| token == content.token && whole(v));
+            if !self.objects.contains(&content.token) || !named {
+                return Err(Fault::NoReference(entry.slot));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_ref(&self, vreg: VReg) -> bool {
+        self.problem.vregs.get(vreg).is_some_and(|data| data.is_ref)
+    }
+
+    /// Moves all objects. Mapped slots are told, nobody else is.
+    fn collect(&mut self, inst: Inst) {
+        let references = self.problem.vregs.keys().filter(|&v| self.is_ref(v));
+        let mut old: Vec<Token> = references.map(|v| self.values[v]).filter(|&token| token != 0).collect();
+        old.sort_unstable();
+        old.dedup();
+        let moved: HashMap<Token, Token> = old.into_iter().map(|token| (token, self.token())).collect();
+        for (vreg, data) in self.problem.vregs.iter() {
+            match moved.get(&self.values[vreg]) {
+                Some(&new) if data.is_ref => self.values[vreg] = new,
+                _ => {}
+            }
+        }
+        self.objects.clear();
+        for entry in self.answer.stack_maps.iter().filter(|entry| entry.inst == inst) {
+            let content = &mut self.slots[entry.slot.index()];
+            content.token = moved.get(&content.token).copied().unwrap_or(0);
+            self.objects.insert(content.token);
+        }
+    }
+
+    fn late_references_are_new(&mut self, results: &[Produced]) {
+        let problem = self.problem;
+        let new = results.iter().filter(|result| result.pos == Pos::Late && problem.vregs[result.vreg].is_ref);
+        self.objects.extend(new.map(|result| result.content.token));
+    }
+
+    fn lose_scratch(&mut self) {
+        for class in RegClass::ALL {
+            if let Some(reg) = self.env.class(class).scratch {
+                self.regs[reg.index()] = GARBAGE;
+            }
+            if let Some(slot) = self.answer.emergency[class.index()]
+                && let Some(content) = self.slots.get_mut(slot.index())
+            {
+                *content = GARBAGE;
+            }
+        }
+    }
+
+    /// Compares label claims.
+    fn debugger(&mut self, inst: Inst) -> Result<(), Wrong> {
+        for claim in self.answer.labels.iter().filter(|claim| (claim.from..claim.to).contains(&inst)) {
+            let wished =
+                |wish: &&kingpost_regalloc::LabelUse| wish.label == claim.label && (wish.from..wish.to).contains(&inst);
+            let right = self.problem.labels.iter().filter(wished).any(|wish| {
+                let content = match (claim.loc.as_reg(), claim.loc.as_slot()) {
+                    (Some(reg), _) => self.regs[reg.index()],
+                    (_, Some(slot)) => self.slots.get(slot.index()).copied().unwrap_or(GARBAGE),
+                    _ => GARBAGE,
+                };
+                content.token == self.values[wish.vreg] && content.bytes >= self.problem.width(wish.vreg)
+            });
+            if !right {
+                return Err(Wrong { inst, what: Fault::Label(claim.loc) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an edge: results that exist on it, then arguments, all at once.
+    fn edge(&mut self, from: Block, edge: Edge) -> Block {
+        let problem = self.problem;
+        let inst = problem.terminator(from);
+        let locs = self.answer.operand_locs(problem, inst);
+        for &vreg in problem.edge_defs(edge) {
+            let token = self.new_value(vreg);
+            self.values[vreg] = token;
+            let place = problem.operands(inst).iter().zip(locs).find(|(o, _)| o.is_def() && o.vreg() == vreg);
+            if let Some((_, &loc)) = place {
+                *self.at(loc) = Content { token, bytes: problem.width(vreg) };
+            }
+        }
+        let to = problem.edge(edge).to;
+        let tokens: Vec<Token> = problem.edge_args(edge).iter().map(|&arg| self.values[arg]).collect();
+        for (&param, token) in problem.params(to).iter().zip(tokens) {
+            self.values[param] = token;
+        }
+        to
+    }
+}
+
+/// A result of one run of one instruction.
+struct Produced {
+    vreg: VReg,
+    pos: Pos,
+    constraint: Constraint,
+    loc: Loc,
+    content: Content,
+}
+
+/// Source and destination of a copy.
+fn copy_operands(operands: &[Operand]) -> (VReg, VReg) {
+    let of = |kind| operands.iter().find(|o| o.kind() == kind).map_or(VReg::new(0), |o| o.vreg());
+    (of(Kind::Use), of(Kind::Def))
+}
+
+fn truncated(content: Content, width: u8) -> Content {
+    if width == 0 { GARBAGE } else { Content { bytes: content.bytes.min(width), ..content } }
+}
