@@ -8,8 +8,50 @@
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::dominators::DominatorTree;
+use kingpost_ir::frequencies::Frequencies;
+use kingpost_ir::loops::{Loop, LoopForest};
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
-use kingpost_regalloc::Block;
+use kingpost_regalloc::{Block, Freq};
+
+/// What lowering wants to know of a function's control flow, computed once.
+#[derive(Default, Debug)]
+pub struct Analyses {
+    /// Successors and predecessors.
+    pub cfg: ControlFlowGraph,
+    /// Dominators and reverse post-order.
+    pub dominators: DominatorTree,
+    /// Loops.
+    pub loops: LoopForest,
+    /// How often blocks and edges run.
+    pub frequencies: Frequencies,
+}
+
+impl Analyses {
+    /// Computes everything for `func`.
+    pub fn compute(&mut self, func: &Function) {
+        self.cfg.compute(func);
+        self.dominators.compute(func, &self.cfg);
+        self.loops.compute(func, &self.cfg, &self.dominators);
+        self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
+    }
+
+    /// How often a block runs.
+    pub fn block_freq(&self, block: IrBlock) -> Freq {
+        scale(self.frequencies.block(block))
+    }
+
+    /// How often destination number `edge` of a block's terminator is taken.
+    pub fn edge_freq(&self, block: IrBlock, edge: usize) -> Freq {
+        scale(self.frequencies.edge(&self.cfg, block, edge))
+    }
+}
+
+/// From the frequencies' unit to that of allocation problems.
+fn scale(freq: u32) -> Freq {
+    Freq((u64::from(freq) * (Freq::ENTRY.0 / u64::from(Frequencies::ENTRY))).min(Freq::MAX.0))
+}
 
 /// What a machine block stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +71,7 @@ pub enum MachineBlock {
 #[derive(Default, Debug)]
 pub struct BlockOrder {
     blocks: Vec<MachineBlock>,
+    freqs: Vec<Freq>,
     rpo: Vec<IrBlock>,
     block_of: SecondaryMap<IrBlock, PackedOption<Block>>,
     /// Machine block per destination of every branch, block after block.
@@ -40,8 +83,63 @@ pub struct BlockOrder {
     in_edges: SecondaryMap<IrBlock, u32>,
     last_seen: SecondaryMap<IrBlock, u32>,
     chain: Vec<u32>,
-    stack: Vec<(IrBlock, u32)>,
-    visited: SecondaryMap<IrBlock, bool>,
+    lists: LoopLists,
+}
+
+/// The blocks and inner loops of each loop, in order, as linked lists.
+#[derive(Default, Debug)]
+struct LoopLists {
+    /// First and last item per loop; those of no loop stand at index 0, loop `n` at `n + 1`.
+    ends: Vec<(u32, u32)>,
+    items: Vec<(Item, u32)>,
+    stack: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Block(IrBlock),
+    Loop(Loop),
+}
+
+impl LoopLists {
+    fn push(&mut self, list: usize, item: Item) {
+        if self.ends.len() <= list {
+            self.ends.resize(list + 1, (NONE, NONE));
+        }
+        let index = self.items.len() as u32;
+        self.items.push((item, NONE));
+        let (first, last) = &mut self.ends[list];
+        match *last {
+            NONE => *first = index,
+            last => self.items[last as usize].1 = index,
+        }
+        *last = index;
+    }
+
+    /// Blocks in reverse post-order, but with each loop contiguous: a loop stands where its header does.
+    fn order(&mut self, analyses: &Analyses, out: &mut Vec<IrBlock>) {
+        let loops = &analyses.loops;
+        self.ends.clear();
+        self.items.clear();
+        let list = |l: Option<Loop>| l.map_or(0, |l| l.index() + 1);
+        for block in analyses.dominators.reverse_postorder() {
+            let inner = loops.innermost_loop(block);
+            if let Some(l) = inner.filter(|&l| loops.header(l) == block) {
+                self.push(list(loops.parent(l)), Item::Loop(l));
+            }
+            self.push(list(inner), Item::Block(block));
+        }
+        self.stack.clear();
+        self.stack.extend(self.ends.first().map(|&(first, _)| first));
+        while let Some(index) = self.stack.pop() {
+            let Some(&(item, next)) = self.items.get(index as usize) else { continue };
+            self.stack.push(next);
+            match item {
+                Item::Block(block) => out.push(block),
+                Item::Loop(l) => self.stack.push(self.ends[l.index() + 1].0),
+            }
+        }
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -50,17 +148,17 @@ const MAX_COMPARED: usize = 8;
 
 impl BlockOrder {
     /// Computes the order for `func`.
-    pub fn compute(&mut self, func: &Function) {
+    pub fn compute(&mut self, func: &Function, analyses: &Analyses) {
         self.clear();
-        let Some(entry) = func.layout.entry_block() else { return };
-        self.reverse_post_order(func, entry);
+        self.lists.order(analyses, &mut self.rpo);
         self.unify_edges(func);
-        self.place_blocks(func);
+        self.place_blocks(func, analyses);
         self.resolve_targets(func);
     }
 
     fn clear(&mut self) {
         self.blocks.clear();
+        self.freqs.clear();
         self.rpo.clear();
         self.block_of.clear();
         self.targets.clear();
@@ -69,29 +167,6 @@ impl BlockOrder {
         self.in_edges.clear();
         self.last_seen.clear();
         self.chain.clear();
-        self.stack.clear();
-        self.visited.clear();
-    }
-
-    fn reverse_post_order(&mut self, func: &Function, entry: IrBlock) {
-        self.visited[entry] = true;
-        self.stack.push((entry, 0));
-        while let Some((block, next)) = self.stack.last_mut() {
-            // Later destinations first, so that the first one ends up right behind its branch.
-            let dests = destinations(func, *block);
-            let Some(index) = (dests.len() as u32).checked_sub(*next + 1) else {
-                self.rpo.push(*block);
-                self.stack.pop();
-                continue;
-            };
-            *next += 1;
-            let dest = dests[index as usize].block;
-            if !self.visited[dest] {
-                self.visited[dest] = true;
-                self.stack.push((dest, 0));
-            }
-        }
-        self.rpo.reverse();
     }
 
     /// Finds equal edges of each branch and counts the different ones into each block.
@@ -138,11 +213,13 @@ impl BlockOrder {
         self.same_as[first..first + dests].iter().any(|&same| same != 0)
     }
 
-    fn place_blocks(&mut self, func: &Function) {
+    /// Numbers machine blocks: those of the function, each followed by its edge blocks.
+    fn place_blocks(&mut self, func: &Function, analyses: &Analyses) {
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
             self.block_of[block] = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
+            self.freqs.push(analyses.block_freq(block));
             let dests = destinations(func, block);
             let first = self.first_target[block] as usize;
             self.targets.resize(first + dests.len(), Block::from_u32(NONE - 1));
@@ -154,7 +231,20 @@ impl BlockOrder {
                 if own && (self.in_edges[dest.block] > 1 || !func.dfg.block_args(*dest).is_empty()) {
                     self.targets[first + k] = Block::new(self.blocks.len());
                     self.blocks.push(MachineBlock::Edge { from: block, edge: k as u32 });
+                    self.freqs.push(Freq(0));
                 }
+            }
+            self.add_edge_freqs(block, dests.len(), analyses);
+        }
+    }
+
+    /// An edge block runs as often as all the equal edges it stands for.
+    fn add_edge_freqs(&mut self, block: IrBlock, dests: usize, analyses: &Analyses) {
+        let first = self.first_target[block] as usize;
+        for k in 0..dests {
+            let target = self.targets[first + self.same_as[first + k] as usize];
+            if let Some(freq) = self.freqs.get_mut(target.index()).filter(|_| target.as_u32() != NONE - 1) {
+                freq.0 = (freq.0 + analyses.edge_freq(block, k).0).min(Freq::MAX.0);
             }
         }
     }
@@ -181,7 +271,17 @@ impl BlockOrder {
         &self.blocks
     }
 
-    /// Reachable blocks of the function in reverse post-order.
+    /// How often a machine block runs.
+    pub fn freq(&self, block: Block) -> Freq {
+        self.freqs[block.index()]
+    }
+
+    /// Does a machine block run so rarely that it should stand out of the way? Never the entry.
+    pub fn is_cold(&self, block: Block) -> bool {
+        block.index() > 0 && self.freqs[block.index()] <= scale(Frequencies::RARE)
+    }
+
+    /// Reachable blocks of the function in order.
     pub fn rpo(&self) -> &[IrBlock] {
         &self.rpo
     }
@@ -214,4 +314,77 @@ pub(crate) fn destinations(func: &Function, block: IrBlock) -> &[BlockCall] {
 
 fn is_branch(func: &Function, inst: IrInst) -> bool {
     func.dfg.opcode(inst).is_branch()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::types::{I8, I32};
+    use kingpost_ir::{InstData, Opcode, Value};
+
+    /// A function of empty blocks: for each block, its successors. Two are a `brif`, more a `br_table`.
+    fn graph(succs: &[&[usize]]) -> Function {
+        let mut func = Function::default();
+        let blocks: Vec<IrBlock> = succs.iter().map(|_| func.dfg.make_block()).collect();
+        let cond: Value = func.dfg.append_block_param(blocks[0], I8);
+        let index: Value = func.dfg.append_block_param(blocks[0], I32);
+        for (&block, succs) in blocks.iter().zip(succs) {
+            func.layout.append_block(block);
+            let mut calls: Vec<BlockCall> =
+                succs.iter().map(|&s| func.dfg.block_call_with_values(blocks[s], &[])).collect();
+            let data = match calls.len() {
+                0 => func.dfg.return_data(&[]),
+                1 => func.dfg.jump_data(calls[0]),
+                2 => func.dfg.brif_data(cond, calls[0], calls[1]),
+                _ => {
+                    let default = calls.remove(0);
+                    let table = func.dfg.make_jump_table(default, &calls);
+                    func.dfg.br_table_data(index, table)
+                }
+            };
+            debug_assert_eq!(data.opcode() == Opcode::Jump, succs.len() == 1);
+            let inst = func.dfg.make_inst(InstData::clone(&data));
+            func.layout.append_inst(inst, block);
+        }
+        func
+    }
+
+    /// Machine blocks as text: a number for a block, `from>to` for an edge block.
+    fn order(succs: &[&[usize]]) -> String {
+        let func = graph(succs);
+        let mut analyses = Analyses::default();
+        analyses.compute(&func);
+        let mut order = BlockOrder::default();
+        order.compute(&func, &analyses);
+        let text = order.blocks().iter().map(|block| match *block {
+            MachineBlock::Ir(block) => block.index().to_string(),
+            MachineBlock::Edge { from, edge } => {
+                format!("{}>{}", from.index(), destinations(&func, from)[edge as usize].block.index())
+            }
+        });
+        text.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn critical_edges_get_blocks_and_others_do_not() {
+        assert_eq!(order(&[&[1, 2], &[3], &[3], &[]]), "0 2 1 3");
+        assert_eq!(order(&[&[1, 2], &[2], &[]]), "0 0>2 1 2");
+        assert_eq!(order(&[&[1], &[]]), "0 1");
+        assert_eq!(order(&[&[1, 1], &[]]), "0 1");
+    }
+
+    #[test]
+    fn loops_are_contiguous() {
+        // 1 is a loop with body 2 and exit 3; reverse post-order alone may put 3 between them.
+        assert_eq!(order(&[&[1], &[3, 2], &[1], &[]]), "0 1 2 3");
+        // The inner loop 2-3 stays within 1-2-3-4.
+        assert_eq!(order(&[&[1], &[5, 2], &[4, 3], &[2], &[1], &[]]), "0 1 1>2 2 3 4 5");
+    }
+
+    #[test]
+    fn equal_edges_of_a_table_are_one() {
+        assert_eq!(order(&[&[2, 1, 1, 2, 1], &[2], &[]]), "0 0>2 1 2");
+        let wide: Vec<usize> = (0..100_000).map(|i| 1 + i % 3).collect();
+        assert_eq!(order(&[&wide, &[4], &[4], &[4], &[]]), "0 3 2 1 4");
+    }
 }

@@ -13,7 +13,7 @@
 //! contexts are reused, nothing is allocated per instruction once they are warm.
 
 use crate::abi::{AbiSignature, reg_parts};
-use crate::block_order::{BlockOrder, MachineBlock, destinations};
+use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
 use crate::code::{Code, SymbolRef};
 use crate::compiled::SymbolName;
 pub use crate::error::LowerError;
@@ -82,12 +82,14 @@ struct Record {
 struct EdgeRecord {
     from: Block,
     to: Block,
+    freq: Freq,
     args: (u32, u32),
 }
 
 /// Memory of lowering. Cleared and used again for function after function.
 #[derive(Default, Debug)]
 pub struct Lowering {
+    analyses: Analyses,
     order: BlockOrder,
     needed: Needed,
     /// Virtual registers of a value's parts, low part first.
@@ -146,7 +148,8 @@ impl Lowering {
         };
         self.clear();
         code.clear();
-        self.order.compute(func);
+        self.analyses.compute(func);
+        self.order.compute(func, &self.analyses);
         self.needed.compute(func, &self.order);
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
         let abi = Arc::new(isa.abi(&func.signature)?);
@@ -274,10 +277,13 @@ impl Lower<'_> {
             }
             let args = (start, self.cx.edge_args.len() as u32);
             if to == direct {
-                self.cx.edges.push(EdgeRecord { from: machine, to, args });
+                // No critical edge is direct: it is the only one out of its source, or the only one into its target.
+                let freq = self.cx.order.freq(machine).min(self.cx.order.freq(to));
+                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args });
             } else {
-                self.cx.edges.push(EdgeRecord { from: to, to: direct, args });
-                self.cx.edges.push(EdgeRecord { from: machine, to, args: (start, start) });
+                let freq = self.cx.order.freq(to);
+                self.cx.edges.push(EdgeRecord { from: to, to: direct, freq, args });
+                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args: (start, start) });
             }
         }
     }
@@ -315,8 +321,11 @@ impl Lower<'_> {
                     }
                 }
             }
-            let block = code.problem.begin_block(Freq::ENTRY, &params);
-            code.layout.push(block);
+            let freq = self.cx.order.freq(Block::from_u32(index as u32));
+            let block = code.problem.begin_block(freq, &params);
+            if !self.cx.order.is_cold(block) {
+                code.layout.push(block);
+            }
             let (start, end) = self.cx.block_ranges[index];
             for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
                 for &operand in &self.cx.operands[record.operands.0 as usize..record.operands.1 as usize] {
@@ -331,8 +340,9 @@ impl Lower<'_> {
         }
         for edge in &self.cx.edges {
             let args = &self.cx.edge_args[edge.args.0 as usize..edge.args.1 as usize];
-            code.problem.add_edge(edge.from, edge.to, Freq::ENTRY, args, &[]);
+            code.problem.add_edge(edge.from, edge.to, edge.freq, args, &[]);
         }
+        code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
         code.problem.finish();
     }
 }
@@ -583,8 +593,8 @@ impl Lower<'_> {
         debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
         debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
         let start = self.cx.operands.len() as u32;
-        for k in 0..vregs.len() {
-            let operand = self.row_operand(row, k, vregs[k], address.is_some());
+        for (k, &vreg) in vregs.iter().enumerate() {
+            let operand = self.row_operand(row, k, vreg, address.is_some());
             self.cx.operands.push(operand);
         }
         let mut inst = MInst::new(row_id);
