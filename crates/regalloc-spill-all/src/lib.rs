@@ -1,1 +1,34 @@
-//! The simplest allocator: every value lives in its own spill slot.
+//! The simplest allocator: every value lives in a spill slot of its own.
+//!
+//! ```text
+//! i1: use v0, use v1 = r1, def v2 reuse 0         before i1: fill s0 -> r0 8
+//!                                                 before i1: fill s1 -> r1 8
+//!                                                 i1: r0, r1, r0
+//!                                                 before i2: spill r0 -> s2 8
+//! ```
+//!
+//! Registers hold values only around one instruction: uses are filled before it and defs are stored after it. Operands
+//! that may be in memory stay in their slots. Block arguments go from slot to slot before the jump; the defs of a branch
+//! are stored at the head of the successor that they belong to. References are always in memory, so that a stack map is
+//! a list of live values.
+//!
+//! It is an oracle for the other allocators and the example of a third party's: it uses the contract and nothing else.
+//! It answers [`AllocError::TooFewRegisters`] or [`AllocError::FixedConflict`] if the operands of one instruction
+//! cannot be placed, which no other allocator could change.
+//!
+//! Cost: linear in operands, but for stack maps, which are as long as references live across safepoints are many.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `allocator.rs` | slots, and the edits around each instruction |
+//! | `assign.rs` | registers for the operands of one instruction |
+//! | `stack_maps.rs` | which references are live at which safepoint |
+//!
+//! [`AllocError::TooFewRegisters`]: kingpost_regalloc::AllocError::TooFewRegisters
+//! [`AllocError::FixedConflict`]: kingpost_regalloc::AllocError::FixedConflict
+
+mod allocator;
+mod assign;
+mod stack_maps;
+
+pub use allocator::SpillAll;

@@ -61,7 +61,7 @@ rules! {
     17 ReadModifyWrite "only a reuse of a `mem` use of the same width reads, modifies and writes"
     18 OneMemory "at most one operand of an instruction is `mem`"
     19 ClobbersAreNotDefs "no register that a def or a late use is fixed to is clobbered"
-    20 FixedConflict "no two values are fixed to one register at one point of an instruction"
+    20 FixedConflict "no two values are fixed to one register at one point of an instruction, but defs of a branch on different edges may be"
     21 Move "a move has just one early use and one late def, of one class, the def not wider, and clobbers nothing"
     22 Remat "a rematerialisable instruction has just one late def in any register, and no clobbers or other flags"
     23 Width "the width of a value is a power of two up to 64"

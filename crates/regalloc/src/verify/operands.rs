@@ -1,13 +1,16 @@
 //! Rules 15 to 22: what one instruction may ask for.
 
 use super::{Entity, Errors, Rule};
-use crate::entities::{Inst, VReg};
+use crate::entities::{Edge, Inst, VReg};
 use crate::operand::{Constraint, Operand, Pos};
 use crate::problem::{Clobbers, InstFlags, Problem};
 use crate::reg::PReg;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 
 pub(super) fn check(problem: &Problem, errors: &mut Errors) {
     let mut points = Points { owners: [[None; PReg::COUNT]; 2], named: Vec::new() };
+    let mut edge_defs = EdgeDefs::new(problem);
     let mut reused = Vec::new();
     for inst in problem.blocks().flat_map(|block| problem.insts(block)) {
         for (i, &operand) in problem.operands(inst).iter().enumerate() {
@@ -16,7 +19,7 @@ pub(super) fn check(problem: &Problem, errors: &mut Errors) {
         check_reuse(problem, inst, &mut reused, errors);
         let memory = problem.operands(inst).iter().filter(|operand| operand.constraint() == Constraint::MemOk);
         errors.check(memory.count() <= 1, Rule::OneMemory, Entity::Inst(inst));
-        check_fixed(problem, inst, &mut points, errors);
+        check_fixed(problem, inst, &mut points, &mut edge_defs, errors);
         check_move(problem, inst, errors);
         check_remat(problem, inst, errors);
     }
@@ -94,11 +97,31 @@ impl Points {
     }
 }
 
+/// The edges that defs of branches belong to. Two defs on different edges never exist together.
+struct EdgeDefs {
+    edges: SecondaryMap<VReg, PackedOption<Edge>>,
+    /// Fixed late defs of the branch at hand, by edge and register, with the operand's index.
+    fixed: Vec<(Edge, PReg, usize)>,
+}
+
+impl EdgeDefs {
+    fn new(problem: &Problem) -> EdgeDefs {
+        let mut edges = SecondaryMap::new();
+        for edge in problem.edges() {
+            for &vreg in problem.edge_defs(edge) {
+                edges[vreg] = edge.into();
+            }
+        }
+        EdgeDefs { edges, fixed: Vec::new() }
+    }
+}
+
 /// Rules 19 and 20. A reuse def is fixed where its use is.
-fn check_fixed(problem: &Problem, inst: Inst, points: &mut Points, errors: &mut Errors) {
+fn check_fixed(problem: &Problem, inst: Inst, points: &mut Points, edge_defs: &mut EdgeDefs, errors: &mut Errors) {
     let operands = problem.operands(inst);
     let clobbers = problem.clobbers(inst);
     let clobbered = clobbers.lost.union(clobbers.partial);
+    edge_defs.fixed.clear();
     for (i, &operand) in operands.iter().enumerate() {
         let fixed = operand.fixed_reg().or_else(|| reused_use(operands, operand)?.fixed_reg());
         let Some(reg) = fixed else { continue };
@@ -106,9 +129,19 @@ fn check_fixed(problem: &Problem, inst: Inst, points: &mut Points, errors: &mut 
         let reaches_late = operand.is_def() || operand.pos() == Pos::Late;
         let reaches_early = operand.is_use() || operand.pos() == Pos::Early;
         errors.check(!(reaches_late && clobbered.contains(reg)), Rule::ClobbersAreNotDefs, at);
+        if let (true, Some(edge)) = (operand.is_def() && !reaches_early, edge_defs.edges[operand.vreg()].expand()) {
+            edge_defs.fixed.push((edge, reg, i));
+            continue;
+        }
         let early = !reaches_early || points.claim(0, reg, operand.vreg());
         let late = !reaches_late || points.claim(1, reg, operand.vreg());
         errors.check(early && late, Rule::FixedConflict, at);
+    }
+    edge_defs.fixed.sort_unstable();
+    let mut previous = None;
+    for &(edge, reg, i) in &edge_defs.fixed {
+        let taken = previous.replace((edge, reg)) == Some((edge, reg)) || points.owners[1][reg.index()].is_some();
+        errors.check(!taken, Rule::FixedConflict, Entity::Operand(inst, i));
     }
     points.clear();
 }

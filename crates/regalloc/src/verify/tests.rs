@@ -154,6 +154,16 @@ fn operand_rules() {
 }
 
 #[test]
+fn branch_defs_on_different_edges_share_registers() {
+    let call = |defs: &str, edges: &str| format!("b0:\nbranch {defs} -> {edges}\nb1:\nbranch\nb2:\nbranch");
+    let fixed = "def v0 = r0, def v1 = r0";
+    check(&call(fixed, "b1 defines (v0), b2 defines (v1)"), &[]);
+    check(&call(fixed, "b1 defines (v0, v1), b2"), &[20]);
+    check(&call(fixed, "b1 defines (v0), b2"), &[20]);
+    check(&call("early def v2 = r0, def v1 = r0", "b1, b2 defines (v1)"), &[20]);
+}
+
+#[test]
 fn labels() {
     let case = |label: &str| {
         format!("b0:\ni0: def v0\ni1: nop\ni2: branch -> b1\nb1:\ni3: nop\ni4: branch\nlabel 1 = v0 over {label}")

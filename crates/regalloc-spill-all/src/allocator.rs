@@ -1,0 +1,216 @@
+//! The allocator: a slot per value, and the edits around each instruction.
+
+use crate::assign::{Assigner, Home};
+use crate::stack_maps::StackMaps;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{
+    AllocError, Allocation, Allocator, Block, Edit, EditKind, Inst, InstFlags, LabelRange, Loc, MachineEnv, NoRegister,
+    PRegSet, ParallelMoves, Problem, Slot, VReg,
+};
+
+/// More values than this have no slot numbers.
+const MAX_VALUES: u64 = (1 << 31) - 4;
+
+/// The allocator that spills everything. See the [crate documentation](crate).
+pub struct SpillAll {
+    slots: SecondaryMap<VReg, PackedOption<Slot>>,
+    assigner: Assigner,
+    moves: ParallelMoves,
+    /// What `moves` makes, before it has a place.
+    sequence: Vec<EditKind>,
+    stack_maps: StackMaps,
+    /// Where branches leave their defs.
+    branch_defs: SecondaryMap<VReg, Loc>,
+}
+
+impl Default for SpillAll {
+    fn default() -> SpillAll {
+        SpillAll {
+            slots: SecondaryMap::new(),
+            assigner: Assigner::default(),
+            moves: ParallelMoves::new(),
+            sequence: Vec::new(),
+            stack_maps: StackMaps::default(),
+            branch_defs: SecondaryMap::with_default(Loc::NONE),
+        }
+    }
+}
+
+impl Allocator for SpillAll {
+    fn name(&self) -> &'static str {
+        "spill-all"
+    }
+
+    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+        out.reset(problem);
+        if problem.vregs.len() as u64 > MAX_VALUES {
+            return Err(AllocError::TooLarge { what: "values", limit: MAX_VALUES });
+        }
+        self.slots.clear();
+        self.branch_defs.clear();
+        self.moves.begin(problem);
+        self.assigner.begin(problem);
+        for block in problem.blocks() {
+            for inst in problem.insts(block) {
+                self.locate(problem, env, block, inst, out)?;
+            }
+        }
+        for block in problem.blocks() {
+            self.edit_block(problem, env, block, out)?;
+        }
+        self.add_labels(problem, out);
+        let slots = &self.slots;
+        out.stats.steps = self.stack_maps.collect(problem, |vreg| slots[vreg].expand(), &mut out.stack_maps)?;
+        out.stats.steps += problem.num_operands() as u64;
+        out.collect_saved(problem, env.callee_saved());
+        Ok(())
+    }
+}
+
+impl SpillAll {
+    /// The slot of a value, made when it is first asked for.
+    fn slot(&mut self, problem: &Problem, vreg: VReg, out: &mut Allocation) -> Slot {
+        if let Some(slot) = self.slots[vreg].expand() {
+            return slot;
+        }
+        let slot = out.add_slot(problem.width(vreg));
+        self.slots[vreg] = slot.into();
+        slot
+    }
+
+    /// Chooses the locations of an instruction's operands.
+    fn locate(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: Block,
+        inst: Inst,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.assigner.assign(problem, env, block, inst)?;
+        let is_branch = problem.flags(inst).has(InstFlags::BRANCH);
+        for (i, at) in problem.operand_range(inst).enumerate() {
+            let operand = problem.all_operands()[at];
+            out.locs[at] = match self.assigner.home(i) {
+                Home::Reg(reg) => Loc::reg(reg),
+                Home::SlotOf(vreg) => Loc::slot(self.slot(problem, vreg, out)),
+            };
+            if is_branch && operand.is_def() {
+                self.branch_defs[operand.vreg()] = out.locs[at];
+            }
+        }
+        if problem.flags(inst).has(InstFlags::MOVE) && matches!(out.operand_locs(problem, inst), [a, b] if a == b) {
+            out.drop_inst(inst);
+        }
+        Ok(())
+    }
+
+    fn edit_block(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: Block,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        let first = problem.first_inst(block);
+        for &edge in problem.preds(block) {
+            for &vreg in problem.edge_defs(edge) {
+                self.store(problem, vreg, self.branch_defs[vreg], first, out);
+            }
+        }
+        let mut previous = None;
+        for inst in problem.insts(block) {
+            previous.inspect(|&previous| self.store_defs(problem, previous, inst, out));
+            self.copy_modified(problem, env, inst, out)?;
+            self.fill_uses(problem, inst, out);
+            previous = Some(inst);
+        }
+        self.pass_arguments(problem, env, block, out)
+    }
+
+    /// Stores what `inst` left in registers, before the instruction `at` that follows.
+    fn store_defs(&mut self, problem: &Problem, inst: Inst, at: Inst, out: &mut Allocation) {
+        for i in problem.operand_range(inst) {
+            let operand = problem.all_operands()[i];
+            if operand.is_def() {
+                self.store(problem, operand.vreg(), out.locs[i], at, out);
+            }
+        }
+    }
+
+    fn store(&mut self, problem: &Problem, vreg: VReg, loc: Loc, at: Inst, out: &mut Allocation) {
+        if let Some(from) = loc.as_reg() {
+            let to = self.slot(problem, vreg, out);
+            out.edits.push(Edit { at, kind: EditKind::Spill { from, to, width: problem.width(vreg) } });
+        }
+    }
+
+    /// An instruction that modifies memory does so in the slot of its def, where its use must be then.
+    fn copy_modified(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        inst: Inst,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        for i in problem.operand_range(inst) {
+            let operand = problem.all_operands()[i];
+            if operand.is_use() && out.locs[i].as_slot().is_some() {
+                let from = Loc::slot(self.slot(problem, operand.vreg(), out));
+                let vreg = operand.vreg();
+                self.moves.add(from, out.locs[i], problem.class(vreg), problem.width(vreg));
+            }
+        }
+        self.resolve_moves(env, inst, out)
+    }
+
+    fn fill_uses(&mut self, problem: &Problem, inst: Inst, out: &mut Allocation) {
+        let mut filled = PRegSet::EMPTY;
+        for i in problem.operand_range(inst) {
+            let operand = problem.all_operands()[i];
+            let Some(to) = out.locs[i].as_reg().filter(|_| operand.is_use()) else { continue };
+            if !filled.contains(to) {
+                filled.insert(to);
+                let from = self.slot(problem, operand.vreg(), out);
+                let kind = EditKind::Fill { from, to, width: problem.width(operand.vreg()) };
+                out.edits.push(Edit { at: inst, kind });
+            }
+        }
+    }
+
+    /// Only a jump with one target passes arguments. They go from slot to slot, all at once, before it.
+    fn pass_arguments(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: Block,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        for &edge in problem.succs(block) {
+            let params = problem.params(problem.edge(edge).to);
+            for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
+                let from = Loc::slot(self.slot(problem, arg, out));
+                let to = Loc::slot(self.slot(problem, param, out));
+                self.moves.add(from, to, problem.class(arg), problem.width(arg));
+            }
+        }
+        self.resolve_moves(env, problem.terminator(block), out)
+    }
+
+    /// Makes edits before `at` of the collected moves. No register holds anything there.
+    fn resolve_moves(&mut self, env: &MachineEnv, at: Inst, out: &mut Allocation) -> Result<(), AllocError> {
+        let done = self.moves.resolve(env.allocatable(), env, out, &mut self.sequence);
+        out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
+        done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
+    }
+
+    /// A value is in its slot from its def to the end.
+    fn add_labels(&mut self, problem: &Problem, out: &mut Allocation) {
+        for wish in &problem.labels {
+            let loc = Loc::slot(self.slot(problem, wish.vreg, out));
+            out.labels.push(LabelRange { label: wish.label, loc, from: wish.from, to: wish.to });
+        }
+        out.labels.sort_by_key(|range| (range.label, range.from));
+    }
+}

@@ -1,0 +1,334 @@
+//! Registers for the operands of one instruction: a small matching of needs with registers.
+//!
+//! An early use needs its register until the instruction writes, a late def from then on, all others throughout; a
+//! reused use stands for the def as well. Two uses of one value share a register where their constraints allow it, and
+//! so do defs of a branch that belong to different edges. The choosiest needs come first; one that finds its registers
+//! taken sends another away if that has a choice (the augmenting paths of Kuhn, 1955). Operands that may be in memory
+//! are there.
+
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{
+    AllocError, Block, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
+    VReg,
+};
+use std::ops::Range;
+
+/// Where an operand goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    Reg(PReg),
+    SlotOf(VReg),
+}
+
+/// A register that is needed at the early point, the late point or both.
+#[derive(Clone, Copy)]
+struct Need {
+    vreg: VReg,
+    class: RegClass,
+    allowed: PRegSet,
+    early: bool,
+    late: bool,
+    /// The instruction writes it.
+    written: bool,
+    reg: Option<PReg>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Need(u32),
+    SlotOf(VReg),
+    SameAs(u8),
+}
+
+/// More needs than registers at both points can never be met.
+const MAX_NEEDS: usize = 2 * PReg::COUNT;
+
+/// Chooses registers, one instruction after another.
+#[derive(Default)]
+pub(crate) struct Assigner {
+    needs: Vec<Need>,
+    choices: Vec<Choice>,
+    /// Per operand, the index of the def that reuses it.
+    reused_by: Vec<Option<usize>>,
+    order: Vec<u32>,
+    /// Per register, the need that has it at the early and at the late point.
+    owners: [Owners; 2],
+    /// The edge that a def of a branch belongs to.
+    edges: SecondaryMap<VReg, PackedOption<Edge>>,
+    /// The defs of the branch at hand that belong to edges, by edge.
+    edge_defs: Vec<(Edge, usize)>,
+}
+
+struct Owners([Option<u32>; PReg::COUNT]);
+
+impl Default for Owners {
+    fn default() -> Owners {
+        Owners([None; PReg::COUNT])
+    }
+}
+
+impl Assigner {
+    /// Prepares for the instructions of `problem`.
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        self.edges.clear();
+        for edge in problem.edges() {
+            for &vreg in problem.edge_defs(edge) {
+                self.edges[vreg] = edge.into();
+            }
+        }
+    }
+
+    /// Chooses for every operand of `inst`; [`Assigner::home`] tells what.
+    pub(crate) fn assign(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: Block,
+        inst: Inst,
+    ) -> Result<(), AllocError> {
+        self.start(problem, inst);
+        let operands = problem.operands(inst);
+        let is_branch = problem.flags(inst).has(InstFlags::BRANCH) && inst == problem.terminator(block);
+        for (i, &operand) in operands.iter().enumerate() {
+            match self.edges[operand.vreg()].expand().filter(|_| is_branch && operand.is_def()) {
+                Some(edge) => self.edge_defs.push((edge, i)),
+                None => self.choose(problem, env, inst, i, 0)?,
+            }
+        }
+        self.avoid_fixed_edge_defs(operands);
+        let mut result = self.place_all(env, inst, 0..self.needs.len());
+        self.edge_defs.sort_unstable();
+        let mut rest = 0..self.edge_defs.len();
+        while let (Ok(()), Some(&(edge, _))) = (&result, self.edge_defs.get(rest.start)) {
+            result = self.assign_edge(problem, env, inst, edge, &mut rest);
+        }
+        self.owners_leave(0..self.needs.len());
+        result
+    }
+
+    /// Where operand `i` of the instruction assigned last goes.
+    pub(crate) fn home(&self, i: usize) -> Home {
+        let mut choice = self.choices[i];
+        if let Choice::SameAs(k) = choice {
+            choice = self.choices.get(usize::from(k)).copied().unwrap_or(choice);
+        }
+        match choice {
+            Choice::SlotOf(vreg) => Home::SlotOf(vreg),
+            Choice::Need(n) => Home::Reg(self.needs[n as usize].reg.expect("every need was met")),
+            Choice::SameAs(k) => panic!("operand {k} is reused and reuses another"),
+        }
+    }
+
+    fn start(&mut self, problem: &Problem, inst: Inst) {
+        let operands = problem.operands(inst);
+        self.needs.clear();
+        self.edge_defs.clear();
+        self.choices.clear();
+        self.choices.extend(operands.iter().map(|operand| Choice::SlotOf(operand.vreg())));
+        self.reused_by.clear();
+        self.reused_by.resize(operands.len(), None);
+        for (i, operand) in operands.iter().enumerate() {
+            if let Constraint::Reuse(k) = operand.constraint()
+                && let Some(reused_by) = self.reused_by.get_mut(usize::from(k))
+            {
+                *reused_by = Some(i);
+            }
+        }
+    }
+
+    /// Decides between register and slot, and says which registers will do. The needs at hand begin at `first`.
+    fn choose(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        inst: Inst,
+        i: usize,
+        first: usize,
+    ) -> Result<(), AllocError> {
+        let operands = problem.operands(inst);
+        let operand = operands[i];
+        let class = problem.class(operand.vreg());
+        let reuser = self.reused_by[i].map(|def| operands[def]);
+        let allocatable = env.class(class).allocatable();
+        let allowed = match (operand.constraint(), reuser) {
+            (Constraint::Reuse(k), _) => {
+                self.choices[i] = Choice::SameAs(k);
+                return Ok(());
+            }
+            (Constraint::Stack | Constraint::MemOk | Constraint::Any, None) => return Ok(()),
+            (Constraint::Stack | Constraint::MemOk | Constraint::Any, Some(def)) if def.is_rmw() => {
+                self.choices[i] = Choice::SlotOf(def.vreg());
+                return Ok(());
+            }
+            (Constraint::Fixed(reg), _) => allocatable.intersection(PRegSet::EMPTY.with(reg)),
+            (Constraint::Within(set), _) => allocatable.intersection(problem.reg_set(set)),
+            (Constraint::Reg | Constraint::Stack | Constraint::MemOk | Constraint::Any, _) => allocatable,
+        };
+        let early = operand.is_use() || operand.pos() == Pos::Early;
+        let late = operand.is_def() || operand.pos() == Pos::Late || reuser.is_some();
+        let width = problem.width(operand.vreg()).max(reuser.map_or(0, |def| problem.width(def.vreg())));
+        let killed = if late { problem.clobbers(inst).killed(width) } else { PRegSet::EMPTY };
+        let written = operand.is_def() || reuser.is_some();
+        let allowed = allowed.difference(killed);
+        let need = Need { vreg: operand.vreg(), class, allowed, early, late, written, reg: None };
+        self.choices[i] = Choice::Need(self.add(need, first));
+        match self.needs.len() - first > MAX_NEEDS {
+            true => Err(AllocError::TooFewRegisters { inst, class }),
+            false if allowed.is_empty() => Err(refusal(inst, operand, class)),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds a need, or widens one that another use of the same value has.
+    fn add(&mut self, need: Need, first: usize) -> u32 {
+        let shared = self.needs[first..].iter_mut().position(|other| share(other, &need));
+        let index = shared.map_or(self.needs.len(), |i| first + i);
+        if index == self.needs.len() {
+            self.needs.push(need);
+        }
+        index as u32
+    }
+
+    /// What a def on an edge is fixed to is no place for what lasts until then, unless there is no other.
+    fn avoid_fixed_edge_defs(&mut self, operands: &[Operand]) {
+        let fixed: PRegSet = self.edge_defs.iter().filter_map(|&(_, i)| operands[i].fixed_reg()).collect();
+        for need in self.needs.iter_mut().filter(|need| need.late) {
+            let others = need.allowed.difference(fixed);
+            need.allowed = if others.is_empty() { need.allowed } else { others };
+        }
+    }
+
+    /// Places the defs that belong to `edge`, the first ones of `rest`; other edges' defs do not see them.
+    fn assign_edge(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        inst: Inst,
+        edge: Edge,
+        rest: &mut Range<usize>,
+    ) -> Result<(), AllocError> {
+        let first = self.needs.len();
+        while let Some(&(_, i)) = self.edge_defs.get(rest.start).filter(|def| def.0 == edge) {
+            self.choose(problem, env, inst, i, first)?;
+            rest.start += 1;
+        }
+        let group = first..self.needs.len();
+        self.place_all(env, inst, group.clone())?;
+        self.owners_leave(group);
+        Ok(())
+    }
+
+    /// Finds a register for each of the needs.
+    fn place_all(&mut self, env: &MachineEnv, inst: Inst, group: Range<usize>) -> Result<(), AllocError> {
+        let needs = &self.needs;
+        self.order.clear();
+        self.order.extend(group.clone().map(|n| n as u32));
+        self.order.sort_unstable_by_key(|&n| {
+            let need = &needs[n as usize];
+            (need.allowed.len(), !(need.early && need.late), n)
+        });
+        for i in 0..self.order.len() {
+            let n = self.order[i];
+            if !self.place(env, n, group.start, &mut PRegSet::default()) {
+                let Need { class, allowed, .. } = self.needs[n as usize];
+                let only = allowed.iter().next().filter(|_| allowed.len() == 1);
+                return Err(match only {
+                    Some(reg) => AllocError::FixedConflict { inst, reg },
+                    None => AllocError::TooFewRegisters { inst, class },
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives need `n` a register, if necessary one that another need from `first` on leaves for another. Registers in
+    /// `tried` have been asked for; they bound the recursion.
+    fn place(&mut self, env: &MachineEnv, n: u32, first: usize, tried: &mut PRegSet) -> bool {
+        let need = self.needs[n as usize];
+        let candidates = || env.class(need.class).order.iter().copied().filter(|&reg| need.allowed.contains(reg));
+        if let Some(reg) = candidates().find(|&reg| self.owners_of(&need, reg) == (None, None)) {
+            self.take(n, reg);
+            return true;
+        }
+        for reg in candidates() {
+            let rival = match self.owners_of(&need, reg) {
+                (Some(a), Some(b)) if a != b => continue,
+                (Some(rival), _) | (None, Some(rival)) if rival as usize >= first => rival,
+                _ => continue,
+            };
+            if tried.contains(reg) {
+                continue;
+            }
+            tried.insert(reg);
+            self.leave(rival);
+            self.take(n, reg);
+            if self.place(env, rival, first, tried) {
+                return true;
+            }
+            self.leave(n);
+            self.take(rival, reg);
+        }
+        false
+    }
+
+    /// Who has `reg` at the points where `need` would.
+    fn owners_of(&self, need: &Need, reg: PReg) -> (Option<u32>, Option<u32>) {
+        let owner = |point: usize, needed: bool| self.owners[point].0[reg.index()].filter(|_| needed);
+        (owner(0, need.early), owner(1, need.late))
+    }
+
+    fn take(&mut self, n: u32, reg: PReg) {
+        let need = &mut self.needs[n as usize];
+        need.reg = Some(reg);
+        for (owners, needed) in self.owners.iter_mut().zip([need.early, need.late]) {
+            if needed {
+                owners.0[reg.index()] = Some(n);
+            }
+        }
+    }
+
+    fn leave(&mut self, n: u32) {
+        let Some(reg) = self.needs[n as usize].reg else { return };
+        for owners in &mut self.owners {
+            if owners.0[reg.index()] == Some(n) {
+                owners.0[reg.index()] = None;
+            }
+        }
+    }
+
+    /// Frees the registers of a group for others; what was chosen stays chosen.
+    fn owners_leave(&mut self, group: Range<usize>) {
+        group.for_each(|n| self.leave(n as u32));
+    }
+}
+
+/// Lets `new` share the register of `old` if both are uses of one value and no constraint becomes harder to meet.
+fn share(old: &mut Need, new: &Need) -> bool {
+    if old.vreg != new.vreg || old.written && new.written {
+        return false;
+    }
+    let same_points = (old.early, old.late) == (new.early, new.late) && !old.written && !new.written;
+    let both = old.allowed.intersection(new.allowed);
+    if same_points && !both.is_empty() {
+        old.allowed = both;
+        return true;
+    }
+    // An early use shares with one that needs the register for longer and is at least as choosy.
+    let covers = |long: &Need, short: &Need| short.early && !short.late && both == long.allowed && long.early;
+    if covers(old, new) {
+        return true;
+    }
+    if covers(new, old) {
+        *old = *new;
+        return true;
+    }
+    false
+}
+
+fn refusal(inst: Inst, operand: Operand, class: RegClass) -> AllocError {
+    match operand.fixed_reg() {
+        Some(reg) => AllocError::FixedConflict { inst, reg },
+        None => AllocError::TooFewRegisters { inst, class },
+    }
+}
