@@ -109,10 +109,7 @@ fn range(starts: &[u32], block: Block) -> std::ops::Range<usize> {
     starts[block.index()] as usize..starts[block.index() + 1] as usize
 }
 
-fn terminator_destinations(
-    func: &Function,
-    block: Block,
-) -> Option<(Inst, &[crate::instruction::BlockCall])> {
+fn terminator_destinations(func: &Function, block: Block) -> Option<(Inst, &[crate::instruction::BlockCall])> {
     let inst = func.layout.last_inst(block)?;
     Some((inst, func.dfg.branch_destinations(inst)))
 }

@@ -223,6 +223,33 @@ impl DataFlowGraph {
         self.value_lists.push(&mut self.blocks[block], value);
     }
 
+    /// Removes the parameters at the end of a block that have become aliases.
+    pub(crate) fn pop_aliased_params(&mut self, block: Block) {
+        while let Some(&last) = self.block_params(block).last() {
+            if self.values[last].alias_target().is_none() {
+                return;
+            }
+            let index = self.blocks[block].len() - 1;
+            self.value_lists.remove(&mut self.blocks[block], index);
+        }
+    }
+
+    /// Removes all parameters of a block that have become aliases.
+    pub(crate) fn drop_aliased_params(&mut self, block: Block) {
+        let params = self.value_lists.get_mut(self.blocks[block]);
+        let mut kept = 0;
+        for index in 0..params.len() {
+            let param = params[index];
+            let data = self.values[param];
+            if data.alias_target().is_none() {
+                self.values[param] = ValueData::param(block, kept as u32, data.ty());
+                params[kept] = param;
+                kept += 1;
+            }
+        }
+        self.value_lists.truncate(&mut self.blocks[block], kept);
+    }
+
     /// Removes a parameter of a block; its value becomes undefined. The branches to the block are
     /// not changed.
     pub fn remove_block_param(&mut self, block: Block, index: usize) {

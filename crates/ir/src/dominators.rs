@@ -141,9 +141,7 @@ impl DominatorTree {
 
     /// The blocks that the given one dominates immediately, by decreasing postorder number.
     pub fn children(&self, block: Block) -> impl Iterator<Item = Block> {
-        std::iter::successors(self.nodes[block].child.expand(), |&child| {
-            self.nodes[child].sibling.expand()
-        })
+        std::iter::successors(self.nodes[block].child.expand(), |&child| self.nodes[child].sibling.expand())
     }
 
     /// The reachable blocks in postorder of a depth-first search that takes the destinations of a
@@ -213,13 +211,7 @@ impl Dfs {
         self.numbers[block.index()].wrapping_sub(1)
     }
 
-    fn run(
-        &mut self,
-        entry: Block,
-        cfg: &ControlFlowGraph,
-        blocks: usize,
-        postorder: &mut Vec<Block>,
-    ) {
+    fn run(&mut self, entry: Block, cfg: &ControlFlowGraph, blocks: usize, postorder: &mut Vec<Block>) {
         self.vertices.clear();
         self.numbers.clear();
         self.numbers.resize(blocks, 0);

@@ -5,19 +5,24 @@
 //! opcodes derive; [`instruction::InstView`] is how instructions are matched.
 
 pub mod atomic_rmw_op;
+pub mod builder;
 pub mod cfg;
 pub mod condcodes;
 pub mod constants;
+pub mod cursor;
 pub mod dfg;
 pub mod dominators;
 pub mod entities;
 pub mod exception_table;
 pub mod extfunc;
+pub mod frequencies;
+pub mod frontend;
 pub mod function;
 pub mod immediates;
 pub mod instruction;
 pub mod layout;
 pub mod libcall;
+pub mod loops;
 pub mod memflags;
 pub mod names;
 pub mod opcodes;

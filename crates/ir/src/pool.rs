@@ -115,6 +115,11 @@ impl<T: Copy> Pool<T> {
         list.len = len as u32 - 1;
     }
 
+    /// Removes the items behind the first `len`.
+    pub fn truncate(&mut self, list: &mut List<T>, len: usize) {
+        list.len = list.len().min(len) as u32;
+    }
+
     /// Forgets all lists and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();

@@ -166,13 +166,7 @@ impl Function {
         !self.debug_tags.is_empty() || self.srclocs.values().any(|loc| !loc.is_none())
     }
 
-    fn write_block(
-        &self,
-        f: &mut Formatter,
-        block: Block,
-        aliases: &Aliases,
-        indent: usize,
-    ) -> Result {
+    fn write_block(&self, f: &mut Formatter, block: Block, aliases: &Aliases, indent: usize) -> Result {
         writeln!(f, "{}", self.display_block_header(block))?;
         for &param in self.dfg.block_params(block) {
             self.write_aliases(f, param, aliases, indent)?;
@@ -208,13 +202,7 @@ impl Function {
         })
     }
 
-    fn write_aliases(
-        &self,
-        f: &mut Formatter,
-        value: Value,
-        aliases: &Aliases,
-        indent: usize,
-    ) -> Result {
+    fn write_aliases(&self, f: &mut Formatter, value: Value, aliases: &Aliases, indent: usize) -> Result {
         if aliases.first[value].is_none() {
             return Ok(());
         }
@@ -279,8 +267,7 @@ impl Function {
             let block = self.layout.inst_block(inst);
             let above = match self.dfg.value_def(value) {
                 ValueDef::Result(def, _) => {
-                    self.layout.inst_block(def) == block
-                        && self.layout.seq(def) < self.layout.seq(inst)
+                    self.layout.inst_block(def) == block && self.layout.seq(def) < self.layout.seq(inst)
                 }
                 ValueDef::Param(def, _) => Some(def) == block,
                 ValueDef::Undefined => false,
@@ -312,8 +299,8 @@ impl Function {
         self.dfg.for_each_use(inst, |value| {
             let ValueDef::Result(def, _) = self.dfg.value_def(value) else { return };
             if result.is_ok() && is_constant(self.dfg.opcode(def)) {
-                result = write!(f, "{separator}{} = ", self.names.value(value))
-                    .and_then(|()| self.write_constant(f, def));
+                result =
+                    write!(f, "{separator}{} = ", self.names.value(value)).and_then(|()| self.write_constant(f, def));
                 separator = ", ";
             }
         });
@@ -344,11 +331,7 @@ impl Function {
 fn is_constant(opcode: Opcode) -> bool {
     matches!(
         opcode.format(),
-        Format::UnaryImm
-            | Format::UnaryIeee16
-            | Format::UnaryIeee32
-            | Format::UnaryIeee64
-            | Format::UnaryConst
+        Format::UnaryImm | Format::UnaryIeee16 | Format::UnaryIeee32 | Format::UnaryIeee64 | Format::UnaryConst
     )
 }
 

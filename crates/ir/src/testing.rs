@@ -11,8 +11,7 @@ pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
     let blocks: Vec<Block> = edges.iter().map(|_| func.dfg.make_block()).collect();
     for (&block, succs) in blocks.iter().zip(edges) {
         func.layout.append_block(block);
-        let calls: Vec<_> =
-            succs.iter().map(|&succ| func.dfg.block_call(blocks[succ], &[])).collect();
+        let calls: Vec<_> = succs.iter().map(|&succ| func.dfg.block_call(blocks[succ], &[])).collect();
         let data = match calls[..] {
             [] => func.dfg.return_data(&[]),
             [dest] => func.dfg.jump_data(dest),
@@ -34,9 +33,7 @@ pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
 /// Random successors for up to `max` blocks; no edge goes to block 0.
 pub(crate) fn random_edges(random: &mut Random, max: usize) -> Vec<Vec<usize>> {
     let blocks = 2 + random.below(max - 1);
-    (0..blocks)
-        .map(|_| (0..random.below(4)).map(|_| 1 + random.below(blocks - 1)).collect())
-        .collect()
+    (0..blocks).map(|_| (0..random.below(4)).map(|_| 1 + random.below(blocks - 1)).collect()).collect()
 }
 
 /// A generator of pseudo-random numbers (splitmix64).

@@ -45,10 +45,7 @@ impl Check<'_> {
 
     fn argument_count(&mut self, inst: Inst, got: usize, expected: usize) {
         let text = self.inst_text(inst);
-        self.report(
-            inst,
-            format_args!("mismatched argument count for `{text}`: got {got}, expected {expected}"),
-        );
+        self.report(inst, format_args!("mismatched argument count for `{text}`: got {got}, expected {expected}"));
     }
 
     pub(super) fn patchability(&mut self, inst: Inst, func: FuncRef) -> Step {
@@ -64,8 +61,7 @@ impl Check<'_> {
         }
         let signature = self.func.dfg.signatures.get(data.signature);
         if signature.is_some_and(|signature| !signature.returns.is_empty()) {
-            return self
-                .fatal(inst, "patchable call cannot occur to a function with return values");
+            return self.fatal(inst, "patchable call cannot occur to a function with return values");
         }
         Ok(())
     }
@@ -75,32 +71,22 @@ impl Check<'_> {
         self.signature_reference(inst, sig)?;
         let conv = self.func.dfg.signatures[sig].call_conv;
         if conv.exception_payloads().is_none() {
-            self.report(
-                inst,
-                format_args!("calling convention `{conv}` of callee does not support exceptions"),
-            );
+            self.report(inst, format_args!("calling convention `{conv}` of callee does not support exceptions"));
         }
         Ok(())
     }
 
     pub(super) fn handler_index(&mut self, inst: Inst, block: Block, index: i64) -> Step {
         let Ok(handler) = usize::try_from(index) else {
-            return self.fatal(
-                inst,
-                format_args!("exception handler index {index} cannot be negative"),
-            );
+            return self.fatal(inst, format_args!("exception handler index {index} cannot be negative"));
         };
         let last = self.func.layout.last_inst(block);
         let Some(table) = last.and_then(|last| self.func.dfg.inst_exception_table(last)) else {
             let block = self.func.names.block(block);
-            return self.fatal(
-                inst,
-                format_args!("referenced block {block} does not end in a try_call"),
-            );
+            return self.fatal(inst, format_args!("referenced block {block} does not end in a try_call"));
         };
         if handler >= self.func.dfg.exception_table(table).handlers.len() {
-            return self
-                .fatal(inst, format_args!("exception handler index {index} is out-of-range"));
+            return self.fatal(inst, format_args!("exception handler index {index} is out-of-range"));
         }
         Ok(())
     }
@@ -166,10 +152,7 @@ impl Check<'_> {
             let (ty, expected) = (func.dfg.value_type(arg), param.value_type);
             if ty != expected {
                 let arg = func.names.value(arg);
-                self.report(
-                    inst,
-                    format_args!("arg {index} ({arg}) has type {ty}, expected {expected}"),
-                );
+                self.report(inst, format_args!("arg {index} ({arg}) has type {ty}, expected {expected}"));
             }
         }
     }
@@ -192,12 +175,7 @@ impl Check<'_> {
     }
 
     /// The type of an argument, if it is known without a target.
-    fn block_arg_type(
-        &mut self,
-        inst: Inst,
-        arg: BlockArg,
-        edge: Edge,
-    ) -> Result<Option<Type>, super::Fatal> {
+    fn block_arg_type(&mut self, inst: Inst, arg: BlockArg, edge: Edge) -> Result<Option<Type>, super::Fatal> {
         let signatures = &self.func.dfg.signatures;
         let message = match (arg.kind(), edge) {
             (BlockArgKind::Value(value), _) => return Ok(Some(self.func.dfg.value_type(value))),
@@ -213,12 +191,8 @@ impl Check<'_> {
                 }
                 "out-of-bounds `exnN` block argument"
             }
-            (BlockArgKind::TryCallRet(_), _) => {
-                "`retN` block argument used outside normal-return target of `try_call`"
-            }
-            (BlockArgKind::TryCallExn(_), _) => {
-                "`exnN` block argument used outside normal-return target of `try_call`"
-            }
+            (BlockArgKind::TryCallRet(_), _) => "`retN` block argument used outside normal-return target of `try_call`",
+            (BlockArgKind::TryCallExn(_), _) => "`exnN` block argument used outside normal-return target of `try_call`",
         };
         self.fatal(inst, message).map(|()| None)
     }
@@ -257,12 +231,7 @@ impl Check<'_> {
         self.return_types(inst, types, "results of callee must match caller");
     }
 
-    fn return_types(
-        &mut self,
-        inst: Inst,
-        types: impl ExactSizeIterator<Item = Type>,
-        message: &str,
-    ) {
+    fn return_types(&mut self, inst: Inst, types: impl ExactSizeIterator<Item = Type>, message: &str) {
         let expected = &self.func.signature.returns;
         if types.len() != expected.len() {
             return self.report(inst, message);
@@ -271,9 +240,7 @@ impl Check<'_> {
             if ty != expected.value_type {
                 self.report(
                     inst,
-                    format_args!(
-                        "result {index} has type {ty}, must match function signature of {expected}"
-                    ),
+                    format_args!("result {index} has type {ty}, must match function signature of {expected}"),
                 );
             }
         }

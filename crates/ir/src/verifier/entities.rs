@@ -1,9 +1,7 @@
 //! Rules about what an instruction refers to: values and their dominance, blocks, slots, functions,
 //! signatures, constants.
 
-use crate::entities::{
-    AnyEntity, Block, Constant, FuncRef, GlobalValue, Inst, SigRef, StackSlot, Value,
-};
+use crate::entities::{AnyEntity, Block, Constant, FuncRef, GlobalValue, Inst, SigRef, StackSlot, Value};
 use crate::instruction::InstView;
 use crate::memflags::MemFlags;
 use crate::opcodes::Opcode;
@@ -52,26 +50,19 @@ impl Check<'_> {
         let Some(block) = func.layout.inst_block(inst) else { return Ok(()) };
         let reachable = self.dominators.is_reachable(block);
         match func.dfg.value_def(value) {
-            ValueDef::Undefined => {
-                self.fatal(inst, format_args!("argument {name} is not attached"))
-            }
+            ValueDef::Undefined => self.fatal(inst, format_args!("argument {name} is not attached")),
             ValueDef::Result(def, _) if func.layout.inst_block(def).is_none() => {
                 self.fatal(inst, format_args!("{name} is defined by {def} which has no block"))
             }
             ValueDef::Result(def, _) if reachable && def == inst => {
                 self.fatal(inst, format_args!("uses value {name} from itself"))
             }
-            ValueDef::Result(def, _)
-                if reachable && !self.dominators.inst_dominates(def, inst, &func.layout) =>
-            {
+            ValueDef::Result(def, _) if reachable && !self.dominators.inst_dominates(def, inst, &func.layout) => {
                 self.fatal(inst, format_args!("uses value {name} from non-dominating {def}"))
             }
             ValueDef::Param(def, _) if !func.layout.is_block_inserted(def) => {
                 let def = func.names.block(def);
-                self.fatal(
-                    inst,
-                    format_args!("{name} is defined by {def} which is not in the layout"),
-                )
+                self.fatal(inst, format_args!("{name} is defined by {def} which is not in the layout"))
             }
             ValueDef::Param(def, _) if reachable && !self.dominators.dominates(def, block) => {
                 let def = func.names.block(def);
@@ -124,15 +115,11 @@ impl Check<'_> {
                 self.fatal(inst, format_args!("invalid dynamic stack slot {slot}"))
             }
             InstView::UnaryGlobalValue { global } => self.global_reference(inst, global),
-            InstView::Load { addr, .. }
-            | InstView::AtomicRmw { addr, .. }
-            | InstView::AtomicCas { addr, .. } => {
+            InstView::Load { addr, .. } | InstView::AtomicRmw { addr, .. } | InstView::AtomicCas { addr, .. } => {
                 self.address(inst, addr);
                 Ok(())
             }
-            InstView::LoadNoOffset { flags, arg } if opcode == Opcode::Bitcast => {
-                self.bitcast(inst, flags, arg)
-            }
+            InstView::LoadNoOffset { flags, arg } if opcode == Opcode::Bitcast => self.bitcast(inst, flags, arg),
             InstView::LoadNoOffset { arg: addr, .. }
             | InstView::Store { addr, .. }
             | InstView::StoreNoOffset { addr, .. } => {
@@ -187,9 +174,7 @@ impl Check<'_> {
             let addr = self.func.names.value(addr);
             self.report(
                 inst,
-                format_args!(
-                    "invalid pointer width (got {got}, expected {expected}) encountered {addr}"
-                ),
+                format_args!("invalid pointer width (got {got}, expected {expected}) encountered {addr}"),
             );
         }
     }
@@ -214,25 +199,13 @@ impl Check<'_> {
     }
 
     fn special_register(&mut self, inst: Inst, opcode: Opcode) -> Step {
-        let allowed = |setting: fn(&crate::verifier::TargetInfo) -> bool| {
-            self.target.as_ref().is_some_and(setting)
-        };
+        let allowed = |setting: fn(&crate::verifier::TargetInfo) -> bool| self.target.as_ref().is_some_and(setting);
         match opcode {
-            Opcode::GetPinnedReg | Opcode::SetPinnedReg
-                if !allowed(|target| target.enable_pinned_reg) =>
-            {
-                self.fatal(
-                    inst,
-                    format_args!("{opcode} cannot be used without `enable_pinned_reg`"),
-                )
+            Opcode::GetPinnedReg | Opcode::SetPinnedReg if !allowed(|target| target.enable_pinned_reg) => {
+                self.fatal(inst, format_args!("{opcode} cannot be used without `enable_pinned_reg`"))
             }
-            Opcode::GetFramePointer | Opcode::GetReturnAddress
-                if !allowed(|target| target.preserve_frame_pointers) =>
-            {
-                self.fatal(
-                    inst,
-                    format_args!("{opcode} cannot be used without `preserve_frame_pointers`"),
-                )
+            Opcode::GetFramePointer | Opcode::GetReturnAddress if !allowed(|target| target.preserve_frame_pointers) => {
+                self.fatal(inst, format_args!("{opcode} cannot be used without `preserve_frame_pointers`"))
             }
             _ => Ok(()),
         }
@@ -252,16 +225,10 @@ impl Check<'_> {
             );
         }
         if !flags.only_endianness() {
-            return self.fatal(
-                inst,
-                "The bitcast instruction only accepts the `big` or `little` memory flags",
-            );
+            return self.fatal(inst, "The bitcast instruction only accepts the `big` or `little` memory flags");
         }
         if flags.endianness().is_none() && from.lane_count() != to.lane_count() {
-            return self.fatal(
-                inst,
-                "Byte order specifier required for bitcast instruction changing lane count",
-            );
+            return self.fatal(inst, "Byte order specifier required for bitcast instruction changing lane count");
         }
         Ok(())
     }

@@ -19,12 +19,7 @@ impl Check<'_> {
             InstView::TernaryImm8 { imm, .. } => self.lane(inst, imm)?,
             InstView::Shuffle { mask, .. } => {
                 if let Some(index) = mask.iter().find(|&&index| index > 31) {
-                    self.fatal(
-                        inst,
-                        format_args!(
-                            "shuffle immediate index {index} is larger than the maximum 31"
-                        ),
-                    )?;
+                    self.fatal(inst, format_args!("shuffle immediate index {index} is larger than the maximum 31"))?;
                 }
             }
             InstView::UnaryImm { imm } => {
@@ -48,10 +43,8 @@ impl Check<'_> {
 
     fn debug_tags(&mut self, inst: Inst, opcode: Opcode) -> Step {
         let tagged = self.func.debug_tags.get(&inst).is_some_and(|tags| !tags.is_empty());
-        let is_call = matches!(
-            opcode.format(),
-            Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect
-        );
+        let is_call =
+            matches!(opcode.format(), Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect);
         if tagged && !is_call && opcode != Opcode::SequencePoint {
             let message = "debug tags present on non-call, non-sequence point instruction";
             return self.fatal(inst, message);

@@ -81,11 +81,7 @@ impl Verifier {
     ///
     /// # Errors
     /// If any rule is violated.
-    pub fn verify(
-        &mut self,
-        func: &Function,
-        target: Option<TargetInfo>,
-    ) -> Result<(), VerifierErrors> {
+    pub fn verify(&mut self, func: &Function, target: Option<TargetInfo>) -> Result<(), VerifierErrors> {
         self.cfg.compute(func);
         self.dominators.compute(func, &self.cfg);
         let mut check = Check { func, target, dominators: &self.dominators, errors: Vec::new() };
@@ -161,15 +157,9 @@ impl Check<'_> {
         let is_last = self.func.layout.last_inst(block) == Some(inst);
         let block_name = self.func.names.block(block);
         match (is_terminator, is_last) {
-            (true, false) => self.fatal(
-                inst,
-                format_args!(
-                    "a terminator instruction was encountered before the end of {block_name}"
-                ),
-            ),
-            (false, true) => {
-                self.fatal(block, "block does not end in a terminator instruction")
-            }
+            (true, false) => self
+                .fatal(inst, format_args!("a terminator instruction was encountered before the end of {block_name}")),
+            (false, true) => self.fatal(block, "block does not end in a terminator instruction"),
             _ => Ok(()),
         }
     }

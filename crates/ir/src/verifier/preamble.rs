@@ -25,8 +25,7 @@ impl Check<'_> {
             let path = self.follow_bases(global, &mut chains);
             if chains[global.as_u32() as usize] == Chain::Cyclic {
                 if !reported {
-                    let names: Vec<String> =
-                        path.iter().map(|&each| self.global_name(each)).collect();
+                    let names: Vec<String> = path.iter().map(|&each| self.global_name(each)).collect();
                     let list = names.join(", ");
                     self.report(global, format_args!("global value cycle: [{list}]"));
                     reported = true;
@@ -88,10 +87,7 @@ impl Check<'_> {
             }
             GlobalValueData::IAddImm { base, ty, .. } => {
                 if let Some(base_type) = type_of(base).filter(|&base_type| base_type != ty) {
-                    self.report(
-                        global,
-                        format_args!("iadd_imm type {ty} differs from operand type {base_type}"),
-                    );
+                    self.report(global, format_args!("iadd_imm type {ty} differs from operand type {base_type}"));
                 }
             }
             GlobalValueData::Load { base, flags, .. } => {
@@ -114,16 +110,12 @@ impl Check<'_> {
     }
 
     pub(super) fn alias_regions(&mut self) {
-        let mut regions: Vec<_> =
-            self.func.alias_regions.iter().map(|(region, data)| (data.user_id, region)).collect();
+        let mut regions: Vec<_> = self.func.alias_regions.iter().map(|(region, data)| (data.user_id, region)).collect();
         regions.sort_unstable();
         for pair in regions.windows(2) {
             let [(first_id, first), (id, second)] = [pair[0], pair[1]];
             if first_id == id {
-                self.report(
-                    second,
-                    format_args!("duplicate alias region user_id {id}: {first} and {second}"),
-                );
+                self.report(second, format_args!("duplicate alias region user_id {id}: {first} and {second}"));
             }
         }
     }
@@ -147,9 +139,7 @@ impl Check<'_> {
             if ty != expected {
                 self.report(
                     entry,
-                    format_args!(
-                        "entry block parameter {index} expected to have type {expected}, got {ty}"
-                    ),
+                    format_args!("entry block parameter {index} expected to have type {expected}, got {ty}"),
                 );
             }
         }
@@ -158,9 +148,7 @@ impl Check<'_> {
 
     pub(super) fn entry_not_cold(&mut self) -> Step {
         match self.func.layout.entry_block() {
-            Some(entry) if self.func.layout.is_cold(entry) => {
-                self.fatal(entry, "entry block cannot be marked as cold")
-            }
+            Some(entry) if self.func.layout.is_cold(entry) => self.fatal(entry, "entry block cannot be marked as cold"),
             _ => self.stop_on_errors(),
         }
     }
@@ -185,10 +173,7 @@ impl Check<'_> {
             if param.extension != ArgumentExtension::None && !param.value_type.is_int() {
                 self.report(
                     AnyEntity::Function,
-                    format_args!(
-                        "{what} at position {index} has invalid extension {:?}",
-                        param.extension
-                    ),
+                    format_args!("{what} at position {index} has invalid extension {:?}", param.extension),
                 );
             }
         }
@@ -203,9 +188,7 @@ impl Check<'_> {
         let mut location = at_fault(&func.signature).then_some(AnyEntity::Function);
         location = location.or_else(|| {
             let mut functions = func.dfg.ext_funcs.iter();
-            let function = functions.find(|(_, data)| {
-                func.dfg.signatures.get(data.signature).is_some_and(at_fault)
-            });
+            let function = functions.find(|(_, data)| func.dfg.signatures.get(data.signature).is_some_and(at_fault));
             function.map(|(function, _)| function.into())
         });
         location = location.or_else(|| {
@@ -213,10 +196,7 @@ impl Check<'_> {
             signatures.find(|(_, signature)| at_fault(signature)).map(|(sig, _)| sig.into())
         });
         match location {
-            Some(location) => self.fatal(
-                location,
-                "Signature with `preserve_all` ABI cannot have return values",
-            ),
+            Some(location) => self.fatal(location, "Signature with `preserve_all` ABI cannot have return values"),
             None => Ok(()),
         }
     }
@@ -225,8 +205,8 @@ impl Check<'_> {
 fn base(data: &GlobalValueData) -> Option<GlobalValue> {
     match *data {
         GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => Some(base),
-        GlobalValueData::VmContext
-        | GlobalValueData::Symbol { .. }
-        | GlobalValueData::DynScaleTargetConst { .. } => None,
+        GlobalValueData::VmContext | GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => {
+            None
+        }
     }
 }

@@ -23,16 +23,11 @@ impl Check<'_> {
         let ctrl = match info.suffix {
             Suffix::None => return INVALID,
             Suffix::From(_) => self.func.dfg.ctrl_type(inst),
-            Suffix::Required => {
-                self.func.dfg.first_result(inst).map_or(INVALID, |v| self.func.dfg.value_type(v))
-            }
+            Suffix::Required => self.func.dfg.first_result(inst).map_or(INVALID, |v| self.func.dfg.value_type(v)),
         };
         if !info.class.set().contains(ctrl) {
             let class = info.class.name();
-            self.report(
-                inst,
-                format_args!("has an invalid controlling type {ctrl} (allowed set is {class})"),
-            );
+            self.report(inst, format_args!("has an invalid controlling type {ctrl} (allowed set is {class})"));
         }
         ctrl
     }
@@ -40,17 +35,13 @@ impl Check<'_> {
     fn result_types(&mut self, inst: Inst, ctrl: Type) {
         let func = self.func;
         let expected = func.dfg.result_types(inst, ctrl);
-        for (index, (&result, expected)) in
-            func.dfg.inst_results(inst).iter().zip(expected).enumerate()
-        {
+        for (index, (&result, expected)) in func.dfg.inst_results(inst).iter().zip(expected).enumerate() {
             let found = func.dfg.value_type(result);
             if found != expected {
                 let result = func.names.value(result);
                 self.report(
                     inst,
-                    format_args!(
-                        "expected result {index} ({result}) to have type {expected}, found {found}"
-                    ),
+                    format_args!("expected result {index} ({result}) to have type {expected}, found {found}"),
                 );
             }
         }
@@ -59,9 +50,7 @@ impl Check<'_> {
     fn operand_types(&mut self, inst: Inst, ctrl: Type) {
         let func = self.func;
         let constraints = func.dfg.opcode(inst).info().operands;
-        for (index, (&arg, constraint)) in
-            func.dfg.inst_args(inst).iter().zip(constraints).enumerate()
-        {
+        for (index, (&arg, constraint)) in func.dfg.inst_args(inst).iter().zip(constraints).enumerate() {
             let ty = func.dfg.value_type(arg);
             let allowed = constraint.resolve(ctrl);
             if allowed.contains(ty) {
@@ -69,10 +58,9 @@ impl Check<'_> {
             }
             let arg = func.names.value(arg);
             match allowed {
-                Allowed::Exactly(expected) => self.report(
-                    inst,
-                    format_args!("arg {index} ({arg}) has type {ty}, expected {expected}"),
-                ),
+                Allowed::Exactly(expected) => {
+                    self.report(inst, format_args!("arg {index} ({arg}) has type {ty}, expected {expected}"))
+                }
                 Allowed::In(_) | Allowed::Nothing => self.report(
                     inst,
                     format_args!(
@@ -86,9 +74,7 @@ impl Check<'_> {
     }
 
     fn global_value_type(&mut self, inst: Inst) {
-        let (Some(target), InstView::UnaryGlobalValue { global }) =
-            (self.target, self.func.dfg.view(inst))
-        else {
+        let (Some(target), InstView::UnaryGlobalValue { global }) = (self.target, self.func.dfg.view(inst)) else {
             return;
         };
         let Some(result) = self.func.dfg.first_result(inst) else { return };

@@ -1,0 +1,396 @@
+//! One method per opcode that builds its instruction.
+//!
+//! The methods whose shape follows from the table's row are generated from it: value operands in
+//! the order of the row, after the controlling type if the suffix is required and before the
+//! immediates of the format. Those of formats with lists or of a single opcode are written out.
+
+use crate::atomic_rmw_op::AtomicRmwOp;
+use crate::condcodes::{FloatCC, IntCC};
+use crate::constants::ConstantData;
+use crate::entities::{
+    Block, Constant, DynamicStackSlot, ExceptionTable, FuncRef, GlobalValue, Inst, JumpTable, SigRef, StackSlot, Value,
+};
+use crate::function::Function;
+use crate::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
+use crate::instruction::InstData;
+use crate::memflags::MemFlags;
+use crate::opcodes::{Opcode, opcode_table};
+use crate::trapcode::TrapCode;
+use crate::types::{self, INVALID, Type};
+
+/// The type of what a method returns: the instruction, its only result, or its results.
+macro_rules! returned {
+    () => {
+        Inst
+    };
+    ($a:ident) => {
+        Value
+    };
+    ($a:ident $b:ident) => {
+        (Value, Value)
+    };
+}
+
+/// Inserts the instruction and takes what the method returns.
+macro_rules! finish {
+    ($self:ident, $data:expr, $ctrl:expr,) => {
+        $self.insert($data, $ctrl)
+    };
+    ($self:ident, $data:expr, $ctrl:expr, $a:ident) => {
+        $self.insert_with_result($data, $ctrl)
+    };
+    ($self:ident, $data:expr, $ctrl:expr, $a:ident $b:ident) => {
+        $self.insert_with_results($data, $ctrl)
+    };
+}
+
+/// The method of one row. `$from` is the operand that has the controlling type, or `ty` if the type
+/// is a parameter, or nothing.
+macro_rules! method {
+    // The controlling type is written.
+    ($doc:literal $op:ident $name:ident $format:ident [$($x:ident)*] [$($r:ident)*] required) => {
+        method!(@format $doc $op $name $format (ty: Type,) [$($x)*] [$($r)*] |_builder| ty);
+    };
+    ($doc:literal $op:ident $name:ident $format:ident [$($x:ident)*] [$($r:ident)*] none) => {
+        method!(@format $doc $op $name $format () [$($x)*] [$($r)*] |_builder| INVALID);
+    };
+    ($doc:literal $op:ident $name:ident $format:ident [$($x:ident)*] [$($r:ident)*] from $from:ident) => {
+        method!(@format $doc $op $name $format () [$($x)*] [$($r)*]
+            |builder| builder.func().dfg.value_type($from));
+    };
+
+    (@format $doc:literal $op:ident $name:ident Nullary ($($ty:tt)*) [] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)*) [$($r)*] |$b| $ctrl, |ctrl| InstData::nullary(Opcode::$op, ctrl));
+    };
+    (@format $doc:literal $op:ident $name:ident Unary ($($ty:tt)*) [$x:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* $x: Value) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::unary(Opcode::$op, ctrl, $x));
+    };
+    (@format $doc:literal $op:ident $name:ident Binary ($($ty:tt)*) [$x:ident $y:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* $x: Value, $y: Value) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::binary(Opcode::$op, ctrl, [$x, $y]));
+    };
+    (@format $doc:literal $op:ident $name:ident Ternary ($($ty:tt)*) [$x:ident $y:ident $z:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* $x: Value, $y: Value, $z: Value) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::ternary(Opcode::$op, ctrl, [$x, $y, $z]));
+    };
+    (@format $doc:literal $op:ident $name:ident BinaryImm8 ($($ty:tt)*) [$x:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* $x: Value, lane: u8) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::binary_imm8(Opcode::$op, ctrl, $x, lane));
+    };
+    (@format $doc:literal $op:ident $name:ident CondTrap ($($ty:tt)*) [$x:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* $x: Value, code: TrapCode) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::cond_trap(Opcode::$op, ctrl, $x, code));
+    };
+    (@format $doc:literal $op:ident $name:ident Load ($($ty:tt)*) [$p:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* flags: MemFlags, $p: Value, offset: i32) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::load(Opcode::$op, ctrl, flags, $p, offset));
+    };
+    (@format $doc:literal $op:ident $name:ident Store ($($ty:tt)*) [$x:ident $p:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* flags: MemFlags, $x: Value, $p: Value, offset: i32) [$($r)*] |$b| $ctrl,
+            |_ctrl| InstData::store(Opcode::$op, flags, $x, $p, offset));
+    };
+    (@format $doc:literal $op:ident $name:ident LoadNoOffset ($($ty:tt)*) [$p:ident] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* flags: MemFlags, $p: Value) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::load_no_offset(Opcode::$op, ctrl, flags, $p));
+    };
+    (@format $doc:literal $op:ident $name:ident UnaryGlobalValue ($($ty:tt)*) [] [$($r:ident)*] |$b:ident| $ctrl:expr) => {
+        method!(@emit $doc $name ($($ty)* global: GlobalValue) [$($r)*] |$b| $ctrl,
+            |ctrl| InstData::unary_global(Opcode::$op, ctrl, global));
+    };
+    // The other formats are written out below.
+    (@format $doc:literal $op:ident $name:ident $format:ident $($rest:tt)*) => {};
+
+    (@emit $doc:literal $name:ident ($($param:ident: $param_type:ty),* $(,)?) [$($r:ident)*]
+        |$builder:ident| $ctrl:expr, |$ty:ident| $data:expr) => {
+        #[doc = $doc]
+        fn $name(mut self, $($param: $param_type),*) -> returned!($($r)*) {
+            let $builder = &self;
+            let ctrl: Type = $ctrl;
+            let $ty = ctrl;
+            finish!(self, $data, ctrl, $($r)*)
+        }
+    };
+}
+
+macro_rules! methods {
+    ($(
+        $variant:ident $name:ident $format:ident
+        [$($operand:ident: $operand_type:ident),*] -> [$($result:ident: $result_type:ident),*]
+        $class:ident $suffix:ident $($from:ident)? {$($property:ident)*}
+        $doc:literal;
+    )*) => {
+        $(method!($doc $variant $name $format [$($operand)*] [$($result)*] $suffix $($from)?);)*
+    };
+}
+
+/// Builds one instruction. Implementors say where it goes.
+pub trait InstBuilder: Sized {
+    /// The function.
+    fn func(&self) -> &Function;
+
+    /// The function, to be changed.
+    fn func_mut(&mut self) -> &mut Function;
+
+    /// Makes the instruction and its results and inserts it; `ctrl` is the controlling type.
+    fn insert(&mut self, data: InstData, ctrl: Type) -> Inst;
+
+    /// As `insert`, for opcodes with one result.
+    fn insert_with_result(&mut self, data: InstData, ctrl: Type) -> Value {
+        let inst = self.insert(data, ctrl);
+        self.func().dfg.inst_results(inst)[0]
+    }
+
+    /// As `insert`, for opcodes with two results.
+    fn insert_with_results(&mut self, data: InstData, ctrl: Type) -> (Value, Value) {
+        let inst = self.insert(data, ctrl);
+        let results = self.func().dfg.inst_results(inst);
+        (results[0], results[1])
+    }
+
+    opcode_table!(methods);
+
+    /// Integer constant.
+    fn iconst(mut self, ty: Type, imm: i64) -> Value {
+        self.insert_with_result(InstData::iconst(ty, imm), ty)
+    }
+
+    /// f16 constant.
+    fn f16const(mut self, imm: Ieee16) -> Value {
+        self.insert_with_result(InstData::f16const(imm), INVALID)
+    }
+
+    /// f32 constant.
+    fn f32const(mut self, imm: f32) -> Value {
+        let data = InstData::f32const(Ieee32::from_bits(imm.to_bits()));
+        self.insert_with_result(data, INVALID)
+    }
+
+    /// f64 constant.
+    fn f64const(mut self, imm: f64) -> Value {
+        let data = InstData::f64const(Ieee64::from_bits(imm.to_bits()));
+        self.insert_with_result(data, INVALID)
+    }
+
+    /// f128 constant.
+    fn f128const(mut self, imm: Ieee128) -> Value {
+        let bytes = ConstantData::new(&imm.bits().to_le_bytes());
+        let constant = self.func_mut().dfg.constants.insert(bytes);
+        let data = InstData::unary_const(Opcode::F128const, types::F128, constant);
+        self.insert_with_result(data, INVALID)
+    }
+
+    /// Vector constant.
+    fn vconst(mut self, ty: Type, constant: Constant) -> Value {
+        self.insert_with_result(InstData::unary_const(Opcode::Vconst, ty, constant), ty)
+    }
+
+    /// The vector with one lane replaced.
+    fn insertlane(mut self, vector: Value, lane_value: Value, lane: u8) -> Value {
+        let ty = self.func().dfg.value_type(vector);
+        self.insert_with_result(InstData::insertlane(ty, [vector, lane_value], lane), ty)
+    }
+
+    /// Bytes of two vectors, picked by a mask.
+    fn shuffle(mut self, a: Value, b: Value, mask: [u8; 16]) -> Value {
+        let mask = self.func_mut().dfg.make_shuffle_mask(mask);
+        self.insert_with_result(InstData::shuffle([a, b], mask), INVALID)
+    }
+
+    /// Integer comparison.
+    fn icmp(mut self, cond: IntCC, x: Value, y: Value) -> Value {
+        let ty = self.func().dfg.value_type(x);
+        self.insert_with_result(InstData::icmp(ty, cond, [x, y]), ty)
+    }
+
+    /// Float comparison.
+    fn fcmp(mut self, cond: FloatCC, x: Value, y: Value) -> Value {
+        let ty = self.func().dfg.value_type(x);
+        self.insert_with_result(InstData::fcmp(ty, cond, [x, y]), ty)
+    }
+
+    /// Stops with this code.
+    fn trap(mut self, code: TrapCode) -> Inst {
+        self.insert(InstData::trap(code), INVALID)
+    }
+
+    /// Unsigned sum that traps if it does not fit.
+    fn uadd_overflow_trap(mut self, x: Value, y: Value, code: TrapCode) -> Value {
+        let ty = self.func().dfg.value_type(x);
+        self.insert_with_result(InstData::int_add_trap(ty, [x, y], code), ty)
+    }
+
+    /// Atomic read, operation and write.
+    fn atomic_rmw(mut self, ty: Type, flags: MemFlags, op: AtomicRmwOp, addr: Value, value: Value) -> Value {
+        self.insert_with_result(InstData::atomic_rmw(ty, flags, op, addr, value), ty)
+    }
+
+    /// Atomic compare and exchange.
+    fn atomic_cas(mut self, flags: MemFlags, addr: Value, expected: Value, new: Value) -> Value {
+        let ty = self.func().dfg.value_type(new);
+        self.insert_with_result(InstData::atomic_cas(flags, addr, expected, new), ty)
+    }
+
+    /// Atomic store.
+    fn atomic_store(mut self, flags: MemFlags, value: Value, addr: Value) -> Inst {
+        let ty = self.func().dfg.value_type(value);
+        self.insert(InstData::atomic_store(flags, value, addr), ty)
+    }
+
+    /// Address in a stack slot.
+    fn stack_addr(mut self, ty: Type, slot: StackSlot, offset: i32) -> Value {
+        self.insert_with_result(InstData::stack_addr(ty, slot, offset), ty)
+    }
+
+    /// Address of a dynamic stack slot.
+    fn dynamic_stack_addr(mut self, ty: Type, slot: DynamicStackSlot) -> Value {
+        self.insert_with_result(InstData::dynamic_stack_addr(ty, slot), ty)
+    }
+
+    /// Address of a function.
+    fn func_addr(mut self, ty: Type, func: FuncRef) -> Value {
+        self.insert_with_result(InstData::func_addr(ty, func), ty)
+    }
+
+    /// Address of a handler of the `try_call` that ends a block.
+    fn get_exception_handler_address(mut self, ty: Type, block: Block, index: i64) -> Value {
+        let data = InstData::exception_handler_address(ty, block, index);
+        self.insert_with_result(data, ty)
+    }
+}
+
+/// Control flow: branches, calls and returns, whose operands are lists.
+pub trait ControlBuilder: InstBuilder {
+    /// Goes to a block.
+    fn jump(mut self, block: Block, args: &[Value]) -> Inst {
+        let dfg = &mut self.func_mut().dfg;
+        let call = dfg.block_call_with_values(block, args);
+        let data = dfg.jump_data(call);
+        self.insert(data, INVALID)
+    }
+
+    /// Goes to one of two blocks.
+    fn brif(
+        mut self,
+        cond: Value,
+        then_block: Block,
+        then_args: &[Value],
+        else_block: Block,
+        else_args: &[Value],
+    ) -> Inst {
+        let dfg = &mut self.func_mut().dfg;
+        let then_dest = dfg.block_call_with_values(then_block, then_args);
+        let else_dest = dfg.block_call_with_values(else_block, else_args);
+        let data = dfg.brif_data(cond, then_dest, else_dest);
+        self.insert(data, INVALID)
+    }
+
+    /// Goes to one of many blocks; see `DataFlowGraph::make_jump_table`.
+    fn br_table(mut self, index: Value, table: JumpTable) -> Inst {
+        let data = self.func_mut().dfg.br_table_data(index, table);
+        self.insert(data, INVALID)
+    }
+
+    /// Returns values.
+    fn return_(mut self, values: &[Value]) -> Inst {
+        let data = self.func_mut().dfg.return_data(values);
+        self.insert(data, INVALID)
+    }
+
+    /// Calls a declared function.
+    fn call(mut self, func: FuncRef, args: &[Value]) -> Inst {
+        let data = self.func_mut().dfg.call_data(Opcode::Call, func, args);
+        self.insert(data, INVALID)
+    }
+
+    /// Calls an address.
+    fn call_indirect(mut self, sig: SigRef, callee: Value, args: &[Value]) -> Inst {
+        let dfg = &mut self.func_mut().dfg;
+        let data = dfg.call_indirect_data(Opcode::CallIndirect, sig, callee, args);
+        self.insert(data, INVALID)
+    }
+
+    /// Tail-calls a declared function.
+    fn return_call(mut self, func: FuncRef, args: &[Value]) -> Inst {
+        let data = self.func_mut().dfg.call_data(Opcode::ReturnCall, func, args);
+        self.insert(data, INVALID)
+    }
+
+    /// Tail-calls an address.
+    fn return_call_indirect(mut self, sig: SigRef, callee: Value, args: &[Value]) -> Inst {
+        let dfg = &mut self.func_mut().dfg;
+        let data = dfg.call_indirect_data(Opcode::ReturnCallIndirect, sig, callee, args);
+        self.insert(data, INVALID)
+    }
+
+    /// Calls a declared function that may throw; see `DataFlowGraph::make_exception_table`.
+    fn try_call(mut self, func: FuncRef, args: &[Value], table: ExceptionTable) -> Inst {
+        let data = self.func_mut().dfg.try_call_data(func, args, table);
+        self.insert(data, INVALID)
+    }
+
+    /// Calls an address that may throw; see `DataFlowGraph::make_exception_table`.
+    fn try_call_indirect(mut self, callee: Value, args: &[Value], table: ExceptionTable) -> Inst {
+        let data = self.func_mut().dfg.try_call_indirect_data(callee, args, table);
+        self.insert(data, INVALID)
+    }
+}
+
+impl<B: InstBuilder> ControlBuilder for B {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::{Cursor, CursorInserter};
+    use crate::signature::{AbiParam, CallConv, Signature};
+    use crate::types::{F32, F64, I8, I8X16, I32, I64, I128};
+    use crate::verifier::verify;
+
+    macro_rules! mention {
+        ($(
+            $variant:ident $name:ident $format:ident
+            [$($operand:ident: $operand_type:ident),*] -> [$($result:ident: $result_type:ident),*]
+            $class:ident $suffix:ident $($from:ident)? {$($property:ident)*}
+            $doc:literal;
+        )*) => {
+            $(let _ = CursorInserter::$name;)*
+        };
+    }
+
+    #[test]
+    fn every_opcode_has_a_method() {
+        opcode_table!(mention);
+    }
+
+    #[test]
+    fn what_is_built_is_well_formed() {
+        let mut func = Function::default();
+        let sig = func.dfg.signatures.push(Signature::new(CallConv::Fast));
+        func.dfg.signatures[sig].params.push(AbiParam::new(I64));
+        let mut cursor = Cursor::new(&mut func);
+        cursor.new_block();
+        let address = cursor.ins().iconst(I64, 64);
+        let wide = cursor.ins().iconcat(address, address);
+        assert_eq!(cursor.func.dfg.value_type(wide), I128);
+        let (low, _high) = cursor.ins().isplit(wide);
+        let loaded = cursor.ins().load(F32, MemFlags::trusted(), low, -8);
+        let double = cursor.ins().fpromote(F64, loaded);
+        let less = cursor.ins().fcmp(FloatCC::LessThan, double, double);
+        cursor.ins().store(MemFlags::new(), less, address, 4);
+        let byte = cursor.ins().atomic_rmw(I8, MemFlags::new(), AtomicRmwOp::Nand, low, less);
+        let vector = cursor.ins().splat(I8X16, byte);
+        let mixed = cursor.ins().shuffle(vector, vector, [31; 16]);
+        let lane = cursor.ins().extractlane(mixed, 15);
+        cursor.ins().trapz(lane, TrapCode::STACK_OVERFLOW);
+        cursor.ins().f128const(Ieee128::from_bits(1));
+        cursor.ins().call_indirect(sig, address, &[low]);
+        let guarded = cursor.ins().select(lane, low, address);
+        let next = cursor.func.dfg.make_block();
+        cursor.func.dfg.append_block_param(next, I32);
+        let index = cursor.ins().ireduce(I32, guarded);
+        cursor.ins().brif(lane, next, &[index], next, &[index]);
+        cursor.func.layout.append_block(next);
+        cursor.end(next).ins().return_(&[]);
+        assert_eq!(verify(&func, None), Ok(()));
+    }
+}

@@ -1,0 +1,171 @@
+//! A place in a function at which instructions are inserted.
+
+use crate::builder::InstBuilder;
+use crate::entities::{Block, Inst};
+use crate::function::{Function, SourceLoc};
+use crate::instruction::InstData;
+use crate::types::Type;
+
+/// Where a cursor stands.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum CursorPosition {
+    /// Nowhere; nothing can be inserted.
+    Nowhere,
+    /// In front of an instruction.
+    Before(Inst),
+    /// At the end of a block.
+    End(Block),
+}
+
+/// Inserts instructions at a place, in order: what is inserted stands in front of the place.
+#[derive(Debug)]
+pub struct Cursor<'f> {
+    /// The function.
+    pub func: &'f mut Function,
+    position: CursorPosition,
+    srcloc: SourceLoc,
+}
+
+impl<'f> Cursor<'f> {
+    /// A cursor that stands nowhere.
+    pub fn new(func: &'f mut Function) -> Cursor<'f> {
+        Cursor { func, position: CursorPosition::Nowhere, srcloc: SourceLoc::default() }
+    }
+
+    /// Where the cursor stands.
+    pub fn position(&self) -> CursorPosition {
+        self.position
+    }
+
+    /// Goes in front of an instruction. Inserted instructions get its source location.
+    pub fn before(&mut self, inst: Inst) -> &mut Self {
+        self.position = CursorPosition::Before(inst);
+        self.srcloc = self.func.srcloc(inst);
+        self
+    }
+
+    /// Goes behind an instruction. Inserted instructions get its source location.
+    pub fn after(&mut self, inst: Inst) -> &mut Self {
+        self.position = match (self.func.layout.next_inst(inst), self.func.layout.inst_block(inst)) {
+            (Some(next), _) => CursorPosition::Before(next),
+            (None, Some(block)) => CursorPosition::End(block),
+            (None, None) => CursorPosition::Nowhere,
+        };
+        self.srcloc = self.func.srcloc(inst);
+        self
+    }
+
+    /// Goes to the end of a block.
+    pub fn end(&mut self, block: Block) -> &mut Self {
+        self.position = CursorPosition::End(block);
+        self
+    }
+
+    /// Goes to the start of a block.
+    pub fn start(&mut self, block: Block) -> &mut Self {
+        self.position = match self.func.layout.first_inst(block) {
+            Some(first) => CursorPosition::Before(first),
+            None => CursorPosition::End(block),
+        };
+        self
+    }
+
+    /// The source location of what is inserted from now on.
+    pub fn set_srcloc(&mut self, srcloc: SourceLoc) -> &mut Self {
+        self.srcloc = srcloc;
+        self
+    }
+
+    /// Appends a new block to the layout and goes to its end.
+    pub fn new_block(&mut self) -> Block {
+        let block = self.func.dfg.make_block();
+        self.func.layout.append_block(block);
+        self.end(block);
+        block
+    }
+
+    /// Inserts an instruction that is not in the layout.
+    pub fn insert(&mut self, inst: Inst) {
+        match self.position {
+            CursorPosition::Nowhere => debug_assert!(false, "the cursor stands nowhere"),
+            CursorPosition::Before(next) => self.func.layout.insert_inst(inst, next),
+            CursorPosition::End(block) => self.func.layout.append_inst(inst, block),
+        }
+        if !self.srcloc.is_none() {
+            self.func.srclocs[inst] = self.srcloc;
+        }
+    }
+
+    /// Takes the instruction behind the cursor out of the layout; the cursor stays.
+    pub fn remove(&mut self) -> Option<Inst> {
+        let CursorPosition::Before(inst) = self.position else { return None };
+        self.after(inst);
+        self.func.layout.remove_inst(inst);
+        Some(inst)
+    }
+
+    /// Inserts an instruction by one of the builder's methods.
+    pub fn ins(&mut self) -> CursorInserter<'_, 'f> {
+        CursorInserter { cursor: self }
+    }
+}
+
+/// Builds one instruction at a cursor.
+#[derive(Debug)]
+pub struct CursorInserter<'c, 'f> {
+    cursor: &'c mut Cursor<'f>,
+}
+
+impl InstBuilder for CursorInserter<'_, '_> {
+    fn func(&self) -> &Function {
+        self.cursor.func
+    }
+
+    fn func_mut(&mut self) -> &mut Function {
+        self.cursor.func
+    }
+
+    fn insert(&mut self, data: InstData, ctrl: Type) -> Inst {
+        let inst = self.cursor.func.dfg.make_inst(data);
+        self.cursor.func.dfg.make_results(inst, ctrl);
+        self.cursor.insert(inst);
+        inst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::ControlBuilder;
+    use crate::types::I32;
+
+    #[test]
+    fn inserts_in_order() {
+        let mut func = Function::default();
+        let mut cursor = Cursor::new(&mut func);
+        let block = cursor.new_block();
+        cursor.ins().iconst(I32, 0);
+        let one = cursor.ins().iconst(I32, 1);
+        let ret = cursor.ins().return_(&[one]);
+        cursor.func.srclocs[ret] = SourceLoc(7);
+        cursor.before(ret);
+        let two = cursor.ins().iconst(I32, 2);
+        cursor.ins().iadd(one, two);
+        cursor.start(block).ins().nop();
+        assert_eq!(cursor.remove(), Some(Inst::from_u32(0)));
+        assert_eq!(cursor.position(), CursorPosition::Before(Inst::from_u32(1)));
+        let text = func.to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(
+            lines[2..],
+            [
+                "@0007                               nop",
+                "v1 = iconst.i32 1",
+                "@0007                               v2 = iconst.i32 2",
+                "@0007                               v3 = iadd v1, v2  ; v1 = 1, v2 = 2",
+                "@0007                               return v1  ; v1 = 1",
+                "}",
+            ]
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! The loop forest.
+//!
+//! A loop is found by its back edges: edges to a header that dominates their source. Its blocks are
+//! those from which a back edge is reached without going through the header. Loops with the same
+//! header are one.
+//!
+//! ```text
+//! block1: brif v0, block2, block4      loop0: header block1, blocks 1 2 3
+//! block2: brif v0, block2, block3      └─ loop1: header block2, block 2
+//! block3: jump block1
+//! ```
+//!
+//! Edges that close a cycle without a dominating header make their destination an *irreducible
+//! entry*; such cycles are marked but are no loops here.
+//!
+//! Headers are processed from the innermost outwards (decreasing reverse postorder), and what
+//! belongs to a processed loop is skipped by a union-find over loops: near-linear in the edges.
+//! Needs the control-flow graph and the dominator tree. No step recurses.
+
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
+
+use crate::cfg::ControlFlowGraph;
+use crate::dominators::DominatorTree;
+use crate::entities::Block;
+use crate::function::Function;
+
+/// A loop. Inner loops have smaller numbers than those around them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loop(u32);
+entity_impl!(Loop, "loop");
+
+#[derive(Copy, Clone, Debug)]
+struct LoopData {
+    header: Block,
+    parent: PackedOption<Loop>,
+    /// Union-find: some loop around this one, or itself.
+    link: Loop,
+    depth: u32,
+}
+
+/// The loops of a function.
+#[derive(Clone, Default, Debug)]
+pub struct LoopForest {
+    loops: PrimaryMap<Loop, LoopData>,
+    innermost: SecondaryMap<Block, PackedOption<Loop>>,
+    irreducible: SecondaryMap<Block, bool>,
+    any_irreducible: bool,
+    stack: Vec<Block>,
+}
+
+impl LoopForest {
+    /// The loops of a function.
+    pub fn new(func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) -> LoopForest {
+        let mut loops = LoopForest::default();
+        loops.compute(func, cfg, tree);
+        loops
+    }
+
+    /// Computes the loops of a function in the memory of this forest.
+    pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) {
+        self.loops.clear();
+        self.innermost.clear();
+        self.innermost.resize(func.dfg.num_blocks());
+        self.irreducible.clear();
+        self.any_irreducible = false;
+        // In postorder the inner headers come before the outer ones.
+        for &header in tree.cfg_postorder() {
+            self.find_loop(header, cfg, tree);
+        }
+        self.measure_depths();
+    }
+
+    fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) {
+        self.stack.clear();
+        for pred in cfg.preds(header) {
+            if tree.dominates(header, pred.block) {
+                self.stack.push(pred.block);
+            } else if tree.is_search_ancestor(header, pred.block) {
+                self.irreducible[header] = true;
+                self.any_irreducible = true;
+            }
+        }
+        if self.stack.is_empty() {
+            return;
+        }
+        let link = Loop::new(self.loops.len());
+        let data = LoopData { header, parent: None.into(), link, depth: 0 };
+        let this = self.loops.push(data);
+        self.innermost[header] = this.into();
+        while let Some(block) = self.stack.pop() {
+            // The header of the outermost loop found so far stands for all blocks of that loop.
+            let entered = match self.innermost[block].expand() {
+                None => {
+                    self.innermost[block] = this.into();
+                    block
+                }
+                Some(inner) => {
+                    let outermost = self.find(inner);
+                    if outermost == this {
+                        continue;
+                    }
+                    self.loops[outermost].parent = this.into();
+                    self.loops[outermost].link = this;
+                    self.loops[outermost].header
+                }
+            };
+            let preds = cfg.preds(entered).iter().map(|pred| pred.block);
+            self.stack.extend(preds.filter(|&pred| tree.is_reachable(pred)));
+        }
+    }
+
+    /// The outermost loop around a loop, with path halving.
+    fn find(&mut self, inner: Loop) -> Loop {
+        let mut current = inner;
+        loop {
+            let link = self.loops[current].link;
+            if link == current {
+                return current;
+            }
+            self.loops[current].link = self.loops[link].link;
+            current = link;
+        }
+    }
+
+    fn measure_depths(&mut self) {
+        // Loops around others have larger numbers.
+        for number in (0..self.loops.len()).rev().map(Loop::new) {
+            let parent = self.loops[number].parent.expand();
+            self.loops[number].depth = parent.map_or(1, |parent| self.loops[parent].depth + 1);
+        }
+    }
+
+    /// All loops, inner ones before those around them.
+    pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + use<> {
+        self.loops.keys()
+    }
+
+    /// The block that dominates the loop.
+    pub fn header(&self, each: Loop) -> Block {
+        self.loops[each].header
+    }
+
+    /// The smallest loop around a loop.
+    pub fn parent(&self, each: Loop) -> Option<Loop> {
+        self.loops[each].parent.expand()
+    }
+
+    /// Number of loops that hold the loop, itself included.
+    pub fn depth(&self, each: Loop) -> u32 {
+        self.loops[each].depth
+    }
+
+    /// The smallest loop that holds the block.
+    pub fn innermost_loop(&self, block: Block) -> Option<Loop> {
+        self.innermost[block].expand()
+    }
+
+    /// Number of loops that hold the block.
+    pub fn block_depth(&self, block: Block) -> u32 {
+        self.innermost_loop(block).map_or(0, |innermost| self.depth(innermost))
+    }
+
+    /// Whether the block is the header of a loop.
+    pub fn is_header(&self, block: Block) -> bool {
+        self.innermost_loop(block).is_some_and(|innermost| self.header(innermost) == block)
+    }
+
+    /// Whether the loop holds the block. Takes time in proportion to the depth of the block.
+    pub fn contains(&self, outer: Loop, block: Block) -> bool {
+        let mut current = self.innermost_loop(block);
+        while let Some(each) = current {
+            if each == outer {
+                return true;
+            }
+            current = self.parent(each);
+        }
+        false
+    }
+
+    /// Whether a cycle that has no dominating header closes at the block.
+    pub fn is_irreducible_entry(&self, block: Block) -> bool {
+        self.irreducible[block]
+    }
+
+    /// Whether there is any such cycle.
+    pub fn has_irreducible_cycles(&self) -> bool {
+        self.any_irreducible
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, function_of_edges, random_edges};
+
+    fn forest(edges: &[&[usize]]) -> (LoopForest, DominatorTree, ControlFlowGraph) {
+        let func = function_of_edges(edges);
+        let cfg = ControlFlowGraph::new(&func);
+        let tree = DominatorTree::new(&func, &cfg);
+        (LoopForest::new(&func, &cfg, &tree), tree, cfg)
+    }
+
+    #[test]
+    fn nested_loops() {
+        let (forest, ..) = forest(&[&[1], &[2, 4], &[2, 3], &[1], &[]]);
+        let depth = |block| forest.block_depth(Block::new(block));
+        assert_eq!((0..5).map(depth).collect::<Vec<_>>(), [0, 1, 2, 1, 0]);
+        let inner = forest.innermost_loop(Block::new(2)).unwrap();
+        let outer = forest.parent(inner).unwrap();
+        assert_eq!((inner.index(), outer.index(), forest.parent(outer)), (0, 1, None));
+        assert_eq!(forest.header(outer), Block::new(1));
+        assert!(forest.contains(outer, Block::new(2)) && !forest.contains(inner, Block::new(3)));
+        assert!(forest.is_header(Block::new(2)) && !forest.is_header(Block::new(3)));
+        assert!(!forest.has_irreducible_cycles());
+    }
+
+    #[test]
+    fn irreducible_cycles_are_marked() {
+        let (forest, ..) = forest(&[&[1, 2], &[2, 3], &[1], &[]]);
+        assert_eq!(forest.loops().count(), 0);
+        assert!(forest.is_irreducible_entry(Block::new(1)));
+        assert!(!forest.is_irreducible_entry(Block::new(2)));
+    }
+
+    /// Whether `from` reaches `to` without going through `header`.
+    fn reaches(edges: &[Vec<usize>], from: usize, to: usize, header: usize) -> bool {
+        let mut seen = vec![false; edges.len()];
+        let mut stack = vec![from];
+        while let Some(block) = stack.pop() {
+            if block == to {
+                return true;
+            }
+            if block != header && !std::mem::replace(&mut seen[block], true) {
+                stack.extend(&edges[block]);
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn agrees_with_the_definition() {
+        let mut random = Random::new(2);
+        for _ in 0..200 {
+            let edges = random_edges(&mut random, 10);
+            let slices: Vec<&[usize]> = edges.iter().map(Vec::as_slice).collect();
+            let (forest, tree, cfg) = forest(&slices);
+            for block in 0..edges.len() {
+                let mut depth = 0;
+                for header in 0..edges.len() {
+                    let (b, h) = (Block::new(block), Block::new(header));
+                    let mut latches = cfg.preds(h).iter().map(|pred| pred.block);
+                    let inside = latches.any(|latch| {
+                        tree.dominates(h, latch)
+                            && tree.dominates(h, b)
+                            && (block == header || latch != h && reaches(&edges, block, latch.index(), header))
+                    });
+                    depth += u32::from(inside);
+                }
+                let got = forest.block_depth(Block::new(block));
+                assert_eq!(got, depth, "depth of block{block} in {edges:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn deep_nests() {
+        // Block N goes on to N + 1; in the second half, block N may also go back to its partner.
+        let half = 50_000;
+        let edges: Vec<Vec<usize>> = (0..2 * half + 1)
+            .map(|block| match block {
+                _ if block == 2 * half => vec![],
+                _ if block >= half => vec![block + 1, 2 * half - block],
+                _ => vec![block + 1],
+            })
+            .collect();
+        let slices: Vec<&[usize]> = edges.iter().map(Vec::as_slice).collect();
+        let (forest, ..) = forest(&slices);
+        assert_eq!(forest.block_depth(Block::new(half)), half as u32);
+    }
+}
