@@ -11,6 +11,7 @@ pub mod condcodes;
 pub mod constants;
 pub mod cursor;
 pub mod dfg;
+pub mod docs;
 pub mod dominators;
 pub mod entities;
 pub mod exception_table;

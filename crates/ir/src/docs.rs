@@ -1,0 +1,101 @@
+//! The documentation of the opcodes, from the rows of the table.
+
+use std::fmt::Write;
+
+use crate::opcodes::{Opcode, OpcodeInfo, Suffix};
+use crate::type_class::{Constraint, TypeClass};
+
+/// All opcodes as a table in Markdown: operands, results, suffix rule, properties, meaning.
+pub fn opcode_docs() -> String {
+    let mut text = String::from(
+        "| opcode | format | operands | results | suffix | properties | meaning |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for &opcode in Opcode::ALL {
+        let info = opcode.info();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "| `{opcode}` | {:?} | {} | {} | {} | {} | {} |",
+            info.format,
+            typed(info, info.operand_names, info.operands),
+            typed(info, info.result_names, info.results),
+            suffix(info),
+            properties(opcode),
+            info.doc.replace('|', "\\|"),
+        );
+    }
+    text
+}
+
+fn typed(info: &OpcodeInfo, names: &[&str], constraints: &[Constraint]) -> String {
+    let entries: Vec<String> = names
+        .iter()
+        .zip(constraints)
+        .map(|(name, constraint)| match constraint {
+            Constraint::Same => format!("{name}: {}", info.class.name()),
+            other => format!("{name}: {}", other.describe()),
+        })
+        .collect();
+    if entries.is_empty() { "-".to_string() } else { entries.join(", ") }
+}
+
+fn suffix(info: &OpcodeInfo) -> String {
+    match info.suffix {
+        Suffix::None => "none".to_string(),
+        Suffix::Required => "required".to_string(),
+        Suffix::From(index) => format!("from {}", info.operand_names[usize::from(index)]),
+    }
+}
+
+fn properties(opcode: Opcode) -> String {
+    let mut words: Vec<String> = [
+        (opcode.is_terminator(), "terminator"),
+        (opcode.is_branch(), "branch"),
+        (opcode.is_call(), "call"),
+        (opcode.is_return(), "return"),
+        (opcode.can_load(), "load"),
+        (opcode.can_store(), "store"),
+        (opcode.has_memory_flags(), "traps by its flags"),
+        (opcode.is_mergeable_trap(), "mergeable trap"),
+        (opcode.other_side_effects(), "other effects"),
+    ]
+    .into_iter()
+    .filter(|(holds, _)| *holds)
+    .map(|(_, word)| word.to_string())
+    .collect();
+    words.extend(opcode.trap_codes().map(|code| format!("`{code}`")));
+    if words.is_empty() { "-".to_string() } else { words.join(", ") }
+}
+
+/// The classes of types that the table of opcodes names, each with its smallest and largest type.
+pub fn type_class_docs() -> String {
+    let mut text = String::from("| class | types | first | last |\n|---|---|---|---|\n");
+    for class in TypeClass::ALL.iter().filter(|&&class| class != TypeClass::No) {
+        let types: Vec<_> = class.set().iter().collect();
+        if let (Some(first), Some(last)) = (types.first(), types.last()) {
+            let _ = writeln!(text, "| {} | {} | {first} | {last} |", class.name(), types.len());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_row_per_opcode() {
+        let docs = opcode_docs();
+        assert_eq!(docs.lines().count(), Opcode::ALL.len() + 2);
+        let row = |name: &str| docs.lines().find(|line| line.starts_with(name)).unwrap();
+        assert_eq!(
+            row("| `sdiv`"),
+            "| `sdiv` | Binary | x: iB, y: iB | a: iB | from x | mergeable trap, `int_divz`, \
+             `int_ovf` | Signed quotient, rounded to zero. Traps `int_divz` if `y` is 0 and \
+             `int_ovf` for minimum / -1. |"
+        );
+        assert!(row("| `isplit`").contains("x: iW | lo: half width, hi: half width"));
+        assert!(type_class_docs().contains("| iAddr | 2 | i32 | i64 |"));
+    }
+}
