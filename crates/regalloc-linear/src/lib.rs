@@ -1,1 +1,34 @@
 //! Linear scan register allocation on SSA form with interval splitting.
+//!
+//! | stage | file | does |
+//! |---|---|---|
+//! | order | `order.rs`, `point.rs` | numbers blocks and instructions, finds loops |
+//! | liveness | `liveness.rs` | uses and live ranges of each value |
+//! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
+//! | walk | `walk.rs` | gives out registers from the first to the last instruction |
+//! | | `block.rs` | .. what is where as a block begins |
+//! | | `instruction.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
+//! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
+//! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
+//! | slots | `slots.rs` | memory for spilled values |
+//! | emission | `emit.rs` | the answer |
+
+mod allocator;
+mod block;
+mod choose;
+mod emit;
+mod exact;
+mod hints;
+mod instruction;
+mod liveness;
+mod machine;
+mod order;
+mod plan;
+mod point;
+mod residence;
+mod resolve;
+mod slots;
+mod spill;
+mod walk;
+
+pub use allocator::LinearScan;

@@ -1,0 +1,90 @@
+//! The stages in order, and the memory they share.
+
+use crate::emit::{self, Emit};
+use crate::hints::Hints;
+use crate::liveness::Liveness;
+use crate::machine::Machine;
+use crate::order::Order;
+use crate::resolve::{Input, Resolved};
+use crate::slots::Slots;
+use crate::walk::{self, Found, Scan};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
+
+/// Instructions and blocks together that points can number.
+const MAX_SLOTS: u64 = 1 << 30;
+
+/// Linear scan register allocation. Memory is kept from one problem to the next.
+#[derive(Default)]
+pub struct LinearScan {
+    machine: Machine,
+    order: Order,
+    live: Liveness,
+    hints: Hints,
+    found: Found,
+    scratch: walk::Scratch,
+    resolved: Resolved,
+    slots: Slots,
+    emit: emit::Scratch,
+}
+
+impl LinearScan {
+    /// An allocator that holds no memory yet.
+    pub fn new() -> LinearScan {
+        LinearScan::default()
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<(), AllocError> {
+        out.reset(problem);
+        if (problem.num_insts() + problem.num_blocks()) as u64 > MAX_SLOTS {
+            return Err(AllocError::TooLarge { what: "instructions and blocks", limit: MAX_SLOTS });
+        }
+        let mut stage = |name| {
+            log::trace!("{name} of {}", problem.name);
+            if let Some(observer) = &mut observer {
+                observer.event(Event::Stage(name));
+            }
+        };
+        stage("liveness");
+        self.machine.build(problem, env);
+        self.order.build(problem);
+        self.live.build(problem, &self.order);
+        self.hints.build(problem, &self.order, &self.machine);
+
+        stage("walk");
+        let LinearScan { machine, order, live, hints, found, scratch: s, .. } = self;
+        Scan { problem, env, machine, order, live, hints, found, s, out, observer }.run()?;
+
+        log::trace!("resolution of {}", problem.name);
+        let LinearScan { machine, order, live, hints, found, resolved, slots, emit, .. } = self;
+        let input = &Input { problem, machine, order, live, hints };
+        resolved.build(input, found, out);
+        slots.build(problem, live, hints, &found.residence, out)?;
+        Emit { input, env, found, resolved, slots, s: emit, out }.run()
+    }
+}
+
+impl Allocator for LinearScan {
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+        self.run(problem, env, out, None)
+    }
+
+    fn allocate_observed(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        observer: &mut dyn Observer,
+    ) -> Result<(), AllocError> {
+        self.run(problem, env, out, Some(observer))
+    }
+}

@@ -1,0 +1,211 @@
+//! What is in which register where a block begins: the registers of the best known predecessor, the results of its
+//! terminator, the block's parameters.
+
+use crate::machine::{Reg, regs};
+use crate::order::Place;
+use crate::point::Point;
+use crate::walk::Scan;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{ClobberId, Edge, InstFlags, VReg};
+
+impl Scan<'_, '_> {
+    pub(crate) fn start_block(&mut self, at: u32) {
+        let place = self.order.places[at as usize];
+        let preds = self.problem.preds(place.block);
+        let reference = self.reference(preds, at).filter(|_| !self.has_busy_predecessor(&place));
+        match reference {
+            Some((edge, pred)) => self.take_over(edge, pred, at),
+            None => self.found.residence.close_all(place.start()),
+        }
+        let begins = self.begin_values(&place, reference.map(|(edge, _)| edge));
+        self.found.resolve[at as usize] = begins || preds.len() >= 2 || reference.is_none();
+        if preds.len() >= 2 && reference.is_some() {
+            self.reload_at_head(at);
+        }
+        for vreg in self.s.edge_values.drain(..) {
+            self.s.edge_reg[vreg.index()] = Reg::NONE;
+        }
+        if self.found.resolve[at as usize] {
+            self.found.at_head[at as usize] = self.save_map();
+        }
+    }
+
+    pub(crate) fn end_block(&mut self, at: u32) {
+        let place = self.order.places[at as usize];
+        let is_plain = |&edge: &Edge| {
+            let to = self.problem.edge(edge).to;
+            self.order.at(to) == at + 1
+                && self.problem.preds(to).len() == 1
+                && self.problem.params(to).is_empty()
+                && self.problem.edge_defs(edge).is_empty()
+        };
+        if !self.problem.succs(place.block).iter().all(is_plain) {
+            self.found.at_end[at as usize] = self.save_map();
+        }
+    }
+
+    fn save_map(&mut self) -> std::ops::Range<u32> {
+        let start = self.found.maps.len() as u32;
+        for class in 0..2 {
+            for reg in regs(class, self.found.residence.held[class]) {
+                let stay = self.found.residence.holder(reg);
+                self.found.maps.push(stay);
+            }
+        }
+        start..self.found.maps.len() as u32
+    }
+
+    /// Does a terminator with operands lead to this block, where paths meet? Edits before it might overwrite what it reads,
+    /// so that everything is to be in memory here: stores overwrite nothing.
+    fn has_busy_predecessor(&self, place: &Place) -> bool {
+        let preds = self.problem.preds(place.block);
+        preds.len() >= 2
+            && self.problem.params(place.block).is_empty()
+            && preds.iter().any(|&edge| {
+                let terminator = self.problem.terminator(self.problem.edge(edge).from);
+                !self.problem.operands(terminator).is_empty()
+                    || self.problem.clobber_id(terminator) != ClobberId::NONE
+                    || self.problem.flags(terminator).has(InstFlags::SAFEPOINT)
+            })
+    }
+
+    /// The most frequent edge from a block that was visited, and that block's index.
+    fn reference(&self, preds: &[Edge], at: u32) -> Option<(Edge, u32)> {
+        let visited = preds.iter().map(|&edge| (edge, self.order.at(self.problem.edge(edge).from)));
+        visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
+    }
+
+    /// Values that left the predecessor in registers and are live here stay where they are.
+    fn take_over(&mut self, edge: Edge, pred: u32, at: u32) {
+        let start = self.order.places[at as usize].start();
+        let has_args = !self.problem.edge_args(edge).is_empty();
+        if pred + 1 == at {
+            for class in 0..2 {
+                for reg in regs(class, self.found.residence.held[class]) {
+                    let vreg = self.found.residence.holder_vreg(reg);
+                    if has_args {
+                        self.note_edge_reg(vreg, reg);
+                    }
+                    if !self.is_live(vreg, start) {
+                        self.found.residence.close(reg, start);
+                    }
+                }
+            }
+            return;
+        }
+        self.found.residence.close_all(start);
+        let last = self.order.places[pred as usize].stop().prev();
+        for i in self.found.at_end[pred as usize].clone() {
+            let stay = *self.found.residence.stay(self.found.maps[i as usize]);
+            if !stay.covers(last) {
+                continue;
+            }
+            if has_args {
+                self.note_edge_reg(stay.vreg, stay.reg);
+            }
+            if self.is_live(stay.vreg, start) {
+                self.found.residence.open(stay.vreg, stay.reg, start, stay.since_def);
+            }
+        }
+    }
+
+    fn note_edge_reg(&mut self, vreg: VReg, reg: Reg) {
+        self.s.edge_reg[vreg.index()] = reg;
+        self.s.edge_values.push(vreg);
+    }
+
+    /// Places the values that begin with the block. Are there any?
+    fn begin_values(&mut self, place: &Place, reference: Option<Edge>) -> bool {
+        let start = place.start();
+        let params = self.problem.params(place.block);
+        let args = reference.map_or(&[][..], |edge| self.problem.edge_args(edge));
+        let defs = match self.problem.preds(place.block) {
+            &[edge] => self.problem.edge_defs(edge),
+            _ => &[],
+        };
+        if let (Some(edge), false) = (reference, defs.is_empty()) {
+            self.place_edge_defs(edge, start);
+        }
+        for (&param, &arg) in params.iter().zip(args) {
+            self.inherit(param, self.s.edge_reg[arg.index()], start);
+        }
+        for (k, &param) in params.iter().enumerate() {
+            self.place_param(param, args.get(k).copied(), place);
+        }
+        for &vreg in params.iter().chain(defs) {
+            if self.is_used(vreg) && self.found.residence.home(vreg).is_none() {
+                self.found.residence.facts(vreg).def_in_mem = true;
+                self.plan_reload(vreg, start);
+            }
+        }
+        !(params.is_empty() && defs.is_empty())
+    }
+
+    fn is_used(&self, vreg: VReg) -> bool {
+        !self.live.use_range(vreg).is_empty()
+    }
+
+    /// Results of a terminator begin in the registers it wrote.
+    fn place_edge_defs(&mut self, edge: Edge, start: Point) {
+        let terminator = self.problem.terminator(self.problem.edge(edge).from);
+        for at in self.problem.operand_range(terminator) {
+            let operand = self.problem.all_operands()[at];
+            let vreg = operand.vreg();
+            let here = operand.is_def() && self.live.is_edge_def(vreg) && self.live.def(vreg) == start;
+            let reg = self.out.locs[at].as_reg().map_or(Reg::NONE, |preg| self.machine.reg(preg));
+            if here && self.is_used(vreg) && !reg.is_none() && !reg.is_in(&self.found.residence.held) {
+                self.found.residence.open(vreg, reg, start, true);
+            }
+        }
+    }
+
+    /// A parameter takes the register of its argument if that is free now and will be for as long as any other.
+    fn inherit(&mut self, param: VReg, reg: Reg, start: Point) {
+        let class = self.problem.class(param).index();
+        if reg.is_none() || !self.is_used(param) || reg.is_in(&self.found.residence.held) || reg.class() != class {
+            return;
+        }
+        let until = self.live_until(param, start);
+        let blocked = self.blocked(param, until);
+        let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
+        let others = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh & !blocked;
+        if blocked & reg.bit() == 0 || others == 0 {
+            self.found.residence.open(param, reg, start, false);
+        }
+    }
+
+    fn place_param(&mut self, param: VReg, arg: Option<VReg>, place: &Place) {
+        if !self.is_used(param) || !self.found.residence.home(param).is_none() {
+            return;
+        }
+        let start = place.start();
+        let prefer = arg.map_or(Reg::NONE, |arg| self.s.edge_reg[arg.index()]);
+        let is_head = self
+            .order
+            .loops
+            .get(place.innermost as usize)
+            .is_some_and(|l| self.order.places[l.head as usize].block == place.block);
+        // From memory to memory costs nothing where both share a slot.
+        if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.hints.is_remat(arg)) {
+            return;
+        }
+        let class = self.problem.class(param).index();
+        let next = self.next_use(param, start);
+        let free = self.machine.allocatable[class] & !self.found.residence.held[class];
+        if free != 0 {
+            if free & !self.blocked(param, next) != 0 {
+                let reg = self.choose(param, free, start, prefer);
+                self.found.residence.open(param, reg, start, false);
+            }
+            return;
+        }
+        let held = self.found.residence.held[class];
+        match self.farthest(class, held, start) {
+            Some((reg, farthest)) if farthest > next => {
+                self.evict(reg, start);
+                self.found.residence.open(param, reg, start, false);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Which register: try a free one first, else find out who can best do without.
+
+use crate::hints::Obstacle;
+use crate::machine::{Reg, regs};
+use crate::point::Point;
+use crate::walk::Scan;
+use kingpost_regalloc::VReg;
+
+/// How many obstacles ahead are looked at when a register is chosen.
+const HORIZON: usize = 8;
+/// How many uses of a value are looked at when its spill is priced.
+const PRICED_USES: usize = 8;
+
+impl Scan<'_, '_> {
+    /// The best register for a value that begins at `point`, out of `free`, which must not be empty: one it wishes for,
+    /// one that no obstacle takes before the value's range ends, or the one taken last.
+    pub(crate) fn choose(&mut self, vreg: VReg, free: u64, point: Point, prefer: Reg) -> Reg {
+        let class = self.problem.class(vreg).index();
+        let until = self.live_until(vreg, point);
+        let blocked = self.blocked(vreg, until);
+        let is_free = |reg: Reg| !reg.is_none() && reg.class() == class && free & reg.bit() != 0;
+        let (wish, wish_slot) = self.hints.wish(vreg);
+        if is_free(wish) && (blocked & wish.bit() == 0 || self.first_taken(vreg, wish) >= wish_slot) {
+            return wish;
+        }
+        let good = free & !blocked;
+        let partner = self.hints.partner(vreg).map_or(Reg::NONE, |p| self.found.residence.last_reg(p));
+        for reg in [prefer, partner] {
+            if is_free(reg) && good & reg.bit() != 0 {
+                return reg;
+            }
+        }
+        if is_free(prefer) && good == 0 {
+            return prefer;
+        }
+        let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
+        if good & !fresh != 0 {
+            return Reg::new(class, (good & !fresh).trailing_zeros());
+        }
+        if good != 0 && (free & !fresh == 0 || self.saving_pays(vreg, point)) {
+            return Reg::new(class, good.trailing_zeros());
+        }
+        let rest = if free & !fresh != 0 { free & !fresh } else { free };
+        self.blocked_last(vreg, rest, until)
+    }
+
+    /// Registers of the value's class that some obstacle near ahead takes before `until`.
+    pub(crate) fn blocked(&self, vreg: VReg, until: Point) -> u64 {
+        self.ahead(until).fold(0, |mask, obstacle| mask | self.taken(obstacle, vreg, until))
+    }
+
+    fn ahead(&self, until: Point) -> impl Iterator<Item = &Obstacle> {
+        let obstacles = &self.hints.obstacles[self.s.obstacle.min(self.hints.obstacles.len())..];
+        obstacles.iter().take(HORIZON).take_while(move |o| Point::early(o.slot) < until)
+    }
+
+    /// Registers of the value's class that an obstacle takes from it, if it lives until `until`.
+    fn taken(&self, obstacle: &Obstacle, vreg: VReg, until: Point) -> u64 {
+        let data = self.problem.vregs[vreg];
+        let class = data.class.index();
+        if Point::late(obstacle.slot) >= until {
+            return obstacle.early[class];
+        }
+        if obstacle.safepoint && data.is_ref {
+            return u64::MAX;
+        }
+        let kills = self.machine.kills(obstacle.clobbers).of(class, data.width);
+        obstacle.early[class] | obstacle.late[class] | kills
+    }
+
+    /// The slot of the first obstacle near ahead that takes the register from the value.
+    fn first_taken(&self, vreg: VReg, reg: Reg) -> u32 {
+        let taken = |o: &&Obstacle| self.taken(o, vreg, Point::OPEN) & reg.bit() != 0;
+        self.ahead(Point::OPEN).find(taken).map_or(u32::MAX, |o| o.slot)
+    }
+
+    /// The member of `free` that obstacles leave alone for longest.
+    fn blocked_last(&self, vreg: VReg, free: u64, until: Point) -> Reg {
+        let mut left = free;
+        for obstacle in self.ahead(until) {
+            let next = left & !self.taken(obstacle, vreg, until);
+            if next == 0 {
+                break;
+            }
+            left = next;
+        }
+        Reg::new(self.problem.class(vreg).index(), left.trailing_zeros())
+    }
+
+    /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle?
+    fn saving_pays(&mut self, vreg: VReg, point: Point) -> bool {
+        let costs = self.env.costs;
+        let remat = self.hints.is_remat(vreg);
+        let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
+        let obstacle = self.hints.obstacles.get(self.s.obstacle).map_or(u32::MAX, |o| o.slot);
+        let first = self.use_cursor(vreg, point);
+        let uses = &self.live.uses(vreg)[first - self.live.use_range(vreg).start..];
+        let mut cost = u64::from(store) * self.order.freq_at(self.live.def(vreg).slot());
+        let mut last_block = u32::MAX;
+        for slot in uses.iter().map(|u| u.slot()).filter(|&slot| slot >= obstacle).take(PRICED_USES) {
+            let block = self.order.at_slot(slot);
+            if std::mem::replace(&mut last_block, block) != block {
+                cost += u64::from(load) * self.order.freq_at(slot);
+            }
+        }
+        let entry = self.problem.freq(self.problem.entry()).0;
+        cost > u64::from(costs.callee_saved) * entry
+    }
+
+    /// Of the registers in `candidates`, the one whose value is used again last. Computing a value again is cheap, so
+    /// that its next use counts as twice as far.
+    pub(crate) fn farthest(&mut self, class: usize, candidates: u64, point: Point) -> Option<(Reg, Point)> {
+        let mut best: Option<(u64, Reg, Point)> = None;
+        for reg in regs(class, candidates) {
+            let vreg = self.found.residence.holder_vreg(reg);
+            let next = self.next_use(vreg, point);
+            let distance = u64::from(next.since(point)) << u32::from(self.hints.is_remat(vreg));
+            if best.is_none_or(|(most, ..)| distance > most) {
+                best = Some((distance, reg, next));
+            }
+        }
+        best.map(|(_, reg, next)| (reg, next))
+    }
+}

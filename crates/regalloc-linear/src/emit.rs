@@ -1,0 +1,311 @@
+//! Writes the answer: edits in the order in which they run, slots of operands, elisions, stack maps, labels.
+//!
+//! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with the
+//! block or with the instruction before it, stores of values that leave their registers, the moves of the gap, and the
+//! moves of the edge out of the block. Cost: linear, apart from sorting within single gaps.
+
+use crate::machine::Masks;
+use crate::order::Place;
+use crate::point::Point;
+use crate::resolve::{EdgeMove, Input, Resolved, Store, is_from_reg, is_needed};
+use crate::slots::Slots;
+use crate::walk::Found;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{
+    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
+    NoRegister, Operand, PReg, ParallelMoves, StackMapEntry, VReg,
+};
+
+/// Scratch memory of the writer.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    moves: ParallelMoves,
+    kinds: Vec<EditKind>,
+    pending: Vec<(VReg, PReg)>,
+    labels: Vec<u32>,
+}
+
+pub(crate) struct Emit<'a> {
+    pub(crate) input: &'a Input<'a>,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) found: &'a Found,
+    pub(crate) resolved: &'a Resolved,
+    pub(crate) slots: &'a Slots,
+    pub(crate) s: &'a mut Scratch,
+    pub(crate) out: &'a mut Allocation,
+}
+
+impl Emit<'_> {
+    pub(crate) fn run(&mut self) -> Result<(), AllocError> {
+        self.s.moves.begin(self.input.problem);
+        self.s.pending.clear();
+        let mut leaving = 0;
+        for block in self.input.problem.blocks() {
+            let place = *self.input.order.place(block);
+            self.block(&place, &mut leaving)?;
+        }
+        for &(inst, vreg) in &self.resolved.references {
+            if let Some(slot) = self.slots.get(vreg) {
+                self.out.stack_maps.push(StackMapEntry { inst, slot });
+            }
+        }
+        self.out.stack_maps.sort_unstable();
+        self.out.stack_maps.dedup();
+        for i in 0..self.input.problem.labels.len() {
+            self.label(self.input.problem.labels[i]);
+        }
+        self.out.labels.sort_unstable_by_key(|range| (range.label, range.from));
+        self.out.collect_saved(self.input.problem, self.env.callee_saved());
+        Ok(())
+    }
+
+    fn block(&mut self, place: &Place, leaving: &mut usize) -> Result<(), AllocError> {
+        let problem = self.input.problem;
+        let found = self.found;
+        let mut gap = found.gaps.partition_point(|gap| gap.point < place.start());
+        for inst in problem.insts(place.block) {
+            if inst == problem.first_inst(place.block) {
+                self.block_head(place, inst)?;
+            }
+            self.pending_stores(inst);
+            while self.resolved.leaving.get(*leaving).is_some_and(|l| l.inst == inst) {
+                let l = self.resolved.leaving[*leaving];
+                if self.resolved.stores[l.vreg.index()] == Store::WhereItLeaves {
+                    let reg = self.input.machine.preg(found.residence.stay(l.stay).reg);
+                    self.store(inst, l.vreg, reg);
+                }
+                *leaving += 1;
+            }
+            if found.gaps.get(gap).is_some_and(|gap| gap.inst == inst) {
+                self.gap(gap)?;
+                gap += 1;
+            }
+            if inst == problem.terminator(place.block)
+                && let &[edge] = problem.succs(place.block)
+                && !self.is_at_head(edge)
+            {
+                self.edge(edge, inst)?;
+            }
+            self.operands(inst);
+        }
+        self.s.pending.clear();
+        Ok(())
+    }
+
+    /// Do moves of the edge stand at the head of its target? Arguments are parameters there already, so that constants
+    /// passed as arguments must come before.
+    fn is_at_head(&self, edge: Edge) -> bool {
+        let problem = self.input.problem;
+        problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()
+    }
+
+    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
+    fn block_head(&mut self, place: &Place, inst: Inst) -> Result<(), AllocError> {
+        if let &[edge] = self.input.problem.preds(place.block)
+            && self.is_at_head(edge)
+        {
+            self.edge(edge, inst)?;
+        }
+        let at = self.input.order.at(place.block) as usize;
+        for i in self.found.at_head[at].clone() {
+            let stay = self.found.residence.stay(self.found.maps[i as usize]);
+            let begins = self.input.live.def(stay.vreg) == place.start();
+            if begins && stay.covers(place.start()) && self.resolved.stores[stay.vreg.index()] == Store::AtDef {
+                self.store(inst, stay.vreg, self.input.machine.preg(stay.reg));
+            }
+        }
+        Ok(())
+    }
+
+    fn pending_stores(&mut self, inst: Inst) {
+        for i in 0..self.s.pending.len() {
+            let (vreg, reg) = self.s.pending[i];
+            self.store(inst, vreg, reg);
+        }
+        self.s.pending.clear();
+    }
+
+    fn store(&mut self, at: Inst, vreg: VReg, from: PReg) {
+        if let Some(to) = self.slots.get(vreg) {
+            let width = self.input.problem.width(vreg);
+            self.out.edits.push(Edit { at, kind: EditKind::Spill { from, to, width } });
+        }
+    }
+
+    /// The value's place in memory; none if it is never read from there.
+    fn memory(&self, vreg: VReg) -> Loc {
+        self.slots.get(vreg).map_or(Loc::NONE, Loc::slot)
+    }
+
+    fn add_move(&mut self, from_vreg: VReg, from: Loc, to_vreg: VReg, to: Loc) {
+        let data = self.input.problem.vregs[to_vreg];
+        match (from.as_reg(), self.input.hints.remat(from_vreg)) {
+            (None, Some(inst)) => self.s.moves.add_remat(inst, to, data.class, data.width),
+            _ if from.is_none() => {}
+            _ => self.s.moves.add(from, to, data.class, data.width),
+        }
+    }
+
+    fn gap(&mut self, gap: usize) -> Result<(), AllocError> {
+        let found = self.found;
+        let gap = &found.gaps[gap];
+        let stays = &found.residence.stays;
+        for m in &found.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
+            if !is_needed(stays, m) {
+                continue;
+            }
+            let from = match is_from_reg(stays, m, gap.point) {
+                true => Loc::reg(self.input.machine.preg(stays[m.from as usize].reg)),
+                false => self.memory(m.vreg),
+            };
+            let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.machine.preg(m.to)) };
+            self.add_move(m.vreg, from, m.into, to);
+        }
+        self.flush(gap.inst, gap.free)
+    }
+
+    fn edge(&mut self, edge: Edge, at: Inst) -> Result<(), AllocError> {
+        let resolved = self.resolved;
+        for m in resolved.edge_moves(edge) {
+            let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.machine.preg(m.to)) };
+            if !to.is_none() && self.is_wanted(m) {
+                let from = match m.from.is_none() {
+                    true => self.memory(m.from_vreg),
+                    false => Loc::reg(self.input.machine.preg(m.from)),
+                };
+                self.add_move(m.from_vreg, from, m.to_vreg, to);
+            }
+        }
+        if self.s.moves.is_empty() {
+            return Ok(());
+        }
+        let head = self.input.order.at(self.input.problem.edge(edge).to) as usize;
+        let start = self.input.order.places[head].start();
+        let mut free = self.input.machine.allocatable;
+        for i in self.found.at_head[head].clone() {
+            let stay = self.found.residence.stay(self.found.maps[i as usize]);
+            if stay.covers(start) {
+                free[stay.reg.class()] &= !stay.reg.bit();
+            }
+        }
+        self.flush(at, free)
+    }
+
+    fn is_wanted(&self, m: &EdgeMove) -> bool {
+        !m.leaves_register || self.resolved.stores[m.to_vreg.index()] == Store::WhereItLeaves
+    }
+
+    /// Makes the collected moves one after the other.
+    fn flush(&mut self, at: Inst, free: Masks) -> Result<(), AllocError> {
+        if self.s.moves.is_empty() {
+            return Ok(());
+        }
+        self.s.kinds.clear();
+        let free = self.input.machine.preg_set(free);
+        let result = self.s.moves.resolve(free, self.env, self.out, &mut self.s.kinds);
+        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
+        self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));
+        Ok(())
+    }
+
+    /// Slots for operands in memory, stores after defs, elisions.
+    fn operands(&mut self, inst: Inst) {
+        let problem = self.input.problem;
+        let range = problem.operand_range(inst);
+        let operands = problem.operands(inst);
+        for (k, operand) in range.clone().zip(operands) {
+            let vreg = operand.vreg();
+            if operand.is_def() && self.is_unread_constant(vreg) {
+                self.out.locs[k] = Loc::NONE;
+                self.out.drop_inst(inst);
+            } else if self.out.locs[k].is_none() {
+                self.out.locs[k] = self.memory(memory_owner(operands, k - range.start));
+            } else if let (Store::AtDef, Some(reg)) = (self.resolved.stores[vreg.index()], self.out.locs[k].as_reg()) {
+                if operand.is_def() && !self.input.live.is_edge_def(vreg) {
+                    self.s.pending.push((vreg, reg));
+                }
+            }
+        }
+        if problem.flags(inst).has(InstFlags::MOVE)
+            && let [a, b] = self.out.locs[range]
+            && a == b
+        {
+            self.out.drop_inst(inst);
+        }
+    }
+
+    fn is_unread_constant(&self, vreg: VReg) -> bool {
+        let facts = &self.found.residence.facts[vreg.index()];
+        self.input.hints.is_remat(vreg) && !facts.keep_def && !facts.in_operand
+    }
+
+    /// Says where a labelled value is, stretch by stretch.
+    fn label(&mut self, wish: LabelUse) {
+        let Input { problem, order, live, .. } = *self.input;
+        let vreg = wish.vreg;
+        if !live.is_exact(vreg) || wish.from >= wish.to {
+            return;
+        }
+        let place = *order.place(problem.block_of(wish.from));
+        let (low, mut high) = (place.slot_of(wish.from), place.slot_of(wish.to).min(place.end));
+        if let &[edge] = problem.succs(place.block)
+            && !self.is_at_head(edge)
+            && !self.resolved.edge_moves(edge).is_empty()
+        {
+            // The moves of the edge come before the terminator.
+            high = high.min(place.end - 1);
+        }
+        self.s.labels.clear();
+        let residence = &self.found.residence;
+        let mut id = residence.last_id(vreg);
+        while let Some(stay) = residence.stays.get(id as usize) {
+            if stay.to <= Point::early(low) && !stay.is_void() {
+                break;
+            }
+            self.s.labels.push(id);
+            id = stay.prev;
+        }
+        for range in live.ranges(vreg) {
+            let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
+            self.label_range(wish, &place, from, to);
+        }
+    }
+
+    /// The part of a label over slots in which its value is live.
+    fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
+        let mut at = from;
+        for i in (0..self.s.labels.len()).rev() {
+            let stay = *self.found.residence.stay(self.s.labels[i]);
+            let (stay_from, stay_to) = (first_slot(stay.from).max(at), first_slot(stay.to).min(to));
+            if stay_from < stay_to {
+                self.label_piece(wish, place, self.memory(wish.vreg), at, stay_from);
+                let loc = Loc::reg(self.input.machine.preg(stay.reg));
+                self.label_piece(wish, place, loc, stay_from, stay_to);
+                at = stay_to;
+            }
+        }
+        self.label_piece(wish, place, self.memory(wish.vreg), at, to);
+    }
+
+    fn label_piece(&mut self, wish: LabelUse, place: &Place, loc: Loc, from: u32, to: u32) {
+        if from < to && !loc.is_none() && !self.is_unread_constant(wish.vreg) {
+            let end = Inst::from_u32(place.inst(from).as_u32() + (to - from));
+            self.out.labels.push(LabelRange { label: wish.label, loc, from: place.inst(from), to: end });
+        }
+    }
+}
+
+/// The value in whose slot an operand in memory is: for a use that is tied to a def, that def.
+fn memory_owner(operands: &[Operand], k: usize) -> VReg {
+    let operand = operands[k];
+    if operand.is_def() || operand.constraint() != Constraint::MemOk {
+        return operand.vreg();
+    }
+    let tied = operands.iter().find(|def| def.constraint() == Constraint::Reuse(k as u8));
+    tied.map_or(operand.vreg(), |def| def.vreg())
+}
+
+/// The first slot whose early point is not before `point`.
+fn first_slot(point: Point) -> u32 {
+    point.prev().slot() + 1
+}

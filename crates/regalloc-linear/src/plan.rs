@@ -1,0 +1,125 @@
+//! The registers of one instruction's operands while they are being chosen.
+
+use crate::machine::{Kills, Masks, Reg, regs};
+use kingpost_regalloc::VReg;
+
+/// The early point of the instruction.
+pub(crate) const EARLY: u8 = 1;
+/// The late point.
+pub(crate) const LATE: u8 = 2;
+/// Both points.
+pub(crate) const BOTH: u8 = EARLY | LATE;
+
+/// No tied operand.
+pub(crate) const UNTIED: u16 = u16::MAX;
+
+/// A copy to be made before the instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) vreg: VReg,
+    /// The stay it is copied from, or [`NONE`](crate::order::NONE) if from memory.
+    pub(crate) from: u32,
+    /// None if it is copied to memory.
+    pub(crate) to: Reg,
+    /// The value itself, or the one in whose slot the copy is made.
+    pub(crate) into: VReg,
+    /// Does the value live on in `to`?
+    pub(crate) moves_home: bool,
+}
+
+/// Who takes which register at which point.
+pub(crate) struct Plan {
+    pub(crate) slot: u32,
+    pub(crate) kills: Kills,
+    pub(crate) safepoint: bool,
+    /// Must operands that may be in memory be there, since there are too few registers otherwise?
+    pub(crate) prefers_memory: bool,
+    /// By operand.
+    pub(crate) regs: Vec<Reg>,
+    /// By operand: the def that must be in the place of this use, or [`UNTIED`].
+    pub(crate) tied: Vec<u16>,
+    /// Registers of operands at the early and at the late point.
+    pub(crate) taken: [Masks; 2],
+    owners: [Vec<VReg>; 2],
+    /// Registers whose values are read early and then dead.
+    pub(crate) dying: Masks,
+    /// Registers into which values are loaded that live on.
+    pub(crate) loaded: Masks,
+    pub(crate) copies: Vec<Copy>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        let nobody = || vec![VReg::from_u32(0); 128];
+        Plan {
+            slot: 0,
+            kills: Kills::default(),
+            safepoint: false,
+            prefers_memory: false,
+            regs: Vec::new(),
+            tied: Vec::new(),
+            taken: [[0; 2]; 2],
+            owners: [nobody(), nobody()],
+            dying: [0; 2],
+            loaded: [0; 2],
+            copies: Vec::new(),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn begin(&mut self, slot: u32, operands: usize, kills: Kills, safepoint: bool) {
+        self.slot = slot;
+        self.kills = kills;
+        self.safepoint = safepoint;
+        self.prefers_memory = false;
+        self.tied.clear();
+        self.tied.resize(operands, UNTIED);
+        self.dying = [0; 2];
+        self.copies.clear();
+        self.forget_choices(operands);
+    }
+
+    /// Takes back all choices of registers.
+    pub(crate) fn forget_choices(&mut self, operands: usize) {
+        self.regs.clear();
+        self.regs.resize(operands, Reg::NONE);
+        self.taken = [[0; 2]; 2];
+        self.loaded = [0; 2];
+    }
+
+    fn is_taken(&self, reg: Reg, point: usize) -> bool {
+        reg.is_in(&self.taken[point])
+    }
+
+    /// Whose operand is in the register at the early (0) or late (1) point?
+    pub(crate) fn owner(&self, reg: Reg, point: usize) -> Option<VReg> {
+        self.is_taken(reg, point).then(|| self.owners[point][reg.index()])
+    }
+
+    /// May `vreg` be in `reg` at `points`? Operands of one value share a register.
+    pub(crate) fn can_claim(&self, reg: Reg, vreg: VReg, points: u8) -> bool {
+        (points & EARLY == 0 || self.owner(reg, 0).is_none_or(|owner| owner == vreg))
+            && (points & LATE == 0 || self.owner(reg, 1).is_none_or(|owner| owner == vreg))
+    }
+
+    pub(crate) fn claim(&mut self, reg: Reg, vreg: VReg, points: u8) {
+        for point in (0..2).filter(|point| points >> point & 1 != 0) {
+            self.taken[point][reg.class()] |= reg.bit();
+            self.owners[point][reg.index()] = vreg;
+        }
+    }
+
+    pub(crate) fn unclaim(&mut self, reg: Reg, points: u8) {
+        for point in (0..2).filter(|point| points >> point & 1 != 0) {
+            self.taken[point][reg.class()] &= !reg.bit();
+        }
+    }
+
+    /// Registers of a class in `mask` that hold `vreg` at the early point, and at the late one too if that is asked.
+    pub(crate) fn holding(&self, vreg: VReg, class: usize, mask: u64, points: u8) -> Option<Reg> {
+        let late = points & LATE != 0;
+        regs(class, mask & self.taken[0][class])
+            .find(|&reg| self.owner(reg, 0) == Some(vreg) && (!late || self.owner(reg, 1) == Some(vreg)))
+    }
+}

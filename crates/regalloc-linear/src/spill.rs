@@ -1,0 +1,100 @@
+//! Taking a register from a value that is still live, and planning when it shall have one again.
+
+use crate::machine::Reg;
+use crate::order::NONE;
+use crate::point::Point;
+use crate::walk::Scan;
+use kingpost_regalloc::{Event, VReg};
+
+/// How many loops around a block are looked at for a better place to split.
+const LOOPS_TRIED: usize = 16;
+
+impl Scan<'_, '_> {
+    /// The value in `reg` is in memory from `point` on. If it has not been used since some loop around was entered it
+    /// leaves its register where that loop begins.
+    pub(crate) fn evict(&mut self, reg: Reg, point: Point) {
+        let id = self.found.residence.close(reg, point);
+        self.found.residence.stays[id as usize].evicted = true;
+        let vreg = self.found.residence.stay(id).vreg;
+        let at = self.inst_at(point);
+        self.event(Event::Spill { vreg, at });
+        self.out.stats.splits += 1;
+        let cursor = self.use_cursor(vreg, point);
+        let uses = self.live.use_range(vreg);
+        let mut busy = self.live.def(vreg);
+        if cursor > uses.start {
+            busy = busy.max(self.live.use_at(cursor - 1));
+        }
+        if let Some(head) = self.outermost_loop(point, busy) {
+            self.found.residence.cut_back(id, head);
+        }
+        self.plan_reload(vreg, point);
+    }
+
+    /// The head of the outermost loop around `point` that begins after `busy`.
+    fn outermost_loop(&self, point: Point, busy: Point) -> Option<Point> {
+        let mut id = self.order.place_at(point.slot()).innermost;
+        let mut best = None;
+        for _ in 0..LOOPS_TRIED {
+            let Some(l) = self.order.loops.get(id as usize) else { break };
+            let place = &self.order.places[l.head as usize];
+            if place.start() <= busy {
+                break;
+            }
+            // Only where paths meet do edges compare registers; other heads take over what their predecessor left.
+            if place.start() < point && self.problem.preds(place.block).len() >= 2 {
+                best = Some(place.start());
+            }
+            id = l.parent;
+        }
+        best
+    }
+
+    /// The value is in memory at `point`. If its next use is in a loop further on, it should be in a register when that
+    /// loop begins.
+    pub(crate) fn plan_reload(&mut self, vreg: VReg, point: Point) {
+        let next = self.next_use(vreg, point);
+        if next >= self.live.end(vreg) {
+            return;
+        }
+        let here = self.order.at_slot(point.slot());
+        let mut id = self.order.place_at(next.slot()).innermost;
+        let mut head = NONE;
+        for _ in 0..LOOPS_TRIED {
+            match self.order.loops.get(id as usize) {
+                Some(l) if l.head > here => {
+                    head = l.head;
+                    id = l.parent;
+                }
+                _ => break,
+            }
+        }
+        if head != NONE && self.problem.preds(self.order.places[head as usize].block).len() >= 2 {
+            let list = &mut self.s.reload_heads[head as usize];
+            self.s.reloads.push((vreg, *list));
+            *list = self.s.reloads.len() as u32 - 1;
+        }
+    }
+
+    /// Gives registers that are left to the values that wait for one at the head of the block at `at`.
+    pub(crate) fn reload_at_head(&mut self, at: u32) {
+        let point = self.order.places[at as usize].start();
+        let mut item = self.s.reload_heads[at as usize];
+        while item != NONE {
+            let (vreg, next) = self.s.reloads[item as usize];
+            item = next;
+            if !self.found.residence.home(vreg).is_none() || !self.is_live(vreg, point) {
+                continue;
+            }
+            let class = self.problem.class(vreg).index();
+            let until = self.next_use(vreg, point);
+            let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
+            let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh;
+            let good = free & !self.blocked(vreg, until);
+            if good != 0 {
+                let reg = self.choose(vreg, good, point, Reg::NONE);
+                self.found.residence.open(vreg, reg, point, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The walk: blocks in order, registers given out as values begin to live and taken back as they are needed elsewhere.
+//!
+//! ```text
+//! b0: def v0, v1, v2 ..           three values, two registers: when v2 is defined the one whose next
+//!     use v1                      use is farthest goes to memory, where it is until it is used again
+//!     use v2; use v0
+//! ```
+//!
+//! Linear scan over intervals with holes (Wimmer and Mössenböck, *Optimized interval splitting in a linear scan register
+//! allocator*, 2005; on SSA form Wimmer and Franz, *Linear scan register allocation on SSA form*, 2010). Each value that
+//! begins takes a register free until the value's end, if there is one, else the one free for longest; if none is free,
+//! the value with the farthest next use is split and spilled. Where this differs from the papers:
+//!
+//! - All constraints of one instruction are met together (`instruction.rs`), as a small assignment problem, so that
+//!   splitting needs no minimal intervals and always ends: each instruction is visited once.
+//! - A stay ends with the stretch of blocks it is live in. Whatever is in registers at the end of a predecessor is in the
+//!   same ones where its successor begins, however far away that is in the order (Traub, Holloway and Smith, *Quality and
+//!   speed in linear-scan register allocation*, 1998). So there are no inactive intervals to test against.
+//! - A value spilled inside a loop where it was not used leaves its register at the loop's head, in retrospect: the optimal
+//!   split position. A value used in a loop that has been spilled before gets a register at the loop's head if one is left.
+//!
+//! Needs liveness and hints; leaves stays, the moves of each gap, and the registers at the ends and heads of blocks that
+//! edges must match. Cost: linear in operands, times registers where one must be evicted.
+
+use crate::hints::Hints;
+use crate::instruction::Plan;
+use crate::liveness::Liveness;
+use crate::machine::{Machine, Masks, Reg};
+use crate::order::{NONE, Order};
+use crate::point::Point;
+use crate::residence::Residence;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
+use std::ops::Range;
+
+/// One copy in the gap before an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GapMove {
+    pub(crate) vreg: VReg,
+    /// The stay it is copied from, or [`NONE`] if from memory.
+    pub(crate) from: u32,
+    /// None if it is copied to the slot of `into`.
+    pub(crate) to: Reg,
+    pub(crate) into: VReg,
+    /// The stay that begins with it, or [`NONE`] if it is a copy for the instruction only.
+    pub(crate) stay: u32,
+}
+
+/// The copies before one instruction; they happen at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Gap {
+    pub(crate) inst: Inst,
+    pub(crate) point: Point,
+    pub(crate) moves: Range<u32>,
+    /// Registers that hold nothing over the gap.
+    pub(crate) free: Masks,
+}
+
+/// Everything the walk finds out.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) residence: Residence,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) gap_moves: Vec<GapMove>,
+    /// Stays at heads and ends of blocks, each block's share in the ranges below.
+    pub(crate) maps: Vec<u32>,
+    /// By index in the order; empty where no edge needs it.
+    pub(crate) at_head: Vec<Range<u32>>,
+    pub(crate) at_end: Vec<Range<u32>>,
+    /// By index in the order: may edges into the block need moves?
+    pub(crate) resolve: Vec<bool>,
+}
+
+impl Found {
+    fn begin(&mut self, problem: &Problem, blocks: usize) {
+        self.residence.begin(problem.vregs.len());
+        self.gaps.clear();
+        self.gap_moves.clear();
+        self.maps.clear();
+        self.at_head.clear();
+        self.at_head.resize(blocks, 0..0);
+        self.at_end.clear();
+        self.at_end.resize(blocks, 0..0);
+        self.resolve.clear();
+        self.resolve.resize(blocks, false);
+    }
+}
+
+/// The walk's own memory.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// By value: indices of its current range and next use.
+    pub(crate) range: Vec<u32>,
+    pub(crate) next_use: Vec<u32>,
+    pub(crate) plan: Plan,
+    /// By index in the order: values to be given a register at the head, as a list through `reloads`.
+    pub(crate) reload_heads: Vec<u32>,
+    pub(crate) reloads: Vec<(VReg, u32)>,
+    /// By value: the register it left the predecessor in, while a block begins.
+    pub(crate) edge_reg: Vec<Reg>,
+    pub(crate) edge_values: Vec<VReg>,
+    /// Index of the first obstacle after the current slot.
+    pub(crate) obstacle: usize,
+}
+
+impl Scratch {
+    fn begin(&mut self, live: &Liveness, problem: &Problem, blocks: usize) {
+        self.range.clear();
+        self.range.extend(problem.vregs.keys().map(|v| live.range_range(v).start as u32));
+        self.next_use.clear();
+        self.next_use.extend(problem.vregs.keys().map(|v| live.use_range(v).start as u32));
+        self.reload_heads.clear();
+        self.reload_heads.resize(blocks, NONE);
+        self.reloads.clear();
+        self.edge_reg.clear();
+        self.edge_reg.resize(problem.vregs.len(), Reg::NONE);
+        self.edge_values.clear();
+        self.obstacle = 0;
+    }
+}
+
+/// One walk under way.
+pub(crate) struct Scan<'a, 'o> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) machine: &'a Machine,
+    pub(crate) order: &'a Order,
+    pub(crate) live: &'a Liveness,
+    pub(crate) hints: &'a Hints,
+    pub(crate) found: &'a mut Found,
+    pub(crate) s: &'a mut Scratch,
+    pub(crate) out: &'a mut Allocation,
+    pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
+}
+
+impl Scan<'_, '_> {
+    pub(crate) fn run(&mut self) -> Result<(), AllocError> {
+        let blocks = self.order.places.len();
+        self.found.begin(self.problem, blocks);
+        self.s.begin(self.live, self.problem, blocks);
+        for at in 0..blocks as u32 {
+            let place = self.order.places[at as usize];
+            self.start_block(at);
+            for slot in place.head + 1..place.end {
+                self.pass_obstacles(slot);
+                self.instruction(place.inst(slot), slot)?;
+            }
+            self.end_block(at);
+        }
+        let end = Point::early(self.order.num_slots() as u32);
+        self.found.residence.close_all(end);
+        Ok(())
+    }
+
+    fn pass_obstacles(&mut self, slot: u32) {
+        while self.hints.obstacles.get(self.s.obstacle).is_some_and(|o| o.slot <= slot) {
+            self.s.obstacle += 1;
+        }
+    }
+
+    /// The end of the range in which the value is live at `point`, or `point` if it is not. Points must not go back.
+    pub(crate) fn live_until(&mut self, vreg: VReg, point: Point) -> Point {
+        let end = self.live.range_range(vreg).end as u32;
+        let cursor = &mut self.s.range[vreg.index()];
+        while *cursor < end {
+            let range = self.live.range_at(*cursor as usize);
+            if range.to > point {
+                return if range.from <= point { range.to } else { point };
+            }
+            *cursor += 1;
+        }
+        point
+    }
+
+    pub(crate) fn is_live(&mut self, vreg: VReg, point: Point) -> bool {
+        self.live_until(vreg, point) > point
+    }
+
+    /// Index of the first use at or after `point`, or of the end of the uses. Points must not go back.
+    pub(crate) fn use_cursor(&mut self, vreg: VReg, point: Point) -> usize {
+        let end = self.live.use_range(vreg).end as u32;
+        let cursor = &mut self.s.next_use[vreg.index()];
+        while *cursor < end && self.live.use_at(*cursor as usize) < point {
+            *cursor += 1;
+        }
+        *cursor as usize
+    }
+
+    /// The first use at or after `point`; the end of the value's life if there is none.
+    pub(crate) fn next_use(&mut self, vreg: VReg, point: Point) -> Point {
+        let cursor = self.use_cursor(vreg, point);
+        match cursor < self.live.use_range(vreg).end {
+            true => self.live.use_at(cursor),
+            false => self.live.end(vreg),
+        }
+    }
+
+    /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
+    pub(crate) fn inst_at(&self, point: Point) -> Inst {
+        let place = self.order.place_at(point.slot());
+        place.inst(point.slot().max(place.head + 1))
+    }
+
+    pub(crate) fn loc(&self, reg: Reg) -> Loc {
+        Loc::reg(self.machine.preg(reg))
+    }
+
+    /// Tells the log and the observer.
+    pub(crate) fn event(&mut self, event: Event<'_>) {
+        log::trace!("{event:?}");
+        if let Some(observer) = &mut self.observer {
+            observer.event(event);
+        }
+    }
+}
