@@ -1,0 +1,123 @@
+//! Unwind operations as `.eh_frame`: one CIE, one FDE per function (System V ABI, section 4.2.4; DWARF 5, section 6.4).
+
+use crate::error::ObjectError;
+use gimli::write::{
+    Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, FrameDescriptionEntry, FrameTable,
+};
+use gimli::write::{Result as GimliResult, Writer};
+use gimli::{DwEhPe, Encoding, Format, LittleEndian, Register, constants};
+use kingpost_mach::{ModuleBuffer, UnwindOp};
+use kingpost_regalloc::{PReg, RegClass};
+use object::Architecture;
+
+/// Contents of the section.
+pub(crate) struct Section {
+    pub(crate) bytes: Vec<u8>,
+    /// Offset of a 4-byte field, index of a function, and constant: the field holds the function's address plus the
+    /// constant, relative to the field.
+    pub(crate) relocs: Vec<(u64, usize, i64)>,
+}
+
+/// What DWARF calls the registers of an architecture.
+struct Registers {
+    stack_pointer: Register,
+    frame_pointer: Register,
+    return_address: Register,
+    number: fn(PReg) -> u16,
+}
+
+const X86_64: Registers = Registers {
+    stack_pointer: Register(7),
+    frame_pointer: Register(6),
+    return_address: Register(16),
+    number: |reg| match reg.class() {
+        // rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi (System V ABI for AMD64, figure 3.36).
+        RegClass::Int if reg.enc() < 8 => [0, 2, 1, 3, 7, 6, 4, 5][usize::from(reg.enc())],
+        RegClass::Int => u16::from(reg.enc()),
+        RegClass::Float => 17 + u16::from(reg.enc()),
+    },
+};
+
+const AARCH64: Registers = Registers {
+    stack_pointer: Register(31),
+    frame_pointer: Register(29),
+    return_address: Register(30),
+    number: |reg| u16::from(reg.enc()) + if reg.class() == RegClass::Float { 64 } else { 0 },
+};
+
+/// Renders the unwind operations of all functions that have any.
+pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result<Section, ObjectError> {
+    let x86 = architecture == Architecture::X86_64;
+    let registers = if x86 { &X86_64 } else { &AARCH64 };
+    let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 1 };
+    let code_align = if x86 { 1 } else { 4 };
+    let mut cie = CommonInformationEntry::new(encoding, code_align, -8, registers.return_address);
+    cie.fde_address_encoding = DwEhPe(constants::DW_EH_PE_pcrel.0 | constants::DW_EH_PE_sdata4.0);
+    if x86 {
+        cie.add_instruction(CallFrameInstruction::Cfa(registers.stack_pointer, 8));
+        cie.add_instruction(CallFrameInstruction::Offset(registers.return_address, -8));
+    } else {
+        cie.add_instruction(CallFrameInstruction::Cfa(registers.stack_pointer, 0));
+    }
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(cie);
+    for (index, f) in module.functions().enumerate() {
+        let mut fde = FrameDescriptionEntry::new(Address::Symbol { symbol: index, addend: 0 }, f.code.len() as u32);
+        for site in f.unwind {
+            fde.add_instruction(site.offset, instruction(site.op, registers));
+        }
+        table.add_fde(cie, fde);
+    }
+    let mut frame = EhFrame(Relocated { bytes: EndianVec::new(LittleEndian), relocs: Vec::new() });
+    table.write_eh_frame(&mut frame)?;
+    Ok(Section { bytes: frame.0.bytes.into_vec(), relocs: frame.0.relocs })
+}
+
+fn instruction(op: UnwindOp, registers: &Registers) -> CallFrameInstruction {
+    let number = |reg| Register((registers.number)(reg));
+    match op {
+        UnwindOp::CfaStackPointer(bytes) => CallFrameInstruction::Cfa(registers.stack_pointer, bytes as i32),
+        UnwindOp::CfaFramePointer(bytes) => CallFrameInstruction::Cfa(registers.frame_pointer, bytes as i32),
+        UnwindOp::Saved(reg, below) => CallFrameInstruction::Offset(number(reg), -(below as i32)),
+        UnwindOp::Restored(reg) => CallFrameInstruction::Restore(number(reg)),
+        UnwindOp::EpilogueBegin => CallFrameInstruction::RememberState,
+        UnwindOp::EpilogueEnd => CallFrameInstruction::RestoreState,
+    }
+}
+
+/// A writer that notes where addresses of functions go.
+struct Relocated {
+    bytes: EndianVec<LittleEndian>,
+    relocs: Vec<(u64, usize, i64)>,
+}
+
+impl Writer for Relocated {
+    type Endian = LittleEndian;
+
+    fn endian(&self) -> LittleEndian {
+        LittleEndian
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> GimliResult<()> {
+        self.bytes.write(bytes)
+    }
+
+    fn write_at(&mut self, offset: usize, bytes: &[u8]) -> GimliResult<()> {
+        self.bytes.write_at(offset, bytes)
+    }
+
+    fn write_eh_pointer(&mut self, address: Address, encoding: DwEhPe, size: u8) -> GimliResult<()> {
+        match address {
+            Address::Symbol { symbol, addend } => {
+                debug_assert_eq!(encoding.application(), constants::DW_EH_PE_pcrel);
+                self.relocs.push((self.len() as u64, symbol, addend));
+                self.write_udata(0, 4)
+            }
+            Address::Constant(value) => self.write_eh_pointer_data(value, encoding.format(), size),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Why there is no object.
+
+use kingpost_mach::RelocKind;
+use std::fmt;
+
+/// An error of writing an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ObjectError {
+    /// Two definitions have one name in the object.
+    Duplicate(String),
+    /// A target without object format here.
+    Target(String),
+    /// A relocation the target's objects do not have.
+    Relocation(RelocKind),
+    /// The writing library refuses.
+    Format(String),
+}
+
+impl fmt::Display for ObjectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ObjectError::Duplicate(name) => write!(f, "symbol `{name}` is defined twice"),
+            ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
+            ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
+            ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for ObjectError {}
+
+impl From<object::write::Error> for ObjectError {
+    fn from(error: object::write::Error) -> ObjectError {
+        ObjectError::Format(error.to_string())
+    }
+}
+
+impl From<gimli::write::Error> for ObjectError {
+    fn from(error: gimli::write::Error) -> ObjectError {
+        ObjectError::Format(error.to_string())
+    }
+}
