@@ -178,7 +178,8 @@ impl Operand {
     }
 }
 
-/// Text form as in `.ra` files: `use v1`, `late use v1`, `def v2 = r0`, `def v3 reuse 0 rmw`, `use v4 mem`, `use v5 in set0`.
+/// Text form as in `.ra` files: `use v1`, `late use v1`, `def v2 = r0`, `def v3 reuse 0 rmw`, `use v4 mem`, `use v5 in set0`;
+/// files spell the subset out: `in {r0, r1}`.
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match (self.kind(), self.pos()) {

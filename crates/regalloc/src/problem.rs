@@ -3,7 +3,8 @@
 //! The rules a problem keeps are numbered and checked in [`Problem::verify`]. The ones to know before reading on:
 //! blocks own consecutive instruction ranges; every value is defined once, by an operand or as a block parameter; no
 //! edge is critical; only a block with a single successor passes arguments; a terminator may define values, each on
-//! the one edge it is listed on, and such an edge leads to a block without other predecessors.
+//! the one edge it is listed on, and such an edge leads to a block without other predecessors; a def of a terminator that
+//! is listed nowhere is a temporary.
 //!
 //! Function parameters are defs of an ordinary instruction at the head of the entry block, fixed to the registers of
 //! the calling convention; an incoming stack argument is a rematerialisable load.
