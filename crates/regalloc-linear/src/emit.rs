@@ -220,10 +220,11 @@ impl Emit<'_> {
                 self.out.drop_inst(inst);
             } else if self.out.locs[k].is_none() {
                 self.out.locs[k] = self.memory(memory_owner(operands, k - range.start));
-            } else if let (Store::AtDef, Some(reg)) = (self.resolved.stores[vreg.index()], self.out.locs[k].as_reg()) {
-                if operand.is_def() && !self.input.live.is_edge_def(vreg) {
-                    self.s.pending.push((vreg, reg));
-                }
+            } else if let (Store::AtDef, Some(reg)) = (self.resolved.stores[vreg.index()], self.out.locs[k].as_reg())
+                && operand.is_def()
+                && !self.input.live.is_edge_def(vreg)
+            {
+                self.s.pending.push((vreg, reg));
             }
         }
         if problem.flags(inst).has(InstFlags::MOVE)

@@ -123,10 +123,8 @@ impl Hints {
                     self.flows(source.vreg(), def.vreg());
                 }
             }
-            [def] if flags.has(InstFlags::REMAT) && clobbers == ClobberId::NONE => {
-                if def.is_def() && def.constraint() == Constraint::Reg {
-                    self.remat[def.vreg().index()] = inst.as_u32();
-                }
+            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
+                self.remat[def.vreg().index()] = inst.as_u32();
             }
             _ => {}
         }

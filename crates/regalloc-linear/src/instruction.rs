@@ -333,6 +333,9 @@ impl Scan<'_, '_> {
         let mut moved = [0; 2];
         for (k, operand) in operands.iter().enumerate() {
             let (reg, vreg) = (self.s.plan.regs[k], operand.vreg());
+            if reg.is_none() && self.s.plan.tied[k] != UNTIED {
+                self.copy_into_memory(operands, k);
+            }
             if operand.is_def() || reg.is_none() || reg.is_in(&moved) {
                 continue;
             }
@@ -343,35 +346,25 @@ impl Scan<'_, '_> {
             }
         }
         let held = self.found.residence.held;
-        for class in 0..2 {
+        for (class, held) in held.into_iter().enumerate() {
             let plan = &self.s.plan;
             let mut in_the_way = plan.taken[0][class] | plan.taken[1][class] | plan.kills.any(class);
             if plan.safepoint {
                 in_the_way = u64::MAX;
             }
-            for reg in regs(class, held[class] & in_the_way) {
+            for reg in regs(class, held & in_the_way) {
                 self.clear(reg, slot);
             }
         }
         self.settle_loaded(operands);
-        self.copy_into_memory(operands);
     }
 
     /// A tied pair in memory is in the slot of its def.
-    fn copy_into_memory(&mut self, operands: &[Operand]) {
-        for (k, &operand) in operands.iter().enumerate() {
-            let def = self.s.plan.tied[k];
-            if def == UNTIED || !self.s.plan.regs[k].is_none() {
-                continue;
-            }
-            let (vreg, into) = (operand.vreg(), operands[usize::from(def)].vreg());
-            let late = Point::late(self.s.plan.slot);
-            let last = self.found.residence.last_id(vreg);
-            let was_here = self.found.residence.last_stay(vreg).is_some_and(|stay| stay.to == late && !stay.is_void());
-            let from = self.found.residence.open_stay(vreg).or(was_here.then_some(last)).unwrap_or(NONE);
-            self.found.residence.facts(into).pair_in_mem = true;
-            self.s.plan.copies.push(Copy { vreg, from, to: Reg::NONE, into, moves_home: false });
-        }
+    fn copy_into_memory(&mut self, operands: &[Operand], k: usize) {
+        let (vreg, into) = (operands[k].vreg(), operands[usize::from(self.s.plan.tied[k])].vreg());
+        let from = self.found.residence.open_stay(vreg).unwrap_or(NONE);
+        self.found.residence.facts(into).pair_in_mem = true;
+        self.s.plan.copies.push(Copy { vreg, from, to: Reg::NONE, into, moves_home: false });
     }
 
     /// The value that lives in `reg` leaves it if it must.
@@ -385,7 +378,7 @@ impl Scan<'_, '_> {
         }
         let is_used = self.next_use(vreg, Point::early(slot)).slot() == slot;
         if !lives_on {
-            let is_copied = self.s.plan.copies.iter().any(|copy| copy.vreg == vreg);
+            let is_copied = self.s.plan.copies.iter().any(|copy| copy.vreg == vreg && !copy.to.is_none());
             if is_copied || self.copy_aside(vreg, stay, EARLY) {
                 self.found.residence.close(reg, Point::early(slot));
             } else {
@@ -393,7 +386,7 @@ impl Scan<'_, '_> {
             }
             return;
         }
-        let lasting = |s: &Self, copy: &Copy| copy.vreg == vreg && s.survives(vreg, copy.to);
+        let lasting = |s: &Self, copy: &Copy| copy.vreg == vreg && !copy.to.is_none() && s.survives(vreg, copy.to);
         if let Some(k) = self.s.plan.copies.iter().position(|copy| lasting(self, copy)) {
             self.s.plan.copies[k].moves_home = true;
             self.found.residence.close(reg, Point::early(slot));
@@ -454,7 +447,7 @@ impl Scan<'_, '_> {
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, .. } = self.s.plan.copies[i];
             let has_home = self.s.plan.copies[..i].iter().any(|copy| copy.vreg == vreg && copy.moves_home);
-            if from == NONE && !has_home && self.survives(vreg, to) && self.is_live(vreg, late) {
+            if from == NONE && !to.is_none() && !has_home && self.survives(vreg, to) && self.is_live(vreg, late) {
                 self.s.plan.copies[i].moves_home = true;
             }
         }
@@ -468,10 +461,9 @@ impl Scan<'_, '_> {
         }
         let point = Point::early(self.s.plan.slot);
         let first = self.found.gap_moves.len() as u32;
-        let mut free = [0; 2];
-        for class in 0..2 {
-            let busy = self.found.residence.held[class] | self.s.plan.taken[0][class];
-            free[class] = self.machine.allocatable[class] & !busy;
+        let mut free = self.machine.allocatable;
+        for (class, free) in free.iter_mut().enumerate() {
+            *free &= !self.found.residence.held[class] & !self.s.plan.taken[0][class];
         }
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, into, moves_home } = self.s.plan.copies[i];
@@ -512,9 +504,8 @@ impl Scan<'_, '_> {
             if reg.is_none() && operand.constraint() != Constraint::Stack {
                 reg = self.soft_use(operand);
             }
-            let early = Point::early(self.s.plan.slot);
-            let last = self.found.residence.last_stay(vreg);
-            let since_def = last.is_some_and(|stay| stay.since_def && stay.reg == reg && stay.covers(early));
+            let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
+            let since_def = !is_loaded && self.found.residence.last_stay(vreg).is_some_and(|stay| stay.since_def);
             let facts = self.found.residence.facts(vreg);
             if reg.is_none() {
                 facts.mem_read = true;

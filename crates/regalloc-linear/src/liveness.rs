@@ -156,10 +156,7 @@ impl Liveness {
                 self.defs[param.index()] = place.start();
             }
             for (slot, inst) in (place.head + 1..).zip(problem.insts(place.block)) {
-                for &operand in problem.operands(inst) {
-                    let point = if operand.pos() == Pos::Early { Point::early(slot) } else { Point::late(slot) };
-                    self.note_operand(operand, point);
-                }
+                self.note_operands(problem.operands(inst), slot);
             }
             for &edge in problem.succs(place.block) {
                 for &arg in problem.edge_args(edge) {
@@ -175,10 +172,22 @@ impl Liveness {
         self.use_starts[0] = 0;
     }
 
-    fn note_operand(&mut self, operand: Operand, point: Point) {
-        match operand.is_def() {
-            true => self.defs[operand.vreg().index()] = point,
-            false => self.note_use(operand.vreg(), point),
+    /// Early uses first, so that the uses of each value are sorted.
+    fn note_operands(&mut self, operands: &[Operand], slot: u32) {
+        let mut has_late_uses = false;
+        for operand in operands {
+            let is_early = operand.pos() == Pos::Early;
+            let point = if is_early { Point::early(slot) } else { Point::late(slot) };
+            match operand.is_def() {
+                true => self.defs[operand.vreg().index()] = point,
+                false if is_early => self.note_use(operand.vreg(), point),
+                false => has_late_uses = true,
+            }
+        }
+        if has_late_uses {
+            for operand in operands.iter().filter(|o| o.is_use() && o.pos() == Pos::Late) {
+                self.note_use(operand.vreg(), Point::late(slot));
+            }
         }
     }
 
