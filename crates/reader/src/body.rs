@@ -95,13 +95,16 @@ impl Context<'_, '_> {
 
     /// An alias or an instruction.
     fn line(&mut self, block: Block) -> Result<()> {
-        let mut tags = Tags::new();
+        let (mut tags, mut location) = (Tags::new(), SourceLoc::default());
         if self.lexer.byte() == b'<' {
             self.debug_tags(&mut tags)?;
         }
-        let mut location = SourceLoc::default();
         if self.lexer.peek() == b'@' {
             location = SourceLoc(self.lexer.source_location()?);
+            // Functions print with the location in front of the tags.
+            if tags.is_empty() && self.lexer.peek() == b'<' {
+                self.debug_tags(&mut tags)?;
+            }
         }
         self.tables.results.clear();
         if self.lexer.at_value() {

@@ -83,8 +83,9 @@ mod tests {
         let mut map = EntityMap::default();
         for round in 0..3 {
             map.clear();
-            let numbers: Vec<u32> =
-                (0..20_000).map(|index: u32| if index % 7 == 0 { u32::MAX - index } else { 19_999 - index }).collect();
+            let numbers: Vec<u32> = (0..20_000)
+                .map(|index: u32| if index.is_multiple_of(7) { u32::MAX - index } else { 19_999 - index })
+                .collect();
             for (id, &number) in numbers.iter().enumerate() {
                 assert_eq!(map.get(number), None, "round {round}");
                 map.insert(number, id as u32);

@@ -38,11 +38,21 @@ pub(crate) struct Lexer<'a> {
     /// Data directives: the comments that begin with `data:` and those that continue them.
     data: Vec<Range<usize>>,
     data_continues: bool,
+    /// Where the last remembered comment ends. The parser may go back, but not comments.
+    remembered: usize,
 }
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(text: &'a [u8], gather: bool) -> Lexer<'a> {
-        Lexer { text, position: 0, gather, comments: Vec::new(), data: Vec::new(), data_continues: false }
+        Lexer {
+            text,
+            position: 0,
+            gather,
+            comments: Vec::new(),
+            data: Vec::new(),
+            data_continues: false,
+            remembered: 0,
+        }
     }
 
     pub(crate) fn text(&self) -> &'a [u8] {
@@ -99,6 +109,10 @@ impl<'a> Lexer<'a> {
         let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
         let range = self.position..self.position + len;
         self.position = range.end;
+        if range.start < self.remembered {
+            return;
+        }
+        self.remembered = range.end;
         let begins = self.data_continues || is_data_directive(&self.text[range.clone()]);
         if begins {
             self.data_continues = self.text[range.clone()].trim_ascii_end().ends_with(b",");
@@ -269,7 +283,8 @@ impl<'a> Lexer<'a> {
         if named && self.byte_at(end) == b':' {
             end = self.end_of(end + 1, NUMBER);
         }
-        if !named && !(word.first().is_some_and(u8::is_ascii_digit) && word.contains(&b'.')) {
+        let number = word.first().is_some_and(u8::is_ascii_digit) && word.contains(&b'.');
+        if !named && !number {
             return self.expected(what);
         }
         self.position = end;
@@ -363,6 +378,9 @@ mod tests {
         assert_eq!(lexer.take_comments().count(), 4);
         assert_eq!(lexer.data_comments().len(), 2);
         assert_eq!(lexer.take_comments().count(), 0);
+        lexer.set_position(0);
+        assert_eq!(lexer.peek(), b'w');
+        assert_eq!((lexer.take_comments().count(), lexer.data_comments().len()), (0, 2));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod context;
 mod data_directive;
 mod entity_map;
 mod error;
+mod exercise;
 mod header;
 mod instruction;
 mod lexer;
@@ -23,6 +24,7 @@ mod testfile;
 
 pub use data_directive::{DataItem, DataObject};
 pub use error::{Error, ErrorKind};
+pub use exercise::{NotReadAgain, read_in_every_way};
 pub use header::{Feature, Header, Setting, Target, TestCommand};
 pub use parser::{MAX_TEXT_BYTES, Options, Parser, parse_functions};
 pub use run_command::{Comparison, Datum, Invocation, RunCommand};

@@ -151,13 +151,14 @@ fn lanes(lexer: &mut Lexer, ty: Type) -> Result<Bytes> {
 /// `0x` and an even number of digits, most significant byte first; the result is the other way
 /// round, as in memory.
 pub(crate) fn hex_bytes(lexer: &mut Lexer) -> Result<Bytes> {
-    const MAX_DIGITS: usize = 32;
+    /// Those of the largest vector type. Upstream allows 32, but prints more where lanes were listed.
+    const MAX_DIGITS: usize = 8192;
     let token = lexer.number("a constant as `0x00ff` or `[1 2]`")?;
     let start = lexer.position() - token.len();
     let Some(digits) = token.strip_prefix(b"0x") else {
         return fault(start, ErrorKind::Literal(LiteralError::Syntax));
     };
-    let mut nibbles: SmallVec<[u8; MAX_DIGITS]> = SmallVec::new();
+    let mut nibbles: SmallVec<[u8; 32]> = SmallVec::new();
     for &byte in digits.iter().filter(|&&byte| byte != b'_') {
         let Some(digit) = (byte as char).to_digit(16) else {
             return fault(start, ErrorKind::Literal(LiteralError::Syntax));
@@ -170,7 +171,7 @@ pub(crate) fn hex_bytes(lexer: &mut Lexer) -> Result<Bytes> {
     if nibbles.is_empty() {
         return fault(start, ErrorKind::Literal(LiteralError::Syntax));
     }
-    if nibbles.len() % 2 != 0 {
+    if !nibbles.len().is_multiple_of(2) {
         return fault(start, ErrorKind::OddDigits);
     }
     Ok(nibbles.rchunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())

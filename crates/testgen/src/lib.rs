@@ -8,6 +8,7 @@
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | makes a failing problem small |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
+//! | `text.rs` | mutations of texts, for readers |
 //! | `rng.rs` | the random numbers |
 
 pub mod draft;
@@ -19,3 +20,4 @@ pub mod problem;
 pub mod rng;
 pub mod shrink;
 pub mod simulate;
+pub mod text;

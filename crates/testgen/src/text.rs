@@ -1,0 +1,252 @@
+//! Mutations of good texts, for readers: each must end in success or in a clean error.
+
+use crate::rng::Rng;
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Pieces that mean something to the readers of CLIF, and numbers at their limits.
+const PIECES: &[&str] = &[
+    "v0",
+    "v1",
+    "v4294967295",
+    "v4294967296",
+    "block0",
+    "block99999",
+    "block100000",
+    "ss0",
+    "gv0",
+    "fn0",
+    "sig0",
+    "const0",
+    "dt0",
+    "dss0",
+    "region0",
+    "region2047",
+    "ret0",
+    "exn1",
+    "tag4294967295",
+    "stack_limit = gv0",
+    "->",
+    "=",
+    ":",
+    ",",
+    ".",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    "@",
+    "@ff",
+    "\"",
+    "%",
+    "u0:0",
+    ";",
+    "\n",
+    "-",
+    "+",
+    "0x",
+    "-0x8000_0000_0000_0000",
+    "18446744073709551616",
+    "0x1.8p-3",
+    "NaN",
+    "-sNaN:0x1",
+    "+Inf",
+    "[1 2 3 4]",
+    "i8",
+    "i128",
+    "f16",
+    "f128",
+    "i8x256",
+    "i128x256",
+    ".i64",
+    ".f32",
+    ".dt0",
+    "cold",
+    "notrap",
+    "little big",
+    "user251",
+    "iadd v0, v0",
+    "call fn0()",
+    "brif v0, block0, block0",
+    "v7 -> v0",
+    "v9 = iconst.i64 1",
+    "function %f() {",
+    "jump",
+    "br_table v0, block0, []",
+    "try_call fn0(), sig0, block0, []",
+    ", stack_map=[i32 @ ss0+4294967295]",
+    "\u{e4}",
+    "data: %x rw zero=1,",
+    "vconst.i64x2",
+    "bitcast.i8x4 little",
+    "\0",
+    "system_v",
+    "sarg(4294967295)",
+];
+
+/// Largest growth of a text: copies of long spans stop there.
+const MAX_GROWTH: usize = 4096;
+
+/// A mutant of a text: one to eight random changes of bytes, tokens, spans or lines. Equal seeds
+/// give equal mutants. The result need not be UTF-8.
+pub fn mutate_text(seed: u64, text: &[u8]) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let mut mutant = text.to_vec();
+    let limit = text.len() + MAX_GROWTH;
+    for _ in 0..1 + rng.range(0..8) {
+        change(&mut rng, &mut mutant);
+        mutant.truncate(limit);
+    }
+    mutant
+}
+
+/// What [`readers`] saw.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TextReport {
+    /// Mutants read.
+    pub mutants: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Things that were read from them without error, by the reader's count.
+    pub accepted: u64,
+    /// The longest time for one mutant.
+    pub slowest: Duration,
+}
+
+impl fmt::Display for TextReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TextReport { mutants, bytes, accepted, slowest } = self;
+        write!(f, "{mutants} mutants, {bytes} bytes, {accepted} accepted, slowest {} ms", slowest.as_millis())
+    }
+}
+
+/// A mutant that a reader does not get on with.
+#[derive(Clone, Debug)]
+pub struct TextFailure {
+    /// Its seed.
+    pub seed: u64,
+    /// What happened.
+    pub trouble: String,
+    /// The mutant.
+    pub text: Vec<u8>,
+}
+
+impl fmt::Display for TextFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "; seed {}: {}", self.seed, self.trouble)?;
+        f.write_str(&String::from_utf8_lossy(&self.text))
+    }
+}
+
+/// One mutant may take this long.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Lets `read` loose on mutants of the texts, one for each seed. It gives how many things it could read, or what is
+/// wrong with its own work; errors in the text are no failure.
+///
+/// # Errors
+/// The first mutant for which `read` fails, panics or takes too long.
+pub fn readers(
+    texts: &[Vec<u8>],
+    seeds: Range<u64>,
+    read: &dyn Fn(&[u8]) -> Result<usize, String>,
+) -> Result<TextReport, Box<TextFailure>> {
+    let mut report = TextReport::default();
+    for seed in seeds {
+        let Some(text) = texts.get((seed % texts.len().max(1) as u64) as usize) else { break };
+        let mutant = mutate_text(seed, text);
+        let start = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&mutant)));
+        let time = start.elapsed();
+        let trouble = match outcome {
+            Ok(Ok(_)) if time > TIME_LIMIT => format!("took {} s", time.as_secs()),
+            Ok(Ok(accepted)) => {
+                report.mutants += 1;
+                report.bytes += mutant.len() as u64;
+                report.accepted += accepted as u64;
+                report.slowest = report.slowest.max(time);
+                continue;
+            }
+            Ok(Err(trouble)) => trouble,
+            Err(_) => "panicked".to_string(),
+        };
+        return Err(Box::new(TextFailure { seed, trouble, text: mutant }));
+    }
+    Ok(report)
+}
+
+fn change(rng: &mut Rng, text: &mut Vec<u8>) {
+    let at = rng.range(0..text.len() + 1);
+    match rng.range(0..9) {
+        0 if at < text.len() => text[at] = rng.bits() as u8,
+        1 if at < text.len() => text[at] ^= 1 << rng.range(0..8),
+        2 => text.truncate(at),
+        3 => {
+            let span = span(rng, text, at, 40);
+            text.drain(span);
+        }
+        4 => {
+            let copy = text[span(rng, text, at, 200)].to_vec();
+            let target = rng.range(0..text.len() + 1);
+            text.splice(target..target, copy);
+        }
+        5 => {
+            let line = line_around(text, at);
+            let copy = text[line].to_vec();
+            let target = line_around(text, rng.range(0..text.len() + 1)).start;
+            text.splice(target..target, copy);
+        }
+        6 => {
+            let token = token_around(text, at);
+            let other = token_around(text, rng.range(0..text.len() + 1));
+            let copy = text[other].to_vec();
+            text.splice(token, copy);
+        }
+        _ => {
+            let target = if rng.chance(50) { token_around(text, at) } else { at..at };
+            let piece = rng.pick(PIECES).unwrap_or_default();
+            text.splice(target, piece.bytes());
+        }
+    }
+}
+
+type Span = Range<usize>;
+
+fn span(rng: &mut Rng, text: &[u8], at: usize, longest: usize) -> Span {
+    at..(at + rng.range(0..longest)).min(text.len())
+}
+
+/// The line at a position, with its end.
+fn line_around(text: &[u8], at: usize) -> Span {
+    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
+    let end = text[at..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |index| at + index + 1);
+    start..end
+}
+
+/// The word or number at a position; empty if there is none.
+fn token_around(text: &[u8], at: usize) -> Span {
+    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let start = text[..at].iter().rposition(|byte| !inside(byte)).map_or(0, |index| index + 1);
+    let end = text[at..].iter().position(|byte| !inside(byte)).map_or(text.len(), |index| at + index);
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mutants_differ_and_repeat() {
+        let text = b"function %f() {\nblock0:\n  v0 = iconst.i32 7\n  return\n}\n";
+        let mutants: Vec<Vec<u8>> = (0..200).map(|seed| mutate_text(seed, text)).collect();
+        assert!(mutants.iter().filter(|mutant| mutant.as_slice() == text).count() < 20);
+        assert_eq!(mutants[17], mutate_text(17, text));
+        assert!((0..100).all(|seed| mutate_text(seed, b"").len() <= MAX_GROWTH));
+    }
+}
