@@ -9,7 +9,7 @@ use kingpost_checker::Checker;
 use kingpost_ir::Function;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
-use kingpost_mach::settings::Settings;
+use kingpost_mach::settings::{OptLevel, Settings};
 use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Lowering, ModuleBuffer};
 use kingpost_regalloc::{Allocation, Allocator};
 use std::fmt;
@@ -121,9 +121,11 @@ impl Compiler {
     }
 
     pub(crate) fn emit_options(&self) -> EmitOptions {
+        // Fetching starts at 16-byte boundaries; where only size or speed of compilation counts, nothing is padded.
+        let fetch = if self.settings.opt_level == OptLevel::Speed { 16 } else { 1 };
         EmitOptions {
             block_padding: self.settings.block_padding(),
-            function_align: 1 << self.settings.log2_min_function_alignment,
+            function_align: (1 << self.settings.log2_min_function_alignment).max(fetch),
             keep_frame_pointer: self.settings.preserve_frame_pointers,
         }
     }

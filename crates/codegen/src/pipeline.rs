@@ -34,7 +34,11 @@ pub(crate) fn compile(
 
     // Any allocator answers the problem.
     s.run(Stage::Regalloc, || allocator.allocate(&code.problem, isa.env(), allocation))?;
-    s.dump(|| format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation)));
+    let solution = || format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation));
+    s.dump(solution);
+    if settings.regalloc_verbose_logs {
+        log::info!("{}", solution());
+    }
 
     // The checker is a second opinion on the answer, before a byte is emitted.
     if settings.regalloc_checker {

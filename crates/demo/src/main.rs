@@ -25,6 +25,8 @@ const PROGRAMS: &[Program] = &[
     Program { name: "heapsort", input: numbers, check: check_heapsort },
     Program { name: "lz77", input: words, check: check_lz77 },
     Program { name: "sieve", input: limit, check: check_sieve },
+    Program { name: "mandelbrot", input: nothing, check: check_against_c },
+    Program { name: "nbody", input: nothing, check: check_against_c },
 ];
 
 fn main() -> Result<()> {
@@ -132,6 +134,15 @@ fn check_heapsort(program: &Path, input: &Path, _: &Path) -> Result<()> {
 fn check_sieve(program: &Path, input: &Path, _: &Path) -> Result<()> {
     let factor = "seq 2 $(cat) | factor | awk 'NF == 2 { print $2 }'";
     same(&output_of(program, &[], input)?, &system(factor, input)?, "factor")
+}
+
+/// The same arithmetic in the same order, compiled by the system's C compiler, must give the same bytes.
+fn check_against_c(program: &Path, input: &Path, out: &Path) -> Result<()> {
+    let stem = input.file_stem().context("the input has a name")?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(stem).with_extension("c");
+    let reference = out.join(stem).with_extension("reference");
+    run(Command::new("cc").args(["-O1", "-ffp-contract=off"]).arg(source).arg("-o").arg(&reference).arg("-lm"))?;
+    same(&output_of(program, &[], input)?, &output_of(&reference, &[], input)?, "the C program")
 }
 
 fn check_lz77(program: &Path, input: &Path, out: &Path) -> Result<()> {

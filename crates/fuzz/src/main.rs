@@ -1,0 +1,95 @@
+//! Seeded random tests: `kingpost-fuzz TARGET COUNT [SEED]`.
+//!
+//! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
+//! (planted faults that the checker must catch), or `all`. Seeds count up from SEED, so a failure is
+//! repeated by its seed and a count of 1. Each target calls a function of `kingpost-testgen` that a test calls too.
+
+use anyhow::{Result, bail, ensure};
+use kingpost_codegen::ALLOCATORS;
+use kingpost_testgen::fuzz::{self, Count, FaultReport, Report};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Seeds that one task takes.
+const CHUNK: u64 = 250;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [target, count, rest @ ..] = &args[..] else { bail!("usage: kingpost-fuzz TARGET COUNT [SEED]") };
+    let count: u64 = count.parse()?;
+    let first: u64 = rest.first().map_or(Ok(0), |s| s.parse())?;
+    let seeds = first..first.saturating_add(count);
+    let names: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
+    let all = target == "all";
+    ensure!(
+        all || target == "faults" || names.contains(&target.as_str()),
+        "targets: all, faults, {}",
+        names.join(", ")
+    );
+    for &name in names.iter().filter(|name| all || *name == target) {
+        let start = Instant::now();
+        let report = allocator(name, seeds.clone())?;
+        println!("{name}: {report}, {:.1} s", start.elapsed().as_secs_f64());
+    }
+    if all || target == "faults" {
+        // A mutant of each of dozens of kinds per problem.
+        let seeds = if all { first..first + count.div_ceil(10) } else { seeds };
+        for &name in &names {
+            println!("faults in the answers of {name}:\n{}", faults(name, seeds.clone())?);
+        }
+    }
+    Ok(())
+}
+
+fn chunks(seeds: Range<u64>) -> Vec<Range<u64>> {
+    let end = seeds.end;
+    seeds.step_by(CHUNK as usize).map(|start| start..end.min(start + CHUNK)).collect()
+}
+
+fn make(name: &str) -> Box<dyn kingpost_regalloc::Allocator> {
+    let factory = kingpost_codegen::allocator(name).expect("the table's own name");
+    factory()
+}
+
+fn allocator(name: &str, seeds: Range<u64>) -> Result<Report> {
+    let reports = chunks(seeds).into_par_iter().map(|seeds| {
+        fuzz::allocator(&mut *make(name), seeds).map_err(|failure| repeat(name, failure.seed, &failure.to_string()))
+    });
+    let sum = |mut a: Report, b: Report| {
+        a.problems += b.problems;
+        a.insts += b.insts;
+        a.edits += b.edits;
+        a.worst_steps = a.worst_steps.max(b.worst_steps);
+        a
+    };
+    reports.try_reduce(Report::default, |a, b| Ok(sum(a, b)))
+}
+
+fn faults(name: &str, seeds: Range<u64>) -> Result<FaultReport> {
+    let reports: Result<Vec<FaultReport>> = chunks(seeds)
+        .into_par_iter()
+        .map(|seeds| {
+            fuzz::faults(&mut *make(name), seeds)
+                .map_err(|failure| repeat("faults", failure.seed, &failure.to_string()))
+        })
+        .collect();
+    let mut reports = reports?.into_iter();
+    let Some(mut sum) = reports.next() else { bail!("no seeds") };
+    for report in reports {
+        for ((_, a), (_, b)) in sum.rows.iter_mut().zip(report.rows) {
+            *a = Count {
+                mutants: a.mutants + b.mutants,
+                caught: a.caught + b.caught,
+                missed: a.missed + b.missed,
+                harmless: a.harmless + b.harmless,
+                undecided: a.undecided + b.undecided,
+            };
+        }
+    }
+    Ok(sum)
+}
+
+fn repeat(target: &str, seed: u64, text: &str) -> anyhow::Error {
+    anyhow::anyhow!("{text}\nrepeat with: make fuzz TARGET={target} N=1 SEED={seed}")
+}
