@@ -2,7 +2,7 @@
 //! analyses.
 //!
 //! [`function::Function`] owns everything; [`opcodes`] is the table from which all facts about
-//! opcodes derive; [`instruction::InstView`] is how instructions are matched.
+//! opcodes derive; [`InstView`] is how instructions are matched.
 
 pub mod atomic_rmw_op;
 pub mod builder;
@@ -20,12 +20,15 @@ pub mod frequencies;
 pub mod frontend;
 pub mod function;
 pub mod immediates;
+mod inst_view;
 pub mod instruction;
 pub mod layout;
 pub mod libcall;
 pub mod loops;
 pub mod memflags;
 pub mod names;
+mod opcode_lookup;
+mod opcode_properties;
 pub mod opcodes;
 pub mod pool;
 pub mod preamble;
@@ -38,7 +41,6 @@ pub mod type_class;
 pub mod types;
 mod value_data;
 pub mod verifier;
-mod view;
 
 pub use dfg::DataFlowGraph;
 pub use entities::{
@@ -46,7 +48,8 @@ pub use entities::{
     JumpTable, ShuffleMask, SigRef, StackSlot, UserNameRef, Value,
 };
 pub use function::Function;
-pub use instruction::{BlockArg, BlockArgKind, BlockCall, InstData, InstView};
+pub use inst_view::InstView;
+pub use instruction::{BlockArg, BlockArgKind, BlockCall, InstData};
 pub use memflags::MemFlags;
 pub use opcodes::{Format, Opcode};
 pub use trapcode::TrapCode;

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::trapcode::TrapCode;
+use crate::opcode_properties::properties;
 use crate::type_class::{Constraint, TypeClass, columns};
 
 /// The shape of an instruction: which operands and immediates it has.
@@ -64,23 +64,6 @@ pub enum Suffix {
     From(u8),
 }
 
-/// The properties column. Each name is one bit.
-#[allow(non_upper_case_globals, reason = "the table's columns read like its documentation")]
-mod property {
-    pub(super) const terminator: u16 = 1;
-    pub(super) const branch: u16 = 1 << 1;
-    pub(super) const call: u16 = 1 << 2;
-    pub(super) const returns: u16 = 1 << 3;
-    pub(super) const load: u16 = 1 << 4;
-    pub(super) const store: u16 = 1 << 5;
-    pub(super) const effects: u16 = 1 << 6;
-    pub(super) const mergeable: u16 = 1 << 7;
-    pub(super) const trap_code: u16 = 1 << 8;
-    pub(super) const int_divz: u16 = 1 << 9;
-    pub(super) const int_ovf: u16 = 1 << 10;
-    pub(super) const bad_toint: u16 = 1 << 11;
-}
-
 /// A row of the table.
 #[derive(Debug)]
 pub struct OpcodeInfo {
@@ -102,7 +85,7 @@ pub struct OpcodeInfo {
     pub suffix: Suffix,
     /// What it means, in a sentence or two.
     pub doc: &'static str,
-    properties: u16,
+    pub(crate) properties: u16,
 }
 
 macro_rules! opcodes {
@@ -139,11 +122,11 @@ macro_rules! opcodes {
                     concat!("" $(, stringify!($from))?),
                 ),
                 doc: $doc,
-                properties: 0 $(| property::$property)*,
+                properties: 0 $(| properties::$property)*,
             },
         )*];
 
-        const NAMES: [&[u8]; Opcode::ALL.len()] =
+        pub(crate) const NAMES: [&[u8]; Opcode::ALL.len()] =
             [$(text_name(stringify!($name)).as_bytes()),*];
     };
 }
@@ -605,37 +588,6 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// Slots of the lookup table; a power of two, about six times the number of opcodes.
-const LOOKUP_SIZE: usize = 1024;
-const EMPTY: u8 = u8::MAX;
-
-/// Where the search for a name starts. Five samples tell nearly all opcodes apart.
-const fn lookup_slot(name: &[u8]) -> usize {
-    let len = name.len();
-    let mut hash = len;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[0] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len / 4] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len / 2] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len * 3 / 4] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len - 1] as usize;
-    (hash ^ hash >> 15) % LOOKUP_SIZE
-}
-
-/// Open addressing with linear probing, filled at compile time.
-static LOOKUP: [u8; LOOKUP_SIZE] = {
-    let mut table = [EMPTY; LOOKUP_SIZE];
-    let mut index = 0;
-    while index < NAMES.len() {
-        let mut slot = lookup_slot(NAMES[index]);
-        while table[slot] != EMPTY {
-            slot = (slot + 1) % LOOKUP_SIZE;
-        }
-        table[slot] = index as u8;
-        index += 1;
-    }
-    table
-};
-
 impl Opcode {
     /// The row of the opcode.
     pub fn info(self) -> &'static OpcodeInfo {
@@ -647,126 +599,9 @@ impl Opcode {
         self.info().name
     }
 
-    /// The opcode with this name.
-    pub fn from_name(name: &[u8]) -> Option<Opcode> {
-        if name.is_empty() {
-            return None;
-        }
-        let mut slot = lookup_slot(name);
-        while LOOKUP[slot] != EMPTY {
-            let index = usize::from(LOOKUP[slot]);
-            if NAMES[index] == name {
-                return Some(Opcode::ALL[index]);
-            }
-            slot = (slot + 1) % LOOKUP_SIZE;
-        }
-        None
-    }
-
     /// The shape of the opcode's instructions.
     pub fn format(self) -> Format {
         self.info().format
-    }
-
-    fn has(self, properties: u16) -> bool {
-        self.info().properties & properties != 0
-    }
-
-    /// Whether it ends a block.
-    pub fn is_terminator(self) -> bool {
-        self.has(property::terminator)
-    }
-
-    /// Whether it names blocks to which control may go.
-    pub fn is_branch(self) -> bool {
-        self.has(property::branch)
-    }
-
-    /// Whether it calls a function or leaves the stack for another.
-    pub fn is_call(self) -> bool {
-        self.has(property::call)
-    }
-
-    /// Whether it leaves the function for its caller, tail calls included.
-    pub fn is_return(self) -> bool {
-        self.has(property::returns)
-    }
-
-    /// Whether it may read memory. Calls are not counted.
-    pub fn can_load(self) -> bool {
-        self.has(property::load)
-    }
-
-    /// Whether it may write memory. Calls are not counted.
-    pub fn can_store(self) -> bool {
-        self.has(property::store)
-    }
-
-    /// Whether it may trap, memory accesses without `notrap` included.
-    pub fn can_trap(self) -> bool {
-        self.has(property::trap_code | property::int_divz | property::int_ovf | property::bad_toint)
-            || self.has_memory_flags()
-    }
-
-    /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
-    pub fn has_memory_flags(self) -> bool {
-        match self.format() {
-            Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
-            Format::LoadNoOffset => self.can_load(),
-            _ => false,
-        }
-    }
-
-    /// Whether an equal earlier instruction makes this one superfluous although it may trap.
-    pub fn is_mergeable_trap(self) -> bool {
-        self.has(property::mergeable)
-    }
-
-    /// Whether it has effects besides results, control flow, memory, traps and calls.
-    pub fn other_side_effects(self) -> bool {
-        self.has(property::effects)
-    }
-
-    /// Whether it must stay even if its results are not used. Loads that cannot trap need not, but
-    /// that is a matter of their flags.
-    pub fn has_side_effects(self) -> bool {
-        self.has(
-            property::terminator
-                | property::call
-                | property::store
-                | property::effects
-                | property::trap_code
-                | property::int_divz
-                | property::int_ovf
-                | property::bad_toint,
-        ) || self.has_memory_flags()
-    }
-
-    /// Whether control never goes from it to the next instruction or another block.
-    pub fn ends_control_flow(self) -> bool {
-        self.is_terminator() && !self.is_branch()
-    }
-
-    /// The fixed trap codes of the row, besides those that an operand or flags name.
-    pub fn trap_codes(self) -> impl Iterator<Item = TrapCode> {
-        [
-            (property::int_divz, TrapCode::INTEGER_DIVISION_BY_ZERO),
-            (property::int_ovf, TrapCode::INTEGER_OVERFLOW),
-            (property::bad_toint, TrapCode::BAD_CONVERSION_TO_INTEGER),
-        ]
-        .into_iter()
-        .filter(move |&(bit, _)| self.has(bit))
-        .map(|(_, code)| code)
-    }
-
-    /// Whether the controlling type must be written as a suffix.
-    pub fn requires_suffix(self) -> bool {
-        self.info().suffix == Suffix::Required
-    }
-
-    /// Whether the opcode has a controlling type.
-    pub fn is_polymorphic(self) -> bool {
-        self.info().suffix != Suffix::None
     }
 }
 
@@ -787,17 +622,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_again() {
-        assert_eq!(Opcode::ALL.len(), 163);
-        for &opcode in Opcode::ALL {
-            assert_eq!(Opcode::from_name(opcode.name().as_bytes()), Some(opcode));
-        }
-        for name in ["", "iad", "iaddx", "iadd_imm", "v0", "brif "] {
-            assert_eq!(Opcode::from_name(name.as_bytes()), None, "{name}");
-        }
-    }
-
-    #[test]
     fn rows_are_consistent() {
         for &opcode in Opcode::ALL {
             let info = opcode.info();
@@ -811,15 +635,5 @@ mod tests {
             }
             assert!(!opcode.is_branch() || opcode.is_terminator(), "{opcode}");
         }
-    }
-
-    #[test]
-    fn properties() {
-        assert!(Opcode::Sdiv.can_trap() && Opcode::Sdiv.is_mergeable_trap());
-        assert!(Opcode::Load.can_load() && Opcode::Load.can_trap());
-        assert!(!Opcode::Bitcast.can_trap() && !Opcode::Iadd.has_side_effects());
-        assert!(Opcode::AtomicLoad.other_side_effects() && Opcode::TryCall.is_call());
-        assert_eq!(Opcode::Fma.info().suffix, Suffix::From(1));
-        assert_eq!(Opcode::Sdiv.trap_codes().count(), 2);
     }
 }

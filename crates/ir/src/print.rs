@@ -13,7 +13,8 @@ use crate::entities::{Block, ExceptionTable, Inst, Value};
 use crate::exception_table::ExceptionItem;
 use crate::function::{DebugTag, Function};
 use crate::immediates::{Imm64, Offset};
-use crate::instruction::{BlockArg, BlockArgKind, BlockCall, InstView};
+use crate::inst_view::InstView;
+use crate::instruction::{BlockArg, BlockArgKind, BlockCall};
 use crate::names::NameTable;
 use crate::opcodes::{Format, Opcode, Suffix};
 use crate::preamble::GlobalValueData;
@@ -483,4 +484,122 @@ impl Function {
 
 fn fmt_option(item: Option<impl Display>) -> impl Display {
     fmt::from_fn(move |f| item.as_ref().map_or(Ok(()), |item| item.fmt(f)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::{ControlBuilder, InstBuilder};
+    use crate::cursor::Cursor;
+    use crate::entities::{DynamicType, GlobalValue, SigRef, StackSlot, UserNameRef};
+    use crate::extfunc::{ExtFuncData, ExternalName, FuncName};
+    use crate::function::{SourceLoc, UserStackMapEntry};
+    use crate::libcall::LibCall;
+    use crate::memflags::MemFlags;
+    use crate::preamble::{AliasRegionData, DynamicStackSlotData, DynamicTypeData, StackSlotData};
+    use crate::signature::{AbiParam, CallConv, Signature};
+    use crate::types::{I8X16, I32, I32X4, I64};
+
+    #[test]
+    fn no_blocks() {
+        assert_eq!(Function::default().to_string(), "function %() fast {\n}\n");
+    }
+
+    #[test]
+    fn preamble() {
+        let mut func = Function::default();
+        func.name = FuncName::User(1, 2);
+        let global = GlobalValue::from_u32;
+        func.global_values.push(GlobalValueData::VmContext);
+        let flags = MemFlags::trusted();
+        func.global_values.push(GlobalValueData::Load { base: global(0), offset: 8, ty: I64, flags });
+        func.global_values.push(GlobalValueData::IAddImm { base: global(1), offset: 0x10000, ty: I64 });
+        let name = ExternalName::Named("data".into());
+        func.global_values.push(GlobalValueData::Symbol { name, offset: -4, colocated: true, tls: true });
+        func.global_values.push(GlobalValueData::DynScaleTargetConst { vector_type: I32X4 });
+        func.dynamic_types.push(DynamicTypeData { base: I32X4, scale: global(4) });
+        func.dynamic_stack_slots.push(DynamicStackSlotData { ty: DynamicType::from_u32(0) });
+        func.stack_slots.push(StackSlotData { size: 8, align_shift: 0, key: None });
+        func.stack_slots.push(StackSlotData { size: 16, align_shift: 4, key: Some(u64::MAX) });
+        func.names.stack_slots.set(StackSlot::from_u32(0), 10);
+        func.names.stack_slots.set(StackSlot::from_u32(1), 2);
+        func.alias_regions.push(AliasRegionData { user_id: 7, description: "heap".into() });
+        func.user_names.push((3, 4));
+        func.dfg.signatures.push(Signature::new(CallConv::Tail));
+        for name in [ExternalName::User(UserNameRef::from_u32(0)), ExternalName::LibCall(LibCall::Memcpy)] {
+            let signature = SigRef::from_u32(0);
+            func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: true, patchable: false });
+        }
+        func.dfg.constants.insert(ConstantData::new(&[1, 2]));
+        func.stack_limit = Some(global(1));
+        assert_eq!(
+            func.to_string(),
+            "function u1:2() fast {
+    dt0 = i32x4*gv4
+    dss0 = explicit_dynamic_slot dt0
+    ss2 = explicit_slot 16, align = 16, key = 18446744073709551615
+    ss10 = explicit_slot 8
+    region0 = 7 \"heap\"
+    gv0 = vmctx
+    gv1 = load.i64 notrap aligned gv0+8
+    gv2 = iadd_imm.i64 gv1, 0x0001_0000
+    gv3 = symbol colocated tls %data-4
+    gv4 = dyn_scale_target_const.i32x4
+    sig0 = () tail
+    fn0 = colocated u3:4 sig0
+    fn1 = colocated %Memcpy sig0
+    const0 = 0x0201
+    stack_limit = gv1
+}
+"
+        );
+    }
+
+    #[test]
+    fn lines() {
+        let mut func = Function::default();
+        let slot = func.stack_slots.push(StackSlotData { size: 8, align_shift: 0, key: None });
+        let sig = func.dfg.signatures.push(Signature::new(CallConv::Fast));
+        func.dfg.signatures[sig].params.push(AbiParam::new(I64));
+        let mut cursor = Cursor::new(&mut func);
+        let block = cursor.new_block();
+        let param = cursor.func.dfg.append_block_param(block, I64);
+        let alias = cursor.func.dfg.make_undefined_value();
+        cursor.func.dfg.change_to_alias(alias, param).unwrap();
+        let call = cursor.ins().call_indirect(sig, param, &[alias]);
+        let entry = UserStackMapEntry { ty: I32, slot, offset: 4 };
+        cursor.func.stack_maps.insert(call, [entry].into_iter().collect());
+        let tags = [DebugTag::User(1), DebugTag::StackSlot(slot)];
+        cursor.func.debug_tags.insert(call, tags.into_iter().collect());
+        cursor.func.srclocs[call] = SourceLoc(0xab);
+        let one = cursor.ins().iconst(I32, -1);
+        let vector = cursor.ins().splat(I8X16, param);
+        cursor.ins().shuffle(vector, vector, std::array::from_fn(|lane| lane as u8));
+        let next = cursor.func.dfg.make_block();
+        cursor.ins().brif(one, next, &[one], next, &[]);
+        cursor.func.layout.append_block(next);
+        cursor.func.layout.set_cold(next);
+        cursor.end(next).ins().return_(&[one]);
+        cursor.ins().fence();
+        let text = func.to_string();
+        let lines: Vec<&str> = text.lines().skip(4).collect();
+        assert_eq!(
+            lines,
+            [
+                "block0(v0: i64):",
+                "                                    v1 -> v0",
+                "@00ab <1, ss0>                      call_indirect sig0, v0(v1), stack_map=[i32 @ ss0+4]",
+                "                                    v2 = iconst.i32 -1",
+                "                                    v3 = splat.i8x16 v0",
+                "                                    v4 = shuffle v3, v3, 0x0f0e0d0c0b0a09080706050403020100",
+                "                                    brif v2, block1(v2), block1  ; v2 = -1, v2 = -1",
+                "",
+                "block1 cold:",
+                "                                    return v2  ; v2 = -1",
+                "                                    fence ",
+                "}",
+            ]
+        );
+        assert_eq!(func.display_block_header(block).to_string(), "block0(v0: i64):");
+    }
 }

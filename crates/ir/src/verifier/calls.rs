@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use crate::entities::{Block, ExceptionTable, FuncRef, Inst, SigRef, Value};
-use crate::instruction::{BlockArg, BlockArgKind, BlockCall, InstView};
+use crate::inst_view::InstView;
+use crate::instruction::{BlockArg, BlockArgKind, BlockCall};
 use crate::opcodes::Opcode;
 use crate::signature::AbiParam;
 use crate::types::Type;

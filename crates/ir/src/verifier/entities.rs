@@ -2,7 +2,7 @@
 //! signatures, constants.
 
 use crate::entities::{AnyEntity, Block, Constant, FuncRef, GlobalValue, Inst, SigRef, StackSlot, Value};
-use crate::instruction::InstView;
+use crate::inst_view::InstView;
 use crate::memflags::MemFlags;
 use crate::opcodes::Opcode;
 use crate::value_data::ValueDef;
@@ -31,7 +31,10 @@ impl Check<'_> {
     fn result_count(&mut self, inst: Inst) -> Step {
         let opcode = self.func.dfg.opcode(inst);
         let mut expected = opcode.info().results.len();
-        if let (false, Some(sig)) = (opcode.is_terminator(), self.func.dfg.call_signature(inst)) {
+        if opcode.is_call()
+            && !opcode.is_terminator()
+            && let Some(sig) = self.func.dfg.call_signature(inst)
+        {
             expected += self.func.dfg.signatures[sig].returns.len();
         }
         let found = self.func.dfg.inst_results(inst).len();

@@ -1,8 +1,8 @@
 //! Rules about types: controlling type, results and fixed operands.
 
 use crate::entities::Inst;
-use crate::instruction::InstView;
-use crate::opcodes::Suffix;
+use crate::inst_view::InstView;
+use crate::opcodes::{Format, Suffix};
 use crate::type_class::Allowed;
 use crate::types::{INVALID, Type};
 use crate::verifier::{Check, Step};
@@ -12,9 +12,16 @@ impl Check<'_> {
         let ctrl = self.controlling_type(inst);
         self.result_types(inst, ctrl);
         self.operand_types(inst, ctrl);
-        self.variable_args(inst)?;
-        self.returns(inst);
-        self.global_value_type(inst);
+        let opcode = self.func.dfg.opcode(inst);
+        if opcode.is_branch() || opcode.is_call() {
+            self.variable_args(inst)?;
+        }
+        if opcode.is_return() {
+            self.returns(inst);
+        }
+        if opcode.format() == Format::UnaryGlobalValue {
+            self.global_value_type(inst);
+        }
         Ok(())
     }
 
@@ -34,8 +41,9 @@ impl Check<'_> {
 
     fn result_types(&mut self, inst: Inst, ctrl: Type) {
         let func = self.func;
-        let expected = func.dfg.result_types(inst, ctrl);
-        for (index, (&result, expected)) in func.dfg.inst_results(inst).iter().zip(expected).enumerate() {
+        for (index, &result) in func.dfg.inst_results(inst).iter().enumerate() {
+            // Their number has been checked.
+            let Some(expected) = func.dfg.result_type(inst, index, ctrl) else { return };
             let found = func.dfg.value_type(result);
             if found != expected {
                 let result = func.names.value(result);

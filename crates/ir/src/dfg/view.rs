@@ -8,7 +8,7 @@ use crate::entities::{
     StackSlot,
 };
 use crate::immediates::{Ieee16, Ieee32, Ieee64};
-use crate::instruction::InstView;
+use crate::inst_view::InstView;
 use crate::memflags::MemFlags;
 use crate::opcodes::Format;
 use crate::trapcode::TrapCode;

@@ -1,0 +1,144 @@
+//! Block calls, jump tables, exception tables and the edges of terminators.
+
+use smallvec::SmallVec;
+
+use crate::dfg::DataFlowGraph;
+use crate::entities::{Block, ExceptionTable, Inst, JumpTable, SigRef, Value};
+use crate::exception_table::{ExceptionItem, ExceptionTableData, ExceptionTableView};
+use crate::instruction::{BlockArg, BlockCall, Edges, InstData};
+use crate::opcodes::{Format, Opcode};
+use crate::types;
+
+/// Branches.
+impl DataFlowGraph {
+    /// A destination with arguments, for one of the functions that make branches.
+    pub fn block_call(&mut self, block: Block, args: &[BlockArg]) -> BlockCall {
+        BlockCall { block, args: self.block_args.list(args) }
+    }
+
+    /// A destination whose arguments are plain values.
+    pub fn block_call_with_values(&mut self, block: Block, args: &[Value]) -> BlockCall {
+        let args: SmallVec<[BlockArg; 8]> = args.iter().map(|&value| value.into()).collect();
+        self.block_call(block, &args)
+    }
+
+    /// The arguments of a block call.
+    pub fn block_args(&self, call: BlockCall) -> &[BlockArg] {
+        self.block_args.get(call.args)
+    }
+
+    fn push_edges(&mut self, calls: &[BlockCall]) -> Edges {
+        let start = self.block_calls.len() as u32;
+        self.block_calls.extend_from_slice(calls);
+        Edges { start, len: calls.len() as u32 }
+    }
+
+    /// `jump`.
+    pub fn jump_data(&mut self, dest: BlockCall) -> InstData {
+        let edges = self.push_edges(&[dest]);
+        let words = [Value(edges.start), Value(0), Value(0)];
+        InstData { opcode: Opcode::Jump, small: 0, ty: types::INVALID, words }
+    }
+
+    /// `brif`.
+    pub fn brif_data(&mut self, cond: Value, then: BlockCall, otherwise: BlockCall) -> InstData {
+        let edges = self.push_edges(&[then, otherwise]);
+        let words = [cond, Value(edges.start), Value(0)];
+        InstData { opcode: Opcode::Brif, small: 0, ty: types::INVALID, words }
+    }
+
+    /// `br_table`.
+    pub fn br_table_data(&mut self, index: Value, table: JumpTable) -> InstData {
+        let words = [index, Value(table.as_u32()), Value(0)];
+        InstData { opcode: Opcode::BrTable, small: 0, ty: types::INVALID, words }
+    }
+
+    /// The jump table of one `br_table`.
+    pub fn make_jump_table(&mut self, default: BlockCall, entries: &[BlockCall]) -> JumpTable {
+        let mut edges = self.push_edges(&[default]);
+        edges.len += self.push_edges(entries).len;
+        self.jump_tables.push(edges)
+    }
+
+    /// The default destination and the entries of a jump table.
+    pub fn jump_table(&self, table: JumpTable) -> (BlockCall, &[BlockCall]) {
+        let calls = &self.block_calls[self.jump_tables[table].range()];
+        (calls[0], &calls[1..])
+    }
+
+    /// The exception table of one `try_call`. `handlers` are the destinations of the `Tag` and
+    /// `Default` items, in their order.
+    pub fn make_exception_table(
+        &mut self,
+        sig: SigRef,
+        normal: BlockCall,
+        items: &[ExceptionItem],
+        handlers: &[BlockCall],
+    ) -> ExceptionTable {
+        debug_assert_eq!(handlers.len(), items.iter().filter(|item| item.context().is_none()).count());
+        let mut edges = self.push_edges(handlers);
+        edges.len += self.push_edges(&[normal]).len;
+        let items = self.exception_items.list(items);
+        self.exception_tables.push(ExceptionTableData { sig, edges, items })
+    }
+
+    /// The contents of an exception table.
+    pub fn exception_table(&self, table: ExceptionTable) -> ExceptionTableView<'_> {
+        let ExceptionTableData { sig, edges, items } = self.exception_tables[table];
+        let calls = &self.block_calls[edges.range()];
+        let (handlers, normal) = calls.split_at(calls.len() - 1);
+        ExceptionTableView { sig, normal: normal[0], handlers, items: self.exception_items.get(items) }
+    }
+
+    /// The exception table of a `try_call` or `try_call_indirect`.
+    pub fn inst_exception_table(&self, inst: Inst) -> Option<ExceptionTable> {
+        let data = &self.insts[inst];
+        match data.opcode.format() {
+            Format::TryCall => Some(self.try_call_table(data)),
+            Format::TryCallIndirect => Some(ExceptionTable(data.words[0].0)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn edges(&self, inst: Inst) -> Edges {
+        let data = &self.insts[inst];
+        match data.opcode.format() {
+            Format::Jump => Edges { start: data.words[0].0, len: 1 },
+            Format::Brif => Edges { start: data.words[1].0, len: 2 },
+            Format::BranchTable => self.jump_tables[JumpTable(data.words[1].0)],
+            Format::TryCall => self.exception_tables[self.try_call_table(data)].edges,
+            Format::TryCallIndirect => self.exception_tables[ExceptionTable(data.words[0].0)].edges,
+            _ => Edges::default(),
+        }
+    }
+
+    /// Where an instruction may go, in the order of successors (see the module's head); empty if it
+    /// is no branch.
+    pub fn branch_destinations(&self, inst: Inst) -> &[BlockCall] {
+        &self.block_calls[self.edges(inst).range()]
+    }
+
+    /// Changes the block of an edge; the arguments stay.
+    pub fn set_destination(&mut self, inst: Inst, edge: usize, block: Block) {
+        let edges = self.edges(inst).range();
+        self.block_calls[edges][edge].block = block;
+    }
+
+    /// Replaces an edge, block and arguments.
+    pub fn set_block_call(&mut self, inst: Inst, edge: usize, call: BlockCall) {
+        let edges = self.edges(inst).range();
+        self.block_calls[edges][edge] = call;
+    }
+
+    /// Appends an argument to an edge.
+    pub fn append_block_arg(&mut self, inst: Inst, edge: usize, arg: BlockArg) {
+        let edges = self.edges(inst).range();
+        self.block_args.push(&mut self.block_calls[edges][edge].args, arg);
+    }
+
+    /// Removes an argument of an edge.
+    pub fn remove_block_arg(&mut self, inst: Inst, edge: usize, index: usize) {
+        let edges = self.edges(inst).range();
+        self.block_args.remove(&mut self.block_calls[edges][edge].args, index);
+    }
+}

@@ -1,0 +1,292 @@
+//! The data flow graph: values, instructions, block parameters, and the tables they refer to.
+//!
+//! Invariants: 1. A value is defined at most once: it is a result, a block parameter, an alias, or
+//! undefined. 2. Alias links have no cycles. 3. The results of an instruction and the parameters of
+//! a block name it and their own number. 4. The edges of a terminator are consecutive block calls,
+//! in the order of successors: for `br_table` the default first, for `try_call` the handlers first
+//! and the normal return last.
+
+mod branches;
+mod lists;
+mod values;
+mod view;
+
+pub use values::AliasCycle;
+
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
+
+use crate::constants::ConstantPool;
+use crate::entities::{Block, ExceptionTable, FuncRef, Inst, JumpTable, ShuffleMask, SigRef, Value};
+use crate::exception_table::{ExceptionItem, ExceptionTableData};
+use crate::extfunc::ExtFuncData;
+use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
+use crate::opcodes::{Format, Opcode, Suffix};
+use crate::pool::{List, Pool};
+use crate::signature::Signature;
+use crate::type_class::Allowed;
+use crate::types::{self, Type};
+use crate::value_data::ValueData;
+
+/// Results of an instruction: one inline, more in the pool.
+#[derive(Copy, Clone, Debug)]
+struct InstResults {
+    len: u32,
+    /// The only result, or the start of the list.
+    first: Value,
+}
+
+const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
+
+/// Values and instructions of a function.
+#[derive(Clone, Default, Debug)]
+pub struct DataFlowGraph {
+    values: PrimaryMap<Value, ValueData>,
+    /// For aliases: the value that the alias was made for, as written.
+    alias_targets: SecondaryMap<Value, PackedOption<Value>>,
+    insts: PrimaryMap<Inst, InstData>,
+    results: PrimaryMap<Inst, InstResults>,
+    blocks: PrimaryMap<Block, List<Value>>,
+    value_lists: Pool<Value>,
+    block_args: Pool<BlockArg>,
+    block_calls: Vec<BlockCall>,
+    jump_tables: PrimaryMap<JumpTable, Edges>,
+    exception_tables: PrimaryMap<ExceptionTable, ExceptionTableData>,
+    exception_items: Pool<ExceptionItem>,
+    shuffle_masks: PrimaryMap<ShuffleMask, [u8; 16]>,
+    /// Declared signatures.
+    pub signatures: PrimaryMap<SigRef, Signature>,
+    /// Declared functions.
+    pub ext_funcs: PrimaryMap<FuncRef, ExtFuncData>,
+    /// Constants of `vconst` and `f128const`.
+    pub constants: ConstantPool,
+}
+
+impl DataFlowGraph {
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.alias_targets.clear();
+        self.insts.clear();
+        self.results.clear();
+        self.blocks.clear();
+        self.value_lists.clear();
+        self.block_args.clear();
+        self.block_calls.clear();
+        self.jump_tables.clear();
+        self.exception_tables.clear();
+        self.exception_items.clear();
+        self.shuffle_masks.clear();
+        self.signatures.clear();
+        self.ext_funcs.clear();
+        self.constants.clear();
+    }
+}
+
+/// Instructions.
+impl DataFlowGraph {
+    /// Stores an instruction without results, not in the layout.
+    pub fn make_inst(&mut self, data: InstData) -> Inst {
+        self.results.push(NO_RESULTS);
+        self.insts.push(data)
+    }
+
+    /// Number of instructions, those that are not in the layout included.
+    pub fn num_insts(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// The instruction as it is stored.
+    pub fn inst(&self, inst: Inst) -> &InstData {
+        &self.insts[inst]
+    }
+
+    /// Replaces an instruction; the results stay.
+    pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
+        self.insts[inst] = data;
+    }
+
+    /// Changes the memory flags of an instruction that has them.
+    pub fn set_memflags(&mut self, inst: Inst, flags: crate::memflags::MemFlags) {
+        self.insts[inst].set_memflags(flags);
+    }
+
+    /// The opcode of an instruction.
+    pub fn opcode(&self, inst: Inst) -> Opcode {
+        self.insts[inst].opcode
+    }
+
+    /// The controlling type: that of the operand which the opcode names, or the one that was
+    /// written. `INVALID` if the opcode is not polymorphic.
+    pub fn ctrl_type(&self, inst: Inst) -> Type {
+        match self.opcode(inst).info().suffix {
+            Suffix::None => types::INVALID,
+            Suffix::Required => self.insts[inst].ty,
+            Suffix::From(index) => self.value_type(self.inst_args(inst)[usize::from(index)]),
+        }
+    }
+
+    /// All operand values in the order of the text, without the arguments of block calls. The
+    /// callee of an indirect call comes first.
+    pub fn inst_args(&self, inst: Inst) -> &[Value] {
+        let data = &self.insts[inst];
+        match data.inline_args() {
+            Some(count) => &data.words[..count],
+            None => self.value_lists.get(args_list(data)),
+        }
+    }
+
+    /// The operand values, to be changed.
+    pub fn inst_args_mut(&mut self, inst: Inst) -> &mut [Value] {
+        let data = &mut self.insts[inst];
+        match data.inline_args() {
+            Some(count) => &mut data.words[..count],
+            None => self.value_lists.get_mut(args_list(data)),
+        }
+    }
+
+    /// The results of an instruction.
+    pub fn inst_results(&self, inst: Inst) -> &[Value] {
+        let results = &self.results[inst];
+        match results.len {
+            0 => &[],
+            1 => std::slice::from_ref(&results.first),
+            len => self.value_lists.get(List::from_words(results.first.0, len)),
+        }
+    }
+
+    /// The first result, if there is any.
+    pub fn first_result(&self, inst: Inst) -> Option<Value> {
+        self.inst_results(inst).first().copied()
+    }
+
+    /// Appends a result to an instruction.
+    pub fn append_result(&mut self, inst: Inst, ty: Type) -> Value {
+        let value = self.make_undefined_value();
+        self.append_result_as(inst, value, ty);
+        value
+    }
+
+    /// Appends an undefined value as a result to an instruction.
+    pub fn append_result_as(&mut self, inst: Inst, value: Value, ty: Type) {
+        let results = &mut self.results[inst];
+        let number = results.len & !(1 << 31);
+        self.values[value] = ValueData::result(inst, number, ty);
+        *results = match number {
+            0 => InstResults { len: 1, first: value },
+            1 => {
+                let (start, len) = self.value_lists.list(&[results.first, value]).words();
+                InstResults { len, first: Value(start) }
+            }
+            _ => {
+                let mut list = List::from_words(results.first.0, results.len);
+                self.value_lists.push(&mut list, value);
+                let (start, len) = list.words();
+                InstResults { len, first: Value(start) }
+            }
+        };
+    }
+
+    /// Takes all results from an instruction; the values become undefined.
+    pub fn clear_results(&mut self, inst: Inst) {
+        let results: SmallVec<[Value; 4]> = self.inst_results(inst).into();
+        for value in results {
+            self.values[value] = ValueData::undefined();
+        }
+        self.results[inst] = NO_RESULTS;
+    }
+
+    /// Appends the results that the opcode or the called signature asks for. `ctrl` is the
+    /// controlling type. Types that do not exist become `INVALID`.
+    pub fn make_results(&mut self, inst: Inst, ctrl: Type) {
+        let mut number = 0;
+        while let Some(ty) = self.result_type(inst, number, ctrl) {
+            self.append_result(inst, ty);
+            number += 1;
+        }
+    }
+
+    /// The type of result number `number` that the opcode or the called signature asks for; `None`
+    /// if there are not so many.
+    pub fn result_type(&self, inst: Inst, number: usize, ctrl: Type) -> Option<Type> {
+        let opcode = self.opcode(inst);
+        if let Some(constraint) = opcode.info().results.get(number) {
+            return Some(match constraint.resolve(ctrl) {
+                Allowed::Exactly(ty) => ty,
+                Allowed::In(_) | Allowed::Nothing => types::INVALID,
+            });
+        }
+        if !opcode.is_call() || opcode.is_terminator() {
+            return None;
+        }
+        let returns = &self.signatures[self.call_signature(inst)?].returns;
+        Some(returns.get(number)?.value_type)
+    }
+
+    /// The types of the results that the opcode or the called signature asks for.
+    pub fn result_types(&self, inst: Inst, ctrl: Type) -> SmallVec<[Type; 4]> {
+        (0..).map_while(|number| self.result_type(inst, number, ctrl)).collect()
+    }
+
+    /// The signature that an instruction calls; `None` if it is no call or names a signature or
+    /// function that does not exist.
+    pub fn call_signature(&self, inst: Inst) -> Option<SigRef> {
+        let data = &self.insts[inst];
+        let sig = match data.opcode.format() {
+            Format::Call | Format::TryCall => self.ext_funcs.get(FuncRef(data.words[0].0))?.signature,
+            Format::CallIndirect => SigRef(data.words[0].0),
+            Format::TryCallIndirect => self.exception_tables[ExceptionTable(data.words[0].0)].sig,
+            _ => return None,
+        };
+        self.signatures.is_valid(sig).then_some(sig)
+    }
+
+    /// Calls `visit` with every value that the instruction uses: operands, arguments of block
+    /// calls, contexts of exception tables.
+    pub fn for_each_use(&self, inst: Inst, mut visit: impl FnMut(Value)) {
+        self.inst_args(inst).iter().copied().for_each(&mut visit);
+        if !self.opcode(inst).is_branch() {
+            return;
+        }
+        for call in self.branch_destinations(inst) {
+            self.block_args(*call).iter().filter_map(|arg| arg.value()).for_each(&mut visit);
+        }
+        if let Some(table) = self.inst_exception_table(inst) {
+            let items = self.exception_items.get(self.exception_tables[table].items);
+            items.iter().filter_map(|item| item.context()).for_each(&mut visit);
+        }
+    }
+
+    /// Replaces every value that the instruction uses.
+    pub fn map_values(&mut self, inst: Inst, mut map: impl FnMut(Value) -> Value) {
+        for value in self.inst_args_mut(inst) {
+            *value = map(*value);
+        }
+        if !self.opcode(inst).is_branch() {
+            return;
+        }
+        for edge in self.edges(inst).range() {
+            for arg in self.block_args.get_mut(self.block_calls[edge].args) {
+                if let BlockArgKind::Value(value) = arg.kind() {
+                    *arg = map(value).into();
+                }
+            }
+        }
+        if let Some(table) = self.inst_exception_table(inst) {
+            for item in self.exception_items.get_mut(self.exception_tables[table].items) {
+                if let ExceptionItem::Context(value) = item {
+                    *value = map(*value);
+                }
+            }
+        }
+    }
+}
+
+/// Where the operands of a format with a list stand.
+fn args_list(data: &InstData) -> List<Value> {
+    List::from_words(data.words[1].0, data.words[2].0)
+}
+
+#[cfg(test)]
+mod tests;

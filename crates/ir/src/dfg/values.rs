@@ -1,0 +1,192 @@
+//! Values, aliases, blocks and their parameters.
+
+use crate::dfg::DataFlowGraph;
+use crate::entities::{Block, Inst, Value};
+use crate::pool::List;
+use crate::types::Type;
+use crate::value_data::{ValueData, ValueDef};
+
+/// Values.
+impl DataFlowGraph {
+    /// A value that nothing defines yet.
+    pub fn make_undefined_value(&mut self) -> Value {
+        self.values.push(ValueData::undefined())
+    }
+
+    /// Number of values.
+    pub fn num_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// All values.
+    pub fn values(&self) -> impl Iterator<Item = Value> + use<> {
+        self.values.keys()
+    }
+
+    /// Whether the value exists.
+    pub fn is_value_valid(&self, value: Value) -> bool {
+        self.values.is_valid(value)
+    }
+
+    /// The type; `INVALID` of a value that nothing defines.
+    pub fn value_type(&self, value: Value) -> Type {
+        self.values[value].ty()
+    }
+
+    /// Changes the type of a value.
+    pub fn set_value_type(&mut self, value: Value, ty: Type) {
+        self.values[value].set_type(ty);
+    }
+
+    /// Where a value comes from, through aliases.
+    pub fn value_def(&self, value: Value) -> ValueDef {
+        self.values[self.resolve_aliases(value)].def()
+    }
+
+    /// The value that this alias was made for, as written; `None` if it is no alias.
+    pub fn value_alias(&self, value: Value) -> Option<Value> {
+        self.values[value].alias_target()?;
+        self.alias_targets[value].expand()
+    }
+
+    /// Whether nothing defines the value.
+    pub fn is_undefined(&self, value: Value) -> bool {
+        let data = self.values[value];
+        data.def() == ValueDef::Undefined && data.alias_target().is_none()
+    }
+
+    /// The value at the end of the alias links; the value itself if it is no alias.
+    pub fn resolve_aliases(&self, value: Value) -> Value {
+        let mut value = value;
+        while let Some(target) = self.values[value].alias_target() {
+            value = target;
+        }
+        value
+    }
+
+    /// Makes `value` another name of `target`.
+    ///
+    /// # Errors
+    /// If `target` is `value` itself, perhaps through aliases; nothing changes then.
+    pub fn change_to_alias(&mut self, value: Value, target: Value) -> Result<(), AliasCycle> {
+        let root = self.resolve_aliases(target);
+        if root == value {
+            return Err(AliasCycle { value });
+        }
+        self.values[value] = ValueData::alias(root, self.value_type(root));
+        self.alias_targets[value] = target.into();
+        Ok(())
+    }
+
+    /// Makes each alias point at its value directly and replaces aliases in all instructions.
+    /// The aliases still exist afterwards, but nothing uses them.
+    pub fn resolve_all_aliases(&mut self) {
+        let mut any = false;
+        for value in self.values.keys() {
+            let root = self.resolve_aliases(value);
+            if root != value {
+                any = true;
+                // Compress the whole path, so that long chains cost linear time in total.
+                let mut link = value;
+                while let Some(next) = self.values[link].alias_target() {
+                    self.values[link] = ValueData::alias(root, self.value_type(root));
+                    link = next;
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+        for inst in self.insts.keys() {
+            self.map_aliases(inst);
+        }
+    }
+
+    fn map_aliases(&mut self, inst: Inst) {
+        let values = std::mem::take(&mut self.values);
+        self.map_values(inst, |value| values[value].alias_target().unwrap_or(value));
+        self.values = values;
+    }
+}
+
+/// A value would have become its own alias.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct AliasCycle {
+    /// The value.
+    pub value: Value,
+}
+
+/// Blocks and their parameters.
+impl DataFlowGraph {
+    /// A new block without parameters, not in the layout.
+    pub fn make_block(&mut self) -> Block {
+        self.blocks.push(List::default())
+    }
+
+    /// Number of blocks, those that are not in the layout included.
+    pub fn num_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether the block exists.
+    pub fn is_block_valid(&self, block: Block) -> bool {
+        self.blocks.is_valid(block)
+    }
+
+    /// The parameters of a block.
+    pub fn block_params(&self, block: Block) -> &[Value] {
+        self.value_lists.get(self.blocks[block])
+    }
+
+    /// Appends a parameter to a block.
+    pub fn append_block_param(&mut self, block: Block, ty: Type) -> Value {
+        let value = self.make_undefined_value();
+        self.append_block_param_as(block, value, ty);
+        value
+    }
+
+    /// Appends an undefined value as a parameter to a block.
+    pub fn append_block_param_as(&mut self, block: Block, value: Value, ty: Type) {
+        let number = self.blocks[block].len() as u32;
+        self.values[value] = ValueData::param(block, number, ty);
+        self.value_lists.push(&mut self.blocks[block], value);
+    }
+
+    /// Removes the parameters at the end of a block that have become aliases.
+    pub(crate) fn pop_aliased_params(&mut self, block: Block) {
+        while let Some(&last) = self.block_params(block).last() {
+            if self.values[last].alias_target().is_none() {
+                return;
+            }
+            let index = self.blocks[block].len() - 1;
+            self.value_lists.remove(&mut self.blocks[block], index);
+        }
+    }
+
+    /// Removes all parameters of a block that have become aliases.
+    pub(crate) fn drop_aliased_params(&mut self, block: Block) {
+        let params = self.value_lists.get_mut(self.blocks[block]);
+        let mut kept = 0;
+        for index in 0..params.len() {
+            let param = params[index];
+            let data = self.values[param];
+            if data.alias_target().is_none() {
+                self.values[param] = ValueData::param(block, kept as u32, data.ty());
+                params[kept] = param;
+                kept += 1;
+            }
+        }
+        self.value_lists.truncate(&mut self.blocks[block], kept);
+    }
+
+    /// Removes a parameter of a block; its value becomes undefined. The branches to the block are
+    /// not changed.
+    pub fn remove_block_param(&mut self, block: Block, index: usize) {
+        let value = self.block_params(block)[index];
+        self.values[value] = ValueData::undefined();
+        self.value_lists.remove(&mut self.blocks[block], index);
+        for (number, &param) in self.value_lists.get(self.blocks[block]).iter().enumerate().skip(index) {
+            self.values[param] = ValueData::param(block, number as u32, self.values[param].ty());
+        }
+    }
+}

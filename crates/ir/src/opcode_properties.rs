@@ -1,0 +1,139 @@
+//! The properties of opcodes: control flow, memory, traps and other effects.
+
+use crate::opcodes::{Format, Opcode, Suffix};
+use crate::trapcode::TrapCode;
+
+/// The properties column. Each name is one bit.
+#[allow(non_upper_case_globals, reason = "the table's columns read like its documentation")]
+pub(crate) mod properties {
+    pub(crate) const terminator: u16 = 1;
+    pub(crate) const branch: u16 = 1 << 1;
+    pub(crate) const call: u16 = 1 << 2;
+    pub(crate) const returns: u16 = 1 << 3;
+    pub(crate) const load: u16 = 1 << 4;
+    pub(crate) const store: u16 = 1 << 5;
+    pub(crate) const effects: u16 = 1 << 6;
+    pub(crate) const mergeable: u16 = 1 << 7;
+    pub(crate) const trap_code: u16 = 1 << 8;
+    pub(crate) const int_divz: u16 = 1 << 9;
+    pub(crate) const int_ovf: u16 = 1 << 10;
+    pub(crate) const bad_toint: u16 = 1 << 11;
+}
+
+impl Opcode {
+    fn has(self, properties: u16) -> bool {
+        self.info().properties & properties != 0
+    }
+
+    /// Whether it ends a block.
+    pub fn is_terminator(self) -> bool {
+        self.has(properties::terminator)
+    }
+
+    /// Whether it names blocks to which control may go.
+    pub fn is_branch(self) -> bool {
+        self.has(properties::branch)
+    }
+
+    /// Whether it calls a function or leaves the stack for another.
+    pub fn is_call(self) -> bool {
+        self.has(properties::call)
+    }
+
+    /// Whether it leaves the function for its caller, tail calls included.
+    pub fn is_return(self) -> bool {
+        self.has(properties::returns)
+    }
+
+    /// Whether it may read memory. Calls are not counted.
+    pub fn can_load(self) -> bool {
+        self.has(properties::load)
+    }
+
+    /// Whether it may write memory. Calls are not counted.
+    pub fn can_store(self) -> bool {
+        self.has(properties::store)
+    }
+
+    /// Whether it may trap, memory accesses without `notrap` included.
+    pub fn can_trap(self) -> bool {
+        self.has(properties::trap_code | properties::int_divz | properties::int_ovf | properties::bad_toint)
+            || self.has_memory_flags()
+    }
+
+    /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
+    pub fn has_memory_flags(self) -> bool {
+        match self.format() {
+            Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
+            Format::LoadNoOffset => self.can_load(),
+            _ => false,
+        }
+    }
+
+    /// Whether an equal earlier instruction makes this one superfluous although it may trap.
+    pub fn is_mergeable_trap(self) -> bool {
+        self.has(properties::mergeable)
+    }
+
+    /// Whether it has effects besides results, control flow, memory, traps and calls.
+    pub fn other_side_effects(self) -> bool {
+        self.has(properties::effects)
+    }
+
+    /// Whether it must stay even if its results are not used. Loads that cannot trap need not, but
+    /// that is a matter of their flags.
+    pub fn has_side_effects(self) -> bool {
+        self.has(
+            properties::terminator
+                | properties::call
+                | properties::store
+                | properties::effects
+                | properties::trap_code
+                | properties::int_divz
+                | properties::int_ovf
+                | properties::bad_toint,
+        ) || self.has_memory_flags()
+    }
+
+    /// Whether control never goes from it to the next instruction or another block.
+    pub fn ends_control_flow(self) -> bool {
+        self.is_terminator() && !self.is_branch()
+    }
+
+    /// The fixed trap codes of the row, besides those that an operand or flags name.
+    pub fn trap_codes(self) -> impl Iterator<Item = TrapCode> {
+        [
+            (properties::int_divz, TrapCode::INTEGER_DIVISION_BY_ZERO),
+            (properties::int_ovf, TrapCode::INTEGER_OVERFLOW),
+            (properties::bad_toint, TrapCode::BAD_CONVERSION_TO_INTEGER),
+        ]
+        .into_iter()
+        .filter(move |&(bit, _)| self.has(bit))
+        .map(|(_, code)| code)
+    }
+
+    /// Whether the controlling type must be written as a suffix.
+    pub fn requires_suffix(self) -> bool {
+        self.info().suffix == Suffix::Required
+    }
+
+    /// Whether the opcode has a controlling type.
+    pub fn is_polymorphic(self) -> bool {
+        self.info().suffix != Suffix::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties() {
+        assert!(Opcode::Sdiv.can_trap() && Opcode::Sdiv.is_mergeable_trap());
+        assert!(Opcode::Load.can_load() && Opcode::Load.can_trap());
+        assert!(!Opcode::Bitcast.can_trap() && !Opcode::Iadd.has_side_effects());
+        assert!(Opcode::AtomicLoad.other_side_effects() && Opcode::TryCall.is_call());
+        assert_eq!(Opcode::Fma.info().suffix, Suffix::From(1));
+        assert_eq!(Opcode::Sdiv.trap_codes().count(), 2);
+    }
+}
