@@ -627,7 +627,10 @@ impl Lower<'_> {
             Place::Reuse(of) => Constraint::Reuse(of),
             Place::MemOk if has_memory || row.twin.is_none() => Constraint::Reg,
             Place::MemOk => Constraint::MemOk,
-            Place::Within(set) => Constraint::Within(self.code.problem.intern_reg_set(set)),
+            Place::Within(set) => {
+                let set = set.intersection(self.isa.env().allocatable());
+                Constraint::Within(self.code.problem.intern_reg_set(set))
+            }
         };
         let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
         let width = self.code.problem.width(vreg);

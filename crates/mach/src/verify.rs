@@ -77,7 +77,9 @@ fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
                 && match (spec.place, operand.constraint()) {
                     (Place::Fixed(want), Constraint::Fixed(reg)) => want == reg,
                     (Place::Reuse(want), Constraint::Reuse(k)) => want == k,
-                    (Place::Within(want), Constraint::Within(set)) => want == code.problem.reg_set(set),
+                    (Place::Within(want), Constraint::Within(set)) => {
+                        code.problem.reg_set(set).difference(want).is_empty()
+                    }
                     (Place::Reg, Constraint::Reg) => true,
                     (Place::MemOk, c) => matches!(c, Constraint::Reg | Constraint::MemOk),
                     _ => false,
