@@ -1,0 +1,57 @@
+//! Work grows in proportion to the problem, whatever its shape. `SIZES=10000,1000000` prints times for those sizes.
+
+mod shapes;
+
+use kingpost_checker::Checker;
+use kingpost_regalloc::{Allocation, Allocator, Cost, Problem};
+use kingpost_regalloc_linear::LinearScan;
+use std::time::Instant;
+
+fn items(problem: &Problem) -> u64 {
+    (problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len()) as u64
+}
+
+#[test]
+fn answers_are_right_and_steps_are_linear() {
+    let env = shapes::machine();
+    let mut allocator = LinearScan::new();
+    for (name, shape) in shapes::SHAPES {
+        for size in [10, 300, 4000] {
+            let problem = shape(size);
+            problem.verify_with(&env).unwrap_or_else(|errors| panic!("{name}: {}", errors[0]));
+            let mut answer = Allocation::default();
+            allocator.allocate(&problem, &env, &mut answer).unwrap_or_else(|error| panic!("{name}: {error}"));
+            Checker::new().check(&problem, &env, &answer).unwrap_or_else(|errors| panic!("{name}: {}", errors[0]));
+            let steps = answer.stats.steps / items(&problem);
+            assert!(steps <= 16, "{name} of {size}: {steps} steps per item");
+        }
+    }
+}
+
+#[test]
+fn times() {
+    let Ok(sizes) = std::env::var("SIZES") else { return };
+    let sizes: Vec<usize> = sizes.split(',').filter_map(|size| size.parse().ok()).collect();
+    let env = shapes::machine();
+    println!("{:24}{}", "ns per instruction", sizes.iter().map(|size| format!("{size:>10}")).collect::<String>());
+    for (name, shape) in shapes::SHAPES {
+        let mut row = format!("{name:24}");
+        let mut cost = 0.0;
+        for &size in &sizes {
+            let problem = shape(size);
+            let mut allocator = LinearScan::new();
+            let mut answer = Allocation::default();
+            let mut best = f64::INFINITY;
+            for _ in 0..3 {
+                let start = Instant::now();
+                allocator.allocate(&problem, &env, &mut answer).expect("a solution");
+                best = best.min(start.elapsed().as_nanos() as f64);
+            }
+            row += &format!("{:>10.1}", best / problem.num_insts() as f64);
+            let weighted = Cost::of(&problem, &env, &answer).weighted;
+            let entry = problem.num_insts() as f64 * f64::from(1 << 16);
+            cost = weighted as f64 / entry;
+        }
+        println!("{row}   cost per instruction {cost:.2}");
+    }
+}
