@@ -28,7 +28,12 @@ struct InstNode {
 }
 
 /// Distance of the sequence numbers of appended instructions.
-const GAP: u32 = 16;
+const GAP: u32 = 64;
+/// Largest distance after renumbering: wide, because a block that is renumbered gets insertions.
+const WIDE_GAP: u32 = 1 << 14;
+/// Distance of an inserted instruction from its neighbour if there is room. Small, because
+/// insertions tend to follow each other at one place.
+const STEP: u32 = 4;
 
 /// The order of blocks and instructions.
 #[derive(Clone, Default, Debug)]
@@ -199,7 +204,8 @@ impl Layout {
         debug_assert!(self.inst_block(inst).is_none(), "{inst} is already in the layout");
         let InstNode { prev, block, seq: after_seq, .. } = self.insts[before];
         let prev_seq = prev.expand().map_or(0, |prev| self.insts[prev].seq);
-        let seq = prev_seq + (after_seq - prev_seq) / 2;
+        let step = STEP.min((after_seq - prev_seq) / 2);
+        let seq = if prev.is_none() { after_seq - step } else { prev_seq + step };
         self.insts[inst] = InstNode { prev, next: before.into(), block, seq };
         self.insts[before].prev = inst.into();
         let block = block.expand();
@@ -211,7 +217,7 @@ impl Layout {
                 }
             }
         }
-        if let (true, Some(block)) = (seq == prev_seq, block) {
+        if let (0, Some(block)) = (step, block) {
             self.renumber(block);
         }
     }
@@ -259,12 +265,14 @@ impl Layout {
         }
     }
 
+    /// Numbers the instructions of a block anew, in the lower half of the number space.
     fn renumber(&mut self, block: Block) {
+        let count = self.block_insts(block).count() as u32;
+        let gap = ((1 << 31) / count.max(1)).clamp(1, WIDE_GAP);
         let mut seq = 0_u32;
         let mut cursor = self.first_inst(block);
         while let Some(inst) = cursor {
-            // Blocks with more than 2^28 instructions do not fit memory.
-            seq = seq.saturating_add(GAP);
+            seq = seq.saturating_add(gap);
             self.insts[inst].seq = seq;
             cursor = self.next_inst(inst);
         }
@@ -367,16 +375,29 @@ mod tests {
         layout.append_block(block);
         layout.append_inst(inst(0), block);
         layout.append_inst(inst(1), block);
-        for number in 2..40 {
+        for number in 2..400 {
             layout.insert_inst(inst(number), inst(1));
         }
-        let mut expected: Vec<u32> = (2..40).collect();
+        let mut expected: Vec<u32> = (2..400).collect();
         expected.insert(0, 0);
         expected.push(1);
         assert_eq!(insts(&layout, block), expected);
-        layout.insert_inst_after(inst(50), inst(1));
+        for number in 400..500 {
+            layout.insert_inst(inst(number), layout.first_inst(block).unwrap());
+        }
+        layout.insert_inst_after(inst(500), inst(1));
         layout.remove_inst(inst(0));
-        assert_eq!(insts(&layout, block).len(), 40);
+        assert_eq!(insts(&layout, block).len(), 500);
+    }
+
+    #[test]
+    fn many_insertions_at_one_place() {
+        let mut layout = Layout::default();
+        let (block, inst) = (Block::from_u32(0), Inst::from_u32);
+        layout.append_block(block);
+        layout.append_inst(inst(0), block);
+        (1..200_000).for_each(|number| layout.insert_inst(inst(number), inst(0)));
+        assert_eq!(insts(&layout, block).len(), 200_000);
     }
 
     #[test]

@@ -507,8 +507,7 @@ mod tests {
 
     #[test]
     fn preamble() {
-        let mut func = Function::default();
-        func.name = FuncName::User(1, 2);
+        let mut func = Function::new(FuncName::User(1, 2), Signature::new(CallConv::Fast));
         let global = GlobalValue::from_u32;
         func.global_values.push(GlobalValueData::VmContext);
         let flags = MemFlags::trusted();

@@ -1,0 +1,248 @@
+use super::*;
+use crate::builder::ControlBuilder;
+use crate::inst_view::InstView;
+use crate::signature::AbiParam;
+use crate::testing::{Random, random_edges};
+use crate::types::{I8, I32};
+use crate::value_data::ValueDef;
+use crate::verifier::verify;
+
+fn text(func: &Function) -> Vec<String> {
+    assert_eq!(verify(func, None), Ok(()), "{func}");
+    let text = func.to_string();
+    text.lines().skip(1).map(|line| line.trim().to_string()).collect()
+}
+
+#[test]
+fn loop_with_two_variables() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    func.signature.params.push(AbiParam::new(I32));
+    func.signature.returns.push(AbiParam::new(I32));
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let (x, kept) = (Variable::new(0), Variable::new(1));
+    builder.declare_var(x, I32).unwrap();
+    builder.declare_var(kept, I32).unwrap();
+    let blocks: Vec<Block> = (0..4).map(|_| builder.create_block()).collect();
+    builder.append_function_params(blocks[0]);
+    builder.switch_to_block(blocks[0]);
+    let param = builder.func.dfg.block_params(blocks[0])[0];
+    builder.def_var(x, param).unwrap();
+    builder.def_var(kept, param).unwrap();
+    builder.ins().jump(blocks[1], &[]);
+    builder.seal_block(blocks[0]);
+    builder.switch_to_block(blocks[1]);
+    let (now, limit) = (builder.use_var(x).unwrap(), builder.use_var(kept).unwrap());
+    let sum = builder.ins().iadd(now, limit);
+    builder.def_var(x, sum).unwrap();
+    builder.ins().brif(sum, blocks[2], &[], blocks[3], &[]);
+    builder.switch_to_block(blocks[2]);
+    builder.ins().jump(blocks[1], &[]);
+    builder.seal_block(blocks[2]);
+    builder.seal_block(blocks[1]);
+    builder.switch_to_block(blocks[3]);
+    builder.seal_block(blocks[3]);
+    let (now, limit) = (builder.use_var(x).unwrap(), builder.use_var(kept).unwrap());
+    let result = builder.ins().isub(now, limit);
+    builder.ins().return_(&[result]);
+    builder.finalize();
+    let lines = text(&func);
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    assert_eq!(
+        lines,
+        [
+            "block0(v0: i32):",
+            "v2 -> v0",
+            "jump block1(v0)",
+            "",
+            "block1(v1: i32):",
+            "v3 = iadd v1, v0",
+            "brif v3, block2, block3",
+            "",
+            "block2:",
+            "jump block1(v3)",
+            "",
+            "block3:",
+            "v4 = isub.i32 v3, v0",
+            "return v4",
+            "}",
+        ]
+    );
+}
+
+#[test]
+fn undefined_variables_are_zero() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    for ty in [types::I128, types::F16, types::F128, types::F64X2, I8] {
+        func.clear();
+        let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+        let block = builder.create_block();
+        builder.switch_to_block(block);
+        builder.declare_var(Variable::new(3), ty).unwrap();
+        let early = builder.use_var(Variable::new(3)).unwrap();
+        builder.ins().bnot(early);
+        builder.seal_all_blocks();
+        builder.ins().return_(&[]);
+        builder.finalize();
+        text(&func);
+    }
+}
+
+#[test]
+fn misuse() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let block = builder.create_block();
+    builder.switch_to_block(block);
+    let variable = Variable::new(0);
+    assert_eq!(builder.use_var(variable), Err(VariableError::Undeclared(variable)));
+    builder.declare_var(variable, I32).unwrap();
+    assert!(builder.declare_var(variable, I8).is_err());
+    let byte = builder.ins().iconst(I8, 0);
+    let error = builder.def_var(variable, byte).unwrap_err();
+    assert_eq!(error.to_string(), "var0 has type i32 and cannot hold a value of type i8");
+}
+
+#[test]
+fn long_chains_and_unreachable_cycles() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let variable = Variable::new(0);
+    builder.declare_var(variable, I32).unwrap();
+    let blocks: Vec<Block> = (0..20_000).map(|_| builder.create_block()).collect();
+    builder.switch_to_block(blocks[0]);
+    let one = builder.ins().iconst(I32, 1);
+    builder.def_var(variable, one).unwrap();
+    for pair in blocks.windows(2) {
+        builder.ins().jump(pair[1], &[]);
+        builder.seal_block(pair[0]);
+        builder.switch_to_block(pair[1]);
+    }
+    builder.seal_block(blocks[blocks.len() - 1]);
+    assert_eq!(builder.use_var(variable), Ok(one));
+    builder.ins().return_(&[]);
+    let cycle = builder.create_block();
+    builder.switch_to_block(cycle);
+    builder.ins().jump(cycle, &[]);
+    builder.seal_block(cycle);
+    assert_ne!(builder.use_var(variable), Ok(one));
+    builder.finalize();
+    text(&func);
+}
+
+/// A random program: per block, assignments of constants and uses of variables.
+struct Program {
+    edges: Vec<Vec<usize>>,
+    steps: Vec<Vec<Step>>,
+}
+
+#[derive(Copy, Clone)]
+enum Step {
+    Assign(usize, i64),
+    Use(usize),
+}
+
+const VARIABLES: usize = 4;
+
+impl Program {
+    fn new(random: &mut Random) -> Program {
+        let mut edges = random_edges(random, 9);
+        edges.iter_mut().for_each(|succs| succs.truncate(2));
+        let mut step = |_| match random.below(2) {
+            0 => Step::Assign(random.below(VARIABLES), random.below(1000) as i64),
+            _ => Step::Use(random.below(VARIABLES)),
+        };
+        let steps = edges.iter().map(|_| (0..4).map(&mut step).collect()).collect();
+        Program { edges, steps }
+    }
+
+    /// Builds the program. Each use becomes an `ineg`; they are returned by block.
+    fn build(&self, func: &mut Function, cx: &mut FrontendContext, seal_early: bool) -> Vec<Vec<Inst>> {
+        let mut builder = FunctionBuilder::new(func, cx);
+        let blocks: Vec<Block> = self.edges.iter().map(|_| builder.create_block()).collect();
+        (0..VARIABLES).for_each(|var| builder.declare_var(Variable::new(var), I32).unwrap());
+        let mut missing = vec![0; blocks.len()];
+        self.edges.iter().flatten().for_each(|&succ| missing[succ] += 1);
+        let mut uses = vec![Vec::new(); blocks.len()];
+        for (index, &block) in blocks.iter().enumerate() {
+            builder.switch_to_block(block);
+            if seal_early && missing[index] == 0 {
+                builder.seal_block(block);
+            }
+            for &step in &self.steps[index] {
+                match step {
+                    Step::Assign(var, number) => {
+                        let value = builder.ins().iconst(I32, number);
+                        builder.def_var(Variable::new(var), value).unwrap();
+                    }
+                    Step::Use(var) => {
+                        let value = builder.use_var(Variable::new(var)).unwrap();
+                        let negated = builder.ins().ineg(value);
+                        let ValueDef::Result(inst, _) = builder.func.dfg.value_def(negated) else { panic!("a result") };
+                        uses[index].push(inst);
+                    }
+                }
+            }
+            match self.edges[index][..] {
+                [] => builder.ins().return_(&[]),
+                [dest] => builder.ins().jump(blocks[dest], &[]),
+                [first, second, ..] => {
+                    let cond = builder.ins().iconst(I8, 0);
+                    builder.ins().brif(cond, blocks[first], &[], blocks[second], &[])
+                }
+            };
+            self.edges[index].iter().for_each(|&succ| missing[succ] -= 1);
+        }
+        builder.seal_all_blocks();
+        builder.finalize();
+        uses
+    }
+}
+
+/// Follows a random path and compares what each use sees with the last assignment.
+fn follow(program: &Program, func: &Function, uses: &[Vec<Inst>], random: &mut Random) {
+    let mut variables = [0; VARIABLES];
+    let mut values: HashMap<Value, i64> = HashMap::new();
+    let mut index = 0;
+    for _ in 0..30 {
+        let block = Block::new(index);
+        for inst in func.layout.block_insts(block) {
+            if let InstView::UnaryImm { imm } = func.dfg.view(inst) {
+                values.insert(func.dfg.inst_results(inst)[0], imm);
+            }
+        }
+        let mut uses = uses[index].iter();
+        for &step in &program.steps[index] {
+            match step {
+                Step::Assign(var, number) => variables[var] = number,
+                Step::Use(var) => {
+                    let value = func.dfg.inst_args(*uses.next().unwrap())[0];
+                    assert_eq!(values[&value], variables[var], "{value} in {block} of\n{func}");
+                }
+            }
+        }
+        let succs = &program.edges[index];
+        if succs.is_empty() {
+            return;
+        }
+        let edge = random.below(succs.len());
+        let call = func.dfg.branch_destinations(func.layout.last_inst(block).unwrap())[edge];
+        let args: Vec<i64> = func.dfg.block_args(call).iter().map(|arg| values[&arg.value().unwrap()]).collect();
+        values.extend(func.dfg.block_params(call.block).iter().copied().zip(args));
+        index = succs[edge];
+    }
+}
+
+#[test]
+fn random_programs_see_the_last_assignment() {
+    let mut random = Random::new(4);
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    for round in 0..400 {
+        let program = Program::new(&mut random);
+        func.clear();
+        let uses = program.build(&mut func, &mut cx, round % 2 == 0);
+        assert_eq!(verify(&func, None), Ok(()), "{func}");
+        for _ in 0..10 {
+            follow(&program, &func, &uses, &mut random);
+        }
+    }
+}
