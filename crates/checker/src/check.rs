@@ -4,25 +4,20 @@ use crate::entry::{Entry, Meet};
 use crate::error::{CheckError, Place, Rule};
 use crate::flow::Flow;
 use crate::labels::Labels;
-use crate::live::Live;
 use crate::operands::OperandRules;
 use crate::report::Report;
 use crate::shape::{self, Input};
 use crate::state::{Class, Mark, State};
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{Allocation, Block, Edge, Inst, InstFlags, MachineEnv, Problem, VReg};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// How many (value or location, block entry) pairs are stored at most.
-const ENTRY_LIMIT: usize = 1 << 26;
 
 /// Checks one allocation after another, reusing its memory.
 #[derive(Default)]
 pub struct Checker {
     flow: Flow,
-    live: Live,
     operands: OperandRules,
     labels: Labels,
     state: State,
@@ -61,7 +56,7 @@ impl Checker {
         }
         if report.is_empty() && problem.num_blocks() > 0 {
             self.flow.compute(problem);
-            match self.live.compute(problem, &self.flow, ENTRY_LIMIT) && self.solve(input) {
+            match self.solve(input) {
                 true => self.report(input, &mut report),
                 false => report.add(CheckError::new(Rule::TooLarge, Place::Whole)),
             }
@@ -80,7 +75,11 @@ impl Checker {
     /// Lowers the entry states until every way into a root knows at least what is stored there. `false`: too large.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
-        self.state.reset(input.answer.slots.len());
+        let problem = input.problem;
+        let insts = (0..problem.num_insts()).map(Inst::new).filter(|&inst| problem.flags(inst).has(InstFlags::REMAT));
+        let constants = insts.flat_map(|inst| problem.operands(inst)).map(|operand| operand.vreg());
+        self.state.reset(problem, input.answer.slots.len(), constants);
+        self.meet.next_class = problem.vregs.len();
         self.entries.iter_mut().for_each(Entry::clear);
         if self.entries.len() < roots {
             self.entries.resize_with(roots, Entry::default);
@@ -90,11 +89,10 @@ impl Checker {
         self.queued.resize(roots, false);
         self.queue.clear();
         self.queue.push(Reverse(0));
-        let mut stored = 0;
         while let Some(Reverse(root)) = self.queue.pop() {
             self.queued[root] = false;
-            self.walk_from(input, root, &mut stored, None);
-            if stored > ENTRY_LIMIT {
+            self.walk_from(input, root, None);
+            if self.meet.is_full() {
                 return false;
             }
         }
@@ -107,7 +105,7 @@ impl Checker {
         self.walked.resize(input.problem.num_blocks(), false);
         for root in 0..self.flow.roots.len() {
             if self.entries[root].reached && !report.is_full() {
-                self.walk_from(input, root, &mut 0, Some(report));
+                self.walk_from(input, root, Some(report));
             }
         }
         let missed = |block: &Block| self.flow.reaches(*block) && !self.walked[block.index()];
@@ -120,17 +118,16 @@ impl Checker {
 
     /// Walks a root and the blocks that are entered only through it. With a report, checks; else joins what is known on
     /// the edges into other roots to their entries.
-    fn walk_from(&mut self, input: Input, root: usize, stored: &mut usize, mut report: Option<&mut Report>) {
+    fn walk_from(&mut self, input: Input, root: usize, mut report: Option<&mut Report>) {
         let start = self.state.mark();
         let block = self.flow.roots[root];
-        self.state.begin_root((root != 0).then_some(block));
-        self.entries[root].load(&mut self.state, &input.problem.vregs, block, &mut self.meet);
-        self.visit(input, block, None, stored, &mut report);
+        self.state.begin(self.entries[root].version, (root != 0).then_some(block));
+        self.visit(input, block, None, &mut report);
         while let Some(step) = self.steps.pop() {
             match step {
                 Step::Enter(block, edge) => {
                     self.steps.push(Step::Undo(self.state.mark()));
-                    self.visit(input, block, Some(edge), stored, &mut report);
+                    self.visit(input, block, Some(edge), &mut report);
                 }
                 Step::Undo(mark) => self.state.undo(mark),
             }
@@ -138,14 +135,7 @@ impl Checker {
         self.state.undo(start);
     }
 
-    fn visit(
-        &mut self,
-        input: Input,
-        block: Block,
-        via: Option<Edge>,
-        stored: &mut usize,
-        report: &mut Option<&mut Report>,
-    ) {
+    fn visit(&mut self, input: Input, block: Block, via: Option<Edge>, report: &mut Option<&mut Report>) {
         let checking = report.is_some();
         let mut walk = Walk {
             input,
@@ -166,12 +156,12 @@ impl Checker {
             match self.flow.root(to) {
                 None => self.steps.push(Step::Enter(to, edge)),
                 Some(_) if checking => {}
-                Some(root) => self.arrive(input, edge, root, stored),
+                Some(root) => self.arrive(input, edge, root),
             }
         }
     }
 
-    fn arrive(&mut self, input: Input, edge: Edge, root: usize, stored: &mut usize) {
+    fn arrive(&mut self, input: Input, edge: Edge, root: usize) {
         let mark = self.state.mark();
         let mut walk = Walk {
             input,
@@ -181,11 +171,7 @@ impl Checker {
             report: None,
         };
         walk.edge(edge);
-        let params = input.problem.params(input.problem.edge(edge).to);
-        let entry = &mut self.entries[root];
-        let before = entry.len();
-        let changed = entry.join(&self.state, self.live.at_root(root), params, &mut self.meet);
-        *stored = *stored + entry.len() - before;
+        let changed = self.entries[root].join(&mut self.state, &mut self.meet, root);
         self.state.undo(mark);
         if changed && !self.queued[root] {
             self.queued[root] = true;

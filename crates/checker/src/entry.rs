@@ -1,13 +1,13 @@
 //! The stored states at the entries of roots, and their meet.
 //!
-//! A stored state lists the values live there and the locations that hold them, each with the number of its class. The
-//! meet of a stored state with a new one keeps what is equal in both: it walks the stored lists only, and splits a
-//! class whose members fall into several classes of the other state. States only shrink, so the fixpoint ends.
+//! A stored state is the first state that arrived, as a version of its own, with all changed that later arrivals did
+//! not confirm. Where the stored state and a new one say the same nothing is done, and the versions' common parts are
+//! not even looked at. What differs is grouped by its class here and its class there; members of one group are equal on
+//! both ways in, and become a class that belongs to the join. A group without a value or without a location says
+//! nothing and goes. States only lose knowledge, so the fixpoint ends; a group that is all of a class keeps its number, or
+//! loops that exchange two values would rename them for ever.
 
-use crate::error::Origin;
-use crate::state::{Class, Content, State};
-use cranelift_entity::PrimaryMap;
-use kingpost_regalloc::{Block, VReg, VRegData};
+use crate::state::{Cell, Class, Epoch, MAX_CLASSES, State, Version};
 use std::collections::HashMap;
 
 /// What is known on entry to a root.
@@ -15,159 +15,190 @@ use std::collections::HashMap;
 pub(crate) struct Entry {
     /// Some walk has arrived.
     pub(crate) reached: bool,
-    names: Vec<(VReg, u32)>,
-    /// Index of the location, class, and how many low bytes it holds.
-    locs: Vec<(u32, u32, u8)>,
-    classes: u32,
+    pub(crate) version: Version,
+    /// Classes of this join, ascending, with their sizes.
+    own: Vec<(Class, u32)>,
+    /// Locations of references, once arrivals of different epochs were joined.
+    refs: Option<Vec<usize>>,
+}
+
+/// One value or location that the two states disagree on.
+#[derive(Clone, Copy)]
+struct Difference {
+    index: usize,
+    here: Class,
+    there: Class,
+    /// For a location: what is stored, with the bytes that both have.
+    cell: Option<Cell>,
+}
+
+impl Difference {
+    /// Both states know something, and not the same.
+    fn is_split(&self) -> bool {
+        self.here != Class::NONE && self.there != Class::NONE && self.here != self.there
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Group {
+    members: u32,
+    names: u32,
+    class: Option<Class>,
 }
 
 /// Memory for meets, used again and again.
 #[derive(Default)]
 pub(crate) struct Meet {
-    /// Per class of the stored state, the class of the other state that goes on under its number.
-    partner: Vec<Option<Class>>,
-    split: HashMap<(u32, Class), u32>,
-    has_loc: Vec<bool>,
-    has_name: Vec<bool>,
-    number: Vec<u32>,
-    local: HashMap<Class, u32>,
-    loaded: Vec<Class>,
+    differences: Vec<Difference>,
+    groups: HashMap<(Class, Class), Group>,
+    /// Number of the next class.
+    pub(crate) next_class: usize,
+}
+
+impl Meet {
+    /// Are there more classes than can be told apart?
+    pub(crate) fn is_full(&self) -> bool {
+        self.next_class >= MAX_CLASSES
+    }
 }
 
 impl Entry {
     pub(crate) fn clear(&mut self) {
         self.reached = false;
-        self.names.clear();
-        self.locs.clear();
-        self.classes = 0;
+        self.version = Version::default();
+        self.own.clear();
+        self.refs = None;
     }
 
-    /// Members of the lists.
-    pub(crate) fn len(&self) -> usize {
-        self.names.len() + self.locs.len()
+    /// Joins the current version of `state` in. Says whether this entry, of root number `root`, knows less than before
+    /// or is reached for the first time.
+    pub(crate) fn join(&mut self, state: &mut State, meet: &mut Meet, root: usize) -> bool {
+        if !self.reached {
+            self.reached = true;
+            self.version = state.now;
+            state.keep();
+            return true;
+        }
+        self.find_differences(state, meet);
+        let new_epoch = state.now.epoch != self.version.epoch;
+        if new_epoch {
+            self.drop_stale_references(state, meet);
+        }
+        let back = std::mem::replace(&mut state.now, self.version);
+        let mut changed = self.settle(state, meet);
+        if new_epoch && self.refs.is_none() {
+            self.restamp(state, meet, Epoch::join(root));
+            changed = true;
+        }
+        if changed {
+            self.version = state.now;
+            state.keep();
+        }
+        state.now = back;
+        changed
     }
 
-    /// Makes `state`, which must know nothing, know what is stored here.
-    pub(crate) fn load(&self, state: &mut State, vregs: &PrimaryMap<VReg, VRegData>, block: Block, meet: &mut Meet) {
-        let classes = &mut meet.loaded;
-        classes.clear();
-        classes.resize(self.classes as usize, Class::NONE);
-        for &(vreg, number) in &self.names {
-            let class = &mut classes[number as usize];
-            if *class == Class::NONE {
-                *class = state.fresh(&vregs[vreg]);
-            }
-            state.set_name(vreg, *class);
-        }
-        for &(index, number, bytes) in &self.locs {
-            let class = classes[number as usize];
-            state.set_at(index as usize, Content { class, bytes }, Origin::Entry(block));
-        }
+    fn find_differences(&self, state: &State, meet: &mut Meet) {
+        let differences = &mut meet.differences;
+        differences.clear();
+        state.names.differences(self.version.names, state.now.names, &mut |index, here, there| {
+            differences.push(Difference { index, here, there, cell: None });
+        });
+        state.locs.differences(self.version.locs, state.now.locs, &mut |index, cell, other| {
+            let (here, there) = (self.version.class_of(&cell), state.now.class_of(&other));
+            let cell = Cell { bytes: cell.bytes.min(other.bytes), ..cell };
+            differences.push(Difference { index, here, there, cell: Some(cell) });
+        });
     }
 
-    /// Joins `state` in; `live` are the values that matter here. Says whether this entry knows less than before or is
-    /// reached for the first time.
-    pub(crate) fn join(&mut self, state: &State, live: &[VReg], params: &[VReg], meet: &mut Meet) -> bool {
-        if self.reached {
-            return self.meet(state, meet);
-        }
-        self.reached = true;
-        self.copy(state, live, params, meet);
-        true
-    }
-
-    fn copy(&mut self, state: &State, live: &[VReg], params: &[VReg], meet: &mut Meet) {
-        meet.local.clear();
-        for &vreg in live.iter().chain(params) {
-            let class = state.name(vreg);
-            let known = |&index: &usize| state.content_at(index).class == class;
-            if class == Class::NONE || !state.members(class).any(|index| known(&index)) {
-                continue;
-            }
-            let next = meet.local.len() as u32;
-            let number = *meet.local.entry(class).or_insert(next);
-            self.names.push((vreg, number));
-            if number == next {
-                let members = state.members(class).filter(known);
-                self.locs.extend(members.map(|index| (index as u32, number, state.content_at(index).bytes)));
-            }
-        }
-        self.classes = meet.local.len() as u32;
-    }
-
-    fn meet(&mut self, state: &State, meet: &mut Meet) -> bool {
-        let before = (self.names.len(), self.locs.len(), self.classes);
-        meet.start(self.classes);
-        for (vreg, number) in &mut self.names {
-            *number = meet.pair(*number, state.name(*vreg));
-        }
-        let mut fewer_bytes = false;
-        for (index, number, bytes) in &mut self.locs {
-            let content = state.content_at(*index as usize);
-            *number = meet.pair(*number, content.class);
-            if *number != LOST {
-                fewer_bytes |= content.bytes < *bytes;
-                *bytes = content.bytes.min(*bytes);
-                meet.has_loc[*number as usize] = true;
+    /// References that look the same but that a safepoint on the way here forgot.
+    fn drop_stale_references(&self, state: &State, meet: &mut Meet) {
+        for &index in self.refs.iter().flatten() {
+            let cell = state.locs.get(self.version.locs, index);
+            let here = self.version.class_of(&cell);
+            let there = state.locs.get(state.now.locs, index);
+            if here != Class::NONE && state.now.class_of(&there) == Class::NONE {
+                meet.differences.push(Difference { index, here, there: Class::NONE, cell: Some(cell) });
             }
         }
-        for &(_, number) in self.names.iter().filter(|(_, number)| *number != LOST) {
-            meet.has_name[number as usize] = true;
-        }
-        let kept = |number: u32| number != LOST && meet.has_loc[number as usize] && meet.has_name[number as usize];
-        self.names.retain(|&(_, number)| kept(number));
-        self.locs.retain(|&(_, number, _)| kept(number));
-        self.renumber(meet);
-        fewer_bytes || before != (self.names.len(), self.locs.len(), self.classes)
     }
 
-    fn renumber(&mut self, meet: &mut Meet) {
-        meet.number.clear();
-        meet.number.resize(meet.has_loc.len(), LOST);
-        self.classes = 0;
-        for (_, number) in &mut self.names {
-            let new = &mut meet.number[*number as usize];
-            if *new == LOST {
-                *new = self.classes;
-                self.classes += 1;
+    /// Gives the members of each group their class. `state.now` is the stored version.
+    fn settle(&mut self, state: &mut State, meet: &mut Meet) -> bool {
+        let Meet { differences, groups, next_class } = meet;
+        groups.clear();
+        for difference in differences.iter().filter(|d| d.is_split()) {
+            let group = groups.entry((difference.here, difference.there)).or_default();
+            group.members += 1;
+            group.names += u32::from(difference.cell.is_none());
+        }
+        let mut changed = false;
+        for difference in differences.iter_mut() {
+            let Difference { index, here, there, cell } = *difference;
+            let class = match groups.get_mut(&(here, there)) {
+                _ if here == there => here,
+                None => Class::NONE,
+                Some(Group { class: Some(class), .. }) => *class,
+                Some(group) => {
+                    let class = self.class_of_group(here, there, *group, next_class);
+                    group.class = Some(class);
+                    class
+                }
+            };
+            difference.here = class;
+            changed |= apply(state, index, class, cell);
+        }
+        changed
+    }
+
+    fn class_of_group(&mut self, here: Class, there: Class, group: Group, next_class: &mut usize) -> Class {
+        let Group { members, names, .. } = group;
+        let own = self.own.binary_search_by_key(&here, |&(class, _)| class);
+        if let Ok(place) = own {
+            if self.own[place].1 == members {
+                return here;
             }
-            *number = *new;
+            self.own[place].1 = self.own[place].1.saturating_sub(members);
         }
-        for (_, number, _) in &mut self.locs {
-            *number = meet.number[*number as usize];
+        if names == 0 || names == members || !here.is_like(there) {
+            return Class::NONE;
         }
+        let class = here.renumbered(*next_class);
+        *next_class += 1;
+        let place = self.own.partition_point(|&(other, _)| other < class);
+        self.own.insert(place, (class, members));
+        class
+    }
+
+    /// Begins an epoch of the join's own, with the references that both ways in know.
+    fn restamp(&mut self, state: &mut State, meet: &Meet, epoch: Epoch) {
+        state.now.epoch = epoch;
+        let mut refs = Vec::new();
+        for difference in meet.differences.iter().filter(|d| d.here.is_ref()) {
+            let Some(cell) = difference.cell else { continue };
+            let cell = Cell { class: difference.here, epoch, ..cell };
+            state.now.locs = state.locs.set(state.now.locs, difference.index, cell);
+            refs.push(difference.index);
+        }
+        self.refs = Some(refs);
     }
 }
 
-/// The number of no class.
-const LOST: u32 = u32::MAX;
-
-impl Meet {
-    fn start(&mut self, classes: u32) {
-        self.partner.clear();
-        self.partner.resize(classes as usize, None);
-        self.split.clear();
-        self.has_loc.clear();
-        self.has_loc.resize(classes as usize, false);
-        self.has_name.clear();
-        self.has_name.resize(classes as usize, false);
+/// Writes the class of a value or location into the current version. Says whether that is something new.
+fn apply(state: &mut State, index: usize, class: Class, cell: Option<Cell>) -> bool {
+    let State { now, names, locs, .. } = state;
+    match cell {
+        None if class == Class::NONE => now.names = names.clear(now.names, index),
+        None if names.get(now.names, index) == class => return false,
+        None => now.names = names.set(now.names, index, class),
+        Some(_) if class == Class::NONE => now.locs = locs.clear(now.locs, index),
+        Some(cell) => {
+            let old = locs.get(now.locs, index);
+            if (old.class, old.bytes) == (class, cell.bytes) {
+                return false;
+            }
+            now.locs = locs.set(now.locs, index, Cell { class, ..cell });
+        }
     }
-
-    /// The number for what is in class `stored` here and in class `other` there.
-    fn pair(&mut self, stored: u32, other: Class) -> u32 {
-        if other == Class::NONE {
-            return LOST;
-        }
-        let partner = self.partner[stored as usize].get_or_insert(other);
-        if *partner == other {
-            return stored;
-        }
-        let next = self.has_loc.len() as u32;
-        let number = *self.split.entry((stored, other)).or_insert(next);
-        if number == next {
-            self.has_loc.push(false);
-            self.has_name.push(false);
-        }
-        number
-    }
+    true
 }

@@ -58,7 +58,7 @@ rules! {
     LabelWished 23 "a label range lies within the wish it answers",
     LabelHoldsValue 24 "a labelled value is where its range says, before each instruction of the range",
     Reached 25 "every block that the entry reaches was checked",
-    TooLarge 26 "the states at block entries fit the checker's memory limit",
+    TooLarge 26 "the classes of equal values are few enough to be numbered",
 }
 
 /// Which part of the allocation breaks the rule.
@@ -118,7 +118,7 @@ pub enum Origin {
     /// A def of this instruction.
     Def(Inst),
     /// The edit with this index.
-    Edit(usize),
+    Edit(u32),
     /// A clobber of this instruction.
     Clobber(Inst),
     /// The collector at this safepoint, which does not know the location.

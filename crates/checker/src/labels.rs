@@ -64,7 +64,7 @@ impl Labels {
             };
             if !wished.any(|vreg| state.holds(&input.problem.vregs, vreg, range.loc)) {
                 let error = CheckError::new(Rule::LabelHoldsValue, place).wants(vreg);
-                report.add(with_content(error, state, range.loc));
+                report.add(with_content(error, &input.problem.vregs, state, range.loc));
             }
         }
     }

@@ -1,31 +1,45 @@
 //! The abstract state: which values each location is known to hold.
 //!
 //! The set of values of a location is not stored as a set. Values known to be equal and the locations that hold them
-//! form a *class*; location `l` holds value `v` if both are of one class and enough low bytes of it are in `l`. A copy
+//! have one *class*; location `l` holds value `v` if both are of one class and enough low bytes of it are in `l`. A copy
 //! then costs one write however many names its value has, and a def takes its value away from every other location by
-//! giving it a new class. Every change is logged, so that the state of a branch can be taken back.
+//! giving it a class that those are not of.
 //!
-//! Invariants: 1. the locations of a class are linked from its head. 2. A class number is below `heads.len()`.
-//! 3. A class with the reference bit is known only in locations of the current epoch: a safepoint begins a new one.
+//! Classes are numbered so that walking a block twice gives the same numbers: the class that a def of `v` makes is
+//! always the same one, and each join has classes of its own. That a location has the class of `v`'s def from an
+//! earlier round of a loop when the def runs is impossible: the walk that runs the def began with a stored state (see
+//! `entry.rs`), whose classes are those of the first arrival there, before the def ever ran, or the join's own.
+//!
+//! References are known only where their cell has the state's *epoch*, which is the last safepoint. An argument like
+//! the one above shows that no location has the epoch of a safepoint when that runs.
 
 use crate::error::Origin;
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
-use kingpost_regalloc::{Block, Loc, PReg, RegClass, VReg, VRegData};
+use crate::persistent::{Arena, Element, Root};
+use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_regalloc::{Block, Inst, Loc, PReg, Problem, RegClass, VReg, VRegData};
 
-const NIL: u32 = u32::MAX;
 const REF: u32 = 1 << 31;
 const FLOAT: u32 = 1 << 30;
 
+/// Room for classes of defs and of joins.
+pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
+
 /// A set of values and locations with equal contents.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Class(u32);
 
 impl Class {
     /// Nothing known.
     pub(crate) const NONE: Class = Class(0);
 
-    fn index(self) -> usize {
-        (self.0 & !(REF | FLOAT)) as usize
+    fn new(number: usize, data: &VRegData) -> Class {
+        let float = if data.class == RegClass::Float { FLOAT } else { 0 };
+        Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
+    }
+
+    /// Another class of the same kind of values.
+    pub(crate) fn renumbered(self, number: usize) -> Class {
+        Class((number as u32 + 1) | self.0 & (REF | FLOAT))
     }
 
     pub(crate) fn is_ref(self) -> bool {
@@ -35,32 +49,61 @@ impl Class {
     pub(crate) fn reg_class(self) -> RegClass {
         if self.0 & FLOAT != 0 { RegClass::Float } else { RegClass::Int }
     }
+
+    /// Are both kinds of values the same?
+    pub(crate) fn is_like(self, other: Class) -> bool {
+        (self.0 ^ other.0) & (REF | FLOAT) == 0
+    }
 }
 
-#[derive(Clone, Copy)]
-struct LocState {
-    class: Class,
-    epoch: u32,
-    next: u32,
-    prev: u32,
-    bytes: u8,
-    origin: Origin,
+impl Element for Class {
+    fn is_unknown(&self) -> bool {
+        *self == Class::NONE
+    }
+
+    fn same(&self, other: &Class) -> bool {
+        self == other
+    }
 }
 
-const EMPTY: LocState =
-    LocState { class: Class::NONE, epoch: 0, next: NIL, prev: NIL, bytes: 0, origin: Origin::Nothing };
+/// When references were last known: at the entry, at a safepoint, or at a join of different epochs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Epoch(u32);
 
-enum Undo {
-    Loc { index: u32, class: Class, epoch: u32, bytes: u8, origin: Origin },
-    Name { vreg: VReg, class: Class },
-    Epoch { epoch: u32, safepoint: Origin },
+impl Epoch {
+    pub(crate) fn safepoint(inst: Inst) -> Epoch {
+        Epoch(inst.as_u32().wrapping_mul(2).wrapping_add(1))
+    }
+
+    pub(crate) fn join(root: usize) -> Epoch {
+        Epoch((root as u32).wrapping_mul(2).wrapping_add(2))
+    }
 }
 
-/// A point in the log to which [`State::undo`] goes back.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    log: usize,
-    classes: usize,
+/// What is known about one location.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    pub(crate) class: Class,
+    pub(crate) epoch: Epoch,
+    pub(crate) bytes: u8,
+    pub(crate) origin: Origin,
+}
+
+impl Default for Cell {
+    fn default() -> Cell {
+        Cell { class: Class::NONE, epoch: Epoch::default(), bytes: 0, origin: Origin::Nothing }
+    }
+}
+
+impl Element for Cell {
+    fn is_unknown(&self) -> bool {
+        self.class == Class::NONE
+    }
+
+    fn same(&self, other: &Cell) -> bool {
+        let epoch = !self.class.is_ref() || self.epoch == other.epoch;
+        self.class == other.class && self.bytes == other.bytes && epoch
+    }
 }
 
 /// The contents of a location.
@@ -72,16 +115,40 @@ pub(crate) struct Content {
 
 pub(crate) const UNKNOWN: Content = Content { class: Class::NONE, bytes: 0 };
 
+/// One version of the state.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Version {
+    pub(crate) names: Root,
+    pub(crate) locs: Root,
+    pub(crate) epoch: Epoch,
+    safepoint: Option<Inst>,
+}
+
+impl Version {
+    /// What a cell says if the state is in this version's epoch.
+    pub(crate) fn class_of(&self, cell: &Cell) -> Class {
+        if cell.class.is_ref() && cell.epoch != self.epoch { Class::NONE } else { cell.class }
+    }
+}
+
+/// A version to which [`State::undo`] goes back.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    version: Version,
+    names: (usize, usize),
+    locs: (usize, usize),
+}
+
+/// The current version, and the memory of all.
 #[derive(Default)]
 pub(crate) struct State {
-    locs: Vec<LocState>,
-    names: SecondaryMap<VReg, Class>,
-    heads: Vec<u32>,
-    epoch: u32,
-    safepoint: Option<Origin>,
+    pub(crate) now: Version,
+    pub(crate) names: Arena<Class>,
+    pub(crate) locs: Arena<Cell>,
+    /// Values that are always the same: those of rematerialisable instructions.
+    constants: Vec<bool>,
     /// What to say of a location that nothing wrote since the walk began.
     untouched: Option<Block>,
-    log: Vec<Undo>,
 }
 
 /// Dense number of a location: registers first, then slots.
@@ -94,99 +161,79 @@ pub(crate) fn loc_index(loc: Loc) -> usize {
 }
 
 impl State {
-    pub(crate) fn reset(&mut self, slots: usize) {
-        self.locs.clear();
-        self.locs.resize(PReg::COUNT + slots, EMPTY);
-        self.names.clear();
-        self.heads.clear();
-        self.heads.push(NIL);
-        self.epoch = 0;
-        self.safepoint = None;
+    /// Nothing is known about any of the problem's values and the given number of slots.
+    pub(crate) fn reset(&mut self, problem: &Problem, slots: usize, constants: impl Iterator<Item = VReg>) {
+        self.now = Version::default();
+        self.names.reset(problem.vregs.len());
+        self.locs.reset(PReg::COUNT + slots);
         self.untouched = None;
-        self.log.clear();
+        self.constants.clear();
+        self.constants.resize(problem.vregs.len(), false);
+        constants.for_each(|vreg| self.constants[vreg.index()] = true);
     }
 
-    /// A walk begins; `block` is where, unless it is the entry of the function.
-    pub(crate) fn begin_root(&mut self, block: Option<Block>) {
+    /// A walk begins with a stored version; `block` is where, unless it is the entry of the function.
+    pub(crate) fn begin(&mut self, version: Version, block: Option<Block>) {
+        self.names.freeze();
+        self.locs.freeze();
+        self.now = version;
         self.untouched = block;
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { log: self.log.len(), classes: self.heads.len() }
+    pub(crate) fn mark(&mut self) -> Mark {
+        self.names.freeze();
+        self.locs.freeze();
+        Mark { version: self.now, names: self.names.len(), locs: self.locs.len() }
     }
 
     pub(crate) fn undo(&mut self, mark: Mark) {
-        while self.log.len() > mark.log {
-            match self.log.pop() {
-                Some(Undo::Loc { index, class, epoch, bytes, origin }) => {
-                    self.relink(index, class);
-                    let loc = &mut self.locs[index as usize];
-                    (loc.epoch, loc.bytes, loc.origin) = (epoch, bytes, origin);
-                }
-                Some(Undo::Name { vreg, class }) => self.names[vreg] = class,
-                Some(Undo::Epoch { epoch, safepoint }) => {
-                    self.epoch = epoch;
-                    self.safepoint = (safepoint != Origin::Nothing).then_some(safepoint);
-                }
-                None => {}
-            }
+        self.now = mark.version;
+        self.names.give_back(mark.names);
+        self.locs.give_back(mark.locs);
+    }
+
+    /// The current version stays whatever is undone.
+    pub(crate) fn keep(&mut self) {
+        self.names.keep();
+        self.locs.keep();
+    }
+
+    /// The class that a def of `vreg` makes.
+    pub(crate) fn class_of_def(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg) -> Class {
+        Class::new(vreg.index(), &vregs[vreg])
+    }
+
+    pub(crate) fn name(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg) -> Class {
+        match self.constants[vreg.index()] {
+            true => self.class_of_def(vregs, vreg),
+            false => self.names.get(self.now.names, vreg.index()),
         }
-        self.heads.truncate(mark.classes);
-    }
-
-    /// A class of its own for a value of the given kind.
-    pub(crate) fn fresh(&mut self, data: &VRegData) -> Class {
-        let index = self.heads.len() as u32;
-        self.heads.push(NIL);
-        let float = if data.class == RegClass::Float { FLOAT } else { 0 };
-        Class(index | float | if data.is_ref { REF } else { 0 })
-    }
-
-    pub(crate) fn name(&self, vreg: VReg) -> Class {
-        self.names[vreg]
     }
 
     pub(crate) fn set_name(&mut self, vreg: VReg, class: Class) {
-        let old = self.names[vreg];
-        if old != class {
-            self.log.push(Undo::Name { vreg, class: old });
-            self.names[vreg] = class;
-        }
+        self.now.names = self.names.set(self.now.names, vreg.index(), class);
     }
 
     pub(crate) fn content(&self, loc: Loc) -> Content {
-        self.content_at(loc_index(loc))
-    }
-
-    pub(crate) fn content_at(&self, index: usize) -> Content {
-        let loc = &self.locs[index];
-        match loc.class.is_ref() && loc.epoch != self.epoch {
-            true => UNKNOWN,
-            false => Content { class: loc.class, bytes: loc.bytes },
+        let cell = self.locs.get(self.now.locs, loc_index(loc));
+        match self.now.class_of(&cell) {
+            Class::NONE => UNKNOWN,
+            class => Content { class, bytes: cell.bytes },
         }
     }
 
     pub(crate) fn origin(&self, loc: Loc) -> Origin {
-        let state = &self.locs[loc_index(loc)];
-        match self.safepoint {
-            Some(safepoint) if state.class.is_ref() && state.epoch != self.epoch => safepoint,
-            _ => match (state.origin, self.untouched) {
-                (Origin::Nothing, Some(block)) => Origin::Entry(block),
-                (origin, _) => origin,
-            },
+        let cell = self.locs.get(self.now.locs, loc_index(loc));
+        match (cell.origin, self.untouched, self.now.safepoint) {
+            (_, _, Some(inst)) if cell.class.is_ref() && cell.epoch != self.now.epoch => Origin::Safepoint(inst),
+            (Origin::Nothing, Some(block), _) => Origin::Entry(block),
+            (origin, ..) => origin,
         }
     }
 
     pub(crate) fn set(&mut self, loc: Loc, content: Content, origin: Origin) {
-        self.set_at(loc_index(loc), content, origin);
-    }
-
-    pub(crate) fn set_at(&mut self, index: usize, content: Content, origin: Origin) {
-        let LocState { class, epoch, bytes, origin: old_origin, .. } = self.locs[index];
-        self.log.push(Undo::Loc { index: index as u32, class, epoch, bytes, origin: old_origin });
-        self.relink(index as u32, content.class);
-        let loc = &mut self.locs[index];
-        (loc.epoch, loc.bytes, loc.origin) = (self.epoch, content.bytes, origin);
+        let cell = Cell { class: content.class, epoch: self.now.epoch, bytes: content.bytes, origin };
+        self.now.locs = self.locs.set(self.now.locs, loc_index(loc), cell);
     }
 
     /// Forgets what the location holds.
@@ -199,62 +246,25 @@ impl State {
     /// Does `loc` hold all of `vreg`?
     pub(crate) fn holds(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg, loc: Loc) -> bool {
         let content = self.content(loc);
-        content.class != Class::NONE && content.class == self.names[vreg] && vregs[vreg].width <= content.bytes
+        content.class != Class::NONE && content.class == self.name(vregs, vreg) && vregs[vreg].width <= content.bytes
     }
 
     /// From here on no location holds a reference, except those that [`State::keep_reference`] names.
-    pub(crate) fn begin_epoch(&mut self, safepoint: Origin) {
-        let old = self.safepoint.replace(safepoint).unwrap_or(Origin::Nothing);
-        self.log.push(Undo::Epoch { epoch: self.epoch, safepoint: old });
-        self.epoch += 1;
+    pub(crate) fn begin_epoch(&mut self, inst: Inst) {
+        self.now.epoch = Epoch::safepoint(inst);
+        self.now.safepoint = Some(inst);
     }
 
-    /// The reference that `loc` held in the last epoch is there in this one.
-    pub(crate) fn keep_reference(&mut self, loc: Loc) {
-        let LocState { class, bytes, origin, epoch, .. } = self.locs[loc_index(loc)];
-        if class.is_ref() && epoch + 1 == self.epoch {
-            self.set(loc, Content { class, bytes }, origin);
+    /// The reference that `loc` held in epoch `last` is there in this one.
+    pub(crate) fn keep_reference(&mut self, loc: Loc, last: Epoch) {
+        let cell = self.locs.get(self.now.locs, loc_index(loc));
+        if cell.class.is_ref() && cell.epoch == last {
+            self.set(loc, Content { class: cell.class, bytes: cell.bytes }, cell.origin);
         }
-    }
-
-    /// The locations of a class, by index, in no particular order.
-    pub(crate) fn members(&self, class: Class) -> impl Iterator<Item = usize> {
-        let mut next = if class == Class::NONE { NIL } else { self.heads[class.index()] };
-        std::iter::from_fn(move || {
-            let index = (next != NIL).then_some(next as usize)?;
-            next = self.locs[index].next;
-            Some(index)
-        })
     }
 
     /// All values of a class, in order. It looks at every value: for messages only.
-    pub(crate) fn values(&self, class: Class) -> Vec<VReg> {
-        let named = self.names.iter().filter(|&(_, &c)| c == class && c != Class::NONE);
-        named.map(|(vreg, _)| vreg).collect()
-    }
-
-    fn relink(&mut self, index: u32, class: Class) {
-        let LocState { class: old, next, prev, .. } = self.locs[index as usize];
-        if old == class {
-            return;
-        }
-        if old != Class::NONE {
-            match prev {
-                NIL => self.heads[old.index()] = next,
-                _ => self.locs[prev as usize].next = next,
-            }
-            if next != NIL {
-                self.locs[next as usize].prev = prev;
-            }
-        }
-        let mut head = NIL;
-        if class != Class::NONE {
-            head = std::mem::replace(&mut self.heads[class.index()], index);
-            if head != NIL {
-                self.locs[head as usize].prev = index;
-            }
-        }
-        let loc = &mut self.locs[index as usize];
-        (loc.class, loc.next, loc.prev) = (class, head, NIL);
+    pub(crate) fn values(&self, vregs: &PrimaryMap<VReg, VRegData>, class: Class) -> Vec<VReg> {
+        vregs.keys().filter(|&vreg| class != Class::NONE && self.name(vregs, vreg) == class).collect()
     }
 }

@@ -8,8 +8,8 @@ use crate::labels::Labels;
 use crate::report::Report;
 use crate::shape::Input;
 use crate::state::{Class, Content, State, UNKNOWN};
-use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Block, Edge, EditKind, Inst, InstFlags, Loc, Operand, Pos, RegClass, VReg};
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use kingpost_regalloc::{Block, Edge, EditKind, Inst, InstFlags, Loc, Operand, Pos, RegClass, VReg, VRegData};
 
 /// Walks blocks forwards, changing `state`. Errors are reported if there is a report.
 pub(crate) struct Walk<'a> {
@@ -56,7 +56,7 @@ impl Walk<'_> {
         }
         self.params.clear();
         for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
-            let class = self.copied(arg, param);
+            let class = self.copied(arg, param).unwrap_or(Class::NONE);
             self.params.push((param, class));
         }
         for i in 0..self.params.len() {
@@ -78,8 +78,8 @@ impl Walk<'_> {
             EditKind::Exchange { a, b, width } => {
                 let (a, b) = (Loc::reg(a), Loc::reg(b));
                 let (in_a, in_b) = (self.state.content(a), self.state.content(b));
-                self.state.set(a, low_bytes(in_b, width), Origin::Edit(n));
-                self.state.set(b, low_bytes(in_a, width), Origin::Edit(n));
+                self.state.set(a, low_bytes(in_b, width), Origin::Edit(n as u32));
+                self.state.set(b, low_bytes(in_a, width), Origin::Edit(n as u32));
             }
             EditKind::Remat { inst, to } => self.remat(n, inst, Loc::reg(to)),
         }
@@ -87,14 +87,14 @@ impl Walk<'_> {
 
     fn copy(&mut self, n: usize, from: Loc, to: Loc, width: u8) {
         let content = low_bytes(self.state.content(from), width);
-        self.state.set(to, content, Origin::Edit(n));
+        self.state.set(to, content, Origin::Edit(n as u32));
     }
 
     fn remat(&mut self, n: usize, inst: Inst, to: Loc) {
         self.clobbers(inst);
         for operand in self.input.problem.operands(inst) {
             let content = self.constant(operand.vreg());
-            self.state.set(to, content, Origin::Edit(n));
+            self.state.set(to, content, Origin::Edit(n as u32));
         }
     }
 
@@ -112,12 +112,10 @@ impl Walk<'_> {
             self.uses(inst, Pos::Early);
             self.uses(inst, Pos::Late);
             let (from, to) = self.move_operands(inst);
-            let class = self.copied(from, to);
-            self.state.set_name(to, class);
-            // An integer made of a reference, or the reverse: from here on they are two contents.
-            if class != self.state.name(from) {
-                let loc = self.input.answer.operand_locs(self.input.problem, inst)[0];
-                self.state.set(loc, Content { class, bytes: self.input.problem.width(to) }, Origin::Def(inst));
+            match self.copied(from, to) {
+                Some(class) => self.state.set_name(to, class),
+                // An integer made of a reference, or the reverse: from here on they are two contents.
+                None => self.define(to, self.input.answer.operand_locs(self.input.problem, inst)[0], inst),
             }
         }
     }
@@ -164,7 +162,7 @@ impl Walk<'_> {
                 self.state.set(loc, content, Origin::Def(inst));
             } else if is_move {
                 let (from, to) = self.move_operands(inst);
-                let class = self.copied(from, to);
+                let class = self.copied(from, to).unwrap_or(self.state.class_of_def(&problem.vregs, to));
                 self.state.set_name(to, class);
                 self.state.set(loc, Content { class, bytes: problem.width(to) }, Origin::Def(inst));
             } else {
@@ -175,29 +173,26 @@ impl Walk<'_> {
 
     /// Gives `vreg` a new value, which is in `loc` and nowhere else.
     fn define(&mut self, vreg: VReg, loc: Loc, inst: Inst) {
-        let class = self.state.fresh(&self.input.problem.vregs[vreg]);
+        let class = self.state.class_of_def(&self.input.problem.vregs, vreg);
         self.state.set_name(vreg, class);
         let bytes = self.input.problem.width(vreg);
         self.state.set(loc, Content { class, bytes }, Origin::Def(inst));
     }
 
     /// The contents of a location that gets a rematerialisable value. Its copies elsewhere never grow stale.
-    fn constant(&mut self, vreg: VReg) -> Content {
-        let mut class = self.state.name(vreg);
-        if class == Class::NONE {
-            class = self.state.fresh(&self.input.problem.vregs[vreg]);
-            self.state.set_name(vreg, class);
-        }
-        Content { class, bytes: self.input.problem.width(vreg) }
+    fn constant(&self, vreg: VReg) -> Content {
+        let vregs = &self.input.problem.vregs;
+        Content { class: self.state.class_of_def(vregs, vreg), bytes: vregs[vreg].width }
     }
 
-    /// The class of `to` after it became a copy of `from`: wherever one is, the other is too.
-    fn copied(&mut self, from: VReg, to: VReg) -> Class {
+    /// The class of `to` after it became a copy of `from`: wherever one is, the other is too. `None` if `from` says
+    /// nothing about `to`.
+    fn copied(&self, from: VReg, to: VReg) -> Option<Class> {
         let vregs = &self.input.problem.vregs;
         let (a, b) = (vregs[from], vregs[to]);
-        let class = self.state.name(from);
+        let class = self.state.name(vregs, from);
         let same = a.class == b.class && a.is_ref == b.is_ref && b.width <= a.width;
-        if same && class != Class::NONE { class } else { self.state.fresh(&b) }
+        (same && class != Class::NONE).then_some(class)
     }
 
     /// Source and destination of a move.
@@ -249,9 +244,10 @@ impl Walk<'_> {
                 self.state.kill(loc, Origin::Safepoint(inst));
             }
         }
-        self.state.begin_epoch(Origin::Safepoint(inst));
+        let last = self.state.now.epoch;
+        self.state.begin_epoch(inst);
         for entry in entries() {
-            self.state.keep_reference(Loc::slot(entry.slot));
+            self.state.keep_reference(Loc::slot(entry.slot), last);
         }
     }
 
@@ -277,15 +273,20 @@ impl Walk<'_> {
         if let Some((report, _)) = &mut self.report
             && !report.is_full()
         {
-            report.add(with_content(error, self.state, loc));
+            report.add(with_content(error, &self.input.problem.vregs, self.state, loc));
         }
     }
 }
 
 /// Adds to an error what is in `loc`.
-pub(crate) fn with_content(error: CheckError, state: &State, loc: Loc) -> CheckError {
+pub(crate) fn with_content(
+    error: CheckError,
+    vregs: &PrimaryMap<VReg, VRegData>,
+    state: &State,
+    loc: Loc,
+) -> CheckError {
     let content = state.content(loc);
-    let found = Found { values: state.values(content.class), bytes: content.bytes, origin: state.origin(loc) };
+    let found = Found { values: state.values(vregs, content.class), bytes: content.bytes, origin: state.origin(loc) };
     CheckError { found: Some(found), ..error.at(loc) }
 }
 

@@ -60,7 +60,8 @@ fn conflict(a: &Node, b: &Node) -> bool {
     let late = |n: &Node| n.operand.is_def() || n.operand.pos() == Pos::Late || n.reused_by.is_some();
     let early = |n: &Node| n.operand.is_use() || n.operand.pos() == Pos::Early;
     let writes = |n: &Node| n.operand.is_def() || n.reused_by.is_some();
-    let one_value = a.operand.is_use() && b.operand.is_use() && a.operand.vreg() == b.operand.vreg();
+    // Two uses of one value may share. Allocators see that if they ask for the same; more is not demanded of them.
+    let one_value = a.operand == b.operand;
     let meet_early = early(a) && early(b) && !one_value;
     let meet_late = late(a) && late(b) && (!one_value || writes(a) || writes(b));
     a.class == b.class && (meet_early || meet_late)
