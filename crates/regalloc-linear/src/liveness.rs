@@ -22,7 +22,7 @@ use kingpost_regalloc::{Operand, Pos, Problem, VReg};
 use std::ops::Range as IndexRange;
 
 /// Blocks that walks may visit, per slot of the order.
-const BLOCKS_PER_SLOT: usize = 24;
+const BLOCKS_PER_SLOT: usize = 8;
 
 /// Points over which a value is live: `from` is the first, `to` the first one after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -34,16 +34,19 @@ impl Loc {
     }
 
     /// The register, if it is one.
+    #[inline]
     pub fn as_reg(self) -> Option<PReg> {
         (self.0 & SLOT == 0).then(|| PReg::from_index(self.0 as usize))
     }
 
     /// The slot, if it is one.
+    #[inline]
     pub fn as_slot(self) -> Option<Slot> {
         (self.0 & SLOT != 0 && self != Loc::NONE).then(|| Slot::from_u32(self.0 & !SLOT))
     }
 
     /// Is it nowhere?
+    #[inline]
     pub fn is_none(self) -> bool {
         self == Loc::NONE
     }
@@ -243,6 +246,7 @@ impl Allocation {
     }
 
     /// Was the instruction elided?
+    #[inline]
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.get(inst.index() / 64).is_some_and(|word| word >> (inst.index() % 64) & 1 != 0)
     }
@@ -253,6 +257,7 @@ impl Allocation {
     }
 
     /// Locations of the operands of `inst`.
+    #[inline]
     pub fn operand_locs(&self, problem: &Problem, inst: Inst) -> &[Loc] {
         &self.locs[problem.operand_range(inst)]
     }

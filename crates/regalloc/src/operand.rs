@@ -126,36 +126,43 @@ impl Operand {
     }
 
     /// The value.
+    #[inline]
     pub fn vreg(self) -> VReg {
         VReg::from_u32(self.0 as u32)
     }
 
     /// Use or def.
+    #[inline]
     pub fn kind(self) -> Kind {
         if self.is_def() { Kind::Def } else { Kind::Use }
     }
 
     /// Is it a def?
+    #[inline]
     pub fn is_def(self) -> bool {
         self.0 & DEF != 0
     }
 
     /// Is it a use?
+    #[inline]
     pub fn is_use(self) -> bool {
         !self.is_def()
     }
 
     /// Early or late.
+    #[inline]
     pub fn pos(self) -> Pos {
         if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
     }
 
     /// May a [`Constraint::Reuse`] def land in a slot?
+    #[inline]
     pub fn is_rmw(self) -> bool {
         self.0 & RMW != 0
     }
 
     /// The constraint.
+    #[inline]
     pub fn constraint(self) -> Constraint {
         let payload = (self.0 >> 40) as u16;
         match self.0 >> 35 & 15 {
@@ -170,6 +177,7 @@ impl Operand {
     }
 
     /// The register of a [`Constraint::Fixed`] operand.
+    #[inline]
     pub fn fixed_reg(self) -> Option<PReg> {
         match self.constraint() {
             Constraint::Fixed(reg) => Some(reg),

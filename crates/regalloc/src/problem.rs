@@ -377,12 +377,14 @@ impl Problem {
     }
 
     /// The instructions of a block, in order; the last one is its terminator.
+    #[inline]
     pub fn insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + ExactSizeIterator + use<> {
         let span = self.blocks[block].insts;
         (span.start..span.end).map(Inst::from_u32)
     }
 
     /// The first instruction of a block.
+    #[inline]
     pub fn first_inst(&self, block: Block) -> Inst {
         Inst::from_u32(self.blocks[block].insts.start)
     }
@@ -391,46 +393,55 @@ impl Problem {
     ///
     /// # Panics
     /// If the first block is empty; a verified problem has no empty block.
+    #[inline]
     pub fn terminator(&self, block: Block) -> Inst {
         Inst::from_u32(self.blocks[block].insts.end - 1)
     }
 
     /// Parameters of a block.
+    #[inline]
     pub fn params(&self, block: Block) -> &[VReg] {
         &self.vreg_pool[self.blocks[block].params.range()]
     }
 
     /// How often a block runs.
+    #[inline]
     pub fn freq(&self, block: Block) -> Freq {
         self.blocks[block].freq
     }
 
     /// Edges out of a block, in the order of its terminator.
+    #[inline]
     pub fn succs(&self, block: Block) -> &[Edge] {
         &self.succ_pool[self.blocks[block].succs.range()]
     }
 
     /// Edges into a block.
+    #[inline]
     pub fn preds(&self, block: Block) -> &[Edge] {
         &self.pred_pool[self.blocks[block].preds.range()]
     }
 
     /// One edge.
+    #[inline]
     pub fn edge(&self, edge: Edge) -> &EdgeData {
         &self.edges[edge]
     }
 
     /// Values an edge passes, one per parameter of its target.
+    #[inline]
     pub fn edge_args(&self, edge: Edge) -> &[VReg] {
         &self.vreg_pool[self.edges[edge].args.range()]
     }
 
     /// Results of the predecessor's terminator that exist only on this edge.
+    #[inline]
     pub fn edge_defs(&self, edge: Edge) -> &[VReg] {
         &self.vreg_pool[self.edges[edge].defs.range()]
     }
 
     /// Indices of an instruction's operands in the operand array, and so in [`Allocation::locs`](crate::Allocation).
+    #[inline]
     pub fn operand_range(&self, inst: Inst) -> Range<usize> {
         let start = match inst.as_u32() {
             0 => 0,
@@ -440,21 +451,25 @@ impl Problem {
     }
 
     /// The operands of an instruction.
+    #[inline]
     pub fn operands(&self, inst: Inst) -> &[Operand] {
         &self.operands[self.operand_range(inst)]
     }
 
     /// The operands of all instructions, instruction by instruction.
+    #[inline]
     pub fn all_operands(&self) -> &[Operand] {
         &self.operands
     }
 
     /// Flags of an instruction.
+    #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
         InstFlags(self.insts[inst].clobbers_flags as u8)
     }
 
     /// What an instruction destroys, by id.
+    #[inline]
     pub fn clobber_id(&self, inst: Inst) -> ClobberId {
         ClobberId::from_u32(self.insts[inst].clobbers_flags >> 8)
     }
@@ -480,11 +495,13 @@ impl Problem {
     }
 
     /// Class of a value.
+    #[inline]
     pub fn class(&self, vreg: VReg) -> RegClass {
         self.vregs[vreg].class
     }
 
     /// Width of a value in bytes.
+    #[inline]
     pub fn width(&self, vreg: VReg) -> u8 {
         self.vregs[vreg].width
     }

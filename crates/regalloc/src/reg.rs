@@ -69,6 +69,7 @@ impl PReg {
     ///
     /// # Panics
     /// If `index` is [`PReg::COUNT`] or more.
+    #[inline]
     pub const fn from_index(index: usize) -> PReg {
         assert!(index < Self::COUNT);
         PReg(index as u8)
