@@ -12,7 +12,7 @@ use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
     SymbolScope, elf,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
 /// What goes into an object besides code and data.
@@ -53,7 +53,8 @@ pub fn write(
         object: Object::new(BinaryFormat::Elf, architecture, Endianness::Little),
         architecture,
         symbols: HashMap::new(),
-        defined: HashMap::new(),
+        by_text: HashMap::new(),
+        defined: HashSet::new(),
     };
     writer.functions(module)?;
     writer.data(data)?;
@@ -69,8 +70,9 @@ struct Writer {
     object: Object<'static>,
     architecture: Architecture,
     symbols: HashMap<SymbolName, SymbolId>,
-    /// Names already defined, as the object has them: two of ours may come out alike.
-    defined: HashMap<String, ()>,
+    /// The same symbols by their names in the object: two of ours may come out alike, as `%u_0_1` and `u0:1`.
+    by_text: HashMap<String, SymbolId>,
+    defined: HashSet<SymbolId>,
 }
 
 impl Writer {
@@ -79,8 +81,13 @@ impl Writer {
         if let Some(&id) = self.symbols.get(name) {
             return id;
         }
+        let text = symbol_name(name);
+        if let Some(&id) = self.by_text.get(&text) {
+            self.symbols.insert(name.clone(), id);
+            return id;
+        }
         let id = self.object.add_symbol(Symbol {
-            name: symbol_name(name).into_bytes(),
+            name: text.clone().into_bytes(),
             value: 0,
             size: 0,
             kind: SymbolKind::Unknown,
@@ -90,6 +97,7 @@ impl Writer {
             flags: SymbolFlags::None,
         });
         self.symbols.insert(name.clone(), id);
+        self.by_text.insert(text, id);
         id
     }
 
@@ -101,11 +109,10 @@ impl Writer {
         value: u64,
         size: u64,
     ) -> Result<(), ObjectError> {
-        let text = symbol_name(name);
-        if self.defined.insert(text.clone(), ()).is_some() {
-            return Err(ObjectError::Duplicate(text));
-        }
         let id = self.symbol(name);
+        if !self.defined.insert(id) {
+            return Err(ObjectError::Duplicate(symbol_name(name)));
+        }
         let symbol = self.object.symbol_mut(id);
         symbol.kind = kind;
         symbol.scope = SymbolScope::Dynamic;

@@ -102,6 +102,11 @@ fn names_are_defined_once() {
     data.push(data[0].clone());
     let result = write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default());
     assert_eq!(result.unwrap_err().to_string(), "symbol `text` is defined twice");
+    data.pop();
+    data[2].name = SymbolName::User(0, 1);
+    data[3].name = SymbolName::named("u_0_1");
+    let result = write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default());
+    assert_eq!(result.unwrap_err().to_string(), "symbol `u_0_1` is defined twice");
     let result = write(&triple!("riscv64gc-unknown-linux-gnu"), &module, &[], ObjectOptions::default());
     assert!(result.unwrap_err().to_string().contains("riscv64"));
 }

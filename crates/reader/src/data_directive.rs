@@ -42,8 +42,8 @@ pub struct DataObject {
     pub items: Vec<DataItem>,
 }
 
-/// Data objects may have this many bytes.
-const MAX_BYTES: u64 = 1 << 32;
+/// The data objects of a text may have this many bytes together.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Reads the directives that the lexer found: comments that begin one or continue the one before.
 pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec<DataObject>> {
@@ -61,7 +61,6 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
                 return fault(range.start, ErrorKind::DuplicateData(object.name.to_string().into()));
             }
             objects.push(object);
-            size = 0;
         }
         if let Some(object) = objects.last_mut() {
             continues = items(&mut lexer, object, &mut size, continues)?;
@@ -107,7 +106,7 @@ fn items(lexer: &mut Lexer, object: &mut DataObject, size: &mut u64, continued: 
         *size = size.saturating_add(item_bytes(&item));
         object.items.push(item);
         if *size > MAX_BYTES {
-            return fault(lexer.position(), ErrorKind::Limit { what: "the size of a data object", limit: MAX_BYTES });
+            return fault(lexer.position(), ErrorKind::Limit { what: "the size of all data", limit: MAX_BYTES });
         }
         if !lexer.eat(b',') {
             break;
@@ -209,7 +208,7 @@ mod tests {
         assert_eq!(error("; data: %a align=3 rw zero=1"), "1:18: alignment 3 is not a power of two up to 2^31");
         assert_eq!(
             error("; data: %a rw zero=5000000000"),
-            "1:30: too large: the size of a data object is limited to 4294967296"
+            "1:30: too large: the size of all data is limited to 1073741824"
         );
         assert_eq!(
             error("; data: %a rw zero=1,"),
