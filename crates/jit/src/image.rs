@@ -44,10 +44,7 @@ impl Layout {
         let mut at = 0;
         let functions = module
             .functions()
-            .map(|f| {
-                let start = at_next(&mut at, f.code.len(), (f.function.head.align as usize).max(16));
-                start
-            })
+            .map(|f| at_next(&mut at, f.code.len(), (f.function.head.align as usize).max(16)))
             .collect();
         let mut mentioned = Vec::new();
         let mut index = HashMap::new();
@@ -180,18 +177,15 @@ impl Image {
         (address - start < *len).then_some((name, address - start))
     }
 
-    /// Calls the function `name`, which takes one pointer, by the C convention, with a pointer to `io`.
+    /// Runs the function `name` of type `extern "C" fn(*mut u64)` with a pointer to `io`. Gives false if there is none.
     ///
-    /// # Safety
-    /// The function has the type `extern "C" fn(*mut u64)`, and it and all it calls only touch memory they may.
-    ///
-    /// # Panics
-    /// If the module does not define `name`.
-    #[allow(unsafe_code, reason = "hands the promise on to `memory`")]
-    pub unsafe fn call(&self, name: &SymbolName, io: &mut [u64]) {
-        let address = self.address(name).expect("the module defines the function");
-        // SAFETY: promised by the caller.
-        unsafe { memory::call(address, io.as_mut_ptr()) }
+    /// This is safe to call in the sense in which starting a program is: what the code does is the promise of whoever
+    /// made the module. The language is not memory safe, so a wrong program can do anything this process may.
+    pub fn run(&self, name: &SymbolName, io: &mut [u64]) -> bool {
+        let Some(&(address, ..)) = self.functions.iter().find(|(.., f)| f == name) else { return false };
+        // SAFETY: `address` is the start of code that is mapped executable as long as `self` lives; see above for the rest.
+        unsafe { memory::call(address, io.as_mut_ptr()) };
+        true
     }
 }
 
@@ -253,10 +247,9 @@ mod tests {
             pointers: vec![],
         };
         let mut resolve = |name: &SymbolName| (*name == outside).then_some(seven as *const () as usize);
-        let image = Image::load(&module, &[data.clone()], &mut resolve).unwrap();
+        let image = Image::load(&module, std::slice::from_ref(&data), &mut resolve).unwrap();
         let mut io = [0];
-        // SAFETY: `f` above takes one pointer and stores a word through it.
-        unsafe { image.call(&SymbolName::named("f"), &mut io) };
+        assert!(image.run(&SymbolName::named("f"), &mut io) && !image.run(&SymbolName::named("g"), &mut io));
         assert_eq!(io, [42]);
         let f = image.address(&SymbolName::named("f")).unwrap();
         assert_eq!(image.trap_at(f + 21), Some(TrapCode::HEAP_OUT_OF_BOUNDS));
