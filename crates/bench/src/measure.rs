@@ -1,0 +1,87 @@
+//! Compilers taking turns.
+
+use anyhow::Result;
+use cpu_time::ThreadTime;
+
+/// A compiler with the functions of one file.
+pub trait Compiler {
+    /// Its name and allocator.
+    fn name(&self) -> &str;
+    /// Reads a file's functions.
+    fn load(&mut self, text: &str) -> Result<()>;
+    /// Number of functions.
+    fn len(&self) -> usize;
+    /// Makes a fresh copy of a function for the next [`Compiler::compile`]. Not timed.
+    fn prepare(&mut self, index: usize);
+    /// Compiles a function and gives its code size, or `None` if it is refused.
+    fn compile(&mut self, index: usize) -> Option<usize>;
+}
+
+/// What one compiler did.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The compiler.
+    pub name: String,
+    /// Functions that all compilers took.
+    pub functions: usize,
+    /// Functions this one refused.
+    pub refused: usize,
+    /// CPU seconds.
+    pub seconds: f64,
+    /// Bytes of code.
+    pub code_bytes: usize,
+}
+
+impl Row {
+    /// Adds another file's row.
+    pub fn add(&mut self, other: &Row) {
+        self.functions += other.functions;
+        self.refused += other.refused;
+        self.seconds += other.seconds;
+        self.code_bytes += other.code_bytes;
+    }
+}
+
+/// Functions that take turns as one block, so that compilers alternate within milliseconds.
+const BLOCK: usize = 32;
+
+/// Lets all compilers compile all functions of `text` that none of them refuses.
+pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let mut taken: Vec<bool> = Vec::new();
+    for compiler in compilers.iter_mut() {
+        compiler.load(text)?;
+        taken.resize(compiler.len(), true);
+        let mut row = Row { name: compiler.name().into(), functions: 0, refused: 0, seconds: 0.0, code_bytes: 0 };
+        for (index, taken) in taken.iter_mut().enumerate() {
+            compiler.prepare(index);
+            if compiler.compile(index).is_none() {
+                row.refused += 1;
+                *taken = false;
+            }
+        }
+        rows.push(row);
+    }
+    let indices: Vec<usize> = (0..taken.len()).filter(|&i| taken[i]).collect();
+    for block in indices.chunks(BLOCK) {
+        let mut best = vec![f64::MAX; compilers.len()];
+        for round in 0..rounds {
+            for (c, compiler) in compilers.iter_mut().enumerate() {
+                let mut seconds = 0.0;
+                for &index in block {
+                    compiler.prepare(index);
+                    let start = ThreadTime::now();
+                    let size = compiler.compile(index).unwrap_or(0);
+                    seconds += start.elapsed().as_secs_f64();
+                    if round == 0 {
+                        rows[c].code_bytes += size;
+                        rows[c].functions += 1;
+                    }
+                }
+                best[c] = best[c].min(seconds);
+            }
+        }
+        rows.iter_mut().zip(best).for_each(|(row, seconds)| row.seconds += seconds);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,321 @@
+//! Generated functions of growing size, one generator per shape, and the growth of compile time fitted to them.
+
+use crate::measure::measure;
+use anyhow::Result;
+use std::fmt::Write;
+
+/// A shape: its name, and a function that writes CLIF of about so many instructions.
+type Shape = (&'static str, fn(usize) -> String);
+
+const SHAPES: &[Shape] = &[
+    ("straight line", straight_line),
+    ("high pressure", high_pressure),
+    ("diamonds", diamonds),
+    ("calls", calls),
+    ("switch interpreter", switch_interpreter),
+    ("chain of loops", chain_of_loops),
+    ("deep nest", deep_nest),
+    ("all live", all_live),
+    ("wide parameters", wide_parameters),
+    ("many predecessors", many_predecessors),
+    ("many constants", many_constants),
+    ("tiny functions", tiny_functions),
+];
+
+/// Measures all shapes at sizes 10^3 up to `max` and prints seconds and the fitted exponent per compiler.
+pub fn report(max: usize) -> Result<()> {
+    for (name, make) in SHAPES {
+        let mut sizes = Vec::new();
+        let mut size = 1_000;
+        while size <= max {
+            sizes.push(size);
+            size *= 10;
+        }
+        let mut table: Vec<(String, Vec<f64>)> = Vec::new();
+        for &size in &sizes {
+            let mut compilers = crate::compilers()?;
+            for (row, slot) in measure(&mut compilers, &make(size), 3)?.iter().zip(0..) {
+                if table.len() == slot {
+                    table.push((row.name.clone(), Vec::new()));
+                }
+                table[slot].1.push(if row.functions == 0 { f64::NAN } else { row.seconds });
+            }
+        }
+        println!("{name}");
+        for (compiler, seconds) in &table {
+            let cells: Vec<String> = seconds.iter().map(|s| format!("{:>10.5}", s)).collect();
+            println!("  {compiler:28} {}  exponent {:.2}", cells.join(" "), exponent(&sizes, seconds));
+        }
+    }
+    Ok(())
+}
+
+/// Slope of the least-squares line through the logarithms.
+fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
+    let points: Vec<(f64, f64)> = sizes.iter().zip(seconds).map(|(&n, s)| ((n as f64).ln(), s.ln())).collect();
+    let n = points.len() as f64;
+    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let cov: f64 = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
+    let var: f64 = points.iter().map(|p| (p.0 - mx).powi(2)).sum();
+    cov / var
+}
+
+/// Writes one function of text, numbering values as it goes.
+struct Text {
+    out: String,
+    next: usize,
+}
+
+impl Text {
+    fn new(signature: &str) -> Text {
+        Text { out: format!("function %f{signature} {{\n"), next: 0 }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    /// Defines the next value by an instruction and gives its number.
+    fn def(&mut self, inst: &str) -> usize {
+        let v = self.next;
+        self.next += 1;
+        let _ = writeln!(self.out, "    v{v} = {inst}");
+        v
+    }
+
+    /// Numbers of `count` new values, for block parameters.
+    fn fresh(&mut self, count: usize) -> Vec<usize> {
+        let first = self.next;
+        self.next += count;
+        (first..self.next).collect()
+    }
+
+    fn end(mut self) -> String {
+        self.out.push_str("}\n");
+        self.out
+    }
+}
+
+fn list(values: &[usize], suffix: &str) -> String {
+    values.iter().map(|v| format!("v{v}{suffix}")).collect::<Vec<_>>().join(", ")
+}
+
+fn straight_line(size: usize) -> String {
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let (mut a, mut b) = (p[0], p[1]);
+    for i in 0..size {
+        let op = ["iadd", "bxor", "isub", "imul"][i % 4];
+        (a, b) = (b, t.def(&format!("{op} v{a}, v{b}")));
+    }
+    t.line(&format!("    return v{b}"));
+    t.end()
+}
+
+fn high_pressure(size: usize) -> String {
+    let mut t = Text::new("(i64) -> i64 system_v");
+    let p = t.fresh(1);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let mut window = vec![p[0]];
+    for i in 0..size {
+        let a = window[i * 7 % window.len()];
+        let b = window[window.len() - 1];
+        window.push(t.def(&format!("iadd v{a}, v{b}")));
+        if window.len() > 40 {
+            window.remove(0);
+        }
+    }
+    let last = window[window.len() - 1];
+    t.line(&format!("    return v{last}"));
+    t.end()
+}
+
+fn diamonds(size: usize) -> String {
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let mut x = p[0];
+    for i in 0..size / 8 {
+        let (yes, no, join) = (3 * i + 1, 3 * i + 2, 3 * i + 3);
+        let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
+        t.line(&format!("    brif v{c}, block{yes}, block{no}"));
+        t.line(&format!("block{yes}:"));
+        let a = t.def(&format!("iadd.i64 v{x}, v{}", p[1]));
+        t.line(&format!("    jump block{join}(v{a})"));
+        t.line(&format!("block{no}:"));
+        let b = t.def(&format!("isub.i64 v{x}, v{}", p[1]));
+        t.line(&format!("    jump block{join}(v{b})"));
+        let q = t.fresh(1);
+        t.line(&format!("block{join}({}):", list(&q, ": i64")));
+        x = t.def(&format!("bxor v{}, v{}", q[0], p[0]));
+    }
+    t.line(&format!("    return v{x}"));
+    t.end()
+}
+
+fn calls(size: usize) -> String {
+    let mut t = Text::new("(i64, i64, i64, i64) -> i64 system_v");
+    t.line("    fn0 = colocated %g(i64, i64, i64, i64) -> i64 system_v");
+    let p = t.fresh(4);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let mut args = p;
+    for i in 0..size / 2 {
+        let r = t.def(&format!("call fn0({})", list(&args, "")));
+        args.rotate_left(1 + i % 3);
+        args[i % 4] = t.def(&format!("iadd v{r}, v{}", args[(i + 1) % 4]));
+    }
+    t.line(&format!("    return v{}", args[0]));
+    t.end()
+}
+
+fn switch_interpreter(size: usize) -> String {
+    let cases = size / 8;
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
+    let q = t.fresh(2);
+    t.line(&format!("block1({}):", list(&q, ": i64")));
+    let op = t.def(&format!("load.i32 notrap v{}", q[0]));
+    let targets: Vec<String> = (0..cases).map(|i| format!("block{}", i + 3)).collect();
+    t.line(&format!("    br_table v{op}, block2, [{}]", targets.join(", ")));
+    t.line("block2:");
+    t.line(&format!("    return v{}", q[1]));
+    for i in 0..cases {
+        t.line(&format!("block{}:", i + 3));
+        let k = t.def(&format!("iconst.i64 {}", i + 4));
+        let next = t.def(&format!("iadd.i64 v{}, v{k}", q[0]));
+        let x = t.def(&format!("load.i64 notrap v{next}"));
+        let y = t.def(&format!("{} v{x}, v{}", ["iadd", "bxor", "isub", "imul"][i % 4], q[1]));
+        t.line(&format!("    store.i64 notrap v{y}, v{next}+8"));
+        t.line(&format!("    jump block1(v{next}, v{y})"));
+    }
+    t.end()
+}
+
+fn chain_of_loops(size: usize) -> String {
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
+    let loops = size / 6;
+    for i in 1..=loops {
+        let q = t.fresh(2);
+        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let one = t.def("iconst.i64 1");
+        let n = t.def(&format!("isub v{}, v{one}", q[0]));
+        let x = t.def(&format!("imul v{}, v{}", q[1], p[1]));
+        let y = t.def(&format!("iadd v{x}, v{n}"));
+        t.line(&format!("    brif v{n}, block{i}(v{n}, v{y}), block{}(v{}, v{y})", i + 1, p[0]));
+    }
+    let q = t.fresh(2);
+    t.line(&format!("block{}({}):", loops + 1, list(&q, ": i64")));
+    t.line(&format!("    return v{}", q[1]));
+    t.end()
+}
+
+fn deep_nest(size: usize) -> String {
+    let depth = size / 6;
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line(&format!("    jump block1(v{})", p[0]));
+    for i in 1..=depth {
+        let q = t.fresh(1);
+        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let x = t.def(&format!("iadd v{}, v{}", q[0], p[1]));
+        t.line(&format!("    jump block{}(v{x})", i + 1));
+    }
+    let q = t.fresh(1);
+    t.line(&format!("block{}({}):", depth + 1, list(&q, ": i64")));
+    t.line(&format!("    jump block{}(v{})", depth + 2, q[0]));
+    for i in 1..=depth {
+        let header = depth + 1 - i;
+        let q = t.fresh(1);
+        t.line(&format!("block{}({}):", depth + 1 + i, list(&q, ": i64")));
+        let x = t.def(&format!("isub v{}, v{}", q[0], p[1]));
+        let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
+        t.line(&format!("    brif v{c}, block{header}(v{x}), block{}(v{x})", depth + 2 + i));
+    }
+    let q = t.fresh(1);
+    t.line(&format!("block{}({}):", 2 * depth + 2, list(&q, ": i64")));
+    t.line(&format!("    return v{}", q[0]));
+    t.end()
+}
+
+fn all_live(size: usize) -> String {
+    let mut t = Text::new("(i64) -> i64 system_v");
+    let p = t.fresh(1);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let values: Vec<usize> = (0..size / 2).map(|i| t.def(&format!("load.i64 notrap v{}+{}", p[0], 8 * i))).collect();
+    let mut sum = p[0];
+    for v in values.iter().rev() {
+        sum = t.def(&format!("iadd v{sum}, v{v}"));
+    }
+    t.line(&format!("    return v{sum}"));
+    t.end()
+}
+
+fn wide_parameters(size: usize) -> String {
+    const WIDTH: usize = 64;
+    let mut t = Text::new("(i64) -> i64 system_v");
+    let p = t.fresh(1);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let mut args = vec![p[0]; WIDTH];
+    let blocks = (size / WIDTH).max(2);
+    for i in 1..blocks {
+        t.line(&format!("    jump block{i}({})", list(&args, "")));
+        let q = t.fresh(WIDTH);
+        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        args = q;
+        for k in 0..WIDTH {
+            if k % 2 == 0 {
+                args[k] = t.def(&format!("iadd v{}, v{}", args[k], args[(k + 1) % WIDTH]));
+            }
+        }
+        args.rotate_left(1);
+    }
+    t.line(&format!("    return v{}", args[0]));
+    t.end()
+}
+
+fn many_predecessors(size: usize) -> String {
+    let blocks = size / 4;
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line("    jump block1");
+    for i in 1..=blocks {
+        t.line(&format!("block{i}:"));
+        let k = t.def(&format!("iconst.i64 {i}"));
+        let x = t.def(&format!("iadd.i64 v{}, v{k}", p[0]));
+        let c = t.def(&format!("icmp.i64 ult v{x}, v{}", p[1]));
+        t.line(&format!("    brif v{c}, block{}(v{x}), block{}", blocks + 2, i + 1));
+    }
+    t.line(&format!("block{}:", blocks + 1));
+    t.line(&format!("    jump block{}(v{})", blocks + 2, p[0]));
+    let q = t.fresh(1);
+    t.line(&format!("block{}({}):", blocks + 2, list(&q, ": i64")));
+    t.line(&format!("    return v{}", q[0]));
+    t.end()
+}
+
+fn many_constants(size: usize) -> String {
+    let mut t = Text::new("(i64) -> i64 system_v");
+    let p = t.fresh(1);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let mut x = p[0];
+    for i in 0..size / 2 {
+        let k = t.def(&format!("iconst.i64 {:#x}", 0x1234_5678_9abcusize.wrapping_mul(i + 1) & 0xffff_ffff_ffff));
+        x = t.def(&format!("bxor v{x}, v{k}"));
+    }
+    t.line(&format!("    return v{x}"));
+    t.end()
+}
+
+fn tiny_functions(size: usize) -> String {
+    let one = "function %f(i64, i64) -> i64 system_v {\nblock0(v0: i64, v1: i64):\n    v2 = iadd v0, v1\n    return v2\n}\n";
+    one.repeat(size / 2)
+}

@@ -1,0 +1,71 @@
+//! Published Cranelift with one of its allocators.
+
+use crate::measure;
+use anyhow::{Result, anyhow};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::Function;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, isa};
+
+/// See the module documentation.
+pub struct Cranelift {
+    name: String,
+    isa: OwnedTargetIsa,
+    context: Context,
+    functions: Vec<Function>,
+    control_plane: ControlPlane,
+}
+
+impl Cranelift {
+    /// With its allocator called `algorithm`.
+    pub fn new(algorithm: &str) -> Result<Cranelift> {
+        let mut flags = settings::builder();
+        for (key, value) in [
+            ("opt_level", "none"),
+            ("regalloc_algorithm", algorithm),
+            ("enable_verifier", "false"),
+            ("preserve_frame_pointers", "true"),
+            ("enable_multi_ret_implicit_sret", "true"),
+        ] {
+            flags.set(key, value)?;
+        }
+        let mut builder = isa::lookup_by_name("x86_64-unknown-linux-gnu").map_err(|error| anyhow!("{error}"))?;
+        for flag in crate::ours::FLAGS {
+            builder.enable(flag)?;
+        }
+        let isa = builder.finish(settings::Flags::new(flags))?;
+        Ok(Cranelift {
+            name: format!("cranelift {algorithm}"),
+            isa,
+            context: Context::new(),
+            functions: Vec::new(),
+            control_plane: ControlPlane::default(),
+        })
+    }
+}
+
+impl measure::Compiler for Cranelift {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn load(&mut self, text: &str) -> Result<()> {
+        self.functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    fn prepare(&mut self, index: usize) {
+        self.context.clear();
+        self.context.func = self.functions[index].clone();
+    }
+
+    fn compile(&mut self, _: usize) -> Option<usize> {
+        let code = self.context.compile(&*self.isa, &mut self.control_plane).ok()?;
+        Some(code.code_buffer().len())
+    }
+}
