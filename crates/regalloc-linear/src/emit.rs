@@ -139,8 +139,8 @@ impl Emit<'_> {
 
     fn add_move(&mut self, from_vreg: VReg, from: Loc, to_vreg: VReg, to: Loc) {
         let data = self.input.problem.vregs[to_vreg];
-        match (from.as_reg(), self.input.hints.remat(from_vreg)) {
-            (None, Some(inst)) => self.s.moves.add_remat(inst, to, data.class, data.width),
+        match self.input.hints.remat(from_vreg) {
+            Some(inst) if from.as_reg().is_none() => self.s.moves.add_remat(inst, to, data.class, data.width),
             _ if from.is_none() => {}
             _ => self.s.moves.add(from, to, data.class, data.width),
         }
@@ -237,7 +237,7 @@ impl Emit<'_> {
 
     fn is_unread_constant(&self, vreg: VReg) -> bool {
         let facts = &self.found.residence.facts[vreg.index()];
-        self.input.hints.is_remat(vreg) && !facts.keep_def && !facts.in_operand
+        self.input.hints.is_remat(vreg) && !facts.keep_def
     }
 
     /// Says where a labelled value is, stretch by stretch.
@@ -274,18 +274,20 @@ impl Emit<'_> {
 
     /// The part of a label over slots in which its value is live.
     fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
+        // The slot of a constant is written for single instructions only.
+        let memory = if self.input.hints.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
         let mut at = from;
         for i in (0..self.s.labels.len()).rev() {
             let stay = *self.found.residence.stay(self.s.labels[i]);
             let (stay_from, stay_to) = (first_slot(stay.from).max(at), first_slot(stay.to).min(to));
             if stay_from < stay_to {
-                self.label_piece(wish, place, self.memory(wish.vreg), at, stay_from);
+                self.label_piece(wish, place, memory, at, stay_from);
                 let loc = Loc::reg(self.input.machine.preg(stay.reg));
                 self.label_piece(wish, place, loc, stay_from, stay_to);
                 at = stay_to;
             }
         }
-        self.label_piece(wish, place, self.memory(wish.vreg), at, to);
+        self.label_piece(wish, place, memory, at, to);
     }
 
     fn label_piece(&mut self, wish: LabelUse, place: &Place, loc: Loc, from: u32, to: u32) {

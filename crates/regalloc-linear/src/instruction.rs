@@ -257,13 +257,19 @@ impl Scan<'_, '_> {
             2 => self.s.plan.regs[1 - k],
             _ => Reg::NONE,
         };
-        let reg = match self.is_soft(operands, k) {
+        // What can be computed anywhere takes no register from others.
+        let is_remat = self.hints.is_remat(operand.vreg());
+        let reg = match is_remat || self.is_soft(operands, k) {
             true => match self.pick_free(operand, operand.vreg(), points, prefer) {
                 Some(reg) => reg,
                 None => return Ok(()),
             },
             false => self.pick(operand, operand.vreg(), points, prefer)?,
         };
+        let fresh = self.machine.callee_saved[reg.class()] & !self.found.residence.used[reg.class()];
+        if is_remat && fresh & reg.bit() != 0 {
+            return Ok(());
+        }
         self.s.plan.claim(reg, operand.vreg(), points);
         self.s.plan.regs[k] = reg;
         Ok(())
@@ -334,7 +340,9 @@ impl Scan<'_, '_> {
         for (k, operand) in operands.iter().enumerate() {
             let (reg, vreg) = (self.s.plan.regs[k], operand.vreg());
             if reg.is_none() && self.s.plan.tied[k] != UNTIED {
-                self.copy_into_memory(operands, k);
+                self.copy_into_memory(vreg, operands[usize::from(self.s.plan.tied[k])].vreg());
+            } else if reg.is_none() && self.is_constant_in_memory(*operand) {
+                self.copy_into_memory(vreg, vreg);
             }
             if operand.is_def() || reg.is_none() || reg.is_in(&moved) {
                 continue;
@@ -359,12 +367,15 @@ impl Scan<'_, '_> {
         self.settle_loaded(operands);
     }
 
-    /// A tied pair in memory is in the slot of its def.
-    fn copy_into_memory(&mut self, operands: &[Operand], k: usize) {
-        let (vreg, into) = (operands[k].vreg(), operands[usize::from(self.s.plan.tied[k])].vreg());
+    /// A tied pair in memory is in the slot of its def, a constant in one of its own, just for this instruction.
+    fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
         let from = self.found.residence.open_stay(vreg).unwrap_or(NONE);
-        self.found.residence.facts(into).pair_in_mem = true;
+        self.found.residence.facts(into).pair_in_mem |= vreg != into;
         self.s.plan.copies.push(Copy { vreg, from, to: Reg::NONE, into, moves_home: false });
+    }
+
+    fn is_constant_in_memory(&self, operand: Operand) -> bool {
+        operand.is_use() && operand.constraint() == Constraint::MemOk && self.hints.is_remat(operand.vreg())
     }
 
     /// The value that lives in `reg` leaves it if it must.
@@ -501,7 +512,7 @@ impl Scan<'_, '_> {
             if reg.is_none() && self.s.plan.tied[k] != UNTIED {
                 continue;
             }
-            if reg.is_none() && operand.constraint() != Constraint::Stack {
+            if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
                 reg = self.soft_use(operand);
             }
             let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
@@ -566,6 +577,10 @@ impl Scan<'_, '_> {
             let (vreg, reg) = (operand.vreg(), self.s.plan.regs[k]);
             let is_dead = self.live.use_range(vreg).is_empty();
             if is_dead && self.hints.is_remat(vreg) {
+                continue;
+            }
+            if reg.is_none() && self.hints.is_remat(vreg) {
+                self.plan_reload(vreg, Point::late(self.s.plan.slot));
                 continue;
             }
             if reg.is_none() {

@@ -37,6 +37,7 @@ pub(crate) struct Liveness {
     defs: Vec<Point>,
     /// Does the value appear on an edge, as result of a terminator?
     edge_defs: Vec<bool>,
+    at_head: Vec<bool>,
     /// Is the range a superset of the truth?
     hulls: Vec<bool>,
     use_starts: Vec<u32>,
@@ -76,6 +77,11 @@ impl Liveness {
     /// Does the value appear on an edge, as result of a terminator?
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
         self.edge_defs[vreg.index()]
+    }
+
+    /// Does the value begin with its block, as parameter or result of a terminator?
+    pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
+        self.at_head[vreg.index()]
     }
 
     /// Are the ranges exactly the points at which the value is live?
@@ -151,9 +157,12 @@ impl Liveness {
         self.defs.resize(problem.vregs.len(), Point::FIRST);
         self.edge_defs.clear();
         self.edge_defs.resize(problem.vregs.len(), false);
+        self.at_head.clear();
+        self.at_head.resize(problem.vregs.len(), false);
         for place in &order.places {
             for param in problem.params(place.block) {
                 self.defs[param.index()] = place.start();
+                self.at_head[param.index()] = true;
             }
             for (slot, inst) in (place.head + 1..).zip(problem.insts(place.block)) {
                 self.note_operands(problem.operands(inst), slot);
@@ -201,6 +210,7 @@ impl Liveness {
         for edge in problem.edges() {
             for def in problem.edge_defs(edge) {
                 self.defs[def.index()] = order.place(problem.edge(edge).to).start();
+                self.at_head[def.index()] = true;
             }
         }
     }

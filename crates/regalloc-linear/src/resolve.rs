@@ -287,12 +287,7 @@ impl Resolved {
     fn choose_stores(&mut self, input: &Input<'_>, found: &Found) {
         for (vreg, _) in input.problem.vregs.iter() {
             let facts = found.residence.facts[vreg.index()];
-            if !facts.mem_read || facts.def_in_mem {
-                continue;
-            }
-            // A constant has a slot only if some instruction insists on reading it there.
-            if input.hints.is_remat(vreg) {
-                self.stores[vreg.index()] = if facts.in_operand { Store::AtDef } else { Store::Never };
+            if !facts.mem_read || facts.def_in_mem || input.hints.is_remat(vreg) {
                 continue;
             }
             let at_def = input.order.freq_at(input.live.def(vreg).slot());

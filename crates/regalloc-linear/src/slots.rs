@@ -47,10 +47,14 @@ impl Slots {
         for i in 0..self.spilled.len() {
             let vreg = self.spilled[i];
             let def = live.def(vreg);
-            // A slot that is modified in place is written before the instruction as well.
+            // A slot that is modified in place is written before the instruction as well, and that of a parameter on
+            // edges, where others may still be read: only the value's own source may end there.
             let is_pair = residence.facts[vreg.index()].pair_in_mem;
-            self.expire(if is_pair { Point::early(def.slot()) } else { def }, out);
-            let slot = match self.offered[vreg.index()].filter(|s| is_pair && self.until[s.index()] <= def) {
+            let has_source = is_pair || (def.is_early() && live.is_at_head(vreg));
+            self.expire(if has_source { Point::early(def.slot()).prev() } else { def }, out);
+            let size = u32::from(problem.width(vreg));
+            let own = |s: &Slot| has_source && self.until[s.index()] <= def && out.slots[*s].size == size;
+            let slot = match self.offered[vreg.index()].filter(own) {
                 Some(slot) => slot,
                 None => self.choose(problem, hints, vreg, out)?,
             };

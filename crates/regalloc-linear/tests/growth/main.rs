@@ -50,7 +50,8 @@ fn times() {
             let start = cpu_ns();
             let mut runs = 0.0;
             while cpu_ns() - start < 2e8 {
-                (0..1 + 20_000 / size).for_each(|_| allocator.allocate(&problem, &env, &mut answer).expect("a solution"));
+                (0..1 + 20_000 / size)
+                    .for_each(|_| allocator.allocate(&problem, &env, &mut answer).expect("a solution"));
                 runs += (1 + 20_000 / size) as f64;
             }
             let time = (cpu_ns() - start) / runs;

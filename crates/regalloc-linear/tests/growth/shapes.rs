@@ -14,8 +14,11 @@ pub(crate) fn machine() -> MachineEnv {
     MachineEnv { classes: [int, float], costs: Costs::default() }
 }
 
+/// Makes a problem of about so many instructions.
+type Shape = fn(usize) -> Problem;
+
 /// The shapes by name.
-pub(crate) const SHAPES: [(&str, fn(usize) -> Problem); 15] = [
+pub(crate) const SHAPES: [(&str, Shape); 15] = [
     ("straight line", straight_line),
     ("high pressure", high_pressure),
     ("two-address code", two_address),
@@ -86,8 +89,7 @@ impl Builder {
             })
             .collect();
         let def = self.int();
-        let operands: Vec<Operand> =
-            uses.into_iter().map(Operand::reg_use).chain([Operand::reg_def(def)]).collect();
+        let operands: Vec<Operand> = uses.into_iter().map(Operand::reg_use).chain([Operand::reg_def(def)]).collect();
         self.inst(&operands);
         self.recent.push(def);
     }
