@@ -24,7 +24,9 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIfAnd => {
             branch_or(Conditions::of(inst).inverted(), inst.extra, inst.aux, cx.next, buffer);
         }
-        Special::TrapIf | Special::TrapIfOr => trap_if(inst, encoding.special, buffer),
+        Special::TrapIf | Special::TrapIfOr | Special::TrapIfAnd => trap_if(inst, encoding.special, buffer),
+        Special::Nothing => {}
+        Special::Select => select(inst, cx.regs, buffer),
         Special::Leave => frame::epilogue(cx.frame, buffer, |buffer| match inst.row {
             rows::RET => frame::ret(cx.frame, buffer),
             _ => single(inst, &args, buffer),
@@ -116,10 +118,25 @@ fn trap_if(inst: &MInst, special: Special, buffer: &mut Buffer) {
     };
     let trap = buffer.defer_trap(code);
     let Conditions(first, second) = Conditions::of(inst);
+    if special == Special::TrapIfAnd {
+        let skip = buffer.new_label();
+        jump_if(invert(first), skip, buffer);
+        jump_if(second, trap, buffer);
+        buffer.bind(skip);
+        return;
+    }
     jump_if(first, trap, buffer);
     if special == Special::TrapIfOr {
         jump_if(second, trap, buffer);
     }
+}
+
+/// Copies operand 2 to operand 0 if the condition holds.
+fn select(inst: &MInst, regs: &[PReg], buffer: &mut Buffer) {
+    let skip = buffer.new_label();
+    jump_if(invert(inst.imm), skip, buffer);
+    encode(rows::MOVAPS_RR, &Args::regs(&[regs[0], regs[2]]), buffer);
+    buffer.bind(skip);
 }
 
 /// Emits one edit. None of these instructions touches the flags.

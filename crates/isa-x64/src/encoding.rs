@@ -73,6 +73,12 @@ pub enum Special {
     TrapIf,
     /// Trap if any of two conditions holds.
     TrapIfOr,
+    /// Trap if both of two conditions hold.
+    TrapIfAnd,
+    /// No bytes at all.
+    Nothing,
+    /// Move to a float register unless a condition fails.
+    Select,
     /// Tear the frame down, then the instruction the other fields describe.
     Leave,
     /// A compare-exchange loop around the operation.

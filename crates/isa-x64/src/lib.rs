@@ -11,13 +11,24 @@
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs` | loops around `lock cmpxchg` |
 //! | `frame.rs` | prologue and epilogue |
+//! | `lower/` | instruction selection, one line per opcode |
+//! | `abi.rs` | places of arguments and results |
+//! | `flags.rs` | CPU flags and presets |
+//! | `isa.rs` | the instruction set as the rest of the compiler sees it |
 
+mod abi;
 pub mod asm;
 mod atomic_loop;
 pub mod branches;
 mod emit;
 pub mod encode;
 pub mod encoding;
+mod flags;
 mod frame;
+mod isa;
+mod lower;
 pub mod regs;
 pub mod rows;
+
+pub use flags::{FlagError, X64Flags};
+pub use isa::X64;

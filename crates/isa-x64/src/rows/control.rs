@@ -5,7 +5,7 @@
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RBP, RSP};
-use crate::rows::{D8, M8, U8, rows};
+use crate::rows::{D8, FT16, FU16, M8, U8, rows};
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {
@@ -33,6 +33,11 @@ rows! {
     INT3 = None "int3" [] op(0xcc);
     TRAP_IF = Use "trap{c}" [] special(Special::TrapIf);
     TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr);
+    TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd);
+    // Where parameters are: defs only, no bytes.
+    ENTRY = None "" [] special(Special::Nothing);
+    // Operand 2 if the condition holds, else operand 1.
+    SELECT_F = Use "select{c} {0}, {2}" [FT16, FU16, FU16] special(Special::Select);
     // Frames: emitted by prologue and epilogue. `SUBRSP_I` also takes back what a callee popped.
     PUSH_R = None "push {0}" [U8] op(0x50).plus(0);
     POP_R = None "pop {0}" [D8] op(0x58).plus(0);
@@ -41,6 +46,7 @@ rows! {
     RET_POP = None "ret {i}" [] op(0xc2).iw(), .kind(RowKind::Exit);
     ADDRSP_I = Clobber "add rsp, {i}" [] op64(0x81).digit(0).rm_is(RSP).id().short(0x83);
     SUBRSP_I = Clobber "sub rsp, {i}" [] op64(0x81).digit(5).rm_is(RSP).id().short(0x83);
+    CMPRSP_R = Def "cmp rsp, {0}" [U8] op64(0x39).reg(0).rm_is(RSP);
     // Registers that are not allocated.
     MOV64_FROM_RSP = None "mov {0}, rsp" [D8] op64(0x89).reg_is(RSP).rm(0);
     MOV64_FROM_RBP = None "mov {0}, rbp" [D8] op64(0x89).reg_is(RBP).rm(0);

@@ -1,0 +1,186 @@
+//! Memory operands from address computations: sums, constants, small shifts, stack slots and symbols.
+//!
+//! Before: `v3 = iconst.i64 2; v4 = ishl v1, v3; v5 = iadd v0, v4; v6 = load.i32 v5+8`. After: `mov32_rm v6, [v0 + v1*4 + 8]`.
+//!
+//! Everything an address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum
+//! that somebody already needs in a register is used from there. The walk is bounded, so that long chains of sums cost
+//! each user a constant.
+
+use super::Done;
+use super::cx::Cx;
+use super::symbol::near_symbol;
+use crate::rows;
+use kingpost_ir::types::I64;
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::{Address, IndexExtend, LowerError};
+use kingpost_regalloc::VReg;
+
+/// How many definitions an address looks through.
+const MAX_STEPS: usize = 8;
+/// Addresses in the stack frame have offsets below this.
+const MAX_OFFSET: i64 = 1 << 31;
+
+/// The terms of an address: `base + (index << shift) + disp`.
+pub(super) struct Terms {
+    pub(super) base: Value,
+    pub(super) index: Option<(Value, u8)>,
+    pub(super) disp: i64,
+}
+
+impl Cx<'_, '_> {
+    /// The memory operand for the address `addr + offset`, on behalf of `inst`.
+    pub(super) fn address(&mut self, addr: Value, offset: i64, inst: Inst) -> Result<Address, LowerError> {
+        if self.ty(addr) != I64 {
+            return Err(self.unsupported(inst));
+        }
+        let terms = self.terms(addr, offset);
+        if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
+            return Ok(address);
+        }
+        Ok(self.register_address(&terms))
+    }
+
+    /// Splits a sum into terms. Constants are taken out of both sides.
+    pub(super) fn terms(&self, addr: Value, offset: i64) -> Terms {
+        let mut terms = Terms { base: addr, index: None, disp: offset };
+        for _ in 0..MAX_STEPS {
+            if self.take_constant(&mut terms.base, &mut terms.disp) {
+                continue;
+            }
+            let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| terms.index.is_none()) else { break };
+            if self.is_put(terms.base) {
+                break;
+            }
+            let [a, b] = self.args(sum);
+            // The side that is a shift becomes the index.
+            let (base, index) = if self.small_shift(a).is_some() { (b, a) } else { (a, b) };
+            terms.base = base;
+            terms.index = Some(self.small_shift(index).unwrap_or((index, 0)));
+        }
+        if let Some((index, 0)) = &mut terms.index {
+            for _ in 0..MAX_STEPS {
+                if !self.take_constant(index, &mut terms.disp) {
+                    break;
+                }
+            }
+        }
+        terms
+    }
+
+    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
+    fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
+        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
+        let [a, b] = self.args(sum);
+        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
+            (_, Some(constant)) => (a, constant),
+            (Some(constant), None) => (b, constant),
+            (None, None) => return false,
+        };
+        let total = disp.wrapping_add(constant);
+        if i32::try_from(total).is_err() {
+            return false;
+        }
+        (*value, *disp) = (rest, total);
+        true
+    }
+
+    /// A shift left by 1 to 3 that nobody needs in a register: what is shifted and by how much.
+    pub(super) fn small_shift(&self, value: Value) -> Option<(Value, u8)> {
+        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
+        let [x, amount] = self.args(shift);
+        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
+        matches!(amount, 1..=3).then_some((x, amount as u8))
+    }
+
+    /// The address of a stack slot or symbol, which needs no register.
+    fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
+        let def = self.def(terms.base)?;
+        match self.func.dfg.view(def) {
+            InstView::StackAddr { slot, offset } if !self.is_over_aligned(slot) => {
+                let at = self.slot_offset(slot) as i64 + i64::from(offset) + terms.disp;
+                (0..MAX_OFFSET).contains(&at).then_some(Address::Slot(at as u32))
+            }
+            InstView::UnaryGlobalValue { global } if self.func.dfg.opcode(def) == Opcode::SymbolValue => {
+                near_symbol(self, global, terms.disp).map(Address::Symbol)
+            }
+            _ => None,
+        }
+    }
+
+    /// The address of `terms` over registers.
+    pub(super) fn register_address(&mut self, terms: &Terms) -> Address {
+        let mut base = self.put(terms.base);
+        let disp = match i32::try_from(terms.disp) {
+            Ok(disp) => disp,
+            Err(_) => {
+                let far = self.constant_temp(terms.disp as u64, 64);
+                let sum = self.int_temp(64);
+                self.emit(rows::ADD64_RR, &[sum, base, far]);
+                base = sum;
+                0
+            }
+        };
+        match terms.index {
+            None => Address::Base { base, disp },
+            Some((index, shift)) => {
+                let index = self.put(index);
+                Address::Index { base, index, shift, extend: IndexExtend::None, disp }
+            }
+        }
+    }
+
+    /// Computes `address` into `def`.
+    pub(super) fn emit_lea(&mut self, def: VReg, address: Address) {
+        let row = match address {
+            Address::Base { .. } | Address::Index { .. } => rows::LEA64_RM,
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+                rows::LEA64_CONST
+            }
+        };
+        self.emit_mem(row, &[def], address);
+    }
+
+    /// The address `bytes` further on.
+    pub(super) fn further(&mut self, address: Address, bytes: i32) -> Address {
+        match address {
+            Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
+                Address::Base { base, disp: disp + bytes }
+            }
+            Address::Index { base, index, shift, extend, disp } if disp.checked_add(bytes).is_some() => {
+                Address::Index { base, index, shift, extend, disp: disp + bytes }
+            }
+            Address::Slot(offset) => Address::Slot(offset + bytes as u32),
+            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
+            Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
+            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
+                let base = self.int_temp(64);
+                self.emit_lea(base, address);
+                Address::Base { base, disp: bytes }
+            }
+        }
+    }
+
+    /// Is the slot aligned beyond the stack, so that its address is computed at run time?
+    pub(super) fn is_over_aligned(&self, slot: kingpost_ir::StackSlot) -> bool {
+        self.func.stack_slots[slot].align_shift > 4
+    }
+}
+
+/// The address of a stack slot into `def`.
+pub(super) fn slot_address(cx: &mut Cx<'_, '_>, def: VReg, slot: kingpost_ir::StackSlot, offset: i32) -> Done {
+    let start = cx.slot_offset(slot) as u32;
+    if !cx.is_over_aligned(slot) {
+        cx.emit_lea(def, Address::Slot(start + offset as u32));
+        return Ok(());
+    }
+    // The slot has room to be moved up to its alignment.
+    let shift = cx.func.stack_slots[slot].align_shift;
+    let Some(align) = 1i64.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
+        return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
+    };
+    let (end, aligned) = (cx.int_temp(64), cx.int_temp(64));
+    cx.emit_lea(end, Address::Slot(start + (align as u32 - 16)));
+    cx.emit_imm(rows::AND64_RI, &[aligned, end], -align as i32);
+    cx.emit_lea(def, Address::Base { base: aligned, disp: offset });
+    Ok(())
+}

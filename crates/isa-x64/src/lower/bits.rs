@@ -1,0 +1,231 @@
+//! Counting bits and changing their order, with the CPU's instructions for it or without.
+//!
+//! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
+
+use super::Done;
+use super::cx::{Cx, pick, working_bits};
+use crate::regs::CC_E;
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, Type};
+use kingpost_mach::RowId;
+use kingpost_regalloc::VReg;
+
+fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
+    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+/// `bswap`.
+pub(super) fn bswap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    if cx.ty(x) == I128 {
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        cx.emit(rows::BSWAP64_R, &[defs[0], x[1]]);
+        cx.emit(rows::BSWAP64_R, &[defs[1], x[0]]);
+        return Ok(());
+    }
+    let (def, source, bits) = (cx.result(value), cx.put(x), cx.ty(x).bits());
+    swap_bytes(cx, def, source, bits);
+    Ok(())
+}
+
+fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
+    match bits {
+        8 => cx.emit(rows::MOV32_RR, &[def, source]),
+        16 => cx.emit_imm(rows::ROL16_RI, &[def, source], 8),
+        32 => cx.emit(rows::BSWAP32_R, &[def, source]),
+        _ => cx.emit(rows::BSWAP64_R, &[def, source]),
+    };
+}
+
+/// `bitrev`: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    let ty = cx.ty(x);
+    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = ty.bits().min(64);
+    for k in 0..defs.len() {
+        // The halves of an i128 change places.
+        let mut at = parts[parts.len() - 1 - k];
+        for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
+            at = exchange(cx, at, bits.max(32), distance, mask);
+        }
+        swap_bytes(cx, defs[k], at, bits);
+    }
+    Ok(())
+}
+
+/// `((x >> distance) & mask) | ((x & mask) << distance)`.
+fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -> VReg {
+    let mask = cx.constant_temp(mask, bits);
+    let [right, upper, lower, left, def] = std::array::from_fn(|_| cx.int_temp(bits));
+    let and = pick(bits, rows::AND32_RR, rows::AND64_RR);
+    cx.emit_imm(pick(bits, rows::SHR32_RI, rows::SHR64_RI), &[right, x], distance);
+    cx.emit(and, &[upper, right, mask]);
+    cx.emit(and, &[lower, x, mask]);
+    cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[left, lower], distance);
+    cx.emit(pick(bits, rows::OR32_RR, rows::OR64_RR), &[def, upper, left]);
+    def
+}
+
+/// `clz`.
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    check(cx, inst, ty)?;
+    let value = cx.first(inst);
+    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    leading_zeros(cx, def, source, working_bits(ty), ty.bits() as i32);
+    Ok(())
+}
+
+/// `def` is the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
+fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
+    if cx.isa.flags.has_lzcnt {
+        let row = pick(bits, rows::LZCNT32_RR, rows::LZCNT64_RR);
+        let surplus = bits as i32 - value_bits;
+        if surplus == 0 {
+            cx.emit(row, &[def, source]);
+        } else {
+            let count = cx.int_temp(bits);
+            cx.emit(row, &[count, source]);
+            cx.emit_imm(pick(bits, rows::SUB32_RI, rows::SUB64_RI), &[def, count], surplus);
+        }
+        return;
+    }
+    // The highest bit's number, or -1 if there is none.
+    let none = cx.constant_temp(u64::MAX, bits);
+    let [found, highest] = std::array::from_fn(|_| cx.int_temp(bits));
+    let top = cx.constant_temp(value_bits as u64 - 1, bits);
+    cx.emit(pick(bits, rows::BSR32_RR, rows::BSR64_RR), &[found, source]);
+    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[highest, found, none], CC_E);
+    cx.emit(pick(bits, rows::SUB32_RR, rows::SUB64_RR), &[def, top, highest]);
+}
+
+/// `cls`: leading zeros once the sign is taken out, but for the sign itself.
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    check(cx, inst, ty)?;
+    let bits = working_bits(ty);
+    let value = cx.first(inst);
+    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
+    cx.emit_imm(pick(bits, rows::SAR32_RI, rows::SAR64_RI), &[sign, source], bits as i32 - 1);
+    cx.emit(pick(bits, rows::XOR32_RR, rows::XOR64_RR), &[magnitude, source, sign]);
+    leading_zeros(cx, count, magnitude, bits, ty.bits() as i32);
+    cx.emit_imm(pick(bits, rows::SUB32_RI, rows::SUB64_RI), &[def, count], 1);
+    Ok(())
+}
+
+/// `ctz`. A bit set above a narrow value ends the search there.
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    check(cx, inst, ty)?;
+    let bits = working_bits(ty);
+    let value = cx.first(inst);
+    let (def, mut source) = (cx.result(value), cx.put(x));
+    if ty.bits() < 32 {
+        let guarded = cx.int_temp(32);
+        cx.emit_imm(rows::OR32_RI, &[guarded, source], 1 << ty.bits());
+        source = guarded;
+    }
+    if cx.isa.flags.has_bmi1 {
+        cx.emit(pick(bits, rows::TZCNT32_RR, rows::TZCNT64_RR), &[def, source]);
+    } else {
+        let width = cx.constant_temp(u64::from(bits), bits);
+        let found = cx.int_temp(bits);
+        cx.emit(pick(bits, rows::BSF32_RR, rows::BSF64_RR), &[found, source]);
+        cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, found, width], CC_E);
+    }
+    Ok(())
+}
+
+/// `popcnt`.
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let [low, high] = std::array::from_fn(|_| cx.int_temp(64));
+        count_bits(cx, low, parts[0], 64);
+        count_bits(cx, high, parts[1], 64);
+        cx.emit(rows::ADD64_RR, &[defs[0], low, high]);
+        cx.load_constant(defs[1], 0, 64);
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
+    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    count_bits(cx, def, source, working_bits(ty));
+    Ok(())
+}
+
+/// `def` is the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
+fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
+    if cx.isa.flags.has_popcnt {
+        cx.emit(pick(bits, rows::POPCNT32_RR, rows::POPCNT64_RR), &[def, x]);
+        return;
+    }
+    let rows = Rows::of(bits);
+    let halved = rows.shift_and_mask(cx, x, 1, 0x5555_5555_5555_5555);
+    let pairs = cx.int_temp(bits);
+    cx.emit(rows.sub, &[pairs, x, halved]);
+    let upper = rows.shift_and_mask(cx, pairs, 2, 0x3333_3333_3333_3333);
+    let lower = rows.mask(cx, pairs, 0x3333_3333_3333_3333);
+    let [nibbles, sum, total] = std::array::from_fn(|_| cx.int_temp(bits));
+    cx.emit(rows.add, &[nibbles, upper, lower]);
+    let upper = rows.shift(cx, nibbles, 4);
+    cx.emit(rows.add, &[sum, upper, nibbles]);
+    let bytes = rows.mask(cx, sum, 0x0f0f_0f0f_0f0f_0f0f);
+    let ones = cx.constant_temp(0x0101_0101_0101_0101, bits);
+    cx.emit(rows.mul, &[total, bytes, ones]);
+    cx.emit_imm(rows.shr, &[def, total], bits as i32 - 8);
+}
+
+/// The rows of one width that counting needs.
+struct Rows {
+    bits: u32,
+    shr: RowId,
+    and: RowId,
+    add: RowId,
+    sub: RowId,
+    mul: RowId,
+}
+
+impl Rows {
+    fn of(bits: u32) -> Rows {
+        Rows {
+            bits,
+            shr: pick(bits, rows::SHR32_RI, rows::SHR64_RI),
+            and: pick(bits, rows::AND32_RR, rows::AND64_RR),
+            add: pick(bits, rows::ADD32_RR, rows::ADD64_RR),
+            sub: pick(bits, rows::SUB32_RR, rows::SUB64_RR),
+            mul: pick(bits, rows::IMUL32_RR, rows::IMUL64_RR),
+        }
+    }
+
+    fn shift(&self, cx: &mut Cx<'_, '_>, x: VReg, distance: i32) -> VReg {
+        let shifted = cx.int_temp(self.bits);
+        cx.emit_imm(self.shr, &[shifted, x], distance);
+        shifted
+    }
+
+    fn mask(&self, cx: &mut Cx<'_, '_>, x: VReg, mask: u64) -> VReg {
+        let mask = cx.constant_temp(mask, self.bits);
+        let masked = cx.int_temp(self.bits);
+        cx.emit(self.and, &[masked, x, mask]);
+        masked
+    }
+
+    fn shift_and_mask(&self, cx: &mut Cx<'_, '_>, x: VReg, distance: i32, mask: u64) -> VReg {
+        let shifted = self.shift(cx, x, distance);
+        self.mask(cx, shifted, mask)
+    }
+}

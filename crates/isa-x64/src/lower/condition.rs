@@ -1,0 +1,255 @@
+//! Conditions: comparisons into the flags register, for branches, selects, conditional traps and boolean results.
+//!
+//! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp v0, v1; jl block1`.
+//!
+//! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
+//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
+
+use super::cx::{Alu, Cx, test_ri, test_rr};
+use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P, invert};
+use crate::rows;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
+use kingpost_ir::types::{F32, F64, I128};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::LowerError;
+
+/// How many definitions a condition looks through.
+const MAX_STEPS: usize = 16;
+
+/// When the flags mean yes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cond {
+    /// If this condition holds.
+    One(i32),
+    /// If any of two holds.
+    Or(i32, i32),
+    /// If both hold.
+    And(i32, i32),
+}
+
+impl Cond {
+    /// The opposite.
+    pub(super) fn inverse(self) -> Cond {
+        match self {
+            Cond::One(a) => Cond::One(invert(a)),
+            Cond::Or(a, b) => Cond::And(invert(a), invert(b)),
+            Cond::And(a, b) => Cond::Or(invert(a), invert(b)),
+        }
+    }
+}
+
+/// The condition code for an integer comparison.
+pub(super) fn int_code(cond: IntCC) -> i32 {
+    match cond {
+        IntCC::Equal => CC_E,
+        IntCC::NotEqual => CC_NE,
+        IntCC::SignedLessThan => CC_L,
+        IntCC::SignedGreaterThanOrEqual => CC_GE,
+        IntCC::SignedGreaterThan => CC_G,
+        IntCC::SignedLessThanOrEqual => CC_LE,
+        IntCC::UnsignedLessThan => CC_B,
+        IntCC::UnsignedGreaterThanOrEqual => CC_AE,
+        IntCC::UnsignedGreaterThan => CC_A,
+        IntCC::UnsignedLessThanOrEqual => CC_BE,
+    }
+}
+
+/// What is asked about a value, after looking through extensions and comparisons with zero.
+struct Question {
+    value: Value,
+    /// Is the answer for zero asked for?
+    negated: bool,
+    /// Does nothing else use the values on the way, so that a load may move to the reader?
+    sole: bool,
+}
+
+impl Cx<'_, '_> {
+    /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.
+    pub(super) fn condition(&mut self, value: Value, user: Inst) -> Result<Cond, LowerError> {
+        let question = self.look_through_booleans(value);
+        let cond = self.is_nonzero(&question, user)?;
+        Ok(if question.negated { cond.inverse() } else { cond })
+    }
+
+    fn look_through_booleans(&self, value: Value) -> Question {
+        let mut question = Question { value, negated: false, sole: self.uses(value) <= 1 };
+        for _ in 0..MAX_STEPS {
+            let Some(def) = self.def(question.value) else { break };
+            match self.func.dfg.view(def) {
+                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
+                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
+                    if self.constant(y) == Some(0) && self.is_boolean(x) =>
+                {
+                    question.value = x;
+                    question.negated ^= cond == IntCC::Equal;
+                }
+                _ => break,
+            }
+            question.sole &= self.uses(question.value) <= 1;
+        }
+        question
+    }
+
+    /// Is the value a comparison, perhaps extended?
+    fn is_boolean(&self, mut value: Value) -> bool {
+        for _ in 0..MAX_STEPS {
+            let Some(def) = self.def(value) else { return false };
+            match self.func.dfg.opcode(def) {
+                Opcode::Icmp | Opcode::Fcmp => return true,
+                Opcode::Uextend => [value] = self.args(def),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn is_nonzero(&mut self, question: &Question, user: Inst) -> Result<Cond, LowerError> {
+        let value = question.value;
+        if let Some(def) = self.def(value) {
+            match self.func.dfg.view(def) {
+                InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => {
+                    return self.compare(cond, args, question.sole.then_some(user));
+                }
+                InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
+                    return self.compare_floats(cond, args, question.sole.then_some(user));
+                }
+                _ => {}
+            }
+        }
+        if self.ty(value) == I128 {
+            let parts = self.put_parts(value);
+            let any = self.int_temp(64);
+            self.emit(rows::OR64_RR, &[any, parts[0], parts[1]]);
+        } else {
+            self.test(value, question.sole.then_some(user))?;
+        }
+        Ok(Cond::One(CC_NE))
+    }
+
+    /// Emits the flags of an integer comparison. `sole` is the reader, if nothing else uses the comparison.
+    pub(super) fn compare(&mut self, cond: IntCC, [x, y]: [Value; 2], sole: Option<Inst>) -> Result<Cond, LowerError> {
+        let (cond, x, y) = if self.constant(x).is_some() { (cond.swap_args(), y, x) } else { (cond, x, y) };
+        let bits = self.ty(x).bits();
+        if bits == 128 {
+            return Ok(self.compare_wide(cond, x, y));
+        }
+        let cc = Cond::One(int_code(cond));
+        let cmp = Alu::CMP;
+        if let Some(imm) = self.imm32(y) {
+            if let Some(user) = sole
+                && let Some(load) = self.fold_load(x, bits, user)?
+            {
+                self.emit_folded(cmp.mi(bits), &[], load).imm = imm;
+            } else if imm == 0 {
+                self.test(x, sole)?;
+            } else {
+                let x = self.put(x);
+                self.emit_imm(cmp.ri(bits), &[x], imm);
+            }
+            return Ok(cc);
+        }
+        if let Some(user) = sole {
+            if let Some(load) = self.fold_load(y, bits, user)? {
+                let x = self.put(x);
+                self.emit_folded(cmp.rm(bits), &[x], load);
+                return Ok(cc);
+            }
+            if let Some(load) = self.fold_load(x, bits, user)? {
+                let y = self.put(y);
+                self.emit_folded(cmp.mr(bits), &[y], load);
+                return Ok(cc);
+            }
+        }
+        let operands = [self.put(x), self.put(y)];
+        self.emit(cmp.rr(bits), &operands);
+        Ok(cc)
+    }
+
+    /// Emits the flags of `value` compared with zero; of a bitwise and, without computing that.
+    fn test(&mut self, value: Value, sole: Option<Inst>) -> Result<(), LowerError> {
+        let bits = self.ty(value).bits();
+        let and = self.def_as(value, Opcode::Band).filter(|_| sole.is_some() && self.uses(value) <= 1);
+        if let Some(and) = and {
+            let [x, y] = self.args(and);
+            let (x, y) = if self.constant(x).is_some() { (y, x) } else { (x, y) };
+            if let Some(imm) = self.imm32(y) {
+                let x = self.put(x);
+                self.emit_imm(test_ri(bits), &[x], imm);
+            } else {
+                let operands = [self.put(x), self.put(y)];
+                self.emit(test_rr(bits), &operands);
+            }
+            return Ok(());
+        }
+        if let Some(user) = sole
+            && let Some(load) = self.fold_load(value, bits, user)?
+        {
+            self.emit_folded(Alu::CMP.mi(bits), &[], load).imm = 0;
+            return Ok(());
+        }
+        let value = self.put(value);
+        self.emit(test_rr(bits), &[value, value]);
+        Ok(())
+    }
+
+    /// i128: equality by exclusive or, order by a subtraction of which only the flags matter.
+    fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
+        let swap = matches!(
+            cond,
+            IntCC::SignedGreaterThan
+                | IntCC::SignedLessThanOrEqual
+                | IntCC::UnsignedGreaterThan
+                | IntCC::UnsignedLessThanOrEqual
+        );
+        let (cond, x, y) = if swap { (cond.swap_args(), y, x) } else { (cond, x, y) };
+        let (x, y) = (self.put_parts(x), self.put_parts(y));
+        if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
+            let [low, high, any] = std::array::from_fn(|_| self.int_temp(64));
+            self.emit(rows::XOR64_RR, &[low, x[0], y[0]]);
+            self.emit(rows::XOR64_RR, &[high, x[1], y[1]]);
+            self.emit(rows::OR64_RR, &[any, low, high]);
+        } else {
+            let unused = self.int_temp(64);
+            self.emit(rows::CMP64_RR, &[x[0], y[0]]);
+            self.emit(rows::SBB64_RR, &[unused, x[1], y[1]]);
+        }
+        Cond::One(int_code(cond))
+    }
+
+    /// Emits the flags of a float comparison: `ucomis` sets zero, parity and carry if the operands are unordered.
+    pub(super) fn compare_floats(
+        &mut self,
+        cond: FloatCC,
+        [x, y]: [Value; 2],
+        sole: Option<Inst>,
+    ) -> Result<Cond, LowerError> {
+        let (cc, swap) = match cond {
+            FloatCC::Ordered => (Cond::One(CC_NP), false),
+            FloatCC::Unordered => (Cond::One(CC_P), false),
+            FloatCC::Equal => (Cond::And(CC_E, CC_NP), false),
+            FloatCC::NotEqual => (Cond::Or(CC_NE, CC_P), false),
+            FloatCC::OrderedNotEqual => (Cond::One(CC_NE), false),
+            FloatCC::UnorderedOrEqual => (Cond::One(CC_E), false),
+            FloatCC::LessThan => (Cond::One(CC_A), true),
+            FloatCC::LessThanOrEqual => (Cond::One(CC_AE), true),
+            FloatCC::GreaterThan => (Cond::One(CC_A), false),
+            FloatCC::GreaterThanOrEqual => (Cond::One(CC_AE), false),
+            FloatCC::UnorderedOrLessThan => (Cond::One(CC_B), false),
+            FloatCC::UnorderedOrLessThanOrEqual => (Cond::One(CC_BE), false),
+            FloatCC::UnorderedOrGreaterThan => (Cond::One(CC_B), true),
+            FloatCC::UnorderedOrGreaterThanOrEqual => (Cond::One(CC_BE), true),
+        };
+        let (x, y) = if swap { (y, x) } else { (x, y) };
+        let wide = self.ty(x) == F64;
+        if let Some(user) = sole
+            && let Some(load) = self.fold_load(y, self.ty(x).bits(), user)?
+        {
+            let x = self.put(x);
+            self.emit_folded(if wide { rows::UCOMISD_RM } else { rows::UCOMISS_RM }, &[x], load);
+            return Ok(cc);
+        }
+        let operands = [self.put(x), self.put(y)];
+        self.emit(if wide { rows::UCOMISD_RR } else { rows::UCOMISS_RR }, &operands);
+        Ok(cc)
+    }
+}

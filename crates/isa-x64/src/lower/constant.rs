@@ -1,0 +1,48 @@
+//! Constants.
+
+use super::Done;
+use super::cx::Cx;
+use crate::rows;
+use kingpost_ir::{Inst, InstView};
+use kingpost_mach::Address;
+use kingpost_regalloc::VReg;
+
+/// `iconst`.
+pub(super) fn iconst(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), cx.ty(value).bits());
+    cx.load_constant(def, imm as u64, bits);
+    Ok(())
+}
+
+/// `f32const`.
+pub(super) fn f32const(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryIeee32 { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    load_float(cx, def, u64::from(imm.bits()), 32);
+    Ok(())
+}
+
+/// `f64const`.
+pub(super) fn f64const(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryIeee64 { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    load_float(cx, def, imm.bits(), 64);
+    Ok(())
+}
+
+/// Puts the float with these bits into `def`. Leaves the flags alone.
+pub(super) fn load_float(cx: &mut Cx<'_, '_>, def: VReg, value: u64, bits: u32) {
+    if value == 0 {
+        cx.emit(rows::XORPS_ZERO, &[def]);
+    } else if bits == 32 {
+        let entry = cx.code.pool.constant(&(value as u32).to_le_bytes());
+        cx.emit_mem(rows::MOVSS_CONST, &[def], Address::Pool(entry));
+    } else {
+        let entry = cx.code.pool.constant(&value.to_le_bytes());
+        cx.emit_mem(rows::MOVSD_CONST, &[def], Address::Pool(entry));
+    }
+}

@@ -1,0 +1,302 @@
+//! What lowering functions work on, and how rows are found by operand width.
+
+use crate::isa::X64;
+use crate::rows;
+use kingpost_ir::types::I32;
+use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Type, Value};
+use kingpost_mach::{Address, Lower, LowerError, MInst, RowId};
+use kingpost_regalloc::{RegClass, VReg};
+use std::ops::{Deref, DerefMut};
+
+/// A function being lowered for an instruction set with settings.
+pub(crate) struct Cx<'a, 'f> {
+    pub(super) lower: &'a mut Lower<'f>,
+    pub(super) isa: &'a X64,
+}
+
+impl<'f> Deref for Cx<'_, 'f> {
+    type Target = Lower<'f>;
+    fn deref(&self) -> &Lower<'f> {
+        self.lower
+    }
+}
+
+impl<'f> DerefMut for Cx<'_, 'f> {
+    fn deref_mut(&mut self) -> &mut Lower<'f> {
+        self.lower
+    }
+}
+
+/// The row for `bits` (8 to 64) in a family that lists `forms` rows for each width, 8 bits first.
+pub(super) fn by_width(first: RowId, bits: u32, forms: u16, form: u16) -> RowId {
+    debug_assert!(matches!(bits, 8 | 16 | 32 | 64), "no row of {bits} bits");
+    RowId(first.0 + (bits.trailing_zeros() as u16 - 3) * forms + form)
+}
+
+/// A two-operand integer operation in all widths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Alu(RowId);
+
+impl Alu {
+    pub(super) const ADD: Alu = Alu(rows::ADD8_RR);
+    pub(super) const OR: Alu = Alu(rows::OR8_RR);
+    pub(super) const ADC: Alu = Alu(rows::ADC8_RR);
+    pub(super) const SBB: Alu = Alu(rows::SBB8_RR);
+    pub(super) const AND: Alu = Alu(rows::AND8_RR);
+    pub(super) const SUB: Alu = Alu(rows::SUB8_RR);
+    pub(super) const XOR: Alu = Alu(rows::XOR8_RR);
+    pub(super) const CMP: Alu = Alu(rows::CMP8_RR);
+
+    pub(super) fn rr(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 5, 0)
+    }
+
+    pub(super) fn rm(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 5, 1)
+    }
+
+    pub(super) fn mr(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 5, 2)
+    }
+
+    pub(super) fn ri(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 5, 3)
+    }
+
+    pub(super) fn mi(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 5, 4)
+    }
+
+    pub(super) fn commutes(self) -> bool {
+        self != Alu::SUB
+    }
+}
+
+/// `test`.
+pub(super) fn test_rr(bits: u32) -> RowId {
+    by_width(rows::TEST8_RR, bits, 4, 0)
+}
+
+/// `test` with an immediate.
+pub(super) fn test_ri(bits: u32) -> RowId {
+    by_width(rows::TEST8_RR, bits, 4, 2)
+}
+
+/// `neg`.
+pub(super) fn neg(bits: u32) -> RowId {
+    by_width(rows::NEG8_R, bits, 2, 0)
+}
+
+/// `not`.
+pub(super) fn not(bits: u32) -> RowId {
+    by_width(rows::NOT8_R, bits, 2, 0)
+}
+
+/// A shift or rotation in all widths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shift(RowId);
+
+impl Shift {
+    pub(super) const ROL: Shift = Shift(rows::ROL8_RC);
+    pub(super) const ROR: Shift = Shift(rows::ROR8_RC);
+    pub(super) const SHL: Shift = Shift(rows::SHL8_RC);
+    pub(super) const SHR: Shift = Shift(rows::SHR8_RC);
+    pub(super) const SAR: Shift = Shift(rows::SAR8_RC);
+
+    /// By the count in `cl`.
+    pub(super) fn rc(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 4, 0)
+    }
+
+    /// By a constant.
+    pub(super) fn ri(self, bits: u32) -> RowId {
+        by_width(self.0, bits, 4, 2)
+    }
+}
+
+/// One row for 32 bits and one for 64.
+pub(super) fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
+    if bits == 64 { wide } else { narrow }
+}
+
+/// The width in which a value of this type is computed where upper bits do not matter.
+pub(super) fn working_bits(ty: Type) -> u32 {
+    ty.bits().max(32)
+}
+
+/// A load that its user does itself.
+#[derive(Clone, Copy)]
+pub(super) struct Folded {
+    pub(super) address: Address,
+    pub(super) trap: Option<TrapCode>,
+}
+
+impl Cx<'_, '_> {
+    /// The operands of an instruction.
+    pub(super) fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
+        let args = self.func.dfg.inst_args(inst);
+        std::array::from_fn(|k| args[k])
+    }
+
+    /// The first result of an instruction.
+    pub(super) fn first(&self, inst: Inst) -> Value {
+        self.func.dfg.inst_results(inst)[0]
+    }
+
+    /// The type of the first result.
+    pub(super) fn result_ty(&self, inst: Inst) -> Type {
+        self.ty(self.first(inst))
+    }
+
+    /// Is this a scalar integer of one register?
+    pub(super) fn is_word(ty: Type) -> bool {
+        ty.is_int() && ty.bits() <= 64
+    }
+
+    /// A register for an integer of `bits` bits.
+    pub(super) fn int_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
+    }
+
+    /// A register for a float of `bits` bits.
+    pub(super) fn float_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Float, (bits / 8).max(4) as u8)
+    }
+
+    /// Emits `row` with an immediate.
+    pub(super) fn emit_imm(&mut self, row: RowId, vregs: &[VReg], imm: i32) -> &mut MInst {
+        let inst = self.emit(row, vregs);
+        inst.imm = imm;
+        inst
+    }
+
+    /// Puts the low `bits` bits of a constant into `def`. Leaves the flags alone.
+    pub(super) fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
+        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+        if u32::try_from(value).is_ok() {
+            self.emit_imm(rows::MOV32_RI, &[def], value as u32 as i32);
+        } else if i32::try_from(value as i64).is_ok() {
+            self.emit_imm(rows::MOV64_RI, &[def], value as i32);
+        } else {
+            self.emit(rows::MOVABS_RI, &[def]).set_imm64(value);
+        }
+    }
+
+    /// A constant in a new register. Leaves the flags alone.
+    pub(super) fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
+        let temp = self.int_temp(bits);
+        self.load_constant(temp, value, bits);
+        temp
+    }
+
+    /// The constant as an immediate of 32 bits that is sign-extended.
+    pub(super) fn imm32(&self, value: Value) -> Option<i32> {
+        if self.ty(value).bits() > 64 {
+            return None;
+        }
+        i32::try_from(self.constant_signed(value)?).ok()
+    }
+
+    /// Does `user` do the load of `bits` bits that defines `value`, if there is one? Then this is its memory.
+    ///
+    /// `user` is the only user of the value, or lowers the only one along with itself.
+    pub(super) fn fold_load(&mut self, value: Value, bits: u32, user: Inst) -> Result<Option<Folded>, LowerError> {
+        let Some(load) = self.sinkable_load(value, user) else { return Ok(None) };
+        let InstView::Load { flags, addr, offset } = self.func.dfg.view(load) else { return Ok(None) };
+        let fits = self.func.dfg.opcode(load) == Opcode::Load && self.ty(value).bits() == bits;
+        if !fits || !is_little(flags) {
+            return Ok(None);
+        }
+        self.sink(load);
+        let address = self.address(addr, i64::from(offset), load)?;
+        Ok(Some(Folded { address, trap: flags.trap_code() }))
+    }
+
+    /// Emits `row` with a folded load as its memory operand.
+    pub(super) fn emit_folded(&mut self, row: RowId, vregs: &[VReg], load: Folded) -> &mut MInst {
+        let inst = self.lower.emit_mem(row, vregs, load.address);
+        inst.set_trap(load.trap);
+        inst
+    }
+
+    /// A narrow integer with all 32 bits defined: zero-extended.
+    pub(super) fn put_zero_extended(&mut self, value: Value) -> VReg {
+        let source = self.put(value);
+        let row = match self.ty(value).bits() {
+            8 => rows::MOVZX32_8_RR,
+            16 => rows::MOVZX32_16_RR,
+            _ => return source,
+        };
+        let wide = self.int_temp(32);
+        self.emit(row, &[wide, source]);
+        wide
+    }
+
+    /// A narrow integer with all 32 bits defined: sign-extended.
+    pub(super) fn put_sign_extended(&mut self, value: Value) -> VReg {
+        let source = self.put(value);
+        let row = match self.ty(value).bits() {
+            8 => rows::MOVSX32_8_RR,
+            16 => rows::MOVSX32_16_RR,
+            _ => return source,
+        };
+        let wide = self.int_temp(32);
+        self.emit(row, &[wide, source]);
+        wide
+    }
+
+    /// `value` masked by `mask`, in 32 bits.
+    pub(super) fn masked(&mut self, value: VReg, mask: i32) -> VReg {
+        let masked = self.int_temp(I32.bits());
+        self.emit_imm(rows::AND32_RI, &[masked, value], mask);
+        masked
+    }
+}
+
+/// Is the access in this machine's byte order?
+pub(super) fn is_little(flags: MemFlags) -> bool {
+    flags.endianness() != Some(kingpost_ir::memflags::Endianness::Big)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_family_follow_each_other() {
+        let name = |row: RowId| rows::ROWS[usize::from(row.0)].name;
+        let families = [
+            (Alu::ADD, "add"),
+            (Alu::OR, "or"),
+            (Alu::ADC, "adc"),
+            (Alu::SBB, "sbb"),
+            (Alu::AND, "and"),
+            (Alu::SUB, "sub"),
+            (Alu::XOR, "xor"),
+            (Alu::CMP, "cmp"),
+        ];
+        for bits in [8, 16, 32, 64] {
+            for (family, mnemonic) in families {
+                assert_eq!(name(family.rr(bits)), format!("{mnemonic}{bits}_rr"));
+                assert_eq!(name(family.rm(bits)), format!("{mnemonic}{bits}_rm"));
+                assert_eq!(name(family.mr(bits)), format!("{mnemonic}{bits}_mr"));
+                assert_eq!(name(family.ri(bits)), format!("{mnemonic}{bits}_ri"));
+                assert_eq!(name(family.mi(bits)), format!("{mnemonic}{bits}_mi"));
+            }
+            for (family, mnemonic) in [
+                (Shift::ROL, "rol"),
+                (Shift::ROR, "ror"),
+                (Shift::SHL, "shl"),
+                (Shift::SHR, "shr"),
+                (Shift::SAR, "sar"),
+            ] {
+                assert_eq!(name(family.rc(bits)), format!("{mnemonic}{bits}_rc"));
+                assert_eq!(name(family.ri(bits)), format!("{mnemonic}{bits}_ri"));
+            }
+            assert_eq!(name(test_rr(bits)), format!("test{bits}_rr"));
+            assert_eq!(name(test_ri(bits)), format!("test{bits}_ri"));
+            assert_eq!(name(neg(bits)), format!("neg{bits}_r"));
+            assert_eq!(name(not(bits)), format!("not{bits}_r"));
+        }
+    }
+}

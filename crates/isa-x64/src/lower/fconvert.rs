@@ -1,0 +1,267 @@
+//! Conversions between integers and floats, and between floats.
+//!
+//! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All else
+//! is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the float's type.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::condition::Cond;
+use super::convert::zero_extend;
+use super::cx::{Cx, pick};
+use super::float::{FloatRows, arithmetic, is_scalar};
+use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
+use crate::rows;
+use kingpost_ir::types::{F32, F64, I32, I64};
+use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
+use kingpost_mach::{LowerError, RowId};
+use kingpost_regalloc::VReg;
+
+/// Truncation of a float to a signed integer of 32 and of 64 bits.
+fn truncate_row(from: Type, bits: u32) -> RowId {
+    let family = if bits == 64 {
+        FloatRows(rows::CVTTSS2SI64_RR, rows::CVTTSD2SI64_RR)
+    } else {
+        FloatRows(rows::CVTTSS2SI32_RR, rows::CVTTSD2SI32_RR)
+    };
+    family.of(from)
+}
+
+/// Conversion of a signed integer of 32 and of 64 bits to a float.
+fn convert_row(to: Type, bits: u32) -> RowId {
+    let family = if bits == 64 {
+        FloatRows(rows::CVTSI2SS64_RR, rows::CVTSI2SD64_RR)
+    } else {
+        FloatRows(rows::CVTSI2SS32_RR, rows::CVTSI2SD32_RR)
+    };
+    family.of(to)
+}
+
+/// The bits of `2^exponent` in `ty`.
+fn power(ty: Type, exponent: u32) -> u64 {
+    if ty == F64 { (1023 + u64::from(exponent)) << 52 } else { (127 + u64::from(exponent)) << 23 }
+}
+
+/// The bits of `value` in `ty`, which holds it exactly.
+fn float_bits(ty: Type, value: f64) -> u64 {
+    if ty == F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }
+}
+
+/// Bits of the significand, the hidden one included: all integers of that size are exact.
+fn precision(ty: Type) -> u32 {
+    if ty == F64 { 53 } else { 24 }
+}
+
+/// Operand and result of a conversion from a float to an integer.
+fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    if is_scalar(from) && Cx::is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
+}
+
+/// `fpromote`, `fdemote`.
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let row = match (cx.ty(x), cx.result_ty(inst)) {
+        (F32, F64) => rows::CVTSS2SD_RR,
+        (F64, F32) => rows::CVTSD2SS_RR,
+        _ => return Err(cx.unsupported(inst)),
+    };
+    arithmetic(cx, inst, |cx, def| {
+        cx.emit_float(row, &[def], x, inst)?;
+        Ok(())
+    })
+}
+
+/// `fcvt_from_sint`.
+pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    if !is_scalar(to) || !Cx::is_word(from) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    if matches!(from, I32 | I64)
+        && let Some(load) = cx.fold_load(x, from.bits(), inst)?
+    {
+        let zero = zero(cx, to);
+        let row = convert_row(to, from.bits());
+        let row = rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row);
+        cx.emit_folded(row, &[def, zero], load);
+        return Ok(());
+    }
+    let source = if from == I64 { cx.put(x) } else { cx.put_sign_extended(x) };
+    convert(cx, def, to, source, from.bits());
+    Ok(())
+}
+
+fn zero(cx: &mut Cx<'_, '_>, ty: Type) -> VReg {
+    let zero = cx.float_like(ty);
+    cx.emit(rows::XORPS_ZERO, &[zero]);
+    zero
+}
+
+/// `def` of type `to` becomes the signed integer `source` of `bits` bits. The bits above it become those of a zero: the
+/// instruction keeps some, and must not wait for what was there.
+fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
+    let zero = zero(cx, to);
+    cx.emit(convert_row(to, bits), &[def, zero, source]);
+}
+
+/// `fcvt_from_uint`.
+pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    if !is_scalar(to) || !Cx::is_word(from) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    match from {
+        I64 => from_u64(cx, def, to, x),
+        I32 => {
+            let (wide, source) = (cx.int_temp(64), cx.put(x));
+            zero_extend(cx, wide, source, 32);
+            convert(cx, def, to, wide, 64);
+        }
+        _ => {
+            let source = cx.put_zero_extended(x);
+            convert(cx, def, to, source, 32);
+        }
+    }
+    Ok(())
+}
+
+/// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is shifted
+/// out is put back at the bottom, where it matters for rounding only.
+fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
+    let x = cx.put(x);
+    let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(rows::SHR64_RI, &[half, x], 1);
+    cx.emit_imm(rows::AND32_RI, &[lost, x], 1);
+    cx.emit(rows::OR64_RR, &[halved, half, lost]);
+    cx.emit(rows::TEST64_RR, &[x, x]);
+    cx.emit_imm(rows::CMOV64_RR, &[chosen, x, halved], crate::regs::CC_S);
+    let rounded = cx.float_like(to);
+    convert(cx, rounded, to, chosen, 64);
+    let wide = to == F64;
+    let bits = to.bits();
+    let (top, one, image, doubled) = (cx.int_temp(64), cx.int_temp(64), cx.int_temp(bits), cx.int_temp(bits));
+    cx.emit(if wide { rows::MOVQ_RF } else { rows::MOVD_RF }, &[image, rounded]);
+    cx.emit_imm(rows::SHR64_RI, &[top, x], 63);
+    cx.emit_imm(rows::SHL64_RI, &[one, top], precision(to) as i32 - 1);
+    cx.emit(pick(bits, rows::ADD32_RR, rows::ADD64_RR), &[doubled, image, one]);
+    cx.emit(if wide { rows::MOVQ_FR } else { rows::MOVD_FR }, &[def, doubled]);
+}
+
+/// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let source = cx.put(x);
+    let bound = (1u64 << (bits - 1)) as f64;
+    // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
+    let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_BE) } else { (-bound, CC_B) };
+    check_range(cx, source, from, power(from, bits - 1), float_bits(from, low), fails);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    cx.emit(truncate_row(from, bits), &[def, source]);
+    Ok(())
+}
+
+/// `fcvt_to_uint`: `-1 < x < 2^n`.
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let source = cx.put(x);
+    check_range(cx, source, from, power(from, bits), float_bits(from, -1.0), CC_BE);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    truncate_unsigned(cx, def, source, from, bits);
+    Ok(())
+}
+
+/// Traps if `x` is NaN, at least `end`, or fails the comparison with `low`.
+fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails: i32) {
+    let compare = FloatRows::COMPARE.of(ty);
+    cx.emit_float_constant(compare, &[x], end, ty);
+    emit_trap_if(cx, Cond::One(CC_P), TrapCode::BAD_CONVERSION_TO_INTEGER);
+    emit_trap_if(cx, Cond::One(CC_AE), TrapCode::INTEGER_OVERFLOW);
+    cx.emit_float_constant(compare, &[x], low, ty);
+    emit_trap_if(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
+}
+
+/// `def` becomes `x`, which lies between -1 and `2^bits`; larger ones may give anything.
+fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: u32) {
+    if bits < 64 {
+        // One size up there is room for the top bit.
+        cx.emit(truncate_row(from, bits * 2), &[def, x]);
+        return;
+    }
+    // From 2^63 on the first result is the smallest integer, which supplies the top bit; the second one supplies the others.
+    let below = cx.float_like(from);
+    let [low, high, large, rest] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_float_constant(FloatRows::SUB.of(from), &[below, x], power(from, 63), from);
+    cx.emit(truncate_row(from, 64), &[low, x]);
+    cx.emit(truncate_row(from, 64), &[high, below]);
+    cx.emit_imm(rows::SAR64_RI, &[large, low], 63);
+    cx.emit(rows::AND64_RR, &[rest, high, large]);
+    cx.emit(rows::OR64_RR, &[def, low, rest]);
+}
+
+/// `def = x`, or the constant `other` if the flags say `condition`.
+fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VReg, bits: u32) {
+    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, x, other], condition);
+}
+
+/// `fcvt_to_sint_sat`. What is too small becomes the smallest integer by itself; the rest is put right afterwards.
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let mut source = cx.put(x);
+    let nan = source;
+    let bound = (1u64 << (bits - 1)) as f64;
+    if bits < 32 {
+        let [above, within] = std::array::from_fn(|_| cx.float_like(from));
+        cx.emit_float_constant(FloatRows::MAX.of(from), &[above, source], float_bits(from, -bound), from);
+        cx.emit_float_constant(FloatRows::MIN.of(from), &[within, above], float_bits(from, bound - 1.0), from);
+        source = within;
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let (truncated, limited) = (cx.int_temp(bits), cx.int_temp(bits));
+    cx.emit(truncate_row(from, bits), &[truncated, source]);
+    let largest = cx.constant_temp((1 << (bits - 1)) - 1, bits);
+    let zero = cx.constant_temp(0, bits);
+    cx.emit_float_constant(FloatRows::COMPARE.of(from), &[nan], power(from, bits - 1), from);
+    replace_if(cx, CC_AE, limited, truncated, largest, bits);
+    replace_if(cx, CC_P, def, limited, zero, bits);
+    Ok(())
+}
+
+/// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: it gives its second operand for NaN.
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let source = cx.put(x);
+    let zero = zero(cx, from);
+    let positive = cx.float_like(from);
+    cx.emit(FloatRows::MAX.of(from), &[positive, source, zero]);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let truncated = cx.int_temp(bits);
+    truncate_unsigned(cx, truncated, positive, from, bits);
+    let largest = cx.constant_temp(u64::MAX >> (64 - bits), bits);
+    cx.emit_float_constant(FloatRows::COMPARE.of(from), &[positive], power(from, bits), from);
+    replace_if(cx, CC_AE, def, truncated, largest, bits);
+    Ok(())
+}
+
+/// `x86_cvtt2dq` of a scalar: what the CPU does.
+pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
+    let (x, from, bits) = to_int(cx, inst)?;
+    if bits < 32 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    cx.emit_float(truncate_row(from, bits), &[def], x, inst)?;
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! Floating-point arithmetic, signs, minimum and maximum. Conversions and rounding have files of their own.
+//!
+//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
+//! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
+
+use super::Done;
+use super::cx::Cx;
+use crate::rows;
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
+use kingpost_mach::{Address, LowerError, MInst, RowId};
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// Predicate of `cmpss` and `cmpsd`: some operand is NaN.
+const UNORDERED: i32 = 3;
+
+/// One operation in single and double precision. Rows with an operand in memory are the twins of these.
+#[derive(Clone, Copy)]
+pub(super) struct FloatRows(pub(super) RowId, pub(super) RowId);
+
+impl FloatRows {
+    pub(super) const ADD: FloatRows = FloatRows(rows::ADDSS_RR, rows::ADDSD_RR);
+    pub(super) const SUB: FloatRows = FloatRows(rows::SUBSS_RR, rows::SUBSD_RR);
+    pub(super) const MUL: FloatRows = FloatRows(rows::MULSS_RR, rows::MULSD_RR);
+    pub(super) const DIV: FloatRows = FloatRows(rows::DIVSS_RR, rows::DIVSD_RR);
+    pub(super) const SQRT: FloatRows = FloatRows(rows::SQRTSS_RR, rows::SQRTSD_RR);
+    pub(super) const MIN: FloatRows = FloatRows(rows::MINSS_RR, rows::MINSD_RR);
+    pub(super) const MAX: FloatRows = FloatRows(rows::MAXSS_RR, rows::MAXSD_RR);
+    pub(super) const COMPARE: FloatRows = FloatRows(rows::UCOMISS_RR, rows::UCOMISD_RR);
+    const MASK: FloatRows = FloatRows(rows::CMPSS_RRI, rows::CMPSD_RRI);
+    const SHIFT_RIGHT: FloatRows = FloatRows(rows::PSRLD_RI, rows::PSRLQ_RI);
+
+    pub(super) fn of(self, ty: Type) -> RowId {
+        if ty == F64 { self.1 } else { self.0 }
+    }
+}
+
+/// Is this a float with arithmetic of its own?
+pub(super) fn is_scalar(ty: Type) -> bool {
+    matches!(ty, F32 | F64)
+}
+
+/// Bits of a constant of each precision.
+pub(super) fn pattern(ty: Type, single: u32, double: u64) -> u64 {
+    if ty == F64 { double } else { u64::from(single) }
+}
+
+impl Cx<'_, '_> {
+    /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant nobody else uses.
+    pub(super) fn emit_float(
+        &mut self,
+        row: RowId,
+        vregs: &[VReg],
+        last: Value,
+        user: Inst,
+    ) -> Result<&mut MInst, LowerError> {
+        let bits = self.ty(last).bits();
+        if let Some(twin) = rows::ROWS[usize::from(row.0)].twin {
+            if let Some(load) = self.fold_load(last, bits, user)? {
+                return Ok(self.emit_folded(twin.row, vregs, load));
+            }
+            if let Some(entry) = self.sole_constant(last) {
+                return Ok(self.emit_mem(twin.row, vregs, Address::Pool(entry)));
+            }
+        }
+        let mut all: SmallVec<[VReg; 4]> = vregs.into();
+        all.push(self.put(last));
+        Ok(self.emit(row, &all))
+    }
+
+    /// The pool entry of a constant that only one instruction uses. Zeros are cheaper in a register.
+    fn sole_constant(&mut self, value: Value) -> Option<u32> {
+        if self.uses(value) != 1 || self.is_put(value) {
+            return None;
+        }
+        match self.func.dfg.view(self.def(value)?) {
+            InstView::UnaryIeee32 { imm } if imm.bits() != 0 => {
+                Some(self.code.pool.constant(&imm.bits().to_le_bytes()))
+            }
+            InstView::UnaryIeee64 { imm } if imm.bits() != 0 => {
+                Some(self.code.pool.constant(&imm.bits().to_le_bytes()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Is the value a load or constant that may become a memory operand?
+    fn prefers_memory(&self, value: Value) -> bool {
+        let memory = |inst| matches!(self.func.dfg.opcode(inst), Opcode::Load | Opcode::F32const | Opcode::F64const);
+        self.uses(value) == 1 && self.def(value).is_some_and(memory)
+    }
+
+    /// Emits `row` with a constant of type `ty` in memory as its last operand.
+    pub(super) fn emit_float_constant(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) -> &mut MInst {
+        let twin = rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row);
+        let entry = self.code.pool.constant(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        self.emit_mem(twin, vregs, Address::Pool(entry))
+    }
+
+    /// Emits a bitwise row with a constant in memory, the same in all lanes of type `ty`, as its last operand.
+    fn emit_mask(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) {
+        let lanes = u128::from(if ty == F64 { bits } else { bits << 32 | bits });
+        let entry = self.code.pool.constant(&(lanes << 64 | lanes).to_le_bytes());
+        self.emit_mem(row, vregs, Address::Pool(entry));
+    }
+
+    /// A register for a float of type `ty`.
+    pub(super) fn float_like(&mut self, ty: Type) -> VReg {
+        self.float_temp(ty.bits())
+    }
+}
+
+/// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg) -> Done) -> Done {
+    let value = cx.first(inst);
+    let ty = cx.ty(value);
+    let def = cx.result(value);
+    if !cx.settings.enable_nan_canonicalization {
+        return compute(cx, def);
+    }
+    let raw = cx.float_like(ty);
+    compute(cx, raw)?;
+    // The operand where it is a number, the canonical NaN elsewhere.
+    let [nan, number, canonical] = std::array::from_fn(|_| cx.float_like(ty));
+    cx.emit_imm(FloatRows::MASK.of(ty), &[nan, raw, raw], UNORDERED);
+    cx.emit(rows::ANDNPS_RR, &[number, nan, raw]);
+    cx.emit_mask(rows::ANDPS_RM, &[canonical, nan], pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
+    cx.emit(rows::ORPS_RR, &[def, number, canonical]);
+    Ok(())
+}
+
+/// `fadd`, `fsub`, `fmul`, `fdiv`.
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let commutes = matches!(cx.func.dfg.opcode(inst), Opcode::Fadd | Opcode::Fmul);
+    // The second operand may be in memory; the first one gives its register to the result.
+    let swap = commutes && !cx.prefers_memory(y) && (cx.prefers_memory(x) || (cx.uses(x) > 1 && cx.uses(y) == 1));
+    let [x, y] = if swap { [y, x] } else { [x, y] };
+    arithmetic(cx, inst, |cx, def| {
+        let x = cx.put(x);
+        cx.emit_float(family.of(ty), &[def, x], y, inst)?;
+        Ok(())
+    })
+}
+
+/// `sqrt`.
+pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    arithmetic(cx, inst, |cx, def| {
+        cx.emit_float(FloatRows::SQRT.of(ty), &[def], x, inst)?;
+        Ok(())
+    })
+}
+
+/// The sign bit.
+fn sign(ty: Type) -> u64 {
+    pattern(ty, 1 << 31, 1 << 63)
+}
+
+/// All bits but the sign.
+fn magnitude(ty: Type) -> u64 {
+    pattern(ty, !(1 << 31), !(1 << 63))
+}
+
+/// `fneg`.
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    with_mask(cx, inst, rows::XORPS_RM, sign)
+}
+
+/// `fabs`.
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    with_mask(cx, inst, rows::ANDPS_RM, magnitude)
+}
+
+fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    cx.emit_mask(row, &operands, mask(ty), ty);
+    Ok(())
+}
+
+/// `fcopysign`: the magnitude of one, the sign of the other.
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
+    cx.emit_mask(rows::ANDPS_RM, &[plain, x], magnitude(ty), ty);
+    cx.emit_mask(rows::ANDPS_RM, &[signed, y], sign(ty), ty);
+    cx.emit(rows::ORPS_RR, &[def, plain, signed]);
+    Ok(())
+}
+
+/// `fmin`: both orders of `minss`, which gives its second operand for two zeros or a NaN. Either-or keeps the sign of a
+/// negative zero and every bit that makes a NaN.
+pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
+        let both = cx.float_like(ty);
+        cx.emit(rows::ORPS_RR, &[both, first, second]);
+        both
+    })
+}
+
+/// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
+/// the two orders differ is 0.0 for them, the operand where they agree, and a NaN for a NaN.
+pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
+        let [different, either, both] = std::array::from_fn(|_| cx.float_like(ty));
+        cx.emit(rows::XORPS_RR, &[different, second, first]);
+        cx.emit(rows::ORPS_RR, &[either, first, different]);
+        cx.emit(FloatRows::SUB.of(ty), &[both, either, different]);
+        both
+    })
+}
+
+fn min_max(
+    cx: &mut Cx<'_, '_>,
+    inst: Inst,
+    family: FloatRows,
+    join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> VReg,
+) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let row = family.of(ty);
+    arithmetic(cx, inst, |cx, def| {
+        let (x, y) = (cx.put(x), cx.put(y));
+        let [first, second, nan, quiet, payload] = std::array::from_fn(|_| cx.float_like(ty));
+        cx.emit(row, &[first, x, y]);
+        cx.emit(row, &[second, y, x]);
+        let both = join(cx, ty, [first, second]);
+        // A NaN made of two operands is cut down to the bits of the canonical one, whose significand has one bit set.
+        let significand = if ty == F64 { 52 } else { 23 };
+        cx.emit_imm(FloatRows::MASK.of(ty), &[nan, both, both], UNORDERED);
+        cx.emit(rows::ORPS_RR, &[quiet, both, nan]);
+        cx.emit_imm(FloatRows::SHIFT_RIGHT.of(ty), &[payload, nan], ty.bits() as i32 - (significand - 1));
+        cx.emit(rows::ANDNPS_RR, &[def, payload, quiet]);
+        Ok(())
+    })
+}

@@ -1,0 +1,95 @@
+//! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and library
+//! routines on the others.
+
+use super::Done;
+use super::call::libcall;
+use super::cx::Cx;
+use super::float::{FloatRows, arithmetic, is_scalar};
+use crate::regs::xmm;
+use crate::rows;
+use kingpost_ir::libcall::LibCall;
+use kingpost_ir::types::F64;
+use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_regalloc::{Operand, PRegSet, VReg};
+use smallvec::SmallVec;
+
+/// In the immediate of `roundss`: do not report that the operand was not integral.
+const QUIET: i32 = 8;
+
+/// `ceil`, `floor`, `trunc`, `nearest`.
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let (mode, single, double) = match cx.func.dfg.opcode(inst) {
+        Opcode::Nearest => (0, LibCall::NearestF32, LibCall::NearestF64),
+        Opcode::Floor => (1, LibCall::FloorF32, LibCall::FloorF64),
+        Opcode::Ceil => (2, LibCall::CeilF32, LibCall::CeilF64),
+        _ => (3, LibCall::TruncF32, LibCall::TruncF64),
+    };
+    arithmetic(cx, inst, |cx, def| {
+        if cx.isa.flags.has_sse41 {
+            let row = FloatRows(rows::ROUNDSS_RRI, rows::ROUNDSD_RRI).of(ty);
+            cx.emit_float(row, &[def], x, inst)?.imm = QUIET | mode;
+        } else {
+            let x = cx.put(x);
+            call_routine(cx, if ty == F64 { double } else { single }, def, &[x]);
+        }
+        Ok(())
+    })
+}
+
+/// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
+const FUSED: [[FloatRows; 2]; 2] = [
+    [FloatRows(rows::VFMADD213SS_RRR, rows::VFMADD213SD_RRR), FloatRows(rows::VFMSUB213SS_RRR, rows::VFMSUB213SD_RRR)],
+    [
+        FloatRows(rows::VFNMADD213SS_RRR, rows::VFNMADD213SD_RRR),
+        FloatRows(rows::VFNMSUB213SS_RRR, rows::VFNMSUB213SD_RRR),
+    ],
+];
+
+/// `fma`.
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y, z] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    arithmetic(cx, inst, |cx, def| {
+        if cx.isa.flags.has_fma {
+            let (x, negate_x) = cx.without_sign_change(x);
+            let (y, negate_y) = cx.without_sign_change(y);
+            let (z, negate_z) = cx.without_sign_change(z);
+            let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
+            let factors = [cx.put(x), cx.put(y)];
+            cx.emit_float(row, &[def, factors[0], factors[1]], z, inst)?;
+        } else {
+            let args = [cx.put(x), cx.put(y), cx.put(z)];
+            call_routine(cx, if ty == F64 { LibCall::FmaF64 } else { LibCall::FmaF32 }, def, &args);
+        }
+        Ok(())
+    })
+}
+
+/// Calls a routine with float arguments and one float result.
+fn call_routine(cx: &mut Cx<'_, '_>, routine: LibCall, def: VReg, args: &[VReg]) {
+    let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+    operands.extend((0..).zip(args).map(|(n, &arg)| Operand::fixed_use(arg, xmm(n))));
+    operands.push(Operand::fixed_def(def, xmm(0)));
+    libcall(cx, routine, &operands, PRegSet::EMPTY.with(xmm(0)));
+}
+
+impl Cx<'_, '_> {
+    /// The operand of an `fneg` nobody else uses, and whether there was one.
+    fn without_sign_change(&self, value: Value) -> (Value, bool) {
+        match self.def_as(value, Opcode::Fneg).filter(|_| self.uses(value) == 1) {
+            Some(fneg) => {
+                let [operand] = self.args(fneg);
+                (operand, true)
+            }
+            None => (value, false),
+        }
+    }
+}

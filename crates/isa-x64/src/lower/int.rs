@@ -1,0 +1,291 @@
+//! Sums, differences, bitwise operations.
+
+use super::Done;
+use super::address::Terms;
+use super::cx::{Alu, Cx, neg, not, pick, working_bits};
+use crate::regs::CC_NS;
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::LowerError;
+use kingpost_regalloc::VReg;
+
+/// `iadd`.
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if ty == I128 {
+        return wide(cx, inst, Alu::ADD, Alu::ADC);
+    }
+    if Cx::is_word(ty)
+        && let Some(terms) = sum_for_lea(cx, x, y)
+    {
+        let value = cx.first(inst);
+        let def = cx.result(value);
+        let address = cx.register_address(&terms);
+        cx.emit_mem(pick(ty.bits(), rows::LEA32_RM, rows::LEA64_RM), &[def], address);
+        return Ok(());
+    }
+    two_operands(cx, inst, Alu::ADD)
+}
+
+/// The terms of `x + y` if `lea` saves something: it takes in another sum or shift, or keeps both operands intact.
+fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Terms> {
+    let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
+    let once = |value| cx.uses(value) == 1 && !cx.is_put(value);
+    if let Some(imm) = cx.imm32(y) {
+        if cx.def_as(x, Opcode::Iadd).is_some() && once(x) {
+            let terms = cx.terms(x, i64::from(imm));
+            return terms.index.is_some().then_some(terms);
+        }
+        return (cx.uses(x) > 1).then_some(Terms { base: x, index: None, disp: i64::from(imm) });
+    }
+    for (base, index) in [(x, y), (y, x)] {
+        if let Some(shifted) = cx.small_shift(index).filter(|_| once(index)) {
+            return Some(Terms { base, index: Some(shifted), disp: 0 });
+        }
+    }
+    (cx.uses(x) > 1 && cx.uses(y) > 1).then_some(Terms { base: x, index: Some((y, 0)), disp: 0 })
+}
+
+/// `isub`.
+pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    if cx.result_ty(inst) == I128 {
+        return wide(cx, inst, Alu::SUB, Alu::SBB);
+    }
+    two_operands(cx, inst, Alu::SUB)
+}
+
+/// `band`, `bor`, `bxor`.
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+    let ty = cx.result_ty(inst);
+    if ty == I128 {
+        return wide(cx, inst, alu, alu);
+    }
+    if !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector() {
+        return float_bitwise(cx, inst, alu);
+    }
+    if alu == Alu::AND && Cx::is_word(ty) && (mask(cx, inst) || and_not(cx, inst)) {
+        return Ok(());
+    }
+    two_operands(cx, inst, alu)
+}
+
+/// Bitwise operations on float registers work on all their bits.
+fn float_bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+    let [x, y] = cx.args(inst);
+    let row = match alu {
+        Alu::AND => rows::ANDPS_RR,
+        Alu::OR => rows::ORPS_RR,
+        _ => rows::XORPS_RR,
+    };
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x), cx.put(y)];
+    cx.emit(row, &operands);
+    Ok(())
+}
+
+/// `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
+fn mask(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let [x, y] = constant_last(cx, inst);
+    let Some(constant) = cx.constant(y) else { return false };
+    let bits = cx.ty(x).bits();
+    let row = match constant {
+        0xff if bits > 8 => rows::MOVZX32_8_RR,
+        0xffff if bits > 16 => rows::MOVZX32_16_RR,
+        0xffff_ffff if bits == 64 => rows::MOVZX64_32_RR,
+        0..=0xffff_ffff if bits == 64 => {
+            let value = cx.first(inst);
+            let operands = [cx.result(value), cx.put(x)];
+            cx.emit_imm(rows::AND32_RI, &operands, constant as i32);
+            return true;
+        }
+        _ => return false,
+    };
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    cx.emit(row, &operands);
+    true
+}
+
+/// `band` with a complement, where the CPU has an instruction for it.
+fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    if !cx.isa.flags.has_bmi1 {
+        return false;
+    }
+    let [x, y] = cx.args(inst);
+    for (plain, inverted) in [(x, y), (y, x)] {
+        if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.uses(inverted) == 1) {
+            let bits = working_bits(cx.ty(x));
+            let [source] = cx.args(bnot);
+            let value = cx.first(inst);
+            let operands = [cx.result(value), cx.put(source), cx.put(plain)];
+            cx.emit(pick(bits, rows::ANDN32_RR, rows::ANDN64_RR), &operands);
+            return true;
+        }
+    }
+    false
+}
+
+/// The operands of a commutative operation, a constant second.
+fn constant_last(cx: &Cx<'_, '_>, inst: Inst) -> [Value; 2] {
+    let [x, y] = cx.args(inst);
+    if cx.constant(x).is_some() { [y, x] } else { [x, y] }
+}
+
+/// A two-operand operation on integers of one register.
+pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+    let ty = cx.result_ty(inst);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let [x, y] = if alu.commutes() { constant_last(cx, inst) } else { cx.args(inst) };
+    operate(cx, inst, alu, working_bits(ty), def, [x, y])
+}
+
+/// Emits `def = x op y` in `bits` bits: with an immediate, a folded load, or registers.
+pub(super) fn operate(
+    cx: &mut Cx<'_, '_>,
+    inst: Inst,
+    alu: Alu,
+    bits: u32,
+    def: VReg,
+    [x, y]: [Value; 2],
+) -> Result<(), LowerError> {
+    if let Some(imm) = cx.imm32(y) {
+        let source = cx.put(x);
+        cx.emit_imm(alu.ri(bits), &[def, source], imm);
+        return Ok(());
+    }
+    if let Some(load) = cx.fold_load(y, bits, inst)? {
+        let source = cx.put(x);
+        cx.emit_folded(alu.rm(bits), &[def, source], load);
+        return Ok(());
+    }
+    if alu.commutes()
+        && let Some(load) = cx.fold_load(x, bits, inst)?
+    {
+        let source = cx.put(y);
+        cx.emit_folded(alu.rm(bits), &[def, source], load);
+        return Ok(());
+    }
+    // The result takes the place of the first operand: better one that nobody needs afterwards.
+    let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
+    let operands = [def, cx.put(x), cx.put(y)];
+    cx.emit(alu.rr(bits), &operands);
+    Ok(())
+}
+
+/// An operation on i128: `low` on the low halves, then `high`, which may read its carry.
+fn wide(cx: &mut Cx<'_, '_>, inst: Inst, low: Alu, high: Alu) -> Done {
+    let [x, y] = cx.args(inst);
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    cx.emit(low.rr(64), &[defs[0], x[0], y[0]]);
+    cx.emit(high.rr(64), &[defs[1], x[1], y[1]]);
+    Ok(())
+}
+
+/// `bnot`.
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        cx.emit(rows::NOT64_R, &[defs[0], x[0]]);
+        cx.emit(rows::NOT64_R, &[defs[1], x[1]]);
+        return Ok(());
+    }
+    if !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector() {
+        let ones = cx.float_temp(128);
+        let operands = [cx.result(value), cx.put(x), ones];
+        cx.emit(rows::PCMPEQD_ONES, &[ones]);
+        cx.emit(rows::XORPS_RR, &operands);
+        return Ok(());
+    }
+    one_operand(cx, inst, ty, not(working_bits(ty).min(64)))
+}
+
+/// `ineg`.
+pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if ty == I128 {
+        let value = cx.first(inst);
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        let zero = cx.constant_temp(0, 64);
+        cx.emit(rows::NEG64_R, &[defs[0], x[0]]);
+        cx.emit(rows::SBB64_RR, &[defs[1], zero, x[1]]);
+        return Ok(());
+    }
+    one_operand(cx, inst, ty, neg(working_bits(ty).min(64)))
+}
+
+fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Done {
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    cx.emit(row, &operands);
+    Ok(())
+}
+
+/// `iabs`: the negation, or the operand if that is negative.
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        return abs_wide(cx, x, value);
+    }
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty);
+    let negated = cx.int_temp(bits);
+    let (def, source) = (cx.result(value), cx.put(x));
+    cx.emit(neg(ty.bits()), &[negated, source]);
+    // If the negation is not negative it is the result.
+    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, source, negated], CC_NS);
+    Ok(())
+}
+
+/// `(x ^ s) - s`, where `s` is the sign in every bit.
+fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Done {
+    let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(rows::SAR64_RI, &[sign, x[1]], 63);
+    cx.emit(rows::XOR64_RR, &[low, x[0], sign]);
+    cx.emit(rows::XOR64_RR, &[high, x[1], sign]);
+    cx.emit(rows::SUB64_RR, &[defs[0], low, sign]);
+    cx.emit(rows::SBB64_RR, &[defs[1], high, sign]);
+    Ok(())
+}
+
+/// `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [c, x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    let float = !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector();
+    let (xor, and) = match ty.bits() {
+        _ if float => (rows::XORPS_RR, rows::ANDPS_RR),
+        _ if !ty.is_int() => return Err(cx.unsupported(inst)),
+        64 | 128 => (rows::XOR64_RR, rows::AND64_RR),
+        _ => (rows::XOR32_RR, rows::AND32_RR),
+    };
+    let (defs, c, x, y) = (cx.result_parts(value), cx.put_parts(c), cx.put_parts(x), cx.put_parts(y));
+    for k in 0..defs.len() {
+        let [different, taken] =
+            std::array::from_fn(|_| if float { cx.float_temp(128) } else { cx.int_temp(ty.bits().min(64)) });
+        cx.emit(xor, &[different, x[k], y[k]]);
+        cx.emit(and, &[taken, different, c[k]]);
+        cx.emit(xor, &[defs[k], taken, y[k]]);
+    }
+    Ok(())
+}

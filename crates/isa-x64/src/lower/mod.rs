@@ -1,0 +1,284 @@
+//! Instruction selection: one line per opcode, one short function per opcode or family behind it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `cx.rs` | what lowering functions work on, and how rows are found by width |
+//! | `address.rs` | memory operands from address computations |
+//! | `condition.rs` | comparisons into the flags, for whoever reads them |
+//! | `entry.rs`, `call.rs` | parameters, returns, calls |
+//! | the others | opcodes, by family |
+//!
+//! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
+//! where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so whoever uses a value decides
+//! first whether to take its definition in.
+
+mod address;
+mod atomic;
+mod bits;
+mod branch;
+mod call;
+mod compare;
+mod condition;
+mod constant;
+mod convert;
+mod cx;
+mod entry;
+mod fconvert;
+mod float;
+mod fround;
+mod int;
+mod memory;
+mod muldiv;
+mod overflow;
+mod shift;
+mod symbol;
+
+use crate::isa::X64;
+use cx::{Alu, Cx, Shift};
+use float::FloatRows;
+use kingpost_ir::types::{I8, I16, I32};
+use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::{Lower, LowerError};
+use kingpost_regalloc::Block;
+
+type Done = Result<(), LowerError>;
+
+/// Lowers an instruction that is not a terminator.
+pub(crate) fn inst(isa: &X64, lower: &mut Lower<'_>, inst: Inst) -> Done {
+    let cx = &mut Cx { lower, isa };
+    match cx.func.dfg.opcode(inst) {
+        Opcode::Iconst => constant::iconst(cx, inst),
+        Opcode::F32const => constant::f32const(cx, inst),
+        Opcode::F64const => constant::f64const(cx, inst),
+        Opcode::F16const | Opcode::F128const | Opcode::Vconst => Err(cx.unsupported(inst)),
+
+        Opcode::Iadd => int::iadd(cx, inst),
+        Opcode::Isub => int::isub(cx, inst),
+        Opcode::Ineg => int::ineg(cx, inst),
+        Opcode::Iabs => int::iabs(cx, inst),
+        Opcode::Band => int::bitwise(cx, inst, Alu::AND),
+        Opcode::Bor => int::bitwise(cx, inst, Alu::OR),
+        Opcode::Bxor => int::bitwise(cx, inst, Alu::XOR),
+        Opcode::Bnot => int::bnot(cx, inst),
+        Opcode::Smin | Opcode::Smax | Opcode::Umin | Opcode::Umax => compare::min_max(cx, inst),
+
+        Opcode::Imul => muldiv::imul(cx, inst),
+        Opcode::Umulhi => muldiv::mulhi(cx, inst, false),
+        Opcode::Smulhi => muldiv::mulhi(cx, inst, true),
+        Opcode::Udiv => muldiv::unsigned(cx, inst, muldiv::Part::Quotient),
+        Opcode::Urem => muldiv::unsigned(cx, inst, muldiv::Part::Remainder),
+        Opcode::Sdiv => muldiv::sdiv(cx, inst),
+        Opcode::Srem => muldiv::srem(cx, inst),
+
+        Opcode::Ishl => shift::shift(cx, inst, Shift::SHL),
+        Opcode::Ushr => shift::shift(cx, inst, Shift::SHR),
+        Opcode::Sshr => shift::shift(cx, inst, Shift::SAR),
+        Opcode::Rotl => shift::rotate(cx, inst, Shift::ROL),
+        Opcode::Rotr => shift::rotate(cx, inst, Shift::ROR),
+
+        Opcode::UaddOverflow => overflow::add_sub(cx, inst, Alu::ADD, overflow::UNSIGNED),
+        Opcode::SaddOverflow => overflow::add_sub(cx, inst, Alu::ADD, overflow::SIGNED),
+        Opcode::UsubOverflow => overflow::add_sub(cx, inst, Alu::SUB, overflow::UNSIGNED),
+        Opcode::SsubOverflow => overflow::add_sub(cx, inst, Alu::SUB, overflow::SIGNED),
+        Opcode::UmulOverflow => overflow::umul(cx, inst),
+        Opcode::SmulOverflow => overflow::smul(cx, inst),
+        Opcode::UaddOverflowTrap => overflow::add_trap(cx, inst),
+        Opcode::UaddOverflowCin | Opcode::SaddOverflowCin | Opcode::UsubOverflowBin | Opcode::SsubOverflowBin => {
+            Err(cx.unsupported(inst))
+        }
+
+        Opcode::Icmp | Opcode::Fcmp => compare::to_value(cx, inst),
+        Opcode::Select | Opcode::SelectSpectreGuard => compare::select(cx, inst),
+        Opcode::Bmask => compare::bmask(cx, inst),
+        Opcode::Bitselect => int::bitselect(cx, inst),
+
+        Opcode::Bswap => bits::bswap(cx, inst),
+        Opcode::Bitrev => bits::bitrev(cx, inst),
+        Opcode::Clz => bits::clz(cx, inst),
+        Opcode::Cls => bits::cls(cx, inst),
+        Opcode::Ctz => bits::ctz(cx, inst),
+        Opcode::Popcnt => bits::popcnt(cx, inst),
+
+        Opcode::Uextend => convert::uextend(cx, inst),
+        Opcode::Sextend => convert::sextend(cx, inst),
+        Opcode::Ireduce => convert::ireduce(cx, inst),
+        Opcode::Isplit => convert::isplit(cx, inst),
+        Opcode::Iconcat => convert::iconcat(cx, inst),
+        Opcode::Bitcast => convert::bitcast(cx, inst),
+        Opcode::Fpromote | Opcode::Fdemote => fconvert::resize(cx, inst),
+        Opcode::FcvtFromSint => fconvert::from_sint(cx, inst),
+        Opcode::FcvtFromUint => fconvert::from_uint(cx, inst),
+        Opcode::FcvtToSint => fconvert::to_sint(cx, inst),
+        Opcode::FcvtToUint => fconvert::to_uint(cx, inst),
+        Opcode::FcvtToSintSat => fconvert::to_sint_sat(cx, inst),
+        Opcode::FcvtToUintSat => fconvert::to_uint_sat(cx, inst),
+        Opcode::X86Cvtt2dq => fconvert::to_sint_or_minimum(cx, inst),
+
+        Opcode::Fadd => float::binary(cx, inst, FloatRows::ADD),
+        Opcode::Fsub => float::binary(cx, inst, FloatRows::SUB),
+        Opcode::Fmul => float::binary(cx, inst, FloatRows::MUL),
+        Opcode::Fdiv => float::binary(cx, inst, FloatRows::DIV),
+        Opcode::Sqrt => float::sqrt(cx, inst),
+        Opcode::Fma => fround::fma(cx, inst),
+        Opcode::Fneg => float::fneg(cx, inst),
+        Opcode::Fabs => float::fabs(cx, inst),
+        Opcode::Fcopysign => float::fcopysign(cx, inst),
+        Opcode::Fmin => float::fmin(cx, inst),
+        Opcode::Fmax => float::fmax(cx, inst),
+        Opcode::Ceil | Opcode::Floor | Opcode::Trunc | Opcode::Nearest => fround::round(cx, inst),
+
+        Opcode::Load
+        | Opcode::Uload8
+        | Opcode::Sload8
+        | Opcode::Uload16
+        | Opcode::Sload16
+        | Opcode::Uload32
+        | Opcode::Sload32 => memory::load(cx, inst),
+        Opcode::Store | Opcode::Istore8 | Opcode::Istore16 | Opcode::Istore32 => memory::store(cx, inst),
+        Opcode::StackAddr => memory::stack_addr(cx, inst),
+        Opcode::SymbolValue => symbol::symbol_value(cx, inst),
+        Opcode::FuncAddr => symbol::func_addr(cx, inst),
+
+        Opcode::AtomicLoad => atomic::load(cx, inst),
+        Opcode::AtomicStore => atomic::store(cx, inst),
+        Opcode::AtomicRmw => atomic::rmw(cx, inst),
+        Opcode::AtomicCas => atomic::cas(cx, inst),
+        Opcode::Fence => atomic::fence(cx),
+
+        Opcode::Trapz => branch::trap_if(cx, inst, true),
+        Opcode::Trapnz => branch::trap_if(cx, inst, false),
+        Opcode::Debugtrap => branch::debugtrap(cx),
+        Opcode::Nop | Opcode::SequencePoint => Ok(()),
+
+        Opcode::Call => call::call(cx, inst),
+        Opcode::CallIndirect => call::call_indirect(cx, inst),
+
+        Opcode::GetFramePointer => entry::get_frame_pointer(cx, inst),
+        Opcode::GetStackPointer => entry::get_stack_pointer(cx, inst),
+        Opcode::GetReturnAddress => entry::get_return_address(cx, inst),
+        Opcode::GetPinnedReg => entry::get_pinned_reg(cx, inst),
+        Opcode::SetPinnedReg => entry::set_pinned_reg(cx, inst),
+
+        Opcode::Jump
+        | Opcode::Brif
+        | Opcode::BrTable
+        | Opcode::Return
+        | Opcode::ReturnCall
+        | Opcode::ReturnCallIndirect
+        | Opcode::TryCall
+        | Opcode::TryCallIndirect
+        | Opcode::Trap
+        | Opcode::GetExceptionHandlerAddress
+        | Opcode::StackSwitch
+        | Opcode::TlsValue
+        | Opcode::DynamicStackAddr
+        | Opcode::Blendv
+        | Opcode::VanyTrue
+        | Opcode::VallTrue
+        | Opcode::VhighBits
+        | Opcode::Uload8x8
+        | Opcode::Sload8x8
+        | Opcode::Uload16x4
+        | Opcode::Sload16x4
+        | Opcode::Uload32x2
+        | Opcode::Sload32x2
+        | Opcode::FvpromoteLow
+        | Opcode::Fvdemote
+        | Opcode::Splat
+        | Opcode::ScalarToVector
+        | Opcode::Insertlane
+        | Opcode::Extractlane
+        | Opcode::ExtractVector
+        | Opcode::Shuffle
+        | Opcode::Swizzle
+        | Opcode::X86Pshufb
+        | Opcode::UaddSat
+        | Opcode::SaddSat
+        | Opcode::UsubSat
+        | Opcode::SsubSat
+        | Opcode::AvgRound
+        | Opcode::IaddPairwise
+        | Opcode::SqmulRoundSat
+        | Opcode::X86Pmulhrsw
+        | Opcode::X86Pmaddubsw
+        | Opcode::Snarrow
+        | Opcode::Unarrow
+        | Opcode::Uunarrow
+        | Opcode::SwidenLow
+        | Opcode::SwidenHigh
+        | Opcode::UwidenLow
+        | Opcode::UwidenHigh => Err(cx.unsupported(inst)),
+    }
+}
+
+/// Lowers a block's last instruction, whose successors are `targets`.
+pub(crate) fn terminator(isa: &X64, lower: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Done {
+    let cx = &mut Cx { lower, isa };
+    match cx.func.dfg.opcode(inst) {
+        Opcode::Jump => {
+            branch::jump(cx, targets[0]);
+            Ok(())
+        }
+        Opcode::Brif => branch::brif(cx, inst, targets),
+        Opcode::BrTable => branch::br_table(cx, inst, targets),
+        Opcode::Return => entry::ret(cx, inst),
+        Opcode::Trap => branch::trap(cx, inst),
+        // Tail calls and exceptions are not supported yet; nothing else ends a block.
+        _ => Err(cx.unsupported(inst)),
+    }
+}
+
+/// Lowers the entry.
+pub(crate) fn entry(isa: &X64, lower: &mut Lower<'_>) -> Done {
+    entry::entry(&mut Cx { lower, isa })
+}
+
+/// Appends a jump.
+pub(crate) fn jump(isa: &X64, lower: &mut Lower<'_>, target: Block) {
+    branch::jump(&mut Cx { lower, isa }, target);
+}
+
+/// Is `value` always defined by a row that clears its register above the value's bits?
+///
+/// 32-bit operations do, as the CPU clears the upper half. Narrow loads do, as they are done by `movzx`. Truncations,
+/// parameters and call results do not.
+pub(crate) fn zero_extends(lower: &Lower<'_>, value: Value) -> bool {
+    let Some(inst) = lower.def(value) else { return false };
+    let opcode = lower.func.dfg.opcode(inst);
+    match lower.ty(value) {
+        I32 => matches!(
+            opcode,
+            Opcode::Iadd
+                | Opcode::Isub
+                | Opcode::Ineg
+                | Opcode::Imul
+                | Opcode::Band
+                | Opcode::Bor
+                | Opcode::Bxor
+                | Opcode::Bnot
+                | Opcode::Ishl
+                | Opcode::Ushr
+                | Opcode::Sshr
+                | Opcode::Rotl
+                | Opcode::Rotr
+                | Opcode::Iconst
+                | Opcode::Uextend
+                | Opcode::Sextend
+                | Opcode::Load
+                | Opcode::Uload8
+                | Opcode::Sload8
+                | Opcode::Uload16
+                | Opcode::Sload16
+                | Opcode::Udiv
+                | Opcode::Urem
+                | Opcode::Sdiv
+                | Opcode::Srem
+                | Opcode::Select
+                | Opcode::Popcnt
+                | Opcode::Clz
+                | Opcode::Ctz
+        ),
+        I8 | I16 => opcode == Opcode::Load,
+        _ => false,
+    }
+}

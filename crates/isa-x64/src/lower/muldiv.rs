@@ -1,0 +1,273 @@
+//! Products, quotients, remainders.
+//!
+//! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
+//! division meant is told apart by testing the divisor first, where it is not a constant.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::condition::Cond;
+use super::convert::sign_extend;
+use super::cx::{Cx, pick, test_rr, working_bits};
+use crate::regs::CC_E;
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_mach::{LowerError, RowId};
+use kingpost_regalloc::VReg;
+
+/// `imul`.
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if ty == I128 {
+        return wide_imul(cx, inst);
+    }
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
+    if let Some(imm) = cx.imm32(y) {
+        let source = cx.put(x);
+        if imm > 0 && imm & (imm - 1) == 0 {
+            cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[def, source], imm.trailing_zeros() as i32);
+        } else {
+            cx.emit_imm(pick(bits, rows::IMUL32_RRI, rows::IMUL64_RRI), &[def, source], imm);
+        }
+        return Ok(());
+    }
+    for (kept, loaded) in [(x, y), (y, x)] {
+        if let Some(load) = cx.fold_load(loaded, bits, inst)? {
+            let source = cx.put(kept);
+            cx.emit_folded(pick(bits, rows::IMUL32_RM, rows::IMUL64_RM), &[def, source], load);
+            return Ok(());
+        }
+    }
+    let operands = [def, cx.put(x), cx.put(y)];
+    cx.emit(pick(bits, rows::IMUL32_RR, rows::IMUL64_RR), &operands);
+    Ok(())
+}
+
+/// The low product in full, plus both mixed products in its upper half.
+fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let [high, a, b, sum] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit(rows::MUL64_WIDE, &[defs[0], high, x[0], y[0]]);
+    cx.emit(rows::IMUL64_RR, &[a, x[0], y[1]]);
+    cx.emit(rows::IMUL64_RR, &[b, x[1], y[0]]);
+    cx.emit(rows::ADD64_RR, &[sum, a, b]);
+    cx.emit(rows::ADD64_RR, &[defs[1], high, sum]);
+    Ok(())
+}
+
+/// `umulhi`, `smulhi`.
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let bits = ty.bits();
+    if bits == 8 {
+        let product = cx.int_temp(16);
+        cx.emit(if signed { rows::IMUL8_WIDE } else { rows::MUL8_WIDE }, &[product, x, y]);
+        cx.emit(rows::MOVZX32_AH, &[def, product]);
+        return Ok(());
+    }
+    let low = cx.int_temp(bits);
+    if !signed && cx.isa.flags.has_bmi2 && bits >= 32 {
+        cx.emit(pick(bits, rows::MULX32_RR, rows::MULX64_RR), &[def, low, x, y]);
+    } else {
+        cx.emit(wide_product(bits, signed), &[low, def, x, y]);
+    }
+    Ok(())
+}
+
+/// The row that gives both halves of a product of `bits` bits (not 8).
+pub(super) fn wide_product(bits: u32, signed: bool) -> RowId {
+    match (bits, signed) {
+        (16, false) => rows::MUL16_WIDE,
+        (32, false) => rows::MUL32_WIDE,
+        (_, false) => rows::MUL64_WIDE,
+        (16, true) => rows::IMUL16_WIDE,
+        (32, true) => rows::IMUL32_WIDE,
+        (_, true) => rows::IMUL64_WIDE,
+    }
+}
+
+/// Which result of a division is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Quotient,
+    Remainder,
+}
+
+/// `udiv`, `urem`.
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
+        return by_power_of_two(cx, inst, part, divisor);
+    }
+    let bits = ty.bits();
+    let value = cx.first(inst);
+    let (def, divisor) = (cx.result(value), cx.put(y));
+    let trap = Some(TrapCode::INTEGER_DIVISION_BY_ZERO);
+    if bits == 8 {
+        let dividend = cx.put_zero_extended(x);
+        divide_byte(cx, rows::DIV8_R, def, dividend, divisor, part, trap);
+        return Ok(());
+    }
+    let low = cx.put(x);
+    let high = cx.constant_temp(0, bits);
+    let row = match bits {
+        16 => rows::DIV16_R,
+        32 => rows::DIV32_R,
+        _ => rows::DIV64_R,
+    };
+    divide(cx, (row, bits), def, [low, high, divisor], part, trap);
+    Ok(())
+}
+
+/// An unsigned division by 2^n is a shift, its remainder a mask.
+fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> Done {
+    let [x, _] = cx.args(inst);
+    let value = cx.first(inst);
+    let bits = cx.ty(x).bits();
+    let (def, source) = (cx.result(value), cx.put(x));
+    match part {
+        Part::Quotient => {
+            let row = super::cx::Shift::SHR.ri(bits);
+            cx.emit_imm(row, &[def, source], divisor.trailing_zeros() as i32);
+        }
+        Part::Remainder if bits <= 32 => {
+            cx.emit_imm(rows::AND32_RI, &[def, source], (divisor - 1) as i32);
+        }
+        Part::Remainder => match i32::try_from(divisor - 1) {
+            Ok(mask) => {
+                cx.emit_imm(rows::AND64_RI, &[def, source], mask);
+            }
+            Err(_) => {
+                let mask = cx.constant_temp(divisor - 1, 64);
+                cx.emit(rows::AND64_RR, &[def, source, mask]);
+            }
+        },
+    }
+    Ok(())
+}
+
+/// Divides 16 bits in `ax` by a byte.
+fn divide_byte(
+    cx: &mut Cx<'_, '_>,
+    row: RowId,
+    def: VReg,
+    dividend: VReg,
+    divisor: VReg,
+    part: Part,
+    trap: Option<TrapCode>,
+) {
+    if part == Part::Quotient {
+        cx.emit(row, &[def, dividend, divisor]).set_trap(trap);
+    } else {
+        let both = cx.int_temp(16);
+        cx.emit(row, &[both, dividend, divisor]).set_trap(trap);
+        cx.emit(rows::MOVZX32_AH, &[def, both]);
+    }
+}
+
+/// Divides `high:low`.
+fn divide(
+    cx: &mut Cx<'_, '_>,
+    (row, bits): (RowId, u32),
+    def: VReg,
+    [low, high, divisor]: [VReg; 3],
+    part: Part,
+    trap: Option<TrapCode>,
+) {
+    let unused = cx.int_temp(bits);
+    let (quotient, remainder) = if part == Part::Quotient { (def, unused) } else { (unused, def) };
+    cx.emit(row, &[quotient, remainder, low, high, divisor]).set_trap(trap);
+}
+
+/// The dividend's sign in all bits of `rdx`, and the division.
+fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: Part, trap: Option<TrapCode>) {
+    let bits = cx.ty(x).bits();
+    let low = cx.put(x);
+    if bits == 8 {
+        let dividend = cx.int_temp(16);
+        sign_extend(cx, dividend, low, 8, 32);
+        divide_byte(cx, rows::IDIV8_R, def, dividend, divisor, part, trap);
+        return;
+    }
+    let (sign, row) = match bits {
+        16 => (rows::CWD, rows::IDIV16_R),
+        32 => (rows::CDQ, rows::IDIV32_R),
+        _ => (rows::CQO, rows::IDIV64_R),
+    };
+    let high = cx.int_temp(bits);
+    cx.emit(sign, &[high, low]);
+    divide(cx, (row, bits), def, [low, high, divisor], part, trap);
+}
+
+/// `sdiv`.
+pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    if !Cx::is_word(cx.ty(x)) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let divisor = nonzero_divisor(cx, y)?;
+    divide_signed(cx, x, def, divisor, Part::Quotient, Some(TrapCode::INTEGER_OVERFLOW));
+    Ok(())
+}
+
+/// The divisor, after a trap if it is zero.
+fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
+    let divisor = cx.put(y);
+    if cx.constant(y).is_none_or(|constant| constant == 0) {
+        let bits = cx.ty(y).bits();
+        cx.emit(test_rr(bits), &[divisor, divisor]);
+        emit_trap_if(cx, Cond::One(CC_E), TrapCode::INTEGER_DIVISION_BY_ZERO);
+    }
+    Ok(divisor)
+}
+
+/// `srem`. Dividing by 1 instead of -1 gives the same remainder and cannot overflow.
+pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    match cx.constant_signed(y) {
+        Some(-1) => {
+            cx.load_constant(def, 0, ty.bits());
+            return Ok(());
+        }
+        Some(constant) if constant != 0 => {
+            let divisor = cx.put(y);
+            divide_signed(cx, x, def, divisor, Part::Remainder, None);
+            return Ok(());
+        }
+        _ => {}
+    }
+    let bits = working_bits(ty);
+    let divisor = cx.put(y);
+    let (one, safe) = (cx.constant_temp(1, bits), cx.int_temp(bits));
+    cx.emit_imm(super::cx::Alu::CMP.ri(ty.bits()), &[divisor], -1);
+    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[safe, divisor, one], CC_E);
+    divide_signed(cx, x, def, safe, Part::Remainder, Some(TrapCode::INTEGER_DIVISION_BY_ZERO));
+    Ok(())
+}

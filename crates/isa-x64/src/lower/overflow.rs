@@ -1,0 +1,91 @@
+//! Arithmetic that says whether it overflowed: the flags of an operation in exactly the value's width.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::condition::Cond;
+use super::cx::{Alu, Cx};
+use super::int::operate;
+use super::muldiv::wide_product;
+use crate::regs::{CC_B, CC_O};
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, InstView};
+use kingpost_regalloc::VReg;
+
+/// The condition for unsigned overflow.
+pub(super) const UNSIGNED: i32 = CC_B;
+/// The condition for signed overflow.
+pub(super) const SIGNED: i32 = CC_O;
+
+/// The second result, if the condition holds.
+fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
+    let overflow = cx.func.dfg.inst_results(inst)[1];
+    if cx.is_put(overflow) {
+        let def = cx.result(overflow);
+        cx.emit_imm(rows::SETCC_R, &[def], condition);
+    }
+}
+
+/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let carry = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
+        let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+        cx.emit(alu.rr(64), &[defs[0], x[0], y[0]]);
+        cx.emit(carry.rr(64), &[defs[1], x[1], y[1]]);
+    } else {
+        let def = cx.result(value);
+        operate(cx, inst, alu, ty.bits(), def, [x, y])?;
+    }
+    set_overflow(cx, inst, condition);
+    Ok(())
+}
+
+/// `umul_overflow`: the carry says whether the upper half of the product is not zero.
+pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let (bits, value) = (cx.ty(x).bits(), cx.first(inst));
+    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    match bits {
+        8 => {
+            cx.emit(rows::MUL8_WIDE, &[def, x, y]);
+        }
+        16..=64 => {
+            let high = cx.int_temp(bits);
+            cx.emit(wide_product(bits, false), &[def, high, x, y]);
+        }
+        _ => return Err(cx.unsupported(inst)),
+    }
+    set_overflow(cx, inst, CC_O);
+    Ok(())
+}
+
+/// `smul_overflow`.
+pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let (bits, value) = (cx.ty(x).bits(), cx.first(inst));
+    let operands: [VReg; 3] = [cx.result(value), cx.put(x), cx.put(y)];
+    let row = match bits {
+        8 => rows::IMUL8_WIDE,
+        16 => rows::IMUL16_RR,
+        32 => rows::IMUL32_RR,
+        64 => rows::IMUL64_RR,
+        _ => return Err(cx.unsupported(inst)),
+    };
+    cx.emit(row, &operands);
+    set_overflow(cx, inst, CC_O);
+    Ok(())
+}
+
+/// `uadd_overflow_trap`.
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), cx.ty(value).bits());
+    operate(cx, inst, Alu::ADD, bits, def, args)?;
+    emit_trap_if(cx, Cond::One(CC_B), code);
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! What instruction selection chooses, as text: small functions and the machine instructions that must be among theirs.
+//!
+//! Every function is also held to the rules of machine code and of allocation problems.
+
+use kingpost_isa_x64::{X64, X64Flags};
+use kingpost_mach::verify::verify;
+use kingpost_mach::{Code, Isa, LowerError, Lowering, Settings};
+
+/// Lowers one function under `settings` (words of a target line, or `key=value`) and gives its text.
+fn lower(settings: &[&str], text: &str) -> Result<String, LowerError> {
+    let (mut shared, mut flags) = (Settings::default(), X64Flags::default());
+    for word in settings {
+        let (key, value) = word.split_once('=').unwrap_or((word, "true"));
+        if shared.set(key, value).is_err() {
+            flags.set(word).unwrap();
+        }
+    }
+    let isa = X64::new(shared.clone(), flags).unwrap();
+    let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+    func.dfg.resolve_all_aliases();
+    let mut code = Code::default();
+    Lowering::default().run(&func, &isa, &shared, &mut code)?;
+    let text = code.display(isa.rows()).to_string();
+    assert_eq!(verify(&code, isa.rows()), [], "{text}");
+    assert_eq!(code.problem.verify_with(isa.env()), Ok(()), "{text}");
+    Ok(text)
+}
+
+/// The names of all rows chosen, without those of entry and return.
+fn rows(settings: &[&str], body: &str) -> String {
+    let text = lower(settings, body).unwrap();
+    let lines = text.lines().filter(|line| line.starts_with(' '));
+    let names = lines.filter_map(|line| line.split_whitespace().nth(1));
+    names.filter(|name| !matches!(*name, "entry" | "ret")).collect::<Vec<_>>().join(" ")
+}
+
+fn check(body: &str, expected: &str) {
+    assert_eq!(rows(&[], body), expected, "{body}");
+}
+
+#[test]
+fn sums_take_the_shortest_form() {
+    check("function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = iadd v0, v1 return v2 }", "add32_rr");
+    check("function %f(i8) -> i8 { block0(v0: i8): v1 = iconst.i8 -3 v2 = iadd v0, v1 return v2 }", "add32_ri");
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 2 v3 = ishl v1, v2 v4 = iadd v0, v3 return v4 }",
+        "lea64_rm",
+    );
+    check(
+        "function %f(i64) -> i64 { block0(v0: i64): v1 = iconst.i64 0x123456789ab v2 = iadd v0, v1 return v2 }",
+        "movabs_ri add64_rr",
+    );
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = load.i64 v1 v3 = isub v0, v2 return v3 }",
+        "sub64_rm",
+    );
+}
+
+#[test]
+fn addresses_take_in_their_computation() {
+    // The shape of WebAssembly's accesses: the index is zero-extended by whatever makes it.
+    check(
+        "function %f(i64, i32) -> i32 { block0(v0: i64, v1: i32):
+            v2 = iconst.i32 4 v3 = iadd v1, v2 v4 = uextend.i64 v3 v5 = iadd v0, v4 v6 = load.i32 v5+8 return v6 }",
+        "add32_ri mov32_rm",
+    );
+    check(
+        "function %f(i64, i32) -> i32 { block0(v0: i64, v1: i32):
+            v2 = uextend.i64 v1 v3 = iadd v0, v2 v4 = load.i32 v3 return v4 }",
+        "movzx64_32_rr mov32_rm",
+    );
+    check(
+        "function %f(i64) -> i64 { ss0 = explicit_slot 16 block0(v0: i64):
+            v1 = stack_addr.i64 ss0+8 store v0, v1 v2 = load.i64 v1 return v2 }",
+        "mov64_mr mov64_rm",
+    );
+    check("function %f(i64) { block0(v0: i64): v1 = iconst.i16 7 store v1, v0+2 return }", "mov16_mi");
+}
+
+#[test]
+fn loads_stay_where_memory_may_change() {
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64):
+            v2 = load.i64 v1 store v0, v1 v3 = iadd v0, v2 return v3 }",
+        "mov64_rm mov64_mr add64_rr",
+    );
+    // A narrower load than the operation is not taken in.
+    check(
+        "function %f(i16, i64) -> i16 { block0(v0: i16, v1: i64): v2 = load.i16 v1 v3 = iadd v0, v2 return v3 }",
+        "movzx32_16_rm add32_rr",
+    );
+}
+
+#[test]
+fn conditions_go_into_the_flags() {
+    check(
+        "function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32):
+            v2 = icmp slt v0, v1 v3 = uextend.i32 v2 brif v3, block1, block2
+            block1: return v0 block2: return v1 }",
+        "cmp32_rr jcc",
+    );
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64):
+            v2 = iconst.i64 12 v3 = band v0, v2 v4 = iconst.i64 0 v5 = icmp eq v3, v4 v6 = select v5, v0, v1 return v6 }",
+        "test64_ri cmov64_rr",
+    );
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64):
+            v2 = icmp ult v0, v1 v3 = uextend.i32 v2 v4 = iconst.i32 0 v5 = icmp eq v3, v4 v6 = select v5, v0, v1 return v6 }",
+        "cmp64_rr cmov64_rr",
+    );
+    check("function %f(i8) { block0(v0: i8): trapz v0, user1 return }", "test8_rr trap_if");
+    check(
+        "function %f(i16) -> i8 { block0(v0: i16): v1 = iconst.i16 9 v2 = icmp ne v1, v0 return v2 }",
+        "cmp16_ri setcc_r",
+    );
+}
+
+#[test]
+fn narrow_operands_are_extended_only_where_it_shows() {
+    check("function %f(i8, i8) -> i8 { block0(v0: i8, v1: i8): v2 = ushr v0, v1 return v2 }", "and32_ri shr8_rc");
+    check("function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = ishl v0, v1 return v2 }", "shl32_rc");
+    check("function %f(i8, i8) -> i8 { block0(v0: i8, v1: i8): v2 = udiv v0, v1 return v2 }", "movzx32_8_rr div8_r");
+    check(
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = ireduce.i32 v0 v3 = uextend.i64 v2 return v3 }",
+        "movzx64_32_rr",
+    );
+    check("function %f(i64) -> i64 { block0(v0: i64): v1 = load.i8 v0 v2 = uextend.i64 v1 return v2 }", "movzx32_8_rm");
+}
+
+#[test]
+fn division_tells_its_traps_apart() {
+    let text =
+        lower(&[], "function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = sdiv v0, v1 return v2 }").unwrap();
+    assert!(text.contains("trap_if #0x4 traps int_divz") && text.contains("traps int_ovf"), "{text}");
+    check(
+        "function %f(i32) -> i32 { block0(v0: i32): v1 = iconst.i32 7 v2 = sdiv v0, v1 return v2 }",
+        "mov32_ri cdq idiv32_r",
+    );
+    check(
+        "function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = srem v0, v1 return v2 }",
+        "mov32_ri cmp32_ri cmov32_rr cdq idiv32_r",
+    );
+    check("function %f(i16) -> i16 { block0(v0: i16): v1 = iconst.i16 8 v2 = urem v0, v1 return v2 }", "and32_ri");
+}
+
+#[test]
+fn calls_pass_what_does_not_fit_registers_in_memory() {
+    let body = "function %f(i64) -> i64 { fn0 = colocated %g(i64, i64, i64, i64, i64, i64, i64) -> i64
+        block0(v0: i64): v1 = call fn0(v0, v0, v0, v0, v0, v0, v0) return v1 }";
+    check(body, "mov64_mr call_sym");
+    let far = body.replace("colocated ", "");
+    check(&far, "mov64_mr movabs_abs call_r");
+    assert_eq!(rows(&["is_pic"], &far), "mov64_mr call_plt");
+    let tail = body.replace("-> i64\n", "-> i64 tail\n");
+    check(&tail, "mov64_mr call_sym subrsp_i");
+}
+
+#[test]
+fn many_results_need_a_return_area() {
+    let body = "function %f(i64) -> i64, i64, i64 { block0(v0: i64): return v0, v0, v0 }";
+    assert!(lower(&[], body).unwrap_err().to_string().contains("enable_multi_ret_implicit_sret"));
+    assert_eq!(rows(&["enable_multi_ret_implicit_sret"], body), "mov64_mr");
+}
+
+#[test]
+fn newer_cpus_are_used_if_allowed() {
+    let shift = "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = sshr v0, v1 return v2 }";
+    check(shift, "sar64_rc");
+    assert_eq!(rows(&["has_bmi2"], shift), "sarx64_rr");
+    let count = "function %f(i32) -> i32 { block0(v0: i32): v1 = popcnt v0 return v1 }";
+    assert_eq!(rows(&["skylake"], count), "popcnt32_rr");
+    assert!(rows(&[], count).contains("imul32_rr"));
+}
+
+#[test]
+fn switches_jump_through_a_table() {
+    check(
+        "function %f(i32) { block0(v0: i32): br_table v0, block1, [block1, block2, block2]
+            block1: return block2: return }",
+        "mov32_ri cmp32_ri cmov32_rr lea64_const movsx64_32_rm add64_rr jmp_r",
+    );
+}
+
+#[test]
+fn what_is_not_supported_is_named() {
+    let vector = "function %f(i32x4, i32x4) -> i32x4 { block0(v0: i32x4, v1: i32x4): v2 = iadd v0, v1 return v2 }";
+    let error = lower(&[], vector).unwrap_err().to_string();
+    assert_eq!(error, "`iadd` on i32x4 is not supported for x86_64");
+}
