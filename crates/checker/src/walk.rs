@@ -191,7 +191,8 @@ impl Walk<'_> {
         let vregs = &self.input.problem.vregs;
         let (a, b) = (vregs[from], vregs[to]);
         let class = self.state.name(vregs, from);
-        let same = a.class == b.class && a.is_ref == b.is_ref && b.width <= a.width;
+        let fits = if a.is_ref { b.width == a.width } else { b.width <= a.width };
+        let same = a.class == b.class && a.is_ref == b.is_ref && fits;
         (same && class != Class::NONE).then_some(class)
     }
 
@@ -290,7 +291,10 @@ pub(crate) fn with_content(
     CheckError { found: Some(found), ..error.at(loc) }
 }
 
+/// What is left of a content of which only the low `width` bytes are. Part of a reference is nothing: the collector
+/// would not know it.
 fn low_bytes(content: Content, width: u8) -> Content {
     let bytes = content.bytes.min(width);
-    if bytes == 0 { UNKNOWN } else { Content { class: content.class, bytes } }
+    let cut = content.class.is_ref() && bytes < content.bytes;
+    if bytes == 0 || cut { UNKNOWN } else { Content { class: content.class, bytes } }
 }

@@ -469,6 +469,9 @@ fn rules_19_20_and_22_stack_maps() {
     // Written, but not yet at the safepoint.
     let late = safepoint().with(|c| c.answer.edits[0].at = i(2)).with(|c| assert!(c.answer.edits.pop().is_some()));
     assert_eq!(late.first_rule(), Rule::MapHoldsReference);
+    // Half a reference is none.
+    let half = safepoint().with(|c| c.answer.edits[0].kind = EditKind::Spill { from: R0, to: s(0), width: 4 });
+    assert_eq!(half.first_rule(), Rule::MapHoldsReference);
     // An integer is no reference.
     let integer = safepoint().with(|c| c.problem.vregs[v(0)].is_ref = false);
     assert_eq!(integer.first_rule(), Rule::MapHoldsReference);

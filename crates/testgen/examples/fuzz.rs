@@ -1,15 +1,16 @@
 //! Fuzzes an allocator or the checker: `cargo run -p kingpost-testgen --example fuzz -- TARGET N [SEED]`.
 //!
-//! Targets: `spill-all` (its answers to N generated problems), `faults-spill-all` (faults planted into them), `show`
-//! (prints N problems). SEED is the first seed, 0 if left out.
+//! Targets: an allocator, `spill-all` or `linear` (its answers to N generated problems), `faults-` and an allocator
+//! (faults planted into its answers), `show` (prints N problems). SEED is the first seed, 0 if left out.
 
 use kingpost_regalloc::Allocator;
+use kingpost_regalloc_linear::LinearScan;
 use kingpost_regalloc_spill_all::SpillAll;
 use kingpost_testgen::fuzz;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: fuzz (show | spill-all | faults-spill-all) N [SEED]";
+const USAGE: &str = "usage: fuzz (show | [faults-]spill-all | [faults-]linear) N [SEED]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         "spill-all" => solve(&mut SpillAll::default(), seeds),
+        "linear" => solve(&mut LinearScan::default(), seeds),
+        "faults-linear" => plant(&mut LinearScan::default(), seeds),
         "faults-spill-all" => plant(&mut SpillAll::default(), seeds),
         _ => {
             eprintln!("{USAGE}");

@@ -31,6 +31,7 @@ fn random_succs(rng: &mut Rng, blocks: usize) -> Vec<Vec<usize>> {
     for block in 0..blocks {
         let ways = match rng.range(0..100) {
             _ if blocks == 1 => 0,
+            0..80 if block == blocks - 1 => 0,
             0..8 => 0,
             8..45 => 1,
             45..90 => 2,

@@ -233,7 +233,7 @@ pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultR
 }
 
 /// Many more paths, to decide about a mutant that the checker rejects.
-const MORE: Effort = Effort { paths: 24, steps: 400 };
+const MORE: Effort = Effort { paths: 120, steps: 800 };
 
 fn judge_mutant(
     checker: &mut Checker,

@@ -85,6 +85,7 @@ pub fn simulate(
         edits.entry(edit.at).or_default().push(edit);
     }
     let allowed = env.allocatable();
+    let mut taken = vec![0; problem.num_edges()];
     for _ in 0..effort.paths {
         let mut machine = Machine {
             problem,
@@ -98,7 +99,7 @@ pub fn simulate(
             objects: HashSet::new(),
             next: 1,
         };
-        machine.run(rng, effort.steps)?;
+        machine.run(rng, &mut taken, effort.steps)?;
     }
     Ok(())
 }
@@ -125,7 +126,7 @@ fn constant_token(inst: Inst) -> Token {
 }
 
 impl Machine<'_> {
-    fn run(&mut self, rng: &mut Rng, steps: usize) -> Result<(), Wrong> {
+    fn run(&mut self, rng: &mut Rng, taken: &mut [u32], steps: usize) -> Result<(), Wrong> {
         let callers: Vec<(PReg, Content)> = self.env.callee_saved().iter().map(|reg| (reg, self.caller())).collect();
         callers.iter().for_each(|&(reg, content)| self.regs[reg.index()] = content);
         let mut block = self.problem.entry();
@@ -138,13 +139,14 @@ impl Machine<'_> {
                 self.inst(inst, inst == self.problem.terminator(block)).map_err(|what| Wrong { inst, what })?;
                 self.lose_scratch();
             }
-            let Some(edge) = rng.pick(self.problem.succs(block)) else {
+            let Some(edge) = choose(self.problem.succs(block), rng, taken) else {
                 let inst = self.problem.terminator(block);
                 let lost = callers
                     .iter()
                     .find(|(reg, content)| !self.answer.saved.contains(*reg) && self.regs[reg.index()] != *content);
                 return lost.map_or(Ok(()), |&(reg, _)| Err(Wrong { inst, what: Fault::CalleeSaved(reg) }));
             };
+            taken[edge.index()] += 1;
             block = self.edge(block, edge);
         }
         Ok(())
@@ -520,6 +522,14 @@ impl Machine<'_> {
             self.values[param] = token;
         }
         to
+    }
+}
+
+/// One of the ways out of a block, often the one taken least so far.
+fn choose(ways: &[Edge], rng: &mut Rng, taken: &[u32]) -> Option<Edge> {
+    match rng.chance(50) {
+        true => ways.iter().copied().min_by_key(|&edge| taken[edge.index()]),
+        false => rng.pick(ways),
     }
 }
 

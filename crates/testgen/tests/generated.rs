@@ -63,7 +63,7 @@ fn every_kind_of_operand_and_flag_appears() {
                use early fixed, use early in, use early mem, use early reg, use early stack, use late any, \
                use late fixed, use late in, use late reg, use late stack";
     assert_eq!(seen.into_iter().collect::<Vec<_>>().join(", "), all);
-    assert!(largest > 500, "now and then one is long: {largest}");
+    assert!(largest > 300, "now and then one is long: {largest}");
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! A second of what `make fuzz` does for long.
+
+use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
+use kingpost_regalloc_linear::LinearScan;
+use kingpost_regalloc_spill_all::SpillAll;
+use kingpost_testgen::fuzz::{self, Trouble};
+
+#[track_caller]
+fn solves(allocator: &mut dyn Allocator) {
+    match fuzz::allocator(allocator, 0..500) {
+        Ok(report) => assert_eq!(report.problems, 500),
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+#[test]
+fn spill_all_solves_generated_problems() {
+    solves(&mut SpillAll::default());
+}
+
+#[test]
+fn linear_solves_generated_problems() {
+    solves(&mut LinearScan::default());
+}
+
+/// No fault is missed, and every operator plants some that are caught, except those named.
+#[track_caller]
+fn notices(allocator: &mut dyn Allocator, without: &[&str]) {
+    let report = match fuzz::faults(allocator, 0..100) {
+        Ok(report) => report,
+        Err(failure) => panic!("{failure}"),
+    };
+    let never: Vec<&str> = report.rows.iter().filter(|(_, count)| count.caught == 0).map(|(name, _)| *name).collect();
+    assert_eq!(never, without, "{report}");
+}
+
+#[test]
+fn faults_planted_into_spill_all_are_caught() {
+    notices(&mut SpillAll::default(), &["rematerialise another value"]);
+}
+
+#[test]
+fn faults_planted_into_linear_are_caught() {
+    notices(&mut LinearScan::default(), &[]);
+}
+
+/// An allocator that forgets the last edit.
+struct Forgetful(SpillAll);
+
+impl Allocator for Forgetful {
+    fn name(&self) -> &'static str {
+        "forgetful"
+    }
+
+    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+        self.0.allocate(problem, env, out)?;
+        out.edits.pop();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_wrong_allocator_is_found_and_its_failure_is_small() {
+    let failure = fuzz::allocator(&mut Forgetful(SpillAll::default()), 0..50).expect_err("it forgets edits");
+    assert!(matches!(failure.trouble, Trouble::Rejected(_)), "{failure}");
+    let problem = failure.text.split("allocation {").next().unwrap_or("");
+    let instructions = problem.lines().filter(|line| line.trim_start().starts_with('i') && line.contains(": ")).count();
+    assert!(instructions <= 4, "{failure}");
+}
