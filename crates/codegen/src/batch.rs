@@ -31,9 +31,14 @@ struct Share {
 impl Compiler {
     /// Compiles all of `funcs` on up to `jobs` threads. The result does not depend on their number.
     pub fn compile_batch(&self, funcs: &mut [Function], jobs: usize) -> Batch {
+        self.compile_all(&mut funcs.iter_mut().collect::<Vec<_>>(), jobs)
+    }
+
+    /// The same for functions that do not lie side by side.
+    pub(crate) fn compile_all(&self, funcs: &mut [&mut Function], jobs: usize) -> Batch {
         let count = funcs.len();
         let next = AtomicUsize::new(0);
-        let slots: Vec<Mutex<&mut Function>> = funcs.iter_mut().map(Mutex::new).collect();
+        let slots: Vec<Mutex<&mut Function>> = funcs.iter_mut().map(|func| Mutex::new(&mut **func)).collect();
         let work = || self.compile_share(&slots, &next);
         let shares: Vec<Share> = std::thread::scope(|scope| {
             let helpers: Vec<_> = (1..jobs.min(count)).map(|_| scope.spawn(work)).collect();

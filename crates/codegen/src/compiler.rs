@@ -10,14 +10,15 @@ use kingpost_ir::Function;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Lowering, ModuleBuffer};
+use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Limits, Lowering, ModuleBuffer};
 use kingpost_regalloc::{Allocation, Allocator};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use target_lexicon::Triple;
 
-/// What is to be observed while compiling. It does not change the code.
+/// What is to be observed while compiling, and when to give up. It does not change the code.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Keep CPU time per stage.
@@ -26,11 +27,22 @@ pub struct Options {
     pub count: bool,
     /// Takes the text of what stages make.
     pub dump: Option<Arc<dyn DumpSink>>,
+    /// The most that a function may use.
+    pub limits: Limits,
+    /// Compilation stops with [`CompileError::Cancelled`] soon after this is set: before the next stage or block.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Options {
+    pub(crate) fn guard(&self) -> Guard {
+        Guard { limits: self.limits.clamped(), cancel: self.cancel.clone() }
+    }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("time", &self.time).field("count", &self.count).finish_non_exhaustive()
+        let mut f = f.debug_struct("Options");
+        f.field("time", &self.time).field("count", &self.count).field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
@@ -84,7 +96,7 @@ impl Compiler {
         self
     }
 
-    /// The same compiler with other observation.
+    /// The same compiler with other observation, limits or cancellation.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
         self.options = options;
@@ -106,7 +118,7 @@ impl Compiler {
         &self.triple
     }
 
-    /// What is observed.
+    /// What is observed, and the limits.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -132,14 +144,15 @@ impl Compiler {
 
     /// A context for one thread.
     pub fn context(&self) -> Context {
+        let guard = self.options.guard();
         Context {
             verifier: Verifier::default(),
-            lowering: Lowering::default(),
+            emitter: Emitter::with_limits(guard.limits),
+            lowering: Lowering::with_guard(guard),
             code: Code::default(),
             allocator: (self.allocator)(),
             allocation: Allocation::default(),
             checker: Checker::new(),
-            emitter: Emitter::default(),
             stats: Stats::default(),
         }
     }
@@ -169,7 +182,7 @@ impl Compiler {
             Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
         });
         cx.stats = stats;
-        result
+        result.inspect_err(|_| module.discard_unfinished())
     }
 }
 

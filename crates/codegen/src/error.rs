@@ -8,12 +8,21 @@ use kingpost_regalloc::AllocError;
 use std::fmt;
 
 /// An error of one function. Whatever else is in the module stays usable.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CompileError {
     /// The function breaks rules of the intermediate representation.
     Invalid(VerifierErrors),
-    /// The target, or this compiler so far, has no code for it; or a limit is exceeded.
+    /// The target, or this compiler so far, has no code for it.
     Lower(LowerError),
+    /// The function needs more of something than its limit.
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// Somebody asked to stop.
+    Cancelled,
     /// The register allocator gave up.
     Alloc(AllocError),
     /// The checker rejected the allocation: a bug of the allocator, caught before any code was emitted.
@@ -33,9 +42,9 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// Is it something that a later version may support, rather than bad input or a bug?
+    /// Is it something that a later version or higher limits may support, rather than bad input or a bug?
     pub fn is_unsupported(&self) -> bool {
-        matches!(self, CompileError::Lower(_))
+        matches!(self, CompileError::Lower(_) | CompileError::Limit { .. })
     }
 }
 
@@ -44,6 +53,8 @@ impl fmt::Display for CompileError {
         match self {
             CompileError::Invalid(errors) => write!(f, "{errors}"),
             CompileError::Lower(error) => write!(f, "{error}"),
+            CompileError::Limit { what, limit } => write!(f, "more than {limit} {what}"),
+            CompileError::Cancelled => f.write_str("cancelled"),
             CompileError::Alloc(error) => write!(f, "register allocation failed: {error}"),
             CompileError::Rejected { allocator, report } => {
                 write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
@@ -55,9 +66,21 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
+impl From<VerifierErrors> for CompileError {
+    fn from(errors: VerifierErrors) -> CompileError {
+        CompileError::Invalid(errors)
+    }
+}
+
 impl From<LowerError> for CompileError {
     fn from(error: LowerError) -> CompileError {
-        CompileError::Lower(error)
+        match error {
+            LowerError::TooLarge { what, limit } => CompileError::Limit { what, limit },
+            LowerError::Cancelled => CompileError::Cancelled,
+            LowerError::Opcode { .. } | LowerError::Feature { .. } | LowerError::Setting { .. } => {
+                CompileError::Lower(error)
+            }
+        }
     }
 }
 

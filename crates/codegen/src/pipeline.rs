@@ -5,7 +5,7 @@ use crate::error::{CompileError, rejected};
 use crate::expand;
 use crate::stages::{Stage, Stages};
 use kingpost_ir::Function;
-use kingpost_mach::{ModuleBuffer, SymbolName, verify};
+use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, verify};
 use kingpost_regalloc::{cost::Cost, text};
 
 /// Compiles `func` into `module`.
@@ -19,9 +19,11 @@ pub(crate) fn compile(
     let (isa, settings) = (compiler.isa(), compiler.settings());
     let Context { verifier, lowering, code, allocator, allocation, checker, emitter, .. } = cx;
 
+    check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
+
     // The input keeps the rules of the language; the rest need not be able to cope if it does not.
     if settings.enable_verifier {
-        s.run(Stage::Verify, || verifier.verify(func, Some(compiler.target_info()))).map_err(CompileError::Invalid)?;
+        s.run(Stage::Verify, || verifier.verify(func, Some(compiler.target_info())))?;
     }
 
     // Global values and aliases become plain instructions.
@@ -45,9 +47,8 @@ pub(crate) fn compile(
         s.run(Stage::Check, || {
             debug_assert_eq!(verify::verify(code, isa.rows()), []);
             debug_assert_eq!(code.problem.verify_with(isa.env()), Ok(()));
-            checker.check(&code.problem, isa.env(), allocation)
-        })
-        .map_err(|errors| rejected(allocator.name(), &errors))?;
+            checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(allocator.name(), &errors))
+        })?;
     }
 
     // The frame is laid out and everything becomes bytes.

@@ -1,7 +1,9 @@
 //! The list of stages, and what each gets by being listed: a timing row, a dump, and a name in messages.
 
 use crate::compiler::Options;
+use crate::error::CompileError;
 use cpu_time::ThreadTime;
+use kingpost_mach::Guard;
 use kingpost_regalloc::cost::Cost;
 use std::fmt;
 use std::ops::AddAssign;
@@ -78,25 +80,33 @@ impl AddAssign<&Stats> for Stats {
 pub(crate) struct Stages<'a> {
     pub(crate) options: &'a Options,
     pub(crate) current: Stage,
+    pub(crate) guard: Guard,
     name: &'a str,
     stats: &'a mut Stats,
 }
 
 impl<'a> Stages<'a> {
     pub(crate) fn new(options: &'a Options, name: &'a str, stats: &'a mut Stats) -> Stages<'a> {
-        Stages { options, current: Stage::ALL[0], name, stats }
+        Stages { options, current: Stage::ALL[0], guard: options.guard(), name, stats }
     }
 
-    /// Runs one stage.
-    pub(crate) fn run<T>(&mut self, stage: Stage, body: impl FnOnce() -> T) -> T {
+    /// Runs one stage, unless somebody asked to stop.
+    pub(crate) fn run<T, E: Into<CompileError>>(
+        &mut self,
+        stage: Stage,
+        body: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, CompileError> {
         self.current = stage;
+        if self.guard.is_cancelled() {
+            return Err(CompileError::Cancelled);
+        }
         if !self.options.time {
-            return body();
+            return body().map_err(Into::into);
         }
         let start = ThreadTime::now();
         let result = body();
         self.stats.stage_seconds[stage as usize] += start.elapsed().as_secs_f64();
-        result
+        result.map_err(Into::into)
     }
 
     /// Hands out the text of what the current stage made, if somebody wants it.

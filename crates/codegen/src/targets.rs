@@ -1,6 +1,6 @@
 //! The table of instruction sets by architecture: the one place that names them.
 
-use kingpost_isa_x64::X64;
+use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::Isa;
 use kingpost_mach::settings::{SettingError, Settings};
 use std::fmt;
@@ -46,7 +46,11 @@ impl From<SettingError> for TargetError {
 pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: &[String]) -> Result<Box<dyn Isa>, TargetError> {
     match (triple.architecture, triple.binary_format) {
         (Architecture::X86_64, BinaryFormat::Elf | BinaryFormat::Unknown) => {
-            Ok(Box::new(X64::new(settings.clone(), flags)?))
+            let mut cpu = X64Flags::default();
+            for word in flags {
+                cpu.set(word).map_err(|error| SettingError::Unknown(error.word))?;
+            }
+            Ok(Box::new(X64::new(settings.clone(), cpu)?))
         }
         _ => Err(TargetError::Unavailable(Unavailable(triple.to_string()))),
     }

@@ -78,6 +78,13 @@ pub enum RelocKind {
     Aarch64LdGotLo12,
 }
 
+impl RelocKind {
+    /// Bytes of the field that it writes to.
+    pub fn field_bytes(self) -> usize {
+        if self == RelocKind::Abs8 { 8 } else { 4 }
+    }
+}
+
 /// One relocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reloc {
@@ -280,6 +287,25 @@ impl ModuleBuffer {
             unwind: &self.unwind[f.unwind.clone()],
             blocks: &self.blocks[f.blocks.clone()],
         }
+    }
+
+    /// Removes the last function.
+    pub fn pop_function(&mut self) {
+        self.functions.pop();
+        self.discard_unfinished();
+    }
+
+    /// Removes what the pools hold beyond the last function: what an error or a caught panic left of the next one.
+    pub fn discard_unfinished(&mut self) {
+        let end = |range: fn(&CompiledFunction) -> &Range<usize>| self.functions.last().map_or(0, |f| range(f).end);
+        self.code.truncate(end(|f| &f.code));
+        self.relocs.truncate(end(|f| &f.relocs));
+        self.symbols.truncate(end(|f| &f.symbols));
+        self.traps.truncate(end(|f| &f.traps));
+        self.srclocs.truncate(end(|f| &f.srclocs));
+        self.calls.truncate(end(|f| &f.calls));
+        self.unwind.truncate(end(|f| &f.unwind));
+        self.blocks.truncate(end(|f| &f.blocks));
     }
 
     /// Adds all functions of `other` behind those already here.

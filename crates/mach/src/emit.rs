@@ -11,6 +11,7 @@ use crate::compiled::{FrameInfo, FunctionHead, ModuleBuffer};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
+use crate::limits::{Limits, check_limit};
 use crate::lower::LowerError;
 use crate::row::RowKind;
 use cranelift_entity::EntityRef;
@@ -31,6 +32,7 @@ pub struct EmitOptions {
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
 pub struct Emitter {
+    limits: Limits,
     buffer: Buffer,
     spill_area: SpillArea,
     /// Per block, where a branch to it really goes.
@@ -41,6 +43,11 @@ pub struct Emitter {
 pub const NO_BLOCK: u32 = u32::MAX;
 
 impl Emitter {
+    /// Scratch of emission that keeps to limits.
+    pub fn with_limits(limits: Limits) -> Emitter {
+        Emitter { limits, ..Emitter::default() }
+    }
+
     /// Emits `code` as allocated into `module` under `name`.
     ///
     /// # Errors
@@ -55,6 +62,7 @@ impl Emitter {
         module: &mut ModuleBuffer,
     ) -> Result<(), LowerError> {
         let frame = self.layout_frame(isa, code, allocation, options)?;
+        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
         self.thread_jumps(isa, code, allocation);
         for target in &mut code.pool.targets {
             *target = self.thread[*target as usize].as_u32();
@@ -78,6 +86,7 @@ impl Emitter {
             };
             body.block(block, follower);
             isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
+            check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }
         self.buffer.srcloc(u32::MAX);
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
@@ -91,7 +100,10 @@ impl Emitter {
         };
         self.buffer
             .finish(head, &code.pool, &code.names, isa.branches(), module)
-            .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })
+            .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })?;
+        // Only now the sizes of branches, constants and tables are known.
+        let bytes = module.function(module.len() - 1).code.len();
+        check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
     /// The next block of the layout that is emitted at all.

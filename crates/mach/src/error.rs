@@ -36,6 +36,8 @@ pub enum LowerError {
         /// The limit.
         limit: u64,
     },
+    /// Somebody asked to stop.
+    Cancelled,
 }
 
 impl fmt::Display for LowerError {
@@ -45,6 +47,7 @@ impl fmt::Display for LowerError {
             LowerError::Feature { what, target } => write!(f, "{what} is not supported for {target}"),
             LowerError::Setting { opcode, key } => write!(f, "`{opcode}` needs the setting `{key}`"),
             LowerError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
+            LowerError::Cancelled => f.write_str("cancelled"),
         }
     }
 }

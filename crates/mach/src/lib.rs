@@ -9,6 +9,7 @@
 //! | `isa.rs` | what an instruction set provides |
 //! | `abi.rs` | where arguments and results are |
 //! | `block_order.rs` | machine blocks and their order |
+//! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
 //! | `lower.rs` | the walk that turns instructions into machine instructions |
 //! | `verify.rs` | what machine code must keep |
@@ -30,6 +31,7 @@ mod error;
 pub mod frame;
 pub mod inst;
 pub mod isa;
+mod limits;
 mod live;
 pub mod lower;
 mod print;
@@ -49,6 +51,7 @@ pub use error::LowerError;
 pub use frame::{FrameLayout, FrameNeeds};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
+pub use limits::{Guard, Limits, check_limit};
 pub use lower::{Address, Lower, Lowering};
 pub use row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
 pub use settings::{SettingError, Settings};

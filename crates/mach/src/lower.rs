@@ -19,6 +19,7 @@ use crate::compiled::SymbolName;
 pub use crate::error::LowerError;
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
 use crate::isa::Isa;
+use crate::limits::{Guard, check_limit};
 use crate::live::{Needed, has_effect};
 use crate::row::{Place, Row, RowId, RowKind};
 use crate::settings::Settings;
@@ -89,6 +90,7 @@ struct EdgeRecord {
 /// Memory of lowering. Cleared and used again for function after function.
 #[derive(Default, Debug)]
 pub struct Lowering {
+    guard: Guard,
     analyses: Analyses,
     order: BlockOrder,
     needed: Needed,
@@ -132,10 +134,15 @@ pub struct Lower<'a> {
 }
 
 impl Lowering {
+    /// Memory of lowering that keeps to limits and stops when asked to.
+    pub fn with_guard(guard: Guard) -> Lowering {
+        Lowering { guard, ..Lowering::default() }
+    }
+
     /// Lowers `func`, whose aliases are resolved and which is valid, into `code`.
     ///
     /// # Errors
-    /// What the target does not support, or a limit.
+    /// What the target does not support, a limit, or that somebody asked to stop.
     pub fn run(
         &mut self,
         func: &Function,
@@ -194,10 +201,7 @@ impl Lower<'_> {
         }
         self.code.slots_bytes = top.next_multiple_of(u64::from(self.code.slots_align));
         self.cx.call_area = self.code.slots_bytes.next_multiple_of(stack_align);
-        if self.code.slots_bytes > MAX_FRAME {
-            return Err(LowerError::TooLarge { what: "bytes of stack slots", limit: MAX_FRAME });
-        }
-        Ok(())
+        check_limit("bytes of stack slots", self.code.slots_bytes, self.cx.guard.limits.frame_bytes)
     }
 
     fn lower_blocks(&mut self) -> Result<(), LowerError> {
@@ -208,11 +212,19 @@ impl Lower<'_> {
                 MachineBlock::Edge { from, edge } => self.lower_edge_block(from, edge),
             }
             self.cx.block_ranges[index] = (start, self.cx.reversed.len() as u32);
-            if self.cx.reversed.len() > MAX_INSTS {
-                return Err(LowerError::TooLarge { what: "machine instructions", limit: MAX_INSTS as u64 });
-            }
+            self.check_guard()?;
         }
         Ok(())
+    }
+
+    /// Asked once per block: one block's instructions are bounded by those of the text, which are counted before.
+    fn check_guard(&self) -> Result<(), LowerError> {
+        let guard = &self.cx.guard;
+        if guard.is_cancelled() {
+            return Err(LowerError::Cancelled);
+        }
+        check_limit("machine instructions", self.cx.reversed.len() as u64, guard.limits.instructions)?;
+        check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
     fn lower_block(&mut self, block: IrBlock, machine: Block) -> Result<(), LowerError> {
@@ -347,11 +359,6 @@ impl Lower<'_> {
     }
 }
 
-/// Frames, and so stack slots, stay below 2 GiB.
-const MAX_FRAME: u64 = (1 << 31) - 4096;
-/// The most machine instructions of one function.
-const MAX_INSTS: usize = 1 << 28;
-
 /// Values and their definitions.
 impl Lower<'_> {
     /// The type of a value.
@@ -439,9 +446,7 @@ impl Lower<'_> {
         self.code.slots_align = self.code.slots_align.max(self.isa.stack_align());
         let end = (self.cx.call_area + u64::from(bytes)).next_multiple_of(u64::from(self.code.slots_align));
         self.code.slots_bytes = self.code.slots_bytes.max(end);
-        if end > MAX_FRAME {
-            return Err(LowerError::TooLarge { what: "bytes of stack slots", limit: MAX_FRAME });
-        }
+        check_limit("bytes of stack slots", end, self.cx.guard.limits.frame_bytes)?;
         Ok(self.cx.call_area as u32)
     }
 

@@ -1,0 +1,307 @@
+//! Names, linkage and signatures, and how two declarations of one name merge.
+
+use super::error::ModuleError;
+use super::{DATA, FUNCTIONS};
+use cranelift_entity::{PrimaryMap, entity_impl};
+use kingpost_ir::signature::Signature;
+use kingpost_mach::SymbolName;
+use std::collections::HashMap;
+
+/// A function of a module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FuncId(u32);
+entity_impl!(FuncId, "func");
+
+/// A data object of a module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DataId(u32);
+entity_impl!(DataId, "data");
+
+/// Who defines a name, and who can see the definition. Of two declarations of one name the later in this list holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Linkage {
+    /// Defined elsewhere.
+    Import,
+    /// Defined here, seen here only.
+    Local,
+    /// Defined here, seen by what is linked to it statically.
+    Hidden,
+    /// Defined here, seen everywhere, and may be overridden when linked.
+    Preemptible,
+    /// Defined here, seen everywhere.
+    Export,
+}
+
+impl Linkage {
+    /// Can the module define it?
+    pub fn is_definable(self) -> bool {
+        self != Linkage::Import
+    }
+
+    /// Is the module's definition, and no other, the one that is used?
+    pub fn is_final(self) -> bool {
+        match self {
+            Linkage::Import | Linkage::Preemptible => false,
+            Linkage::Local | Linkage::Hidden | Linkage::Export => true,
+        }
+    }
+}
+
+/// A declared function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionDeclaration {
+    /// Its symbol; anonymous ones have none.
+    pub name: Option<Box<str>>,
+    /// Its linkage, that of all declarations together.
+    pub linkage: Linkage,
+    /// Its signature.
+    pub signature: Signature,
+}
+
+/// A declared data object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataDeclaration {
+    /// Its symbol; anonymous ones have none.
+    pub name: Option<Box<str>>,
+    /// Its linkage, that of all declarations together.
+    pub linkage: Linkage,
+    /// May the program write to it?
+    pub writable: bool,
+    /// Does each thread have one of its own?
+    pub tls: bool,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Declared {
+    Function(FuncId),
+    Data(DataId),
+}
+
+/// Everything a module has declared.
+#[derive(Clone, Default, Debug)]
+pub struct Declarations {
+    functions: PrimaryMap<FuncId, FunctionDeclaration>,
+    data: PrimaryMap<DataId, DataDeclaration>,
+    names: HashMap<Box<str>, Declared>,
+}
+
+/// Looking up.
+impl Declarations {
+    /// All functions in order of declaration.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = (FuncId, &FunctionDeclaration)> {
+        self.functions.iter()
+    }
+
+    /// All data objects in order of declaration.
+    pub fn data_objects(&self) -> impl ExactSizeIterator<Item = (DataId, &DataDeclaration)> {
+        self.data.iter()
+    }
+
+    /// The declaration of a function.
+    pub fn function(&self, id: FuncId) -> Option<&FunctionDeclaration> {
+        self.functions.get(id)
+    }
+
+    /// The declaration of a data object.
+    pub fn data_object(&self, id: DataId) -> Option<&DataDeclaration> {
+        self.data.get(id)
+    }
+
+    /// The function with this name.
+    pub fn function_named(&self, name: &str) -> Option<FuncId> {
+        match self.names.get(name) {
+            Some(&Declared::Function(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The data object with this name.
+    pub fn data_named(&self, name: &str) -> Option<DataId> {
+        match self.names.get(name) {
+            Some(&Declared::Data(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The symbol of a function: `%name`, or for anonymous ones `u0:N`.
+    pub fn function_symbol(&self, id: FuncId) -> Option<SymbolName> {
+        let name = self.functions.get(id)?.name.as_deref();
+        Some(name.map_or(SymbolName::User(FUNCTIONS, id.as_u32()), SymbolName::named))
+    }
+
+    /// The symbol of a data object: `%name`, or for anonymous ones `u1:N`.
+    pub fn data_symbol(&self, id: DataId) -> Option<SymbolName> {
+        let name = self.data.get(id)?.name.as_deref();
+        Some(name.map_or(SymbolName::User(DATA, id.as_u32()), SymbolName::named))
+    }
+
+    /// The linkage of a symbol. What nobody declared is imported.
+    pub fn linkage(&self, symbol: &SymbolName) -> Linkage {
+        let declared = match symbol {
+            SymbolName::Named(name) => self.names.get(name).copied(),
+            SymbolName::User(FUNCTIONS, index) => Some(Declared::Function(FuncId(*index))),
+            SymbolName::User(DATA, index) => Some(Declared::Data(DataId(*index))),
+            _ => None,
+        };
+        let linkage = declared.and_then(|declared| match declared {
+            Declared::Function(id) => self.functions.get(id).map(|f| f.linkage),
+            Declared::Data(id) => self.data.get(id).map(|d| d.linkage),
+        });
+        linkage.unwrap_or(Linkage::Import)
+    }
+
+    /// The symbol for which a name in the intermediate representation stands.
+    ///
+    /// # Errors
+    /// A `uN:M` that is not declared.
+    pub(crate) fn resolve(&self, name: &SymbolName) -> Result<SymbolName, ModuleError> {
+        let symbol = match *name {
+            SymbolName::User(FUNCTIONS, index) => self.function_symbol(FuncId(index)),
+            SymbolName::User(DATA, index) => self.data_symbol(DataId(index)),
+            SymbolName::User(..) => None,
+            SymbolName::Named(_) | SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) => Some(name.clone()),
+        };
+        symbol.ok_or_else(|| ModuleError::Undeclared(name.clone()))
+    }
+}
+
+/// Declaring.
+impl Declarations {
+    pub(crate) fn declare_function(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        signature: &Signature,
+    ) -> Result<FuncId, ModuleError> {
+        match self.names.get(name) {
+            None => {
+                let signature = signature.clone();
+                let id = self.functions.push(FunctionDeclaration { name: Some(name.into()), linkage, signature });
+                self.names.insert(name.into(), Declared::Function(id));
+                Ok(id)
+            }
+            Some(&Declared::Function(id)) => {
+                let known = &mut self.functions[id];
+                if known.signature != *signature {
+                    return Err(ModuleError::IncompatibleSignature {
+                        name: SymbolName::named(name),
+                        declared: Box::new(known.signature.clone()),
+                        given: Box::new(signature.clone()),
+                    });
+                }
+                known.linkage = known.linkage.max(linkage);
+                Ok(id)
+            }
+            Some(Declared::Data(_)) => Err(ModuleError::IncompatibleDeclaration(name.into())),
+        }
+    }
+
+    pub(crate) fn declare_anonymous_function(&mut self, signature: &Signature) -> FuncId {
+        let signature = signature.clone();
+        self.functions.push(FunctionDeclaration { name: None, linkage: Linkage::Local, signature })
+    }
+
+    pub(crate) fn declare_data(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        writable: bool,
+        tls: bool,
+    ) -> Result<DataId, ModuleError> {
+        match self.names.get(name) {
+            None => {
+                let id = self.data.push(DataDeclaration { name: Some(name.into()), linkage, writable, tls });
+                self.names.insert(name.into(), Declared::Data(id));
+                Ok(id)
+            }
+            Some(&Declared::Data(id)) if self.data[id].tls == tls => {
+                let known = &mut self.data[id];
+                known.linkage = known.linkage.max(linkage);
+                known.writable |= writable;
+                Ok(id)
+            }
+            Some(_) => Err(ModuleError::IncompatibleDeclaration(name.into())),
+        }
+    }
+
+    pub(crate) fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> DataId {
+        self.data.push(DataDeclaration { name: None, linkage: Linkage::Local, writable, tls })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::signature::{AbiParam, CallConv};
+    use kingpost_ir::types::I32;
+
+    #[test]
+    fn linkage_merges_to_the_wider_one() {
+        use Linkage::*;
+        let sig = Signature::new(CallConv::SystemV);
+        for (first, second, merged) in [
+            (Import, Local, Local),
+            (Import, Import, Import),
+            (Local, Export, Export),
+            (Hidden, Preemptible, Preemptible),
+            (Export, Import, Export),
+            (Preemptible, Local, Preemptible),
+        ] {
+            for (a, b) in [(first, second), (second, first)] {
+                let mut d = Declarations::default();
+                let id = d.declare_function("f", a, &sig).unwrap();
+                assert_eq!(d.declare_function("f", b, &sig).unwrap(), id);
+                assert_eq!(d.linkage(&SymbolName::named("f")), merged);
+            }
+        }
+    }
+
+    #[test]
+    fn one_name_is_one_thing() {
+        let sig = Signature::new(CallConv::SystemV);
+        let mut other = sig.clone();
+        other.params.push(AbiParam::new(I32));
+        let mut d = Declarations::default();
+        let f = d.declare_function("f", Linkage::Import, &sig).unwrap();
+        let x = d.declare_data("x", Linkage::Export, false, false).unwrap();
+        assert!(matches!(
+            d.declare_function("f", Linkage::Import, &other),
+            Err(ModuleError::IncompatibleSignature { .. })
+        ));
+        assert_eq!(
+            d.declare_data("f", Linkage::Export, false, false),
+            Err(ModuleError::IncompatibleDeclaration("f".into()))
+        );
+        assert_eq!(
+            d.declare_function("x", Linkage::Export, &sig),
+            Err(ModuleError::IncompatibleDeclaration("x".into()))
+        );
+        assert_eq!(
+            d.declare_data("x", Linkage::Export, false, true),
+            Err(ModuleError::IncompatibleDeclaration("x".into()))
+        );
+        assert_eq!(d.declare_data("x", Linkage::Import, true, false), Ok(x));
+        assert!(d.data_object(x).unwrap().writable);
+        assert_eq!((d.function_named("f"), d.data_named("f")), (Some(f), None));
+    }
+
+    #[test]
+    fn names_of_the_text_resolve() {
+        let sig = Signature::new(CallConv::SystemV);
+        let mut d = Declarations::default();
+        d.declare_function("f", Linkage::Import, &sig).unwrap();
+        d.declare_anonymous_function(&sig);
+        d.declare_data("x", Linkage::Local, false, false).unwrap();
+        let user = SymbolName::User;
+        assert_eq!(d.resolve(&user(0, 0)), Ok(SymbolName::named("f")));
+        assert_eq!(d.resolve(&user(0, 1)), Ok(user(0, 1)));
+        assert_eq!(d.resolve(&user(1, 0)), Ok(SymbolName::named("x")));
+        assert_eq!(d.resolve(&SymbolName::named("any")), Ok(SymbolName::named("any")));
+        for unknown in [user(0, 2), user(1, 1), user(2, 0), user(0, u32::MAX)] {
+            assert_eq!(d.resolve(&unknown), Err(ModuleError::Undeclared(unknown)));
+        }
+        assert_eq!(d.linkage(&user(0, 1)), Linkage::Local);
+        assert_eq!(d.linkage(&SymbolName::named("any")), Linkage::Import);
+    }
+}

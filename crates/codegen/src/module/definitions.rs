@@ -1,0 +1,328 @@
+//! What a module has defined so far: the part that all kinds of modules share.
+
+use super::data::{DataContents, DataDescription};
+use super::declarations::{DataId, Declarations, FuncId, Linkage};
+use super::error::ModuleError;
+use super::libcalls::{LibCallNames, default_libcall_name};
+use crate::compiler::{Compiler, Context};
+use crate::error::CompileError;
+use cranelift_entity::EntitySet;
+use kingpost_ir::Function;
+use kingpost_ir::extfunc::FuncName;
+use kingpost_mach::{
+    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Pool, RelocKind, SymbolName,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// The most bytes of one data object.
+const MAX_DATA_BYTES: u64 = 1 << 30;
+/// The largest alignment of a function or data object, bytes.
+const MAX_ALIGN: u64 = 1 << 16;
+/// Bytes of a pointer.
+const POINTER_BYTES: u64 = 8;
+
+/// A relocation in machine code that a client brings along.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModuleReloc {
+    /// Bytes from the start of the code.
+    pub offset: u32,
+    /// What is written there.
+    pub kind: RelocKind,
+    /// Whose address. `u0:N` is a function of the module, `u1:N` a data object.
+    pub name: SymbolName,
+    /// Added to it, bytes.
+    pub addend: i64,
+}
+
+/// Declarations of a module, and its definitions in the order in which they came.
+pub struct Definitions {
+    compiler: Compiler,
+    context: Context,
+    declarations: Declarations,
+    libcall_names: LibCallNames,
+    defined_functions: EntitySet<FuncId>,
+    defined_data: EntitySet<DataId>,
+    functions: ModuleBuffer,
+    data: Vec<(DataId, DataObject)>,
+    /// The function just compiled, until its symbols are resolved.
+    scratch: ModuleBuffer,
+}
+
+impl fmt::Debug for Definitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Definitions");
+        f.field("declarations", &self.declarations).field("data", &self.data).finish_non_exhaustive()
+    }
+}
+
+/// Reading.
+impl Definitions {
+    /// No definitions yet; functions will be compiled by `compiler`.
+    pub fn new(compiler: Compiler) -> Definitions {
+        let triple = compiler.triple().clone();
+        Definitions {
+            context: compiler.context(),
+            declarations: Declarations::default(),
+            libcall_names: Arc::new(move |libcall| default_libcall_name(libcall, &triple).into()),
+            defined_functions: EntitySet::new(),
+            defined_data: EntitySet::new(),
+            functions: ModuleBuffer::default(),
+            data: Vec::new(),
+            scratch: ModuleBuffer::default(),
+            compiler,
+        }
+    }
+
+    /// Has the symbols of library routines given by `names`, from the next definition on.
+    pub fn set_libcall_names(&mut self, names: LibCallNames) {
+        self.libcall_names = names;
+    }
+
+    /// The compiler.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// The context in which functions are compiled one by one: its counters, and what it made last.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Everything declared so far.
+    pub fn declarations(&self) -> &Declarations {
+        &self.declarations
+    }
+
+    /// Everything declared so far, to add to.
+    pub(crate) fn declarations_mut(&mut self) -> &mut Declarations {
+        &mut self.declarations
+    }
+
+    /// Is the function defined?
+    pub fn is_function_defined(&self, id: FuncId) -> bool {
+        self.defined_functions.contains(id)
+    }
+
+    /// Is the data object defined?
+    pub fn is_data_defined(&self, id: DataId) -> bool {
+        self.defined_data.contains(id)
+    }
+
+    /// Takes everything that was defined since the last time. It stays defined.
+    pub fn take(&mut self) -> (ModuleBuffer, Vec<DataObject>) {
+        let data = std::mem::take(&mut self.data).into_iter().map(|(id, mut object)| {
+            // A later declaration may have made it writable.
+            object.writable = self.declarations.data_object(id).is_some_and(|d| d.writable);
+            object
+        });
+        let data = data.collect();
+        (std::mem::take(&mut self.functions), data)
+    }
+}
+
+/// Functions.
+impl Definitions {
+    pub(crate) fn define_function(&mut self, id: FuncId, func: &mut Function) -> Result<(), ModuleError> {
+        let symbol = self.check_function(id, func)?;
+        self.scratch.clear();
+        let name = std::mem::replace(&mut func.name, func_name(&symbol));
+        let result = self.compiler.compile(&mut self.context, func, &mut self.scratch);
+        func.name = name;
+        result.map_err(|error| not_compiled(symbol, error))?;
+        let scratch = std::mem::take(&mut self.scratch);
+        let result = self.accept_function(id, &scratch.function(0));
+        self.scratch = scratch;
+        result
+    }
+
+    pub(crate) fn define_functions(
+        &mut self,
+        funcs: &mut [(FuncId, Function)],
+        jobs: usize,
+    ) -> Vec<(usize, ModuleError)> {
+        let mut errors = Vec::new();
+        let mut ids = Vec::with_capacity(funcs.len());
+        let mut names = Vec::with_capacity(funcs.len());
+        let mut accepted = Vec::with_capacity(funcs.len());
+        for (index, (id, func)) in funcs.iter_mut().enumerate() {
+            match self.check_function(*id, func) {
+                Ok(symbol) => {
+                    names.push(std::mem::replace(&mut func.name, func_name(&symbol)));
+                    ids.push((index, *id, symbol));
+                    accepted.push(func);
+                }
+                Err(error) => errors.push((index, error)),
+            }
+        }
+        let batch = self.compiler.compile_all(&mut accepted, jobs);
+        for (func, name) in accepted.into_iter().zip(names) {
+            func.name = name;
+        }
+        let mut failed = batch.errors.into_iter().peekable();
+        let mut compiled = batch.module.functions();
+        for (position, (index, id, symbol)) in ids.into_iter().enumerate() {
+            if let Some((_, error)) = failed.next_if(|(at, _)| *at == position) {
+                errors.push((index, not_compiled(symbol, error)));
+                continue;
+            }
+            let view = compiled.next().expect("a batch has a function for whatever it has no error for");
+            if let Err(error) = self.accept_function(id, &view) {
+                errors.push((index, error));
+            }
+        }
+        errors.sort_by_key(|&(index, _)| index);
+        errors
+    }
+
+    /// May `func` be the definition of `id`? Gives its symbol.
+    fn check_function(&self, id: FuncId, func: &Function) -> Result<SymbolName, ModuleError> {
+        let symbol = self.check_function_id(id)?;
+        let declared = &self.declarations.function(id).expect("checked to be declared").signature;
+        if *declared != func.signature {
+            return Err(ModuleError::IncompatibleSignature {
+                name: symbol,
+                declared: Box::new(declared.clone()),
+                given: Box::new(func.signature.clone()),
+            });
+        }
+        Ok(symbol)
+    }
+
+    fn check_function_id(&self, id: FuncId) -> Result<SymbolName, ModuleError> {
+        let undeclared = ModuleError::Undeclared(SymbolName::User(super::FUNCTIONS, id.as_u32()));
+        let symbol = self.declarations.function_symbol(id).ok_or(undeclared)?;
+        check_definable(symbol, &self.declarations, self.is_function_defined(id))
+    }
+
+    /// Adds a compiled function, with what it mentions resolved.
+    fn accept_function(&mut self, id: FuncId, view: &FunctionView<'_>) -> Result<(), ModuleError> {
+        // Asked again: the function may have come twice in one batch.
+        self.check_function_id(id)?;
+        let symbols = view.symbols.iter().map(|name| self.resolve(name)).collect::<Result<Vec<_>, _>>()?;
+        self.functions.append_function(&FunctionView { symbols: &symbols, ..*view });
+        self.defined_functions.insert(id);
+        Ok(())
+    }
+
+    fn resolve(&self, name: &SymbolName) -> Result<SymbolName, ModuleError> {
+        match name {
+            SymbolName::LibCall(libcall) => Ok(SymbolName::named(&(self.libcall_names)(*libcall))),
+            _ => self.declarations.resolve(name),
+        }
+    }
+
+    pub(crate) fn define_function_bytes(
+        &mut self,
+        id: FuncId,
+        align: u32,
+        bytes: &[u8],
+        relocs: &[ModuleReloc],
+    ) -> Result<(), ModuleError> {
+        let name = self.check_function_id(id)?;
+        check_align(&name, align.into())?;
+        let mut relocs: Vec<&ModuleReloc> = relocs.iter().collect();
+        relocs.sort_by_key(|reloc| reloc.offset);
+        let mut buffer = Buffer::default();
+        let mut symbols = Vec::new();
+        let mut at = 0;
+        for reloc in relocs {
+            let start = reloc.offset as usize;
+            if start + reloc.kind.field_bytes() > bytes.len() {
+                return Err(ModuleError::OutOfBounds { name, offset: reloc.offset.into() });
+            }
+            buffer.put(&bytes[at..start]);
+            buffer.reloc(reloc.kind, symbols.len() as u32, reloc.addend);
+            symbols.push(self.resolve(&reloc.name)?);
+            at = start;
+        }
+        buffer.put(&bytes[at..]);
+        let limit = self.compiler.options().limits.clamped().code_bytes;
+        let head = FunctionHead { name: name.clone(), align, frame: FrameInfo::default() };
+        let forms = self.compiler.isa().branches();
+        if buffer.len() as u64 > limit
+            || buffer.finish(head, &Pool::default(), &symbols, forms, &mut self.functions).is_err()
+        {
+            return Err(ModuleError::TooLarge { name, limit });
+        }
+        self.defined_functions.insert(id);
+        Ok(())
+    }
+}
+
+/// Data.
+impl Definitions {
+    pub(crate) fn define_data(&mut self, id: DataId, data: &DataDescription) -> Result<(), ModuleError> {
+        let undeclared = ModuleError::Undeclared(SymbolName::User(super::DATA, id.as_u32()));
+        let declared = self.declarations.data_object(id).ok_or(undeclared)?;
+        let name = self.declarations.data_symbol(id).expect("it is declared");
+        let name = check_definable(name, &self.declarations, self.is_data_defined(id))?;
+        check_align(&name, data.align)?;
+        if declared.tls {
+            return Err(ModuleError::Unsupported { name, what: "thread-local data" });
+        }
+        if data.size() > MAX_DATA_BYTES {
+            return Err(ModuleError::TooLarge { name, limit: MAX_DATA_BYTES });
+        }
+        let pointers = self.check_pointers(&name, data)?;
+        let mut bytes = match &data.contents {
+            DataContents::Zeros(_) => Vec::new(),
+            DataContents::Bytes(bytes) => bytes.clone(),
+        };
+        let end = pointers.last().map_or(0, |pointer| (pointer.offset + POINTER_BYTES) as usize);
+        bytes.resize(bytes.len().max(end), 0);
+        let (align, writable, size) = (data.align, declared.writable, data.size());
+        self.data.push((id, DataObject { name, align, writable, bytes, size, pointers }));
+        self.defined_data.insert(id);
+        Ok(())
+    }
+
+    /// The pointers of a data object, in order and with what they name resolved.
+    fn check_pointers(&self, name: &SymbolName, data: &DataDescription) -> Result<Vec<DataPointer>, ModuleError> {
+        let mut pointers = data.pointers.clone();
+        pointers.sort_by_key(|pointer| pointer.offset);
+        let mut free = 0;
+        for pointer in &mut pointers {
+            let offset = pointer.offset;
+            let fits = offset.checked_add(POINTER_BYTES).is_some_and(|end| end <= data.size());
+            if !fits || offset < free {
+                return Err(ModuleError::OutOfBounds { name: name.clone(), offset });
+            }
+            free = offset + POINTER_BYTES;
+            pointer.symbol = self.resolve(&pointer.symbol)?;
+        }
+        Ok(pointers)
+    }
+}
+
+/// May `symbol` be defined?
+fn check_definable(symbol: SymbolName, declarations: &Declarations, defined: bool) -> Result<SymbolName, ModuleError> {
+    if declarations.linkage(&symbol) == Linkage::Import {
+        Err(ModuleError::InvalidImportDefinition(symbol))
+    } else if defined {
+        Err(ModuleError::DuplicateDefinition(symbol))
+    } else {
+        Ok(symbol)
+    }
+}
+
+fn check_align(name: &SymbolName, align: u64) -> Result<(), ModuleError> {
+    if align.is_power_of_two() && align <= MAX_ALIGN {
+        Ok(())
+    } else {
+        Err(ModuleError::Alignment { name: name.clone(), align })
+    }
+}
+
+fn not_compiled(name: SymbolName, error: CompileError) -> ModuleError {
+    ModuleError::Compilation { name, error: Box::new(error) }
+}
+
+/// The name under which a function is compiled: that of its symbol.
+fn func_name(symbol: &SymbolName) -> FuncName {
+    match symbol {
+        SymbolName::User(namespace, index) => FuncName::User(*namespace, *index),
+        SymbolName::Named(word) => FuncName::Named(word.to_string()),
+        SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) => unreachable!("no declaration has such a symbol"),
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a declaration or definition was refused.
+
+use crate::error::CompileError;
+use kingpost_ir::signature::Signature;
+use kingpost_mach::SymbolName;
+use std::fmt;
+
+/// An error of a module. What was declared and defined before is untouched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ModuleError {
+    /// The name is declared already, as something else.
+    IncompatibleDeclaration(String),
+    /// The function is declared with another signature.
+    IncompatibleSignature {
+        /// The function.
+        name: SymbolName,
+        /// The signature of its declaration.
+        declared: Box<Signature>,
+        /// The other signature.
+        given: Box<Signature>,
+    },
+    /// A second definition of one name.
+    DuplicateDefinition(SymbolName),
+    /// A definition of something that is declared to be defined elsewhere.
+    InvalidImportDefinition(SymbolName),
+    /// A definition mentions a `uN:M` that is not declared, or it defines one.
+    Undeclared(SymbolName),
+    /// The function does not compile.
+    Compilation {
+        /// The function.
+        name: SymbolName,
+        /// Why.
+        error: Box<CompileError>,
+    },
+    /// The alignment is not a power of two, or above the limit.
+    Alignment {
+        /// What is to be aligned.
+        name: SymbolName,
+        /// The alignment, bytes.
+        align: u64,
+    },
+    /// A relocation or pointer does not lie within what is defined, or two pointers overlap.
+    OutOfBounds {
+        /// What is defined.
+        name: SymbolName,
+        /// Where the relocation lies, bytes from its start.
+        offset: u64,
+    },
+    /// The object is larger than this takes.
+    TooLarge {
+        /// The object.
+        name: SymbolName,
+        /// The most bytes it may have.
+        limit: u64,
+    },
+    /// Not supported.
+    Unsupported {
+        /// The function or object.
+        name: SymbolName,
+        /// What is not supported about it.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for ModuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModuleError::IncompatibleDeclaration(name) => write!(f, "`{name}` is declared already, as something else"),
+            ModuleError::IncompatibleSignature { name, declared, given } => {
+                write!(f, "{name} is declared as {declared}, not as {given}")
+            }
+            ModuleError::DuplicateDefinition(name) => write!(f, "{name} is defined twice"),
+            ModuleError::InvalidImportDefinition(name) => write!(f, "{name} is imported, so it cannot be defined"),
+            ModuleError::Undeclared(name) => write!(f, "{name} is not declared"),
+            ModuleError::Compilation { name, error } => write!(f, "{name}: {error}"),
+            ModuleError::Alignment { name, align } => write!(f, "{name} cannot be aligned to {align} bytes"),
+            ModuleError::OutOfBounds { name, offset } => {
+                write!(f, "{name}: a relocation at byte {offset} is out of place")
+            }
+            ModuleError::TooLarge { name, limit } => write!(f, "{name} has more than {limit} bytes"),
+            ModuleError::Unsupported { name, what } => write!(f, "{name}: {what} is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for ModuleError {}

@@ -1,0 +1,107 @@
+//! Limits are errors with names, and whoever asks to stop is heard; the context and the module stay usable.
+
+use kingpost_codegen::{CompileError, Compiler, DumpSink, Limits, Options, Settings, Stage};
+use kingpost_ir::Function;
+use kingpost_mach::ModuleBuffer;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use target_lexicon::triple;
+
+fn compiler(options: Options) -> Compiler {
+    let triple = triple!("x86_64-unknown-linux-gnu");
+    Compiler::new(&triple, Settings::default(), &[]).unwrap().with_options(options)
+}
+
+fn parse(text: &str) -> Function {
+    kingpost_reader::parse_functions(text).unwrap().remove(0)
+}
+
+/// A chain of `blocks` blocks, in each of which something is added and stored to a stack slot of `slot` bytes.
+fn chain(blocks: usize, slot: u32) -> Function {
+    let mut text = format!("function %chain(i64) system_v {{\nss0 = explicit_slot {slot}\nblock0(v0: i64):\n");
+    for block in 1..=blocks {
+        let (address, before) = (10_000 + block, block - 1);
+        let _ = writeln!(
+            text,
+            "v{block} = iadd v{before}, v0\nv{address} = stack_addr.i64 ss0\nstore v{block}, v{address}"
+        );
+        let _ = writeln!(text, "jump block{block}\nblock{block}:");
+    }
+    parse(&(text + "return\n}"))
+}
+
+/// Compiles within `limits`, and once more without, in the same module.
+fn check(limits: Limits, func: &Function, what: Option<&'static str>) {
+    let limited = compiler(Options { limits, ..Options::default() });
+    let mut module = ModuleBuffer::default();
+    let mut cx = limited.context();
+    limited.compile(&mut cx, &mut chain(1, 8), &mut module).unwrap();
+    let before = module.code_bytes();
+    let result = limited.compile(&mut cx, &mut func.clone(), &mut module);
+    match (result, what) {
+        (Ok(()), None) => {}
+        (Err(CompileError::Limit { what: named, .. }), Some(what)) => {
+            assert_eq!(named, what);
+            assert_eq!((module.len(), module.code_bytes()), (1, before), "an error leaves nothing behind");
+            limited.compile(&mut cx, &mut chain(1, 8), &mut module).unwrap();
+            assert_eq!(module.function(0).code, module.function(1).code);
+        }
+        (result, what) => panic!("{result:?}, but {what:?} was to be exceeded"),
+    }
+}
+
+#[test]
+fn each_limit_is_an_error_of_its_name() {
+    let small = |set: fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        set(&mut limits);
+        limits
+    };
+    let func = chain(100, 8);
+    check(Limits::default(), &func, None);
+    check(small(|l| l.instructions = 50), &func, Some("instructions"));
+    check(small(|l| l.vregs = 50), &func, Some("virtual registers"));
+    check(small(|l| l.code_bytes = 300), &func, Some("bytes of code"));
+    check(small(|l| l.frame_bytes = 100), &chain(1, 101), Some("bytes of stack slots"));
+    // The slots fit, but not together with what the frame holds besides.
+    check(small(|l| l.frame_bytes = 100), &chain(1, 100), Some("bytes of frame"));
+    check(small(|l| l.frame_bytes = 200), &chain(1, 100), None);
+}
+
+#[test]
+fn limits_cannot_be_raised() {
+    let limits = Limits { frame_bytes: u64::MAX, ..Limits::default() };
+    check(limits, &chain(1, u32::MAX), Some("bytes of stack slots"));
+}
+
+/// Asks to stop when a stage is done.
+struct StopAfter(Stage, Arc<AtomicBool>);
+
+impl DumpSink for StopAfter {
+    fn wants(&self, stage: Stage, _: &str) -> bool {
+        stage == self.0
+    }
+
+    fn take(&self, _: Stage, _: &str, _: String) {
+        self.1.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn compilation_stops_when_asked() {
+    for stage in [Stage::Expand, Stage::Lower, Stage::Regalloc] {
+        let flag = Arc::new(AtomicBool::new(false));
+        let dump = Some(Arc::new(StopAfter(stage, Arc::clone(&flag))) as Arc<dyn DumpSink>);
+        let compiler = compiler(Options { dump, cancel: Some(Arc::clone(&flag)), ..Options::default() });
+        let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
+        let result = compiler.compile(&mut cx, &mut chain(10, 8), &mut module);
+        assert_eq!(result, Err(CompileError::Cancelled), "after {stage}");
+        assert!(module.is_empty());
+        let batch = compiler.compile_batch(&mut [chain(3, 8), chain(4, 8)], 2);
+        assert_eq!(batch.errors, [(0, CompileError::Cancelled), (1, CompileError::Cancelled)]);
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    let compiler = compiler(Options { cancel: Some(flag), ..Options::default() });
+    compiler.compile(&mut compiler.context(), &mut chain(10, 8), &mut ModuleBuffer::default()).unwrap();
+}

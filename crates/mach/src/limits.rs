@@ -1,0 +1,65 @@
+//! What a function may use, and the wish of the caller to stop.
+
+use crate::error::LowerError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The most that one function may use. Beyond it is an error that names the limit, never a crash or an endless wait.
+///
+/// A caller that compiles what strangers wrote lowers them; they cannot be raised above the defaults, which are what
+/// offsets and ids can represent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Instructions, before lowering and after.
+    pub instructions: u64,
+    /// Virtual registers.
+    pub vregs: u64,
+    /// Bytes of the frame, and of the user's stack slots in it.
+    pub frame_bytes: u64,
+    /// Bytes of code with its constants and jump tables.
+    pub code_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { instructions: 1 << 28, vregs: 1 << 30, frame_bytes: (1 << 31) - 4096, code_bytes: 1 << 31 }
+    }
+}
+
+impl Limits {
+    /// These limits where they are lower than the defaults, else the defaults.
+    #[must_use]
+    pub fn clamped(self) -> Limits {
+        let most = Limits::default();
+        Limits {
+            instructions: self.instructions.min(most.instructions),
+            vregs: self.vregs.min(most.vregs),
+            frame_bytes: self.frame_bytes.min(most.frame_bytes),
+            code_bytes: self.code_bytes.min(most.code_bytes),
+        }
+    }
+}
+
+/// Limits, and a flag by which another thread asks to stop.
+#[derive(Clone, Default, Debug)]
+pub struct Guard {
+    /// The limits.
+    pub limits: Limits,
+    /// Compilation stops soon after somebody sets it.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Guard {
+    /// Has somebody asked to stop?
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// Fails if there is more of something than its limit.
+///
+/// # Errors
+/// [`LowerError::TooLarge`].
+pub fn check_limit(what: &'static str, amount: u64, limit: u64) -> Result<(), LowerError> {
+    if amount > limit { Err(LowerError::TooLarge { what, limit }) } else { Ok(()) }
+}
