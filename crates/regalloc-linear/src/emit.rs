@@ -201,7 +201,7 @@ impl Emit<'_> {
             return Ok(());
         }
         self.s.kinds.clear();
-        let free = self.input.machine.preg_set(free);
+        let free = self.input.machine.some_of(free);
         let result = self.s.moves.resolve(free, self.env, self.out, &mut self.s.kinds);
         result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));

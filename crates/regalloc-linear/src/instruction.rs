@@ -33,6 +33,9 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         self.out.stats.steps += operands.len() as u64 + 1;
+        if self.serve_simply(inst, slot, operands) {
+            return Ok(());
+        }
         self.begin_plan(inst, slot, operands);
         self.choose_registers(inst, operands)?;
         self.clear_the_way(operands);
@@ -594,13 +597,8 @@ impl Scan<'_, '_> {
             self.out.locs[base + k] = self.loc(reg);
             self.found.residence.used[reg.class()] |= reg.bit();
             if !is_dead && !self.live.is_edge_def(vreg) {
-                let id = self.found.residence.open(vreg, reg, self.live.def(vreg), true);
-                if log::log_enabled!(log::Level::Trace) || self.observer.is_some() {
-                    let loc = self.loc(self.found.residence.stay(id).reg);
-                    let to = self.live.end(vreg).prev();
-                    let (from, to) = (inst, self.inst_at(to.min(Point::early(self.order.num_slots() as u32 - 1))));
-                    self.event(Event::Assign { vreg, loc, from, to });
-                }
+                self.found.residence.open(vreg, reg, self.live.def(vreg), true);
+                self.tell_assignment(vreg, reg, inst);
             }
         }
     }

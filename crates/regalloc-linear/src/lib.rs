@@ -7,7 +7,7 @@
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
 //! | | `block.rs` | .. what is where as a block begins |
-//! | | `instruction.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
+//! | | `instruction.rs`, `simple.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
 //! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slots.rs` | memory for spilled values |
@@ -27,6 +27,7 @@ mod plan;
 mod point;
 mod residence;
 mod resolve;
+mod simple;
 mod slots;
 mod spill;
 mod walk;

@@ -137,9 +137,10 @@ impl Machine {
         self.pregs[reg.index()]
     }
 
-    pub(crate) fn preg_set(&self, masks: Masks) -> PRegSet {
-        let all = (0..2).flat_map(|class| regs(class, masks[class]));
-        all.map(|reg| self.preg(reg)).collect()
+    /// A few members of a set: more is never needed to move values past each other.
+    pub(crate) fn some_of(&self, masks: Masks) -> PRegSet {
+        let some = (0..2).flat_map(|class| regs(class, masks[class]).take(2));
+        some.map(|reg| self.preg(reg)).collect()
     }
 
     pub(crate) fn kills(&self, clobbers: kingpost_regalloc::ClobberId) -> &Kills {

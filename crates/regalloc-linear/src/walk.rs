@@ -205,6 +205,15 @@ impl Scan<'_, '_> {
         Loc::reg(self.machine.preg(reg))
     }
 
+    /// Tells that `vreg` lives in `reg` from `inst` on.
+    pub(crate) fn tell_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
+        if log::log_enabled!(log::Level::Trace) || self.observer.is_some() {
+            let last = Point::early(self.order.num_slots() as u32 - 1);
+            let to = self.inst_at(self.live.end(vreg).prev().min(last));
+            self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
+        }
+    }
+
     /// Tells the log and the observer.
     pub(crate) fn event(&mut self, event: Event<'_>) {
         log::trace!("{event:?}");

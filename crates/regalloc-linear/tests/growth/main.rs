@@ -1,4 +1,5 @@
-//! Work grows in proportion to the problem, whatever its shape. `SIZES=10000,1000000` prints times for those sizes.
+//! Work grows in proportion to the problem, whatever its shape. `SIZES=10000,1000000 SHAPE=loop` prints times for those
+//! sizes and shapes.
 
 mod shapes;
 
@@ -39,7 +40,8 @@ fn times() {
     let sizes: Vec<usize> = sizes.split(',').filter_map(|size| size.parse().ok()).collect();
     let env = shapes::machine();
     println!("{:24}{}", "ns per instruction", sizes.iter().map(|size| format!("{size:>10}")).collect::<String>());
-    for (name, shape) in shapes::SHAPES {
+    let only = std::env::var("SHAPE").unwrap_or_default();
+    for (name, shape) in shapes::SHAPES.into_iter().filter(|(name, _)| name.contains(&only)) {
         let mut row = format!("{name:24}");
         let mut cost = 0.0;
         for &size in &sizes {
