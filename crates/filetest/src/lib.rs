@@ -1,1 +1,37 @@
 //! Runs .clif tests: subtests, directives, expectations.
+//!
+//! A test file says in its first lines which subtests it wants, with which settings and for which
+//! targets. [`run`] finds files in folders, runs every subtest × target × register allocator as a
+//! unit of its own, and reports in an order that does not depend on threads. Nothing is skipped
+//! without a reason that names what is missing.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `runner.rs` | finding files, running them on many threads |
+//! | `plan.rs` | the units of a file, from its header |
+//! | `target.rs` | settings and flags of a `target` line |
+//! | `subtests/` | one file per `test` command, and the table of them |
+//! | `directives.rs` | run directives and whether calls end as they ask |
+//! | `expect.rs` | filecheck over the comments of a function |
+//! | `precise.rs` | whole outputs in comments, and blessing them |
+//! | `native/` | compiled code in a child process |
+//! | `data.rs` | data directives as data objects |
+//! | `report.rs` | outcomes, and how they print |
+
+mod data;
+mod directives;
+mod expect;
+#[cfg(test)]
+mod manifests;
+mod native;
+mod plan;
+mod precise;
+mod report;
+mod runner;
+mod subtests;
+mod target;
+
+pub use data::data_objects;
+pub use report::{Outcome, Report, UnitReport};
+pub use runner::{Options, run, run_text};
+pub use subtests::cfg_text;

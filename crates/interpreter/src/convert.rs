@@ -20,9 +20,15 @@ fn whole_bits(x: f64, is_signed: bool) -> u128 {
     if is_signed { x as i128 as u128 } else { x as u128 }
 }
 
+/// The operand of a conversion to an integer, truncated. To 128 bits there is none yet: what is known
+/// of it contradicts itself for large numbers.
+fn truncated(from: u32, to: u32, x: u128) -> Result<f64, Fault> {
+    if to > 64 { Err(Fault::NotSupported) } else { Ok(float::widened(from, x)?.trunc()) }
+}
+
 /// `fcvt_to_uint` and `fcvt_to_sint`.
 pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
-    let x = float::widened(from, x)?.trunc();
+    let x = truncated(from, to, x)?;
     let (least, beyond) = int_range(to, is_signed);
     if x.is_nan() {
         Err(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER))
@@ -35,7 +41,7 @@ pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u12
 
 /// `fcvt_to_uint_sat` and `fcvt_to_sint_sat`.
 pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
-    let x = float::widened(from, x)?.trunc();
+    let x = truncated(from, to, x)?;
     let (least, beyond) = int_range(to, is_signed);
     Ok(if x.is_nan() {
         0
@@ -112,8 +118,8 @@ mod tests {
         check(8, true, 128.0, overflow, 0x7f);
         check(64, true, 9_223_372_036_854_775_808.0, overflow, (1 << 63) - 1);
         check(64, true, -9_223_372_036_854_775_808.0, Ok(1 << 63), 1 << 63);
-        check(128, false, f32::INFINITY, overflow, u128::MAX);
-        check(128, true, f32::NEG_INFINITY, overflow, 1 << 127);
+        check(64, false, f32::INFINITY, overflow, u64::MAX.into());
+        check(64, true, f32::NEG_INFINITY, overflow, 1 << 63);
         check(32, false, f32::NAN, nan, 0);
     }
 

@@ -1,0 +1,64 @@
+//! From data directives to the data objects of an object file.
+
+use kingpost_mach::{DataObject, DataPointer, SymbolName};
+use kingpost_reader::DataItem;
+
+/// Initial bytes of one object; more zeros than these may only stand at its end.
+const MAX_INITIAL_BYTES: u64 = 1 << 28;
+
+/// The data objects of directives.
+///
+/// # Errors
+/// If an object has too many initial bytes.
+pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataObject>, String> {
+    objects.iter().map(data_object).collect()
+}
+
+fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, String> {
+    let (mut bytes, mut pointers, mut size) = (Vec::new(), Vec::new(), 0_u64);
+    for item in &object.items {
+        match item {
+            DataItem::Zero(count) => size += count,
+            DataItem::Bytes(new) => {
+                pad(object, &mut bytes, size)?;
+                bytes.extend_from_slice(new);
+                size += new.len() as u64;
+            }
+            DataItem::Address { symbol, offset } => {
+                pad(object, &mut bytes, size)?;
+                pointers.push(DataPointer { offset: size, symbol: SymbolName::from(symbol), addend: *offset });
+                bytes.extend_from_slice(&[0; 8]);
+                size += 8;
+            }
+        }
+    }
+    let (name, align, writable) = (SymbolName::from(&object.name), object.align, object.writable);
+    Ok(DataObject { name, align, writable, bytes, size, pointers })
+}
+
+/// Fills up with zeros in front of something that is not zero.
+fn pad(object: &kingpost_reader::DataObject, bytes: &mut Vec<u8>, size: u64) -> Result<(), String> {
+    if size > MAX_INITIAL_BYTES {
+        return Err(format!("data object {}: more than {MAX_INITIAL_BYTES} initial bytes", object.name));
+    }
+    bytes.resize(size as usize, 0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::extfunc::FuncName;
+
+    #[test]
+    fn zeros_at_the_end_cost_nothing() {
+        let object =
+            |items| kingpost_reader::DataObject { name: FuncName::Named("d".into()), align: 8, writable: true, items };
+        let address = DataItem::Address { symbol: FuncName::User(0, 1), offset: -4 };
+        let items = vec![DataItem::Bytes(vec![1]), DataItem::Zero(7), address, DataItem::Zero(1 << 40)];
+        let data = data_object(&object(items)).unwrap();
+        assert_eq!((data.size, data.bytes.len(), data.pointers[0].offset), ((1 << 40) + 16, 16, 8));
+        let items = vec![DataItem::Zero(1 << 40), DataItem::Bytes(vec![1])];
+        assert!(data_object(&object(items)).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! Which crate may use which: the manifests say no more than the list here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Crate folder, and what it may name besides what the names there may name themselves. Lower crates
+/// never name upper ones. A new arrow is a commit of its own.
+const ARROWS: &[(&str, &str)] = &[
+    ("ir", ""),
+    ("reader", "ir"),
+    ("interpreter", "ir"),
+    ("opt", "ir"),
+    ("rule-verify", ""),
+    ("regalloc", ""),
+    ("regalloc-spill-all", "regalloc"),
+    ("regalloc-linear", "regalloc"),
+    ("regalloc-backtracking", "regalloc"),
+    ("regalloc-ssa", "regalloc"),
+    // Never an allocator: independence is its worth.
+    ("checker", "regalloc"),
+    ("mach", "ir regalloc"),
+    ("isa-x64", "ir mach regalloc"),
+    ("isa-aarch64", "ir mach regalloc"),
+    (
+        "codegen",
+        "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear regalloc-spill-all \
+         regalloc-ssa",
+    ),
+    ("emit-object", "ir mach regalloc"),
+    ("jit", "codegen ir mach"),
+    ("testgen", "checker ir regalloc"),
+];
+
+/// Crates that may use everything.
+const TOP: &[&str] = &["filetest", "cli", "bench", "demo", "fuzz"];
+
+/// What tests may use besides.
+const DEV_ARROWS: &[(&str, &str)] = &[
+    ("regalloc-spill-all", "checker testgen"),
+    ("regalloc-linear", "checker testgen"),
+    ("regalloc-backtracking", "checker testgen"),
+    ("regalloc-ssa", "checker testgen"),
+    ("testgen", "regalloc-linear regalloc-spill-all"),
+    ("reader", "testgen"),
+    ("opt", "rule-verify"),
+    ("jit", "reader"),
+    ("isa-x64", "reader"),
+    ("isa-aarch64", "reader"),
+    ("codegen", "reader"),
+];
+
+fn allowed(arrows: &[(&str, &str)], name: &str) -> Vec<String> {
+    let row = arrows.iter().find(|(from, _)| *from == name).map_or("", |(_, to)| to);
+    row.split_whitespace().map(str::to_string).collect()
+}
+
+/// Our crates in a section of a manifest, without their prefix.
+fn named(manifest: &str) -> BTreeMap<&str, Vec<String>> {
+    let mut sections: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut section = "";
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if let Some(rest) = line.strip_prefix("kingpost-") {
+            let end = rest.find(|c: char| c != '-' && !c.is_alphanumeric()).unwrap_or(rest.len());
+            sections.entry(section).or_default().push(rest[..end].to_string());
+        }
+    }
+    sections
+}
+
+#[test]
+fn manifests_follow_the_arrows() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(&crates).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Ok(manifest) = fs::read_to_string(path.join("Cargo.toml")) else { continue };
+        if TOP.contains(&name.as_str()) {
+            continue;
+        }
+        if !ARROWS.iter().any(|(from, _)| *from == name) {
+            wrong.push(format!("crate {name} is not in the list"));
+        }
+        for (section, uses) in named(&manifest) {
+            let mut may = allowed(ARROWS, &name);
+            if section == "[dev-dependencies]" {
+                may.extend(allowed(DEV_ARROWS, &name));
+            }
+            wrong.extend(
+                uses.iter().filter(|used| !may.contains(used)).map(|used| format!("{name} → {used} in {section}")),
+            );
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "arrows that may not be:\n{}", wrong.join("\n"));
+}

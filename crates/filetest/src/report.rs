@@ -1,0 +1,164 @@
+//! What came of the units of a test run, and how it is shown.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What came of one unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Everything that was expected is true.
+    Passed,
+    /// Something is wrong: one text for each thing.
+    Failed(Vec<String>),
+    /// Something needed is missing here; nothing that could be tested is wrong.
+    Skipped(String),
+}
+
+/// A file × subtest × target × allocator, and what came of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitReport {
+    /// The file as it was found.
+    pub file: String,
+    /// Subtest, target and allocator, as `test run, target x86_64, allocator linear`.
+    pub unit: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What `print` directives showed.
+    pub prints: Vec<String>,
+    /// The command that repeats this unit.
+    pub command: String,
+}
+
+/// All units of a test run, in the order of files and units.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Report {
+    /// The units.
+    pub units: Vec<UnitReport>,
+}
+
+impl Report {
+    /// Number of units that passed.
+    pub fn passed(&self) -> usize {
+        self.units.iter().filter(|unit| unit.outcome == Outcome::Passed).count()
+    }
+
+    /// Number of units that failed.
+    pub fn failed(&self) -> usize {
+        self.units.iter().filter(|unit| matches!(unit.outcome, Outcome::Failed(_))).count()
+    }
+
+    /// Number of units that were skipped.
+    pub fn skipped(&self) -> usize {
+        self.units.iter().filter(|unit| matches!(unit.outcome, Outcome::Skipped(_))).count()
+    }
+
+    /// How many units were skipped for each reason, and in which file first; by reason.
+    fn skips(&self) -> BTreeMap<&str, (usize, &str)> {
+        let mut skips = BTreeMap::new();
+        for unit in &self.units {
+            if let Outcome::Skipped(reason) = &unit.outcome {
+                skips.entry(reason.as_str()).or_insert((0, unit.file.as_str())).0 += 1;
+            }
+        }
+        skips
+    }
+}
+
+impl fmt::Display for Report {
+    /// What was printed, the reasons of skips, the failures each with the command that repeats it, and a
+    /// last line with the counts.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for unit in &self.units {
+            for line in &unit.prints {
+                writeln!(f, "{}: {line}", unit.file)?;
+            }
+        }
+        for (reason, (count, file)) in self.skips() {
+            writeln!(f, "skipped {count}: {reason} (first in {file})")?;
+        }
+        for unit in &self.units {
+            if let Outcome::Failed(texts) = &unit.outcome {
+                writeln!(f, "\nFAILED {}: {}", unit.file, unit.unit)?;
+                texts.iter().try_for_each(|text| write_indented(f, text))?;
+                writeln!(f, "  repeat: {}", unit.command)?;
+            }
+        }
+        writeln!(f, "{} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
+    }
+}
+
+fn write_indented(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
+    text.lines().try_for_each(|line| writeln!(f, "  {line}"))
+}
+
+/// What a subtest has found so far.
+#[derive(Default, Debug)]
+pub(crate) struct Findings {
+    pub(crate) failures: Vec<String>,
+    pub(crate) skips: Vec<String>,
+    pub(crate) prints: Vec<String>,
+}
+
+impl Findings {
+    pub(crate) fn fail(&mut self, text: impl fmt::Display) {
+        self.failures.push(text.to_string());
+    }
+
+    pub(crate) fn skip(&mut self, reason: impl fmt::Display) {
+        self.skips.push(reason.to_string());
+    }
+
+    /// A failure outweighs a skip, and a skip what passed.
+    pub(crate) fn outcome(&mut self) -> Outcome {
+        if !self.failures.is_empty() {
+            return Outcome::Failed(std::mem::take(&mut self.failures));
+        }
+        match self.skips.first() {
+            Some(reason) => Outcome::Skipped(reason.clone()),
+            None => Outcome::Passed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_reasons() {
+        let unit = |file: &str, outcome| UnitReport {
+            file: file.into(),
+            unit: "test cat".into(),
+            outcome,
+            prints: Vec::new(),
+            command: format!("kingpost test {file}"),
+        };
+        let skipped = |reason: &str| Outcome::Skipped(reason.into());
+        let units = vec![
+            unit("a", Outcome::Passed),
+            unit("b", skipped("x")),
+            unit("c", skipped("x")),
+            unit("d", Outcome::Failed(vec!["one\ntwo".into()])),
+        ];
+        let expected = "\
+skipped 2: x (first in b)
+
+FAILED d: test cat
+  one
+  two
+  repeat: kingpost test d
+1 passed, 1 failed, 2 skipped
+";
+        assert_eq!(Report { units }.to_string(), expected);
+    }
+
+    #[test]
+    fn failures_outweigh_skips() {
+        let mut findings = Findings::default();
+        assert_eq!(findings.outcome(), Outcome::Passed);
+        findings.skip("missing");
+        assert_eq!(findings.outcome(), Outcome::Skipped("missing".into()));
+        findings.fail("wrong");
+        assert_eq!(findings.outcome(), Outcome::Failed(vec!["wrong".into()]));
+    }
+}

@@ -1,0 +1,168 @@
+//! Finds test files and runs their units on many threads.
+
+use std::fs;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use kingpost_ir::signature::CallConv;
+use kingpost_reader::{Error, Header, Target, TestCommand, TestFile};
+use rayon::prelude::*;
+use target_lexicon::Triple;
+
+use crate::plan::{self, Unit, What};
+use crate::report::{Findings, Outcome, Report, UnitReport};
+use crate::subtests::Job;
+use crate::target;
+
+/// What to run of the files.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Only `target` lines of these architectures or triples; all if empty.
+    pub targets: Vec<String>,
+    /// The register allocators; all if empty. A file that sets one is run with that one.
+    pub allocators: Vec<String>,
+    /// Threads; as many as there are processors if 0.
+    pub jobs: usize,
+    /// Whether to write what was found over the expectations of `precise-output` tests.
+    pub bless: bool,
+}
+
+impl Options {
+    pub(crate) fn wants_target(&self, triple: &str) -> bool {
+        let architecture = |text: &str| text.split('-').next().map(str::to_string);
+        self.targets.is_empty()
+            || self.targets.iter().any(|wanted| wanted == triple || Some(wanted.clone()) == architecture(triple))
+    }
+}
+
+/// Runs all files of these paths; folders are searched for `.clif` files, in order of their names.
+///
+/// # Errors
+/// If a path cannot be read, or there are no threads.
+pub fn run(paths: &[PathBuf], options: &Options) -> io::Result<Report> {
+    let mut files = Vec::new();
+    for path in paths {
+        find_files(path, &mut files)?;
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build().map_err(io::Error::other)?;
+    let reports: Vec<Vec<UnitReport>> = pool.install(|| files.par_iter().map(|file| run_file(file, options)).collect());
+    Ok(Report { units: reports.into_iter().flatten().collect() })
+}
+
+/// Folders are walked with a list of what is left, not by recursion.
+fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut left = vec![path.to_path_buf()];
+    while let Some(path) = left.pop() {
+        if !fs::metadata(&path).map_err(|error| named(&path, error))?.is_dir() {
+            files.push(path);
+            continue;
+        }
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&path).map_err(|error| named(&path, error))? {
+            let entry = entry.map_err(|error| named(&path, error))?.path();
+            if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "clif") {
+                entries.push(entry);
+            }
+        }
+        entries.sort();
+        left.extend(entries.into_iter().rev());
+    }
+    Ok(())
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn run_file(path: &Path, options: &Options) -> Vec<UnitReport> {
+    let name = path.display().to_string();
+    match fs::read(path) {
+        Ok(text) => run_text(&name, &text, None, options).units,
+        Err(error) => whole_file(&name, error.to_string()),
+    }
+}
+
+/// A unit for what is wrong with a file as a whole.
+fn whole_file(name: &str, text: String) -> Vec<UnitReport> {
+    let outcome = Outcome::Failed(vec![text]);
+    let (file, command) = (name.to_string(), format!("kingpost test {name}"));
+    vec![UnitReport { file, unit: "the file".into(), outcome, prints: Vec::new(), command }]
+}
+
+/// Runs one text under a name. With a `command`, as if that were its only `test` line, and for this machine if no
+/// `target` line is.
+pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Report { units: whole_file(name, format!("{name}: the text is not valid UTF-8")) };
+    };
+    // Files with `test run` have this convention by default.
+    let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
+    let units = match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
+        Ok(file) if file.functions.is_empty() => whole_file(name, "the file has no function".into()),
+        Ok(mut file) => {
+            if let Some(command) = command {
+                override_commands(&mut file.header, command);
+            }
+            if file.header.commands.is_empty() {
+                whole_file(name, "the file has no `test` line".into())
+            } else {
+                run_units(name, &file, options)
+            }
+        }
+        Err(error) => whole_file(name, Error::in_file(error, name).to_string()),
+    };
+    Report { units }
+}
+
+fn override_commands(header: &mut Header, command: &str) {
+    header.commands = vec![TestCommand { name: command.to_string(), options: Vec::new() }];
+    let host = Triple::host().architecture;
+    header.targets.retain(|target| target::triple(&target.triple).is_ok_and(|triple| triple.architecture == host));
+    if header.targets.is_empty() {
+        let settings = header.settings.len();
+        header.targets.push(Target { triple: host.to_string(), flags: Vec::new(), settings });
+    }
+}
+
+fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> {
+    let missing = file.header.features.iter().find(|feature| feature.wanted);
+    let units = plan::units(&file.header, options);
+    let reports = units.iter().map(|unit| {
+        let mut findings = Findings::default();
+        match missing {
+            Some(feature) => findings.skip(format_args!("feature {}", feature.name)),
+            None => run_unit(name, file, unit, options, &mut findings),
+        }
+        let outcome = findings.outcome();
+        let command = unit.repeat(name);
+        UnitReport { file: name.to_string(), unit: unit.name(), outcome, prints: findings.prints, command }
+    });
+    reports.collect()
+}
+
+fn run_unit(name: &str, file: &TestFile, unit: &Unit, options: &Options, findings: &mut Findings) {
+    let subtest = match unit.what {
+        What::Run(subtest) => subtest,
+        What::NotSupported => return findings.skip(format_args!("test {} is not supported", unit.command.name)),
+        What::Unknown => return findings.fail(format_args!("there is no test command `{}`", unit.command.name)),
+        What::NoTarget => return findings.fail(format_args!("test {} needs a target line", unit.command.name)),
+    };
+    let info = match target::verifier_info(&file.header, unit.target) {
+        Ok(info) => info,
+        Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
+        Err(target::NoCompiler::Fail(text)) => return findings.fail(text),
+    };
+    let job = Job { name, file, unit, info, bless: options.bless };
+    // A panic is a bug of ours; it must not hide what became of the other files.
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        if !subtest.needs_verifier || job.verify(findings) {
+            (subtest.run)(&job, findings);
+        }
+    }));
+    if let Err(panic) = caught {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        findings.fail(format_args!("bug: panic: {text}"));
+    }
+}

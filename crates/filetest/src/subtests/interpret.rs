@@ -1,0 +1,47 @@
+//! `test interpret`: the interpreter obeys the run directives.
+
+use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
+use kingpost_reader::RunCommand;
+
+use crate::directives::{Call, Ending, Judge};
+use crate::report::Findings;
+use crate::subtests::Job;
+
+pub(crate) fn run(job: &Job, findings: &mut Findings) {
+    let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
+    let mut interpreter = Interpreter::new(&environment);
+    for (index, test) in job.file.functions.iter().enumerate() {
+        let itself = environment.by_index(index);
+        for comment in &test.comments {
+            let command = match RunCommand::parse(comment, &test.function.signature) {
+                Ok(Some(command)) => command,
+                Ok(None) => continue,
+                Err(error) => {
+                    findings.fail(error.in_file(job.name));
+                    continue;
+                }
+            };
+            let call = Call::of(&command);
+            // The name counts here; without a name the function itself is called.
+            let id = call.name.map_or(itself, |name| environment.by_word(name));
+            let ending = match id {
+                Some(id) => ending(interpreter.call_id(id, &call.arguments)),
+                None => Ending::Wrong("there is no such function".into()),
+            };
+            Judge { job, test, line: comment.line, command: &command }.judge(ending, findings);
+        }
+    }
+}
+
+fn ending(result: Result<Vec<DataValue>, Stop>) -> Ending {
+    match result {
+        Ok(values) => Ending::Returned(values),
+        Err(Stop::Trap(code)) => Ending::Trapped(Some(code)),
+        Err(stop @ (Stop::NotSupported { .. } | Stop::UnknownSymbol { .. })) => Ending::NotSupported(stop.to_string()),
+        // The one function that the host of such tests provides.
+        Err(Stop::UnknownFunction { name }) if name == "%__cranelift_throw" => {
+            Ending::NotSupported("exceptions are not supported by the interpreter".into())
+        }
+        Err(stop) => Ending::Wrong(stop.to_string()),
+    }
+}

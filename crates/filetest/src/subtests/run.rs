@@ -1,0 +1,89 @@
+//! `test run`: the compiled code obeys the run directives, in a process of its own.
+
+use kingpost_codegen::Compiler;
+use kingpost_reader::{Comment, RunCommand, TestFunction};
+
+use crate::directives::{Call, Ending, Judge};
+use crate::native::{self, Request};
+use crate::report::Findings;
+use crate::subtests::Job;
+use crate::target;
+
+/// A directive of a function.
+struct Directive<'a> {
+    /// The function's place in the file.
+    function: usize,
+    comment: &'a Comment<'a>,
+    command: RunCommand,
+}
+
+pub(crate) fn run(job: &Job, findings: &mut Findings) {
+    let Some(compiler) = job.compiler(findings) else { return };
+    if let Err(reason) = runs_here(job, &compiler) {
+        return findings.skip(reason);
+    }
+    let functions = &job.file.functions;
+    let directives = directives(job, findings);
+    let mut wanted = vec![false; functions.len()];
+    directives.iter().for_each(|directive| wanted[directive.function] = true);
+    let program = match native::build(job.file, &compiler, &wanted) {
+        Ok(program) => program,
+        Err(text) => return findings.fail(text),
+    };
+    // What was left out is skipped even if no directive calls it.
+    program.left_out.iter().flatten().for_each(|reason| findings.skip(reason));
+    let mut called = Vec::new();
+    let mut requests = Vec::new();
+    for directive in directives {
+        if let Some(trampoline) = program.trampolines[directive.function] {
+            requests.push(request(trampoline, &functions[directive.function], &directive.command));
+            called.push(directive);
+        }
+    }
+    match native::run(&program, &requests) {
+        Ok(endings) => judge(job, &called, endings, findings),
+        Err(text) => findings.fail(text),
+    }
+}
+
+fn judge(job: &Job, called: &[Directive], endings: Vec<Ending>, findings: &mut Findings) {
+    for (directive, ending) in called.iter().zip(endings) {
+        let test = &job.file.functions[directive.function];
+        Judge { job, test, line: directive.comment.line, command: &directive.command }.judge(ending, findings);
+    }
+}
+
+fn request(trampoline: u32, test: &TestFunction, command: &RunCommand) -> Request {
+    let results = test.function.signature.returns.iter().map(|param| param.value_type).collect();
+    Request { trampoline, arguments: Call::of(command).arguments, results }
+}
+
+/// All directives of the file; malformed ones are failures.
+fn directives<'a>(job: &Job<'a>, findings: &mut Findings) -> Vec<Directive<'a>> {
+    let mut directives = Vec::new();
+    for (function, test) in job.file.functions.iter().enumerate() {
+        for comment in &test.comments {
+            match RunCommand::parse(comment, &test.function.signature) {
+                Ok(Some(command)) => directives.push(Directive { function, comment, command }),
+                Ok(None) => {}
+                Err(error) => findings.fail(error.in_file(job.name)),
+            }
+        }
+    }
+    directives
+}
+
+/// Whether this machine can run the code, and the file may be run at all.
+fn runs_here(job: &Job, compiler: &Compiler) -> Result<(), String> {
+    let architecture = compiler.triple().architecture;
+    if !target::is_host(architecture) {
+        return Err(format!("this machine does not run {architecture} code"));
+    }
+    if compiler.settings().enable_pinned_reg {
+        return Err("test run with enable_pinned_reg".into());
+    }
+    match job.unit.target.and_then(target::missing_flag) {
+        Some(flag) => Err(format!("this machine's processor lacks {flag}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,36 @@
+//! `test verifier`: the verifier's errors are those of the `error:` comments.
+
+use kingpost_ir::AnyEntity;
+use kingpost_ir::verifier::Verifier;
+
+use crate::expect::directive;
+use crate::report::Findings;
+use crate::subtests::Job;
+
+pub(crate) fn run(job: &Job, findings: &mut Findings) {
+    let mut verifier = Verifier::default();
+    for function in &job.file.functions {
+        let mut expected: Vec<(AnyEntity, &str, u32)> = function
+            .comments
+            .iter()
+            .filter_map(|comment| Some((comment.entity, directive(comment, "error:")?, comment.line)))
+            .collect();
+        let errors = verifier.verify(&function.function, job.info).err().map(|errors| errors.0).unwrap_or_default();
+        for error in errors {
+            let is_it =
+                |(entity, text, _): &(AnyEntity, &str, u32)| *entity == error.location && error.message.contains(text);
+            match expected.iter().position(is_it) {
+                Some(index) => drop(expected.remove(index)),
+                None => findings.fail(format_args!(
+                    "{}: unexpected error at {:?}: {}",
+                    job.place(function),
+                    error.location,
+                    error.message
+                )),
+            }
+        }
+        for (entity, text, line) in expected {
+            findings.fail(format_args!("{}:{line}: no error `{text}` at {entity:?}", job.name));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The settings and flags that a file asks for.
+
+use std::str::FromStr;
+
+use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TargetError};
+use kingpost_ir::types::{I32, I64};
+use kingpost_ir::verifier::TargetInfo;
+use kingpost_isa_x64::X64Flags;
+use kingpost_reader::{Header, Setting, Target};
+use target_lexicon::{Architecture, PointerWidth, Triple};
+
+/// Why there is no compiler for a unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NoCompiler {
+    /// Something is missing here.
+    Skip(String),
+    /// The file is wrong.
+    Fail(String),
+}
+
+/// What every filetest starts with, before its own `set` lines.
+fn default_settings() -> Settings {
+    Settings {
+        unwind_info: false,
+        machine_code_cfg_info: true,
+        // Tests are where the second opinion on allocations is always asked for.
+        regalloc_checker: true,
+        ..Settings::default()
+    }
+}
+
+fn set(settings: &mut Settings, setting: &Setting) -> Result<(), SettingError> {
+    settings.set(&setting.name, setting.value.as_deref().unwrap_or("true"))
+}
+
+/// The settings of the first `count` words of a file's `set` lines.
+fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
+    let mut settings = default_settings();
+    for setting in header.settings.iter().take(count) {
+        set(&mut settings, setting).map_err(|error| NoCompiler::Fail(error.to_string()))?;
+    }
+    Ok(settings)
+}
+
+/// The allocator that the `set` lines of a file name for a target, if they do.
+pub(crate) fn named_allocator<'a>(header: &'a Header, target: &Target) -> Option<&'a str> {
+    let settings = header.settings.iter().take(target.settings);
+    settings.rev().find(|setting| setting.name == "regalloc_algorithm")?.value.as_deref()
+}
+
+/// The triple of a `target` line; an architecture alone stands for Linux.
+pub(crate) fn triple(text: &str) -> Result<Triple, NoCompiler> {
+    let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
+    let triple = Triple::from_str(&full).or_else(|_| Triple::from_str(text));
+    triple.map_err(|error| NoCompiler::Fail(format!("target `{text}`: {error}")))
+}
+
+/// The triple, settings and instruction set flags of a `target` line.
+fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<String>), NoCompiler> {
+    let mut settings = settings(header, target.settings)?;
+    let mut flags = Vec::new();
+    for flag in &target.flags {
+        // Shared settings may stand here too.
+        match set(&mut settings, flag) {
+            Ok(()) => {}
+            Err(SettingError::Unknown(_)) => flags.push(word(flag)),
+            Err(error) => return Err(NoCompiler::Fail(error.to_string())),
+        }
+    }
+    Ok((triple(&target.triple)?, settings, flags))
+}
+
+/// The compiler of a `target` line with an allocator.
+pub(crate) fn compiler(header: &Header, target: &Target, allocator: &str) -> Result<Compiler, NoCompiler> {
+    let (triple, mut settings, flags) = words(header, target)?;
+    settings.regalloc_algorithm = allocator.to_string();
+    Compiler::new(&triple, settings, &flags).map_err(|error| match error {
+        TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
+        TargetError::Setting(SettingError::Unsupported { .. }) => NoCompiler::Skip(error.to_string()),
+        TargetError::Setting(_) => NoCompiler::Fail(error.to_string()),
+        TargetError::Allocator(_) => NoCompiler::Skip(format!("allocator {allocator} does not exist")),
+    })
+}
+
+fn word(setting: &Setting) -> String {
+    match &setting.value {
+        Some(value) => format!("{}={value}", setting.name),
+        None => setting.name.clone(),
+    }
+}
+
+/// What the verifier may know of a unit's target; in tests that need none it is the settings of the last
+/// target, and the target itself if there is exactly one.
+pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<Option<TargetInfo>, NoCompiler> {
+    if let Some(target) = target {
+        let (triple, settings, _) = words(header, target)?;
+        return Ok(Some(target_info(&triple, &settings)));
+    }
+    let settings = settings(header, header.settings.len())?;
+    match &header.targets[..] {
+        [target] => Ok(Some(target_info(&triple(&target.triple)?, &settings))),
+        _ => Ok(None),
+    }
+}
+
+fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {
+    TargetInfo {
+        pointer_type: if triple.pointer_width() == Ok(PointerWidth::U32) { I32 } else { I64 },
+        enable_pinned_reg: settings.enable_pinned_reg,
+        preserve_frame_pointers: settings.preserve_frame_pointers,
+    }
+}
+
+/// Whether this machine can run code of an architecture.
+pub(crate) fn is_host(architecture: Architecture) -> bool {
+    architecture == Triple::host().architecture
+}
+
+/// A flag of a `target` line for this machine's architecture that its processor lacks.
+pub(crate) fn missing_flag(target: &Target) -> Option<&'static str> {
+    let mut flags = X64Flags::default();
+    if triple(&target.triple).ok()?.architecture == Architecture::X86_64 {
+        // Words that are no flags have been refused or are shared settings.
+        target.flags.iter().for_each(|flag| drop(flags.set(&word(flag))));
+    }
+    flags.missing_from(&X64Flags::host())
+}
+
+/// The names of all allocators.
+pub(crate) fn all_allocators() -> Vec<String> {
+    ALLOCATORS.iter().map(|(name, _)| (*name).to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triples() {
+        assert_eq!(triple("x86_64").unwrap().to_string(), "x86_64-unknown-linux-gnu");
+        assert_eq!(triple("aarch64-apple-darwin").unwrap().to_string(), "aarch64-apple-darwin");
+        for text in ["riscv64", "s390x", "pulley32", "pulley64be"] {
+            assert!(triple(text).is_ok(), "{text}");
+        }
+        assert!(matches!(triple("x86-65"), Err(NoCompiler::Fail(_))));
+    }
+}
