@@ -65,6 +65,7 @@ impl Checker {
     }
 
     fn rules_without_states(&mut self, input: Input, report: &mut Report) {
+        shape::emergency_slots(input, report);
         shape::edits(input, report);
         shape::callee_saved(input, report);
         shape::stack_maps(input, report);

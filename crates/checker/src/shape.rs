@@ -42,6 +42,15 @@ pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
     right
 }
 
+/// Rule 5 of the emergency slots.
+pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
+    for slot in input.answer.emergency.into_iter().flatten() {
+        if slot.index() >= input.answer.slots.len() {
+            report.add(CheckError::new(Rule::SlotExists, Place::Whole).at(Loc::slot(slot)));
+        }
+    }
+}
+
 /// Rules 4 to 6 and 13 to 16 of each edit.
 pub(crate) fn edits(input: Input, report: &mut Report) {
     let mut last = None;

@@ -207,6 +207,7 @@ fn rules_5_and_6_slots_exist_and_fit() {
     spilled().with(|c| c.answer.slots.clear()).rejected(Rule::SlotExists);
     spilled().with(|c| c.answer.slots[s(0)].size = 4).rejected(Rule::SlotFits);
     spilled().with(|c| c.answer.slots[s(0)].align = 4).rejected(Rule::SlotFits);
+    spilled().with(|c| c.answer.emergency[1] = Some(s(7))).rejected(Rule::SlotExists);
     let operand = Operand::any_use(v(0));
     let stays = |width| {
         case("i")

@@ -174,6 +174,9 @@ fn def_into_clobber(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, 
 
 fn change_class(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    if answer.locs[index].is_none() {
+        return false;
+    }
     let other = match problem.class(operand.vreg()) {
         RegClass::Int => RegClass::Float,
         RegClass::Float => RegClass::Int,
@@ -185,6 +188,9 @@ fn change_class(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rn
 
 fn forbidden_register(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    if answer.locs[index].is_none() {
+        return false;
+    }
     let class = problem.class(operand.vreg());
     let reg = PReg::new(class, rng.range(0..PReg::PER_CLASS) as u8);
     answer.locs[index] = Loc::reg(reg);
