@@ -28,7 +28,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{
-    Block, ClobberId, Clobbers, Constraint, Freq, InstFlags, Kind, Operand, PRegSet, RegClass, VReg,
+    Block, ClobberId, Clobbers, Constraint, Freq, InstFlags, Kind, Operand, PRegSet, Problem, RegClass, VReg,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -340,7 +340,9 @@ impl Lower<'_> {
             }
             let (start, end) = self.cx.block_ranges[index];
             for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
-                for &operand in &self.cx.operands[record.operands.0 as usize..record.operands.1 as usize] {
+                let operands = &mut self.cx.operands[record.operands.0 as usize..record.operands.1 as usize];
+                settle_read_modify_write(&code.problem, operands);
+                for &operand in &*operands {
                     code.problem.push_operand(operand);
                 }
                 code.problem.push_inst(record.flags, record.clobbers);
@@ -356,6 +358,19 @@ impl Lower<'_> {
         }
         code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
         code.problem.finish();
+    }
+}
+
+/// An instruction may read, modify and write one slot only if the value it reads is as wide as the one it writes. That is
+/// known only when all users have asked for their widths.
+fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
+    for def in 0..operands.len() {
+        let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
+        let (written, read) = (operands[def], operands[usize::from(k)]);
+        if problem.width(written.vreg()) != problem.width(read.vreg()) {
+            operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
+            operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
+        }
     }
 }
 
@@ -623,8 +638,8 @@ impl Lower<'_> {
         &mut self.cx.group.last_mut().expect("just pushed").inst
     }
 
-    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
-        let spec = row.operands[k];
+    fn row_operand(&mut self, row: &Row, k: usize, vregs: &[VReg], has_memory: bool) -> Operand {
+        let (spec, vreg) = (row.operands[k], vregs[k]);
         debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
         let constraint = match spec.place {
             Place::Reg => Constraint::Reg,
@@ -643,7 +658,14 @@ impl Lower<'_> {
         let whole = width <= spec.width.max(4);
         debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of operand {k}");
         match (constraint, row.twin) {
-            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
+            (Constraint::Reuse(of), Some(twin))
+                if twin.operand == of
+                    && !has_memory
+                    && whole
+                    && width == self.code.problem.width(vregs[usize::from(of)]) =>
+            {
+                operand.with_rmw()
+            }
             _ => operand,
         }
     }
