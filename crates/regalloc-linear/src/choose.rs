@@ -107,13 +107,23 @@ impl Scan<'_, '_> {
         cost > u64::from(costs.callee_saved) * entry
     }
 
+    /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is.
+    fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
+        let next = self.next_use(vreg, point);
+        if next.is_early() {
+            return next;
+        }
+        let param = self.hints.partner(vreg).filter(|&param| self.live.def(param) > next);
+        param.and_then(|param| self.live.uses(param).first().copied()).unwrap_or(next)
+    }
+
     /// Of the registers in `candidates`, the one whose value is used again last. Computing a value again is cheap, so
     /// that its next use counts as twice as far.
     pub(crate) fn farthest(&mut self, class: usize, candidates: u64, point: Point) -> Option<(Reg, Point)> {
         let mut best: Option<(u64, Reg, Point)> = None;
         for reg in regs(class, candidates) {
             let vreg = self.found.residence.holder_vreg(reg);
-            let next = self.next_use(vreg, point);
+            let next = self.next_use_through(vreg, point);
             let distance = u64::from(next.since(point)) << u32::from(self.hints.is_remat(vreg));
             if best.is_none_or(|(most, ..)| distance > most) {
                 best = Some((distance, reg, next));
