@@ -1,2 +1,82 @@
-//! The command line tool.
-fn main() {}
+//! The command line tool `kingpost`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `args.rs` | the interface: commands and their options |
+//! | `compile.rs` | `compile`: functions to an object |
+//! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
+//! | `show.rs` | `cat`, `verify`, `print-cfg` |
+//! | `alloc.rs` | `alloc`: an allocation problem and its solution |
+//! | `target.rs` | the compiler that options ask for |
+//! | `stats.rs` | counters and times as text or JSON |
+//! | `input.rs`, `output.rs` | files and standard streams |
+
+mod alloc;
+mod args;
+mod compile;
+mod input;
+mod output;
+mod show;
+mod stats;
+mod target;
+mod test;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Whether everything was good, if nothing stopped the command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// Something was wrong and has been said.
+    Bad,
+}
+
+/// Why a command stopped.
+enum Stop {
+    /// The command line asks for something that does not exist.
+    Usage(String),
+    /// A failure in the input or the system.
+    Failure(String),
+    /// Nobody reads the output any more.
+    BrokenPipe,
+}
+
+type Outcome = Result<Verdict, Stop>;
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Stop {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Stop::BrokenPipe,
+            _ => Stop::Failure(error.to_string()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    env_logger::init();
+    // Wrong options end here, with code 2.
+    let outcome = match Args::parse().command {
+        Command::Test(args) => test::test(&args),
+        Command::Run(args) => test::directives("run", &args),
+        Command::Interpret(args) => test::directives("interpret", &args),
+        Command::Cat(args) => show::cat(&args),
+        Command::Verify(args) => show::verify(&args),
+        Command::PrintCfg(args) => show::print_cfg(&args),
+        Command::Compile(args) => compile::compile(&args),
+        Command::Alloc(args) => alloc::alloc(&args),
+    };
+    match outcome {
+        Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(Stop::Failure(text)) => {
+            output::complain(&text);
+            ExitCode::FAILURE
+        }
+        Err(Stop::Usage(text)) => {
+            output::complain(&text);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `alloc`: an allocation problem and its solution, as text that reads again.
+
+use crate::args::AllocArgs;
+use crate::input::{self, Input};
+use crate::{Outcome, Stop, Verdict, output, target};
+use kingpost_checker::Checker;
+use kingpost_ir::Function;
+use kingpost_ir::extfunc::FuncName;
+use kingpost_mach::ModuleBuffer;
+use kingpost_reader::Parser;
+use kingpost_regalloc::{Allocation, MachineEnv, text};
+use std::io::Write;
+
+pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
+    target::known_allocator(&args.regalloc)?;
+    let input = input::read(&args.file)?;
+    let is_ra = match args.file.extension() {
+        Some(extension) => extension == "ra",
+        // Standard input has no name; functions begin with a word that problems do not have.
+        None => !input.text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
+    };
+    if is_ra { problems(args, &input) } else { functions(args, &input) }
+}
+
+/// The problems of a `.ra` file, for its machine or the target's.
+fn problems(args: &AllocArgs, input: &Input) -> Outcome {
+    let source = String::from_utf8_lossy(&input.text);
+    let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
+    let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
+    let env: &MachineEnv = file.env.as_ref().unwrap_or_else(|| compiler.isa().env());
+    let factory = kingpost_codegen::allocator(&args.regalloc)
+        .ok_or_else(|| Stop::Usage(format!("no register allocator is called `{}`", args.regalloc)))?;
+    let (mut allocator, mut checker, mut answer) = (factory(), Checker::new(), Allocation::default());
+    let mut out = output::stdout();
+    let mut verdict = Verdict::Good;
+    write!(out, "{env}")?;
+    for case in &file.cases {
+        let problem = &case.problem;
+        let mut bad = |text: String| {
+            output::complain(&format!("{}: {}: {text}", input.name, problem.name));
+            verdict = Verdict::Bad;
+        };
+        if let Err(errors) = problem.verify_with(env) {
+            errors.iter().for_each(|error| bad(error.to_string()));
+            continue;
+        }
+        if let Err(error) = allocator.allocate(problem, env, &mut answer) {
+            bad(error.to_string());
+            continue;
+        }
+        if let Err(errors) = checker.check(problem, env, &answer) {
+            errors.iter().for_each(|error| bad(error.to_string()));
+        }
+        write!(out, "\n{problem}{}", text::display_allocation(problem, &answer))?;
+    }
+    out.flush()?;
+    Ok(verdict)
+}
+
+/// The problems that lowering makes of functions.
+fn functions(args: &AllocArgs, input: &Input) -> Outcome {
+    let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
+    let failed = |error: kingpost_reader::Error| Stop::Failure(error.in_file(&input.name).to_string());
+    let mut parser = Parser::new(&input.text, kingpost_reader::Options::default()).map_err(failed)?;
+    let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), Function::default());
+    let mut out = output::stdout();
+    let mut verdict = Verdict::Good;
+    write!(out, "{}", compiler.isa().env())?;
+    while parser.next_function(&mut func).map_err(failed)? {
+        module.clear();
+        if let Err(error) = compiler.compile(&mut cx, &mut func, &mut module) {
+            output::complain(&format!("{}: {}: {error}", input.name, func.name));
+            verdict = Verdict::Bad;
+            continue;
+        }
+        let mut problem = cx.code().problem.clone();
+        problem.name = problem_name(&func.name);
+        write!(out, "\n{problem}{}", text::display_allocation(&problem, cx.allocation()))?;
+    }
+    out.flush()?;
+    Ok(verdict)
+}
+
+/// Problems have names of one form.
+fn problem_name(name: &FuncName) -> String {
+    match name {
+        FuncName::Named(name) => name.clone(),
+        FuncName::User(namespace, index) => format!("u_{namespace}_{index}"),
+    }
+}

@@ -1,0 +1,159 @@
+//! The interface: scripts depend on it.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
+#[derive(Parser, Debug)]
+#[command(name = "kingpost", version)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run test files, and all in folders; report per failure the command that repeats it.
+    Test(TestArgs),
+    /// Compile for this machine and check the run directives, whatever the file's `test` lines say.
+    Run(FilesArgs),
+    /// Interpret the run directives, whatever the file's `test` lines say.
+    Interpret(FilesArgs),
+    /// Read functions and print them.
+    Cat(FilesArgs),
+    /// Check functions against the rules of the language.
+    Verify(VerifyArgs),
+    /// Print control-flow graphs in the language of Graphviz.
+    PrintCfg(FilesArgs),
+    /// Compile functions and data into one relocatable object.
+    Compile(CompileArgs),
+    /// Print the allocation problem of each function and its solution.
+    Alloc(AllocArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Only the `target` lines of this architecture or triple; may be repeated.
+    #[arg(long = "target", value_name = "T")]
+    pub(crate) targets: Vec<String>,
+    /// The register allocator, or `all`.
+    #[arg(long, value_name = "A", default_value = "all")]
+    pub(crate) regalloc: String,
+    /// How compiled code is run.
+    #[arg(long, value_enum, default_value = "object")]
+    pub(crate) via: Via,
+    /// Threads; by default as many as there are processors.
+    #[arg(short, value_name = "N", default_value_t = 0)]
+    pub(crate) jobs: usize,
+    /// Files and folders; `-` is standard input.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Via {
+    /// In executable memory.
+    Jit,
+    /// As an object, linked by the system linker, in a process of its own.
+    Object,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct FilesArgs {
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What to compile for.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TargetArgs {
+    /// A triple, or an architecture alone for Linux; by default this machine.
+    #[arg(long, value_name = "TRIPLE")]
+    pub(crate) target: Option<String>,
+    /// A shared setting, or a flag of the target's instruction set; may be repeated.
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CompileArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The register allocator.
+    #[arg(long, value_name = "A")]
+    pub(crate) regalloc: Option<String>,
+    /// The object; `-` is standard output. Without it, the code is only made.
+    #[arg(short, value_name = "OUT.o")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the machine code of each function.
+    #[arg(long)]
+    pub(crate) disasm: bool,
+    /// Print the CPU time of each stage to standard error.
+    #[arg(long)]
+    pub(crate) time: bool,
+    /// Print counters and times.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub(crate) stats: Option<StatsFormat>,
+    /// Leave out what cannot be compiled, name it by reason, and still write the object.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Threads; by default as many as there are processors.
+    #[arg(short, value_name = "N", default_value_t = 0)]
+    pub(crate) jobs: usize,
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StatsFormat {
+    /// One line for each.
+    Text,
+    /// One object.
+    Json,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct AllocArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The register allocator.
+    #[arg(long, value_name = "A")]
+    pub(crate) regalloc: String,
+    /// Functions (`.clif`) or problems (`.ra`); `-` is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_interface_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn stats_with_and_without_format() {
+        let stats = |args: &[&str]| match Args::try_parse_from([&["kingpost", "compile", "-o", "x.o"], args].concat()) {
+            Ok(Args { command: Command::Compile(args) }) => (args.stats, args.files.len()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stats(&["--stats", "a.clif"]), (Some(StatsFormat::Text), 1));
+        assert_eq!(stats(&["--stats=json", "a.clif", "-"]), (Some(StatsFormat::Json), 2));
+        assert_eq!(stats(&["-j", "3", "a.clif"]), (None, 1));
+        assert!(Args::try_parse_from(["kingpost", "cat"]).is_err());
+    }
+}

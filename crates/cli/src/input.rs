@@ -1,0 +1,32 @@
+//! Files and standard input.
+
+use crate::Stop;
+use std::io::Read;
+use std::path::Path;
+
+/// A text and the name by which errors call it.
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Whether a path stands for a standard stream.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Reads a file, or standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Input, Stop> {
+    if !is_stream(path) {
+        let name = path.display().to_string();
+        let text = std::fs::read(path).map_err(|error| Stop::Failure(format!("{name}: {error}")))?;
+        return Ok(Input { name, text });
+    }
+    let name = "<stdin>".to_string();
+    let mut text = Vec::new();
+    // One byte more than can be read tells that there is too much.
+    let limit = kingpost_reader::MAX_TEXT_BYTES as u64 + 1;
+    let read = std::io::stdin().lock().take(limit).read_to_end(&mut text);
+    read.map_err(|error| Stop::Failure(format!("{name}: {error}")))?;
+    Ok(Input { name, text })
+}

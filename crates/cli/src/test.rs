@@ -1,0 +1,45 @@
+//! `test`, `run`, `interpret`.
+
+use crate::args::{FilesArgs, TestArgs, Via};
+use crate::input;
+use crate::{Outcome, Stop, Verdict, output, target};
+use kingpost_filetest::{Options, Report};
+use std::io::Write;
+
+/// Test files, as their `test` lines say.
+pub(crate) fn test(args: &TestArgs) -> Outcome {
+    if args.via == Via::Jit {
+        return Err(Stop::Usage("tests run via `object` only so far".into()));
+    }
+    let allocators = match args.regalloc.as_str() {
+        "all" => Vec::new(),
+        name => vec![target::known_allocator(name)?.to_string()],
+    };
+    let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
+    let options = Options { targets: args.targets.clone(), allocators, jobs: args.jobs, bless };
+    let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
+    let mut report = kingpost_filetest::run(&paths, &options)?;
+    for path in &streams {
+        let input = input::read(path)?;
+        report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, None, &options).units);
+    }
+    say(&report)
+}
+
+/// The run directives of files, whatever their `test` lines say.
+pub(crate) fn directives(command: &str, args: &FilesArgs) -> Outcome {
+    let options = Options { allocators: vec!["linear".to_string()], ..Options::default() };
+    let mut report = Report::default();
+    for path in &args.files {
+        let input = input::read(path)?;
+        report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, Some(command), &options).units);
+    }
+    say(&report)
+}
+
+fn say(report: &Report) -> Outcome {
+    let mut out = output::stdout();
+    write!(out, "{report}")?;
+    out.flush()?;
+    Ok(if report.failed() == 0 { Verdict::Good } else { Verdict::Bad })
+}

@@ -1,0 +1,166 @@
+//! The interface that scripts depend on: exit codes, standard streams, what is written and what is not.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const GOOD: &str = "\
+; data: %msg ro = x\"68 69 00\"
+function %main() -> i32 system_v {
+    fn0 = %puts(i64) -> i32 system_v
+    gv0 = symbol %msg
+
+block0:
+    v0 = symbol_value.i64 gv0
+    v1 = call fn0(v0)
+    v2 = iconst.i32 5
+    return v2
+}
+";
+
+const RUNS: &str = "\
+function %add(i32, i32) -> i32 {
+block0(v0: i32, v1: i32):
+    v2 = iadd v0, v1
+    return v2
+}
+; run: %add(1, 2) == 3
+";
+
+fn kingpost(folder: &Path, args: &[&str], stdin: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kingpost"))
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    // A command that does not read its standard input may have ended already.
+    let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs the tool with a text as `in.clif` and as standard input; gives code, output and errors.
+fn check(args: &[&str], source: &str) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("in.clif"), source).expect("written");
+    let output = kingpost(folder.path(), args, source);
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn usage_errors_are_2() {
+    let wrong: &[&[&str]] = &[
+        &[],
+        &["frob"],
+        &["cat"],
+        &["compile", "in.clif", "--regalloc", "none"],
+        &["compile", "in.clif", "--set", "frob"],
+        &["compile", "in.clif", "--set", "is_pic=perhaps"],
+        &["compile", "in.clif", "--target", "z80"],
+        &["compile", "in.clif", "--stats=xml"],
+        &["alloc", "in.clif"],
+        &["test", "--regalloc", "none", "in.clif"],
+    ];
+    for args in wrong {
+        let (code, out, err) = check(args, GOOD);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(!err.is_empty());
+    }
+    assert_eq!(check(&["--help"], "").0, 0);
+}
+
+#[test]
+fn shown_functions_read_again() {
+    let (code, out, _) = check(&["cat", "in.clif"], GOOD);
+    assert_eq!(code, 0);
+    assert_eq!(check(&["cat", "-"], &out), (0, out.clone(), String::new()));
+    let (code, out, _) = check(&["print-cfg", "-"], RUNS);
+    assert!(code == 0 && out.starts_with("digraph \"%add\" {"), "{out}");
+    assert_eq!(check(&["verify", "-"], GOOD), (0, String::new(), String::new()));
+}
+
+#[test]
+fn errors_have_positions() {
+    let (code, _, err) = check(&["cat", "in.clif"], "function %f() {\nblock0:\n  frob\n}\nfunction %g() {}\n");
+    assert_eq!((code, err.as_str()), (1, "in.clif:3:3: unknown opcode `frob`\n"));
+    let (code, _, err) = check(&["verify", "-"], "function %f() {\nblock0:\n  jump block7\n}\n");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("<stdin>: %f: ") && err.contains("invalid block reference block7"), "{err}");
+    let (code, _, err) = check(&["cat", "no-such-file"], "");
+    assert!(code == 1 && err.starts_with("no-such-file: "), "{err}");
+}
+
+#[test]
+fn directives_run() {
+    for command in ["run", "interpret"] {
+        let (code, out, _) = check(&[command, "in.clif"], RUNS);
+        assert_eq!((code, out.as_str()), (0, "1 passed, 0 failed, 0 skipped\n"), "{command}");
+        let (code, out, _) = check(&[command, "-"], &RUNS.replace("== 3", "== 4"));
+        assert!(code == 1 && out.contains("returned 3, expected 4"), "{out}");
+    }
+    let (code, out, _) = check(&["test", "in.clif"], &format!("test interpret\ntest cat\n{RUNS}"));
+    assert!(code == 0 && out.ends_with("2 passed, 0 failed, 0 skipped\n"), "{out}");
+    let (code, out, _) = check(&["test", "-"], RUNS);
+    assert!(code == 1 && out.contains("has no `test` line"), "{out}");
+}
+
+#[test]
+fn objects_link_and_run() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has a C compiler");
+        eprintln!("SKIPPED: objects_link_and_run: no cc");
+        return;
+    }
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("SKIPPED: objects_link_and_run: not an x86-64 machine");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for allocator in ["linear", "spill-all"] {
+        let args = ["compile", "-", "-o", "out.o", "--set", "is_pic", "--regalloc", allocator];
+        let output = kingpost(folder.path(), &args, GOOD);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let cc = ["-Wl,--fatal-warnings", "out.o", "-o", "out"];
+        let link = Command::new("cc").args(cc).current_dir(folder.path()).output().expect("cc runs");
+        assert!(link.status.success() && link.stderr.is_empty(), "{}", text(&link.stderr));
+        let run = Command::new(folder.path().join("out")).output().expect("the program runs");
+        assert_eq!((run.status.code(), text(&run.stdout)), (Some(5), "hi\n".to_string()));
+    }
+}
+
+#[test]
+fn objects_appear_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = || std::fs::read_dir(folder.path()).expect("a folder").count();
+    let mixed =
+        format!("{RUNS}function %bad() {{\nblock0:\n  frob\n}}\nfunction %wrong() {{\nblock0:\n  jump block9\n}}\n");
+    let output = kingpost(folder.path(), &["compile", "-", "-o", "out.o"], &mixed);
+    assert_eq!((output.status.code(), files()), (Some(1), 0));
+    let output = kingpost(folder.path(), &["compile", "-", "-o", "out.o", "--keep-going", "--stats=json"], &mixed);
+    let err = text(&output.stderr);
+    assert_eq!((output.status.code(), files()), (Some(1), 1));
+    assert!(err.contains("<stdin>:9:3: unknown opcode `frob`") && err.contains("left out 1: "), "{err}");
+    let out = text(&output.stdout);
+    assert!(out.starts_with("{\"functions\":1,\"clif_insts\":2,") && out.ends_with("}\n"), "{out}");
+    let twice = format!("{RUNS}{RUNS}");
+    std::fs::remove_file(folder.path().join("out.o")).expect("removed");
+    let output = kingpost(folder.path(), &["compile", "-", "-o", "out.o"], &twice);
+    assert_eq!((output.status.code(), files()), (Some(1), 0));
+    assert_eq!(text(&output.stderr), "symbol `add` is defined twice\n");
+}
+
+#[test]
+fn problems_and_solutions_read_again() {
+    let (code, first, err) = check(&["alloc", "in.clif", "--regalloc", "linear"], RUNS);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(first.contains("problem %add {") && first.contains("allocation {"), "{first}");
+    let (code, second, err) = check(&["alloc", "-", "--regalloc", "linear"], &first);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(second, first);
+}
