@@ -62,6 +62,8 @@ pub struct Draft {
     pub reg_sets: Vec<PRegSet>,
     /// Labels.
     pub labels: Vec<DraftLabel>,
+    /// Blocks in the order in which allocators visit them; if empty, in the order of `blocks`.
+    pub order: Vec<usize>,
 }
 
 impl Draft {
@@ -92,6 +94,7 @@ impl Draft {
             blocks: problem.blocks().map(block).collect(),
             reg_sets: problem.all_reg_sets().values().copied().collect(),
             labels: problem.labels.iter().filter_map(label).collect(),
+            order: problem.order.iter().map(|block| block.index()).collect(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Draft {
             let (from, to) = (at(label.over.start), at(label.over.end));
             problem.labels.push(LabelUse { label: label.label, vreg: new(&label.vreg), from, to });
         }
+        problem.order.extend(self.order.iter().map(|&block| Block::new(block)));
         problem.finish();
         problem
     }

@@ -9,6 +9,7 @@
 //! | `shrink.rs` | makes a failing problem small |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
 //! | `text.rs` | mutations of texts, for readers |
+//! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
 
 pub mod draft;
@@ -16,6 +17,7 @@ pub mod faults;
 mod feasible;
 mod flow;
 pub mod fuzz;
+pub mod ir;
 pub mod problem;
 pub mod rng;
 pub mod shrink;

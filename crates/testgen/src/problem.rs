@@ -53,6 +53,9 @@ pub fn generate_shape(rng: &mut Rng, shape: Shape, name: &str) -> (Problem, Mach
     if shape.labels {
         generator.labels();
     }
+    if generator.rng.chance(10) {
+        generator.shuffle_order(&flow);
+    }
     (generator.draft.build(name), generator.env)
 }
 
@@ -332,7 +335,8 @@ impl Generator<'_> {
     /// Operands that no register is needed for.
     fn bookkeeping(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
-        for _ in 0..self.rng.range(0..4) {
+        let many = if self.rng.chance(5) { 40 } else { 4 };
+        for _ in 0..self.rng.range(0..many) {
             let constraint = if self.rng.chance(40) { Constraint::Stack } else { Constraint::Any };
             let pos = if self.rng.chance(25) { Pos::Late } else { Pos::Early };
             operands.push(Operand::new(self.used(block), Kind::Use, pos, constraint));
@@ -421,6 +425,18 @@ impl Generator<'_> {
         }
         self.draft.blocks[block].edges = edges;
         self.draft.blocks[block].insts.push(call);
+    }
+
+    /// Any order in which dominators come first, however little it helps.
+    fn shuffle_order(&mut self, flow: &Flow) {
+        let mut left: Vec<usize> = (1..self.draft.blocks.len()).collect();
+        let mut order = vec![0];
+        while !left.is_empty() {
+            let ready: Vec<usize> = (0..left.len()).filter(|&place| order.contains(&flow.idom[left[place]])).collect();
+            let place = self.rng.pick(&ready).unwrap_or(0);
+            order.push(left.remove(place));
+        }
+        self.draft.order = order;
     }
 
     /// Labels for values from right after their definition to somewhere in the same block.

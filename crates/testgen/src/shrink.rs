@@ -53,6 +53,8 @@ impl Shrinker<'_> {
     /// Tries every cut once; says whether one helped.
     fn round(&mut self) -> bool {
         let mut helped = !self.best.labels.is_empty() && self.attempt(|draft| draft.labels.clear());
+        let orderly = self.best.order.is_sorted();
+        helped |= !orderly && self.attempt(|draft| draft.order.clear());
         helped |= self.edges();
         helped |= self.jumps();
         helped |= self.insts();
@@ -175,6 +177,7 @@ fn remove_unreachable(draft: &mut Draft) {
     for edge in draft.blocks.iter_mut().flat_map(|block| &mut block.edges) {
         edge.to = number[edge.to].unwrap_or(0);
     }
+    draft.order = draft.order.iter().filter_map(|&block| number[block]).collect();
     draft.labels.retain_mut(|label| match number[label.block] {
         Some(new) => {
             label.block = new;

@@ -1,0 +1,97 @@
+//! Random functions that every target must run alike.
+//!
+//! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. What a program does is
+//! fully defined, so that an interpreter and compiled code agree bit for bit:
+//!
+//! - It ends: loops count down, and a function calls only functions behind it.
+//! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are masked.
+//!   Some accesses go to the lowest addresses, which no one may touch, and trap.
+//! - No address is observed.
+//! - No bits of a NaN that arithmetic made are observed: such a NaN is replaced before its bits are looked at.
+//!
+//! The instructions that keep these promises are *pinned*: [`shrink`] leaves them alone for as long as they are used.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `plan.rs` | names, signatures, inputs |
+//! | `scope.rs` | the values at hand, and constants |
+//! | `scalar.rs` | operations on values |
+//! | `memory.rs` | addresses, loads, stores, atomics |
+//! | `control.rs` | branches, loops, calls, returns |
+//! | `shrink.rs` | makes a failing program small |
+
+mod control;
+mod memory;
+mod plan;
+mod scalar;
+mod scope;
+mod shrink;
+
+use crate::rng::Rng;
+use cranelift_entity::EntitySet;
+use kingpost_ir::{Function, Inst};
+
+pub use shrink::shrink;
+
+/// Functions and inputs for the first of them.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The functions. Each calls only such as stand behind it.
+    pub functions: Vec<Function>,
+    /// Of each function, the instructions that keep it well defined.
+    pub pinned: Vec<EntitySet<Inst>>,
+    /// Arguments of the first function, as bits.
+    pub inputs: Vec<Vec<u64>>,
+}
+
+/// The program of a seed.
+pub fn generate(seed: u64) -> Program {
+    let rng = &mut Rng::new(seed);
+    let plans = plan::plans(rng);
+    let mut program = Program { functions: Vec::new(), pinned: Vec::new(), inputs: plan::inputs(&plans[0], rng) };
+    for index in 0..plans.len() {
+        let (function, pinned) = control::function(&plans, index, rng);
+        program.functions.push(function);
+        program.pinned.push(pinned);
+    }
+    program
+}
+
+impl Program {
+    /// Instructions in all functions.
+    pub fn num_insts(&self) -> usize {
+        let blocks = |f: &Function| f.layout.blocks().map(|block| f.layout.block_insts(block).count()).sum::<usize>();
+        self.functions.iter().map(blocks).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::Opcode;
+    use kingpost_ir::verifier::verify;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn programs_are_valid_and_varied() {
+        let mut opcodes = BTreeSet::new();
+        for seed in 0..400 {
+            let program = generate(seed);
+            for function in &program.functions {
+                assert_eq!(verify(function, None), Ok(()), "seed {seed}\n{function}");
+                let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
+                opcodes.extend(insts.map(|inst| function.dfg.opcode(inst).name()));
+            }
+        }
+        let missing: Vec<&str> =
+            Opcode::ALL.iter().map(|opcode| opcode.name()).filter(|name| !opcodes.contains(name)).collect();
+        assert!(opcodes.len() >= 100, "only {} opcodes; without {missing:?}", opcodes.len());
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_programs() {
+        let text = |seed| generate(seed).functions.iter().map(ToString::to_string).collect::<String>();
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+}

@@ -1,0 +1,324 @@
+//! Functions: statements, branches, loops, calls, returns.
+
+use super::plan::{Plan, random_int, random_type};
+use super::scope::Scope;
+use crate::rng::Rng;
+use cranelift_entity::EntitySet;
+use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+use kingpost_ir::types::{I32, I64, INVALID};
+use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
+
+/// Builds the function of a plan; gives it and its pinned instructions.
+pub(super) fn function(plans: &[Plan], index: usize, rng: &mut Rng) -> (Function, EntitySet<Inst>) {
+    let plan = &plans[index];
+    let mut func = Function::new(plan.name.clone(), plan.signature.clone());
+    let entry = func.dfg.make_block();
+    func.layout.append_block(entry);
+    let budget = if index == 0 { rng.range(6..70) } else { rng.range(2..30) };
+    let mut scope = Scope {
+        rng,
+        func,
+        plans,
+        index,
+        declared: vec![None; plans.len()],
+        pinned: EntitySet::new(),
+        pool: Vec::new(),
+        clean: EntitySet::new(),
+        regions: Vec::new(),
+        block: entry,
+        loops: 0,
+        budget,
+    };
+    scope.entry();
+    scope.statements(0);
+    scope.return_values();
+    (scope.func, scope.pinned)
+}
+
+impl Scope<'_> {
+    fn entry(&mut self) {
+        self.declare_slots();
+        let plan = &self.plans[self.index];
+        for (param, &pointer) in plan.signature.params.iter().zip(&plan.pointers) {
+            let value = self.func.dfg.append_block_param(self.block, param.value_type);
+            if pointer {
+                self.add_pointer(value);
+                continue;
+            }
+            self.pool.push(value);
+            // Only the inputs' bits are known; a caller may hand over any NaN.
+            if self.index == 0 {
+                self.mark_clean(value);
+            }
+        }
+        self.fill_slots();
+    }
+
+    /// Statements until the budget is used up, or a few of them.
+    fn statements(&mut self, depth: usize) {
+        let mut most = if depth == 0 { usize::MAX } else { self.rng.range(0..10) };
+        while self.budget > 0 && most > 0 {
+            self.budget -= 1;
+            most -= 1;
+            match self.rng.range(0..100) {
+                0..62 => self.scalar(),
+                62..80 => self.memory(),
+                80..86 => self.call(),
+                86..91 if depth < 4 => self.diamond(depth),
+                91..95 if depth < 4 && self.loops < 2 => self.looped(depth),
+                95..98 if depth < 4 => self.switch(depth),
+                98 => self.cond_trap(),
+                _ => self.scalar(),
+            }
+        }
+    }
+
+    /// Types of some block parameters.
+    fn types(&mut self) -> Vec<Type> {
+        let count = if self.rng.chance(10) { self.rng.range(5..12) } else { self.rng.range(0..4) };
+        (0..count).map(|_| random_type(self.rng)).collect()
+    }
+
+    fn append_params(&mut self, block: Block, types: &[Type]) -> Vec<Value> {
+        types.iter().map(|&ty| self.func.dfg.append_block_param(block, ty)).collect()
+    }
+
+    fn picks(&mut self, types: &[Type]) -> Vec<Value> {
+        types.iter().map(|&ty| self.pick(ty)).collect()
+    }
+
+    fn edge(&mut self, block: Block, types: &[Type]) -> BlockCall {
+        let args = self.picks(types);
+        self.func.dfg.block_call_with_values(block, &args)
+    }
+
+    /// Fills a block that goes on to `join`, unless it leaves the function.
+    fn arm(&mut self, block: Block, depth: usize, join: Block, types: &[Type]) {
+        let (known, regions) = (self.pool.len(), self.regions.len());
+        self.block = block;
+        self.statements(depth + 1);
+        match self.rng.range(0..100) {
+            0..4 => {
+                let code = self.trap_code();
+                self.ins().trap(code);
+            }
+            4..9 => self.return_values(),
+            _ => {
+                let args = self.picks(types);
+                self.ins().jump(join, &args);
+            }
+        }
+        self.pool.truncate(known);
+        self.regions.truncate(regions);
+    }
+
+    /// Where a branch goes: to `join` at once, or to an arm, which is added to `arms`.
+    fn destination(&mut self, join: Block, types: &[Type], arms: &mut Vec<Block>) -> BlockCall {
+        if self.rng.chance(25) {
+            return self.edge(join, types);
+        }
+        let own = if self.rng.chance(80) { Vec::new() } else { self.types() };
+        let arm = self.func.dfg.make_block();
+        self.append_params(arm, &own);
+        arms.push(arm);
+        self.edge(arm, &own)
+    }
+
+    fn diamond(&mut self, depth: usize) {
+        let types = self.types();
+        let join = self.func.dfg.make_block();
+        let params = self.append_params(join, &types);
+        let mut arms = Vec::new();
+        let condition = self.condition();
+        let then = self.destination(join, &types, &mut arms);
+        let otherwise = self.destination(join, &types, &mut arms);
+        let data = self.func.dfg.brif_data(condition, then, otherwise);
+        self.ins().insert(data, INVALID);
+        self.arms(&arms, depth, join, &types);
+        self.enter(join, &params);
+    }
+
+    fn switch(&mut self, depth: usize) {
+        let types = self.types();
+        let join = self.func.dfg.make_block();
+        let params = self.append_params(join, &types);
+        let mut arms = Vec::new();
+        let index = if self.rng.chance(80) { self.masked(I32, 7) } else { self.pick(I32) };
+        let default = self.destination(join, &types, &mut arms);
+        let count = if self.rng.chance(5) { self.rng.range(0..40) } else { self.rng.range(0..8) };
+        let mut entries: Vec<BlockCall> = Vec::new();
+        for _ in 0..count {
+            let known = self.rng.pick(&entries).filter(|_| self.rng.chance(40) || arms.len() > 4);
+            let entry = match known {
+                Some(entry) => {
+                    // Edges to a common target may differ in their arguments.
+                    let args = self.func.dfg.block_params(entry.block).to_vec();
+                    let types: Vec<Type> = args.iter().map(|&arg| self.type_of(arg)).collect();
+                    if self.rng.chance(50) { entry } else { self.edge(entry.block, &types) }
+                }
+                None => self.destination(join, &types, &mut arms),
+            };
+            entries.push(entry);
+        }
+        let table = self.func.dfg.make_jump_table(default, &entries);
+        self.ins().br_table(index, table);
+        self.arms(&arms, depth, join, &types);
+        self.enter(join, &params);
+    }
+
+    fn arms(&mut self, arms: &[Block], depth: usize, join: Block, types: &[Type]) {
+        for &arm in arms {
+            self.func.layout.append_block(arm);
+            if self.rng.chance(15) {
+                self.func.layout.set_cold(arm);
+            }
+            let params = self.func.dfg.block_params(arm).to_vec();
+            let known = self.pool.len();
+            self.pool.extend(params);
+            self.arm(arm, depth, join, types);
+            self.pool.truncate(known);
+        }
+    }
+
+    /// Goes on in a block whose parameters are new values.
+    fn enter(&mut self, block: Block, params: &[Value]) {
+        self.func.layout.append_block(block);
+        self.block = block;
+        self.pool.extend_from_slice(params);
+    }
+
+    /// A loop that counts down and carries values along. It is tested above or below.
+    fn looped(&mut self, depth: usize) {
+        let counter_type = random_int(self.rng);
+        let types = self.types();
+        let exit_types = self.types();
+        let (header, exit) = (self.func.dfg.make_block(), self.func.dfg.make_block());
+        let counter = self.func.dfg.append_block_param(header, counter_type);
+        let params = self.append_params(header, &types);
+        let exit_params = self.append_params(exit, &exit_types);
+
+        // At least once, since a loop that is tested below always runs.
+        let masked = self.masked(counter_type, 7);
+        let one = self.pinned_const(counter_type, 1);
+        let trips = self.ins().bor(masked, one);
+        self.pin(trips);
+        let mut args = vec![trips];
+        args.extend(self.picks(&types));
+        self.ins().jump(header, &args);
+
+        self.func.layout.append_block(header);
+        self.block = header;
+        let known = self.pool.len();
+        self.pool.extend(params);
+        self.loops += 1;
+        let above = self.rng.chance(50);
+        if above {
+            let body = self.new_block();
+            let out = self.picks(&exit_types);
+            self.ins().brif(counter, body, &[], exit, &out);
+            self.block = body;
+        }
+        self.statements(depth + 1);
+        if self.rng.chance(25) {
+            self.leave_early(exit, &exit_types);
+        }
+        let one = self.pinned_const(counter_type, 1);
+        let next = self.ins().isub(counter, one);
+        self.pin(next);
+        let mut args = vec![next];
+        args.extend(self.picks(&types));
+        if above {
+            self.ins().jump(header, &args);
+        } else {
+            let out = self.picks(&exit_types);
+            self.ins().brif(next, header, &args, exit, &out);
+        }
+        self.loops -= 1;
+        self.pool.truncate(known);
+        self.enter(exit, &exit_params);
+    }
+
+    fn leave_early(&mut self, exit: Block, types: &[Type]) {
+        let condition = self.condition();
+        let out = self.picks(types);
+        let on = self.new_block();
+        self.ins().brif(condition, exit, &out, on, &[]);
+        self.block = on;
+    }
+
+    /// Calls a function that stands behind this one. Loops in loops make no calls, so that programs end soon.
+    fn call(&mut self) {
+        let first = self.index + 1;
+        if first == self.plans.len() || self.loops > 1 {
+            return self.scalar();
+        }
+        let callee = self.rng.range(first..self.plans.len());
+        let plan = &self.plans[callee];
+        let mut args = Vec::new();
+        for (param, &pointer) in plan.signature.params.iter().zip(&plan.pointers) {
+            args.push(if pointer { self.pointer_argument() } else { self.pick(param.value_type) });
+        }
+        let func = self.declare(callee);
+        let inst = if self.rng.chance(80) {
+            self.ins().call(func, &args)
+        } else {
+            let address = self.ins().func_addr(I64, func);
+            self.pin(address);
+            let signature = self.func.dfg.ext_funcs[func].signature;
+            self.ins().call_indirect(signature, address, &args)
+        };
+        self.pool.extend_from_slice(self.func.dfg.inst_results(inst));
+    }
+
+    fn declare(&mut self, callee: usize) -> FuncRef {
+        if let Some(func) = self.declared[callee] {
+            return func;
+        }
+        let plan = &self.plans[callee];
+        let signature = self.func.dfg.signatures.push(plan.signature.clone());
+        let name = match &plan.name {
+            FuncName::Named(name) => ExternalName::Named(name.as_str().into()),
+            &FuncName::User(namespace, index) => ExternalName::User(self.func.user_names.push((namespace, index))),
+        };
+        let colocated = self.rng.chance(50);
+        let func = self.func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated, patchable: false });
+        self.declared[callee] = Some(func);
+        func
+    }
+
+    fn return_values(&mut self) {
+        let types: Vec<Type> = self.plans[self.index].signature.returns.iter().map(|param| param.value_type).collect();
+        let outermost = self.index == 0;
+        let mut values = Vec::new();
+        for (n, &ty) in types.iter().enumerate() {
+            values.push(match (outermost, n) {
+                (true, 0) => self.checksum(),
+                (true, _) => self.pick_clean(ty),
+                (false, _) => self.pick(ty),
+            });
+        }
+        self.ins().return_(&values);
+    }
+
+    /// One number that depends on many values and on the stack slots.
+    fn checksum(&mut self) -> Value {
+        let mut sum = self.pinned_const(I64, 0);
+        let count = self.rng.range(0..24);
+        let step = self.pool.len() / (count + 1) + 1;
+        for index in (0..self.pool.len()).step_by(step) {
+            let value = self.cleaned(self.pool[index]);
+            sum = self.mix(sum, value);
+        }
+        self.mix_slots(sum)
+    }
+
+    pub(super) fn mix(&mut self, sum: Value, value: Value) -> Value {
+        let ty = self.type_of(value);
+        let int = if ty.is_float() { self.bitcast(value, ty.as_int()) } else { value };
+        let wide = if self.type_of(int) == I64 { int } else { self.ins().uextend(I64, int) };
+        let seven = self.ins().iconst(I32, 7);
+        let turned = self.ins().rotl(sum, seven);
+        self.ins().bxor(turned, wide)
+    }
+}

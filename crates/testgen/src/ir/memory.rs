@@ -1,0 +1,314 @@
+//! Addresses, loads, stores and atomics.
+//!
+//! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
+//! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
+
+use super::plan::{POINTEE, random_int, random_type};
+use super::scope::Scope;
+use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
+use kingpost_ir::builder::InstBuilder;
+use kingpost_ir::memflags::Endianness;
+use kingpost_ir::preamble::StackSlotData;
+use kingpost_ir::types::{I8, I16, I32, I64};
+use kingpost_ir::{InstData, MemFlags, Opcode, StackSlot, Type, Value};
+
+/// Memory that a function may touch.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    base: Base,
+    /// Bytes, a power of two.
+    size: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Base {
+    Slot(StackSlot),
+    Pointer(Value),
+}
+
+impl Scope<'_> {
+    /// Declares stack slots. The first can be handed to functions that take pointers.
+    pub(super) fn declare_slots(&mut self) {
+        for n in 0..self.rng.range(1..4) {
+            let size = if n == 0 { POINTEE } else { [8, 16, 32, 128, 1024][self.rng.range(0..5)] };
+            let align_shift = self.rng.range(3..5) as u8;
+            let slot = self.func.stack_slots.push(StackSlotData { size, align_shift, key: None });
+            self.regions.push(Region { base: Base::Slot(slot), size });
+        }
+    }
+
+    pub(super) fn add_pointer(&mut self, pointer: Value) {
+        self.regions.push(Region { base: Base::Pointer(pointer), size: POINTEE });
+    }
+
+    /// Fills the stack slots, which start out undefined.
+    pub(super) fn fill_slots(&mut self) {
+        for index in 0..self.regions.len() {
+            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            let bits = self.rng.bits() as i64;
+            let value = self.pinned_const(I64, if size > 128 { 0 } else { bits });
+            let base = self.ins().stack_addr(I64, slot, 0);
+            self.pin(base);
+            for offset in (0..size as i32).step_by(8) {
+                let store = self.ins().store(MemFlags::trusted(), value, base, offset);
+                self.pinned.insert(store);
+            }
+        }
+    }
+
+    /// The address of a region's byte `offset`, exactly or less `rest`, which is to be added.
+    fn region_address(&mut self, region: Region, offset: u32) -> (Value, i32) {
+        match region.base {
+            Base::Slot(slot) => {
+                let at = if self.rng.chance(50) { 0 } else { self.rng.range(0..region.size as usize) as i32 };
+                let address = self.ins().stack_addr(I64, slot, at);
+                (self.pin(address), offset as i32 - at)
+            }
+            Base::Pointer(pointer) => (pointer, offset as i32),
+        }
+    }
+
+    /// A pointer to hand on, to at least [`POINTEE`] bytes.
+    pub(super) fn pointer_argument(&mut self) -> Value {
+        let large: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= POINTEE).collect();
+        let region = self.rng.pick(&large).expect("the first slot is large enough");
+        match region.base {
+            Base::Slot(slot) => {
+                let at = self.rng.range(0..(region.size - POINTEE) as usize / 16 + 1) * 16;
+                let address = self.ins().stack_addr(I64, slot, at as i32);
+                self.pin(address)
+            }
+            Base::Pointer(pointer) => pointer,
+        }
+    }
+
+    /// An address and a displacement at which `size` bytes of some region start, at a multiple of `align`.
+    fn address(&mut self, size: u32, align: u32) -> (Value, i32) {
+        let fitting: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= size).collect();
+        let region = self.rng.pick(&fitting).expect("every region holds a scalar");
+        let room = region.size - size;
+        // The index moves the access by index * scale, where index is at most `mask`.
+        let scale = 1 << self.rng.range(0..5);
+        let mut mask = 0;
+        while (2 * mask + 1) * scale <= room {
+            mask = 2 * mask + 1;
+        }
+        let rest = (room - mask * scale) as usize;
+        let offset = self.rng.range(0..rest + 1) as u32 / align * align;
+        if mask == 0 || !scale.is_multiple_of(align) || self.rng.chance(40) {
+            let offset = self.rng.range(0..room as usize + 1) as u32 / align * align;
+            return self.region_address(region, offset);
+        }
+        let (base, displacement) = self.region_address(region, offset);
+        let index = self.index(i64::from(mask));
+        let scaled = self.scaled(index, scale);
+        let operands = if self.rng.chance(50) { [base, scaled] } else { [scaled, base] };
+        let sum = self.ins().iadd(operands[0], operands[1]);
+        self.pin(sum);
+        if !self.rng.chance(30) {
+            return (sum, displacement);
+        }
+        // Another summand, taken off again by the displacement.
+        let extra = self.rng.range(0..4096) as i32 - 2048;
+        let summand = self.pinned_const(I64, extra.into());
+        let sum = self.ins().iadd(sum, summand);
+        (self.pin(sum), displacement - extra)
+    }
+
+    /// A 64-bit index of at most `mask`, at times from 32 bits that wrap on the way.
+    fn index(&mut self, mask: i64) -> Value {
+        match self.rng.range(0..4) {
+            0 | 1 => self.masked(I64, mask),
+            2 => {
+                let narrow = [I8, I16, I32][self.rng.range(0..3)];
+                let index = self.masked(narrow, mask & 0x7f);
+                let opcode = if self.rng.chance(70) { Opcode::Uextend } else { Opcode::Sextend };
+                self.pinned_unary(opcode, I64, index)
+            }
+            _ => {
+                let index = self.masked(I32, mask);
+                let shift = self.rng.bits() as i32;
+                let (down, up) = (self.pinned_const(I32, shift.into()), self.pinned_const(I32, shift.into()));
+                let away = self.ins().isub(index, down);
+                self.pin(away);
+                let back = self.ins().iadd(away, up);
+                self.pin(back);
+                self.pinned_unary(Opcode::Uextend, I64, back)
+            }
+        }
+    }
+
+    fn scaled(&mut self, index: Value, scale: u32) -> Value {
+        if scale == 1 && self.rng.chance(80) {
+            return index;
+        }
+        let scaled = if self.rng.chance(70) {
+            let shift = self.pinned_const(I64, scale.trailing_zeros().into());
+            self.ins().ishl(index, shift)
+        } else {
+            let factor = self.pinned_const(I64, scale.into());
+            self.ins().imul(index, factor)
+        };
+        self.pin(scaled)
+    }
+
+    fn pinned_unary(&mut self, opcode: Opcode, ty: Type, x: Value) -> Value {
+        let value = self.ins().insert_with_result(InstData::unary(opcode, ty, x), ty);
+        self.pin(value)
+    }
+
+    fn flags(&mut self) -> MemFlags {
+        let flags = match self.rng.range(0..4) {
+            0 | 1 => MemFlags::new().with_notrap(),
+            2 => MemFlags::new(),
+            _ => {
+                let code = self.trap_code();
+                MemFlags::new().with_trap_code(Some(code))
+            }
+        };
+        if self.rng.chance(10) { flags.with_endianness(Endianness::Little) } else { flags }
+    }
+
+    /// One access; what it loads joins the values at hand.
+    pub(super) fn memory(&mut self) {
+        match self.rng.range(0..100) {
+            0..30 => self.load(),
+            30..60 => self.store(),
+            60..72 => self.narrow_load(),
+            72..80 => self.narrow_store(),
+            80..88 => self.update(),
+            88..99 => self.atomic(),
+            _ => self.trapping(),
+        }
+    }
+
+    fn load(&mut self) {
+        let ty = random_type(self.rng);
+        let (address, offset) = self.address(ty.bytes(), 1);
+        let flags = self.flags();
+        let value = self.emit(InstData::load(Opcode::Load, ty, flags, address, offset), ty);
+        self.mark_clean(value);
+    }
+
+    fn store(&mut self) {
+        let ty = random_type(self.rng);
+        let value = self.pick_clean(ty);
+        let (address, offset) = self.address(ty.bytes(), 1);
+        let flags = self.flags();
+        self.ins().store(flags, value, address, offset);
+    }
+
+    fn narrow_load(&mut self) {
+        let (opcode, size, ty) = match self.rng.range(0..6) {
+            0 => (Opcode::Uload8, 1, [I16, I32, I64][self.rng.range(0..3)]),
+            1 => (Opcode::Sload8, 1, [I16, I32, I64][self.rng.range(0..3)]),
+            2 => (Opcode::Uload16, 2, [I32, I64][self.rng.range(0..2)]),
+            3 => (Opcode::Sload16, 2, [I32, I64][self.rng.range(0..2)]),
+            4 => (Opcode::Uload32, 4, I64),
+            _ => (Opcode::Sload32, 4, I64),
+        };
+        let (address, offset) = self.address(size, 1);
+        let flags = self.flags();
+        self.emit(InstData::load(opcode, ty, flags, address, offset), ty);
+    }
+
+    fn narrow_store(&mut self) {
+        let (opcode, size, ty) = match self.rng.range(0..3) {
+            0 => (Opcode::Istore8, 1, [I16, I32, I64][self.rng.range(0..3)]),
+            1 => (Opcode::Istore16, 2, [I32, I64][self.rng.range(0..2)]),
+            _ => (Opcode::Istore32, 4, I64),
+        };
+        let value = self.pick(ty);
+        let (address, offset) = self.address(size, 1);
+        let flags = self.flags();
+        self.ins().insert(InstData::store(opcode, flags, value, address, offset), ty);
+    }
+
+    /// Load, operation, store to the same place.
+    fn update(&mut self) {
+        let ty = random_int(self.rng);
+        let opcodes = [Opcode::Iadd, Opcode::Isub, Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Ishl];
+        let opcode = opcodes[self.rng.range(0..opcodes.len())];
+        let operand = self.pick(ty);
+        let (address, offset) = self.address(ty.bytes(), 1);
+        let flags = self.flags();
+        let old = self.ins().load(ty, flags, address, offset);
+        let operands = if self.rng.chance(75) { [old, operand] } else { [operand, old] };
+        let new = self.ins().insert_with_result(InstData::binary(opcode, ty, operands), ty);
+        self.ins().store(flags, new, address, offset);
+        if self.rng.chance(20) {
+            self.pool.push(old);
+        }
+        if self.rng.chance(20) {
+            self.pool.push(new);
+        }
+    }
+
+    fn atomic(&mut self) {
+        let ty = random_int(self.rng);
+        let (address, offset) = self.address(ty.bytes(), ty.bytes());
+        let offset = self.pinned_const(I64, offset.into());
+        let address = self.ins().iadd(address, offset);
+        self.pin(address);
+        let flags = self.flags();
+        match self.rng.range(0..6) {
+            0 => {
+                self.emit(InstData::load_no_offset(Opcode::AtomicLoad, ty, flags, address), ty);
+            }
+            1 => {
+                let value = self.pick(ty);
+                self.ins().atomic_store(flags, value, address);
+            }
+            2 | 3 => {
+                let op = AtomicRmwOp::ALL[self.rng.range(0..AtomicRmwOp::ALL.len())];
+                let value = self.pick(ty);
+                self.emit(InstData::atomic_rmw(ty, flags, op, address, value), ty);
+            }
+            4 => {
+                let expected = if self.rng.chance(50) {
+                    self.emit(InstData::load(Opcode::Load, ty, flags, address, 0), ty)
+                } else {
+                    self.pick(ty)
+                };
+                let new = self.pick(ty);
+                self.emit(InstData::atomic_cas(flags, address, expected, new), ty);
+            }
+            _ => {
+                self.ins().fence();
+            }
+        }
+    }
+
+    /// An access to one of the lowest addresses, which traps.
+    fn trapping(&mut self) {
+        if self.rng.chance(60) {
+            return;
+        }
+        let ty = random_type(self.rng);
+        let low = self.rng.range(0..2000) as i64;
+        let (address, offset) = (self.pinned_const(I64, low), self.rng.range(0..2000) as i32);
+        let code = self.trap_code();
+        let flags = MemFlags::new().with_trap_code(Some(code));
+        if self.rng.chance(50) {
+            let value = self.emit(InstData::load(Opcode::Load, ty, flags, address, offset), ty);
+            self.mark_clean(value);
+        } else {
+            let value = self.pick_clean(ty);
+            self.ins().store(flags, value, address, offset);
+        }
+    }
+
+    /// Everything in the stack slots, mixed into `sum`.
+    pub(super) fn mix_slots(&mut self, mut sum: Value) -> Value {
+        for index in 0..self.regions.len() {
+            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            let base = self.ins().stack_addr(I64, slot, 0);
+            self.pin(base);
+            for offset in (0..size as i32).step_by(8).take(8) {
+                let word = self.ins().load(I64, MemFlags::trusted(), base, offset);
+                sum = self.mix(sum, word);
+            }
+        }
+        sum
+    }
+}

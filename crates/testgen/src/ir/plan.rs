@@ -1,0 +1,87 @@
+//! Names, signatures and inputs, fixed before any function is built.
+
+use super::scope::edge_bits;
+use crate::rng::Rng;
+use kingpost_ir::Type;
+use kingpost_ir::extfunc::FuncName;
+use kingpost_ir::signature::{AbiParam, ArgumentExtension, CallConv, Signature};
+use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
+
+/// Bytes behind each pointer that a function is given.
+pub(super) const POINTEE: u32 = 64;
+
+/// A function to be.
+pub(super) struct Plan {
+    pub(super) name: FuncName,
+    pub(super) signature: Signature,
+    /// Which parameters are pointers.
+    pub(super) pointers: Vec<bool>,
+}
+
+/// Types, the usual ones more than once.
+const TYPES: [Type; 12] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, F32, F64];
+
+pub(super) fn random_type(rng: &mut Rng) -> Type {
+    TYPES[rng.range(0..TYPES.len())]
+}
+
+pub(super) fn random_int(rng: &mut Rng) -> Type {
+    TYPES[rng.range(0..TYPES.len() - 2)]
+}
+
+pub(super) fn random_float(rng: &mut Rng) -> Type {
+    if rng.chance(50) { F32 } else { F64 }
+}
+
+/// One to five functions; the first is the one to be run.
+pub(super) fn plans(rng: &mut Rng) -> Vec<Plan> {
+    let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
+    (0..count).map(|index| plan(index, rng)).collect()
+}
+
+fn plan(index: usize, rng: &mut Rng) -> Plan {
+    let conv = [CallConv::SystemV, CallConv::Fast, CallConv::Tail][rng.range(0..3)];
+    let mut signature = Signature::new(conv);
+    let mut pointers = Vec::new();
+    for _ in 0..list_len(rng) {
+        let pointer = index > 0 && rng.chance(12);
+        let param = if pointer { AbiParam::new(I64) } else { random_param(rng) };
+        signature.params.push(param);
+        pointers.push(pointer);
+    }
+    // The first result of the first function is a checksum.
+    if index == 0 {
+        signature.returns.push(AbiParam::new(I64));
+    }
+    for _ in 0..list_len(rng) / 2 {
+        signature.returns.push(random_param(rng));
+    }
+    let name = if rng.chance(80) { FuncName::Named(format!("f{index}")) } else { FuncName::User(1, index as u32) };
+    Plan { name, signature, pointers }
+}
+
+/// Mostly short, at times long enough for arguments on the stack.
+fn list_len(rng: &mut Rng) -> usize {
+    match rng.range(0..10) {
+        0..6 => rng.range(0..5),
+        6..9 => rng.range(0..11),
+        _ => rng.range(8..21),
+    }
+}
+
+fn random_param(rng: &mut Rng) -> AbiParam {
+    let ty = random_type(rng);
+    let param = AbiParam::new(ty);
+    if !ty.is_int() || ty == I64 {
+        return param;
+    }
+    let extensions = [ArgumentExtension::None, ArgumentExtension::Uext, ArgumentExtension::Sext];
+    param.with_extension(extensions[rng.range(0..3)])
+}
+
+/// Arguments for the function of a plan.
+pub(super) fn inputs(plan: &Plan, rng: &mut Rng) -> Vec<Vec<u64>> {
+    let count = if plan.signature.params.is_empty() { 1 } else { 4 };
+    let arguments = |rng: &mut Rng| plan.signature.params.iter().map(|p| edge_bits(p.value_type, rng)).collect();
+    (0..count).map(|_| arguments(rng)).collect()
+}

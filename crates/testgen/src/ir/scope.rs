@@ -1,0 +1,271 @@
+//! A function in the making: the values at hand, the current block, and how values are picked and made.
+
+use super::memory::Region;
+use super::plan::{Plan, random_int};
+use crate::rng::Rng;
+use cranelift_entity::EntitySet;
+use kingpost_ir::builder::InstBuilder;
+use kingpost_ir::condcodes::FloatCC;
+use kingpost_ir::immediates::{Ieee32, Ieee64};
+use kingpost_ir::types::{F32, F64, I8, I16, I32, I64, INVALID};
+use kingpost_ir::{Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
+
+/// A function in the making.
+pub(super) struct Scope<'a> {
+    pub(super) rng: &'a mut Rng,
+    pub(super) func: Function,
+    pub(super) plans: &'a [Plan],
+    pub(super) index: usize,
+    /// The functions behind this one that were declared.
+    pub(super) declared: Vec<Option<FuncRef>>,
+    pub(super) pinned: EntitySet<Inst>,
+    /// Values that dominate the current block.
+    pub(super) pool: Vec<Value>,
+    /// Floats whose bits may be observed even if they are NaNs.
+    pub(super) clean: EntitySet<Value>,
+    pub(super) regions: Vec<Region>,
+    pub(super) block: Block,
+    /// Loops around the current block.
+    pub(super) loops: usize,
+    /// Statements that may still be made.
+    pub(super) budget: usize,
+}
+
+/// Builds one instruction at the end of a block.
+pub(super) struct At<'f> {
+    func: &'f mut Function,
+    block: Block,
+}
+
+impl InstBuilder for At<'_> {
+    fn func(&self) -> &Function {
+        self.func
+    }
+
+    fn func_mut(&mut self) -> &mut Function {
+        self.func
+    }
+
+    fn insert(&mut self, data: InstData, ctrl: Type) -> Inst {
+        let inst = self.func.dfg.make_inst(data);
+        self.func.dfg.make_results(inst, ctrl);
+        self.func.layout.append_inst(inst, self.block);
+        inst
+    }
+}
+
+impl Scope<'_> {
+    pub(super) fn ins(&mut self) -> At<'_> {
+        At { func: &mut self.func, block: self.block }
+    }
+
+    pub(super) fn type_of(&self, value: Value) -> Type {
+        self.func.dfg.value_type(value)
+    }
+
+    /// A new block at the end of the layout; some are cold.
+    pub(super) fn new_block(&mut self) -> Block {
+        let block = self.func.dfg.make_block();
+        self.func.layout.append_block(block);
+        if self.rng.chance(12) {
+            self.func.layout.set_cold(block);
+        }
+        block
+    }
+
+    /// Marks the instruction that defines a value, and gives the value.
+    pub(super) fn pin(&mut self, value: Value) -> Value {
+        if let kingpost_ir::ValueDef::Result(inst, _) = self.func.dfg.value_def(value) {
+            self.pinned.insert(inst);
+        }
+        value
+    }
+
+    pub(super) fn mark_clean(&mut self, value: Value) -> Value {
+        self.clean.insert(value);
+        value
+    }
+
+    pub(super) fn is_clean(&self, value: Value) -> bool {
+        !self.type_of(value).is_float() || self.clean.contains(value)
+    }
+
+    /// The instruction's results, which later instructions may use.
+    pub(super) fn emit(&mut self, data: InstData, ctrl: Type) -> Value {
+        let inst = self.ins().insert(data, ctrl);
+        let results = self.func.dfg.inst_results(inst);
+        self.pool.extend_from_slice(results);
+        results[0]
+    }
+
+    pub(super) fn unary(&mut self, opcode: Opcode, ty: Type, x: Value) -> Value {
+        self.emit(InstData::unary(opcode, ty, x), ty)
+    }
+
+    pub(super) fn binary(&mut self, opcode: Opcode, ty: Type, x: Value, y: Value) -> Value {
+        self.emit(InstData::binary(opcode, ty, [x, y]), ty)
+    }
+
+    /// A value of the type: one at hand, a constant, or a conversion of another one.
+    pub(super) fn pick(&mut self, ty: Type) -> Value {
+        if self.rng.chance(12) {
+            return self.constant(ty);
+        }
+        // Late values are used more than early ones, but none is forgotten.
+        for _ in 0..6 {
+            let len = self.pool.len();
+            if len == 0 {
+                break;
+            }
+            let late = len.saturating_sub(12);
+            let index = if self.rng.chance(60) { self.rng.range(late..len) } else { self.rng.range(0..len) };
+            let value = self.pool[index];
+            if self.type_of(value) == ty {
+                return value;
+            }
+            if self.rng.chance(25)
+                && let Some(converted) = self.convert(value, ty)
+            {
+                return converted;
+            }
+        }
+        self.constant(ty)
+    }
+
+    /// A float whose bits may be observed, or any integer.
+    pub(super) fn pick_clean(&mut self, ty: Type) -> Value {
+        let value = self.pick(ty);
+        self.cleaned(value)
+    }
+
+    /// The value, or a constant where it is a NaN that arithmetic made.
+    pub(super) fn cleaned(&mut self, value: Value) -> Value {
+        if self.is_clean(value) {
+            return value;
+        }
+        let nan = match self.type_of(value) {
+            F32 => InstData::f32const(Ieee32::from_bits(0x7fc0_0000)),
+            _ => InstData::f64const(Ieee64::from_bits(0x7ff8 << 48)),
+        };
+        let nan = self.ins().insert_with_result(nan, INVALID);
+        self.pin(nan);
+        let unordered = self.ins().fcmp(FloatCC::Unordered, value, value);
+        self.pin(unordered);
+        let clean = self.ins().select(unordered, nan, value);
+        self.pin(clean);
+        self.mark_clean(clean)
+    }
+
+    /// The value as another type, if there is a direct way.
+    pub(super) fn convert(&mut self, value: Value, ty: Type) -> Option<Value> {
+        let from = self.type_of(value);
+        let opcode = match (from.is_int(), ty.is_int()) {
+            (true, true) if from.bits() > ty.bits() => Opcode::Ireduce,
+            (true, true) => [Opcode::Uextend, Opcode::Sextend][self.rng.range(0..2)],
+            _ if from.bits() == ty.bits() => return Some(self.bitcast(value, ty)),
+            (true, false) => [Opcode::FcvtFromUint, Opcode::FcvtFromSint][self.rng.range(0..2)],
+            (false, true) => [Opcode::FcvtToUintSat, Opcode::FcvtToSintSat][self.rng.range(0..2)],
+            (false, false) if from == F32 => Opcode::Fpromote,
+            (false, false) => Opcode::Fdemote,
+        };
+        let result = self.unary(opcode, ty, value);
+        if matches!(opcode, Opcode::FcvtFromUint | Opcode::FcvtFromSint) {
+            self.mark_clean(result);
+        }
+        Some(result)
+    }
+
+    /// The same bits as an integer or float of the same width.
+    pub(super) fn bitcast(&mut self, value: Value, ty: Type) -> Value {
+        let value = self.cleaned(value);
+        let data = InstData::load_no_offset(Opcode::Bitcast, ty, MemFlags::new(), value);
+        let result = self.emit(data, ty);
+        self.mark_clean(result)
+    }
+
+    /// A constant; half of them are those at which something changes.
+    pub(super) fn constant(&mut self, ty: Type) -> Value {
+        let bits = edge_bits(ty, self.rng);
+        self.constant_of(ty, bits)
+    }
+
+    pub(super) fn constant_of(&mut self, ty: Type, bits: u64) -> Value {
+        let data = match ty {
+            F32 => InstData::f32const(Ieee32::from_bits(bits as u32)),
+            F64 => InstData::f64const(Ieee64::from_bits(bits)),
+            _ => InstData::iconst(ty, bits as i64),
+        };
+        let ctrl = if ty.is_int() { ty } else { INVALID };
+        let value = self.emit(data, ctrl);
+        self.mark_clean(value)
+    }
+
+    /// A pinned constant that nothing else uses.
+    pub(super) fn pinned_const(&mut self, ty: Type, bits: i64) -> Value {
+        let value = self.ins().iconst(ty, bits);
+        self.pin(value)
+    }
+
+    /// An integer in `0..=mask`, where `mask` is one less than a power of two.
+    pub(super) fn masked(&mut self, ty: Type, mask: i64) -> Value {
+        let value = self.pick(ty);
+        let mask = self.pinned_const(ty, mask);
+        let masked = self.ins().band(value, mask);
+        self.pin(masked)
+    }
+
+    /// A condition: mostly a comparison, as the lowering of branches and selects likes them.
+    pub(super) fn condition(&mut self) -> Value {
+        match self.rng.range(0..10) {
+            0..6 => self.icmp(),
+            6..8 => self.fcmp(),
+            _ => {
+                let ty = random_int(self.rng);
+                self.pick(ty)
+            }
+        }
+    }
+}
+
+/// Interesting bits of a type.
+pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u64 {
+    let bits = match ty {
+        F32 => return u64::from(edge_float(rng, 23, 8) as u32),
+        F64 => return edge_float(rng, 52, 11),
+        _ => ty.bits(),
+    };
+    let near = rng.range(0..3) as u64;
+    let value = match rng.range(0..8) {
+        0..2 => rng.range(0..12) as u64,
+        2 => (1u64 << rng.range(0..bits as usize)).wrapping_sub(1).wrapping_add(near),
+        3 => (1u64 << (bits - 1)).wrapping_sub(1).wrapping_add(near),
+        4 => near.wrapping_sub(2),
+        5 => (rng.bits() as i8) as u64,
+        6 => (rng.bits() as i32) as u64,
+        _ => rng.bits(),
+    };
+    value & u64::MAX >> (64 - bits)
+}
+
+/// Zeros, infinities, NaNs, limits of integers, small numbers, subnormals, and anything.
+fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u64 {
+    let sign = (rng.bits() & 1) << (fraction + exponent);
+    let bias = (1u64 << (exponent - 1)) - 1;
+    let mantissa = rng.bits() & ((1 << fraction) - 1);
+    let near = |power: u64, rng: &mut Rng| ((bias + power) << fraction) + rng.range(0..3) as u64 - 1;
+    let magnitude = match rng.range(0..11) {
+        0 => 0,
+        1 => ((1 << exponent) - 1) << fraction,
+        2 => ((1 << exponent) - 1) << fraction | 1 << (fraction - 1),
+        3 => ((1 << exponent) - 1) << fraction | mantissa,
+        4 => mantissa,
+        5 => near([7, 8, 15, 16, 31, 32, 63, 64][rng.range(0..8)], rng),
+        6 => near(0, rng),
+        7..10 => (bias + rng.range(0..10) as u64 - 2) << fraction | mantissa & !0 << (fraction - 4),
+        _ => rng.bits() & ((1 << (fraction + exponent)) - 1),
+    };
+    sign | magnitude
+}
+
+/// The integer types, narrow to wide.
+pub(super) const INTS: [Type; 4] = [I8, I16, I32, I64];
