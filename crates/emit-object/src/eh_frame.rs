@@ -1,22 +1,13 @@
 //! Unwind operations as `.eh_frame`: one CIE, one FDE per function (System V ABI, section 4.2.4; DWARF 5, section 6.4).
 
-use crate::error::ObjectError;
+use crate::relocated::Relocated;
 use gimli::write::{
-    Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, FrameDescriptionEntry, FrameTable,
+    Address, CallFrameInstruction, CommonInformationEntry, EhFrame, FrameDescriptionEntry, FrameTable, Result,
 };
-use gimli::write::{Result as GimliResult, Writer};
-use gimli::{DwEhPe, Encoding, Format, LittleEndian, Register, constants};
+use gimli::{DwEhPe, Encoding, Format, Register, constants};
 use kingpost_mach::{ModuleBuffer, UnwindOp};
 use kingpost_regalloc::{PReg, RegClass};
 use object::Architecture;
-
-/// Contents of the section.
-pub(crate) struct Section {
-    pub(crate) bytes: Vec<u8>,
-    /// Offset of a 4-byte field, index of a function, and constant: the field holds the function's address plus the
-    /// constant, relative to the field.
-    pub(crate) relocs: Vec<(u64, usize, i64)>,
-}
 
 /// What DWARF calls the registers of an architecture.
 struct Registers {
@@ -45,8 +36,8 @@ const AARCH64: Registers = Registers {
     number: |reg| u16::from(reg.enc()) + if reg.class() == RegClass::Float { 64 } else { 0 },
 };
 
-/// Renders the unwind operations of all functions that have any.
-pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result<Section, ObjectError> {
+/// Contents of the section for all functions of `module`.
+pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result<Relocated> {
     let x86 = architecture == Architecture::X86_64;
     let registers = if x86 { &X86_64 } else { &AARCH64 };
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 1 };
@@ -68,9 +59,9 @@ pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result
         }
         table.add_fde(cie, fde);
     }
-    let mut frame = EhFrame(Relocated { bytes: EndianVec::new(LittleEndian), relocs: Vec::new() });
+    let mut frame = EhFrame(Relocated::new());
     table.write_eh_frame(&mut frame)?;
-    Ok(Section { bytes: frame.0.bytes.into_vec(), relocs: frame.0.relocs })
+    Ok(frame.0)
 }
 
 fn instruction(op: UnwindOp, registers: &Registers) -> CallFrameInstruction {
@@ -82,42 +73,5 @@ fn instruction(op: UnwindOp, registers: &Registers) -> CallFrameInstruction {
         UnwindOp::Restored(reg) => CallFrameInstruction::Restore(number(reg)),
         UnwindOp::EpilogueBegin => CallFrameInstruction::RememberState,
         UnwindOp::EpilogueEnd => CallFrameInstruction::RestoreState,
-    }
-}
-
-/// A writer that notes where addresses of functions go.
-struct Relocated {
-    bytes: EndianVec<LittleEndian>,
-    relocs: Vec<(u64, usize, i64)>,
-}
-
-impl Writer for Relocated {
-    type Endian = LittleEndian;
-
-    fn endian(&self) -> LittleEndian {
-        LittleEndian
-    }
-
-    fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> GimliResult<()> {
-        self.bytes.write(bytes)
-    }
-
-    fn write_at(&mut self, offset: usize, bytes: &[u8]) -> GimliResult<()> {
-        self.bytes.write_at(offset, bytes)
-    }
-
-    fn write_eh_pointer(&mut self, address: Address, encoding: DwEhPe, size: u8) -> GimliResult<()> {
-        match address {
-            Address::Symbol { symbol, addend } => {
-                debug_assert_eq!(encoding.application(), constants::DW_EH_PE_pcrel);
-                self.relocs.push((self.len() as u64, symbol, addend));
-                self.write_udata(0, 4)
-            }
-            Address::Constant(value) => self.write_eh_pointer_data(value, encoding.format(), size),
-        }
     }
 }

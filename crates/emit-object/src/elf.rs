@@ -1,30 +1,36 @@
 //! Sections, symbols and relocations of an ELF object.
 //!
 //! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, or `.data.rel.ro` if they hold pointers and are not
-//! written to. Everything defined is global; a symbol that is only mentioned is undefined.
+//! written to. Who sees a symbol is said by its declaration, if there are declarations; else everything defined is
+//! global, and what is only mentioned is undefined.
 
-use crate::eh_frame;
 use crate::error::ObjectError;
 use crate::names::symbol_name;
+use kingpost_codegen::module::{Declarations, Linkage};
 use kingpost_mach::{DataObject, ModuleBuffer, RelocKind, SymbolName};
 use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope, elf,
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
 /// What goes into an object besides code and data.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ObjectOptions {
     /// Write `.eh_frame`.
     pub unwind_info: bool,
+    /// Write `.debug_line` and its companions, if there are source locations.
+    pub debug_lines: bool,
+    /// The file that source locations are lines of, for debuggers.
+    pub source: String,
+    /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
+    pub trap_table: bool,
 }
 
 impl Default for ObjectOptions {
     fn default() -> ObjectOptions {
-        ObjectOptions { unwind_info: true }
+        ObjectOptions { unwind_info: true, debug_lines: true, source: "source".into(), trap_table: false }
     }
 }
 
@@ -38,56 +44,81 @@ pub fn write(
     data: &[DataObject],
     options: ObjectOptions,
 ) -> Result<Vec<u8>, ObjectError> {
-    let architecture = match (triple.architecture, triple.binary_format) {
-        (
-            target_lexicon::Architecture::X86_64,
-            target_lexicon::BinaryFormat::Elf | target_lexicon::BinaryFormat::Unknown,
-        ) => Architecture::X86_64,
-        (
-            target_lexicon::Architecture::Aarch64(_),
-            target_lexicon::BinaryFormat::Elf | target_lexicon::BinaryFormat::Unknown,
-        ) => Architecture::Aarch64,
-        _ => return Err(ObjectError::Target(triple.to_string())),
-    };
+    write_declared(triple, module, data, None, &options)
+}
+
+/// The same, with what is known about the symbols.
+pub(crate) fn write_declared(
+    triple: &Triple,
+    module: &ModuleBuffer,
+    data: &[DataObject],
+    declarations: Option<&Declarations>,
+    options: &ObjectOptions,
+) -> Result<Vec<u8>, ObjectError> {
+    let architecture = architecture(triple)?;
     let mut writer = Writer {
         object: Object::new(BinaryFormat::Elf, architecture, Endianness::Little),
         architecture,
+        triple,
+        declarations,
         symbols: HashMap::new(),
-        by_text: HashMap::new(),
+        mentioned: Vec::new(),
         defined: HashSet::new(),
+        starts: Vec::with_capacity(module.len()),
     };
     writer.functions(module)?;
     writer.data(data)?;
+    writer.check_undefined()?;
     if options.unwind_info {
         writer.eh_frame(module)?;
+    }
+    if options.debug_lines {
+        writer.debug(module, &options.source)?;
+    }
+    if options.trap_table {
+        writer.traps(module)?;
     }
     // Without this note linkers take the object to need an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     Ok(writer.object.write()?)
 }
 
-struct Writer {
-    object: Object<'static>,
-    architecture: Architecture,
-    symbols: HashMap<SymbolName, SymbolId>,
-    /// The same symbols by their names in the object: two of ours may come out alike, as `%u_0_1` and `u0:1`.
-    by_text: HashMap<String, SymbolId>,
-    defined: HashSet<SymbolId>,
+fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
+    use target_lexicon::BinaryFormat::{Elf, Unknown};
+    match (triple.architecture, triple.binary_format) {
+        (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
+        (target_lexicon::Architecture::Aarch64(_), Elf | Unknown) => Ok(Architecture::Aarch64),
+        _ => Err(ObjectError::Target(triple.to_string())),
+    }
 }
 
-impl Writer {
+/// An object being written. What goes in besides code and data is in `tables.rs`.
+pub(crate) struct Writer<'a> {
+    pub(crate) object: Object<'static>,
+    pub(crate) architecture: Architecture,
+    pub(crate) triple: &'a Triple,
+    declarations: Option<&'a Declarations>,
+    symbols: HashMap<SymbolName, SymbolId>,
+    /// All symbols in order of first mention.
+    mentioned: Vec<(SymbolName, SymbolId)>,
+    /// Names that others see, as the object has them: two of ours may come out alike.
+    defined: HashSet<String>,
+    /// Where each function starts in `.text`.
+    pub(crate) starts: Vec<u64>,
+}
+
+impl Writer<'_> {
     /// The symbol of a name, undefined so far unless it was defined.
-    fn symbol(&mut self, name: &SymbolName) -> SymbolId {
+    fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
         if let Some(&id) = self.symbols.get(name) {
-            return id;
+            return Ok(id);
         }
-        let text = symbol_name(name);
-        if let Some(&id) = self.by_text.get(&text) {
-            self.symbols.insert(name.clone(), id);
-            return id;
+        let text = symbol_name(name, self.triple);
+        if text.is_empty() || text.contains('\0') {
+            return Err(ObjectError::Name(text));
         }
         let id = self.object.add_symbol(Symbol {
-            name: text.clone().into_bytes(),
+            name: text.into_bytes(),
             value: 0,
             size: 0,
             kind: SymbolKind::Unknown,
@@ -97,8 +128,12 @@ impl Writer {
             flags: SymbolFlags::None,
         });
         self.symbols.insert(name.clone(), id);
-        self.by_text.insert(text, id);
-        id
+        self.mentioned.push((name.clone(), id));
+        Ok(id)
+    }
+
+    fn linkage(&self, name: &SymbolName) -> Linkage {
+        self.declarations.map_or(Linkage::Export, |declarations| declarations.linkage(name))
     }
 
     fn define(
@@ -109,31 +144,51 @@ impl Writer {
         value: u64,
         size: u64,
     ) -> Result<(), ObjectError> {
-        let id = self.symbol(name);
-        if !self.defined.insert(id) {
-            return Err(ObjectError::Duplicate(symbol_name(name)));
+        let linkage = self.linkage(name);
+        let text = symbol_name(name, self.triple);
+        if linkage != Linkage::Local && !self.defined.insert(text.clone()) {
+            return Err(ObjectError::Duplicate(text));
         }
+        let id = self.symbol(name)?;
         let symbol = self.object.symbol_mut(id);
         symbol.kind = kind;
-        symbol.scope = SymbolScope::Dynamic;
+        symbol.scope = match linkage {
+            Linkage::Local => SymbolScope::Compilation,
+            Linkage::Hidden => SymbolScope::Linkage,
+            Linkage::Import | Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
+        };
+        symbol.weak = linkage == Linkage::Preemptible;
         symbol.section = SymbolSection::Section(section);
         symbol.value = value;
         symbol.size = size;
         Ok(())
     }
 
+    /// What is declared to be defined here, and mentioned, must be.
+    fn check_undefined(&self) -> Result<(), ObjectError> {
+        let Some(declarations) = self.declarations else { return Ok(()) };
+        let missing = |(name, id): &&(SymbolName, SymbolId)| {
+            let defined = self.object.symbol(*id).section != SymbolSection::Undefined;
+            !defined && declarations.linkage(name).is_definable()
+        };
+        match self.mentioned.iter().find(missing) {
+            Some((name, _)) => Err(ObjectError::Undefined(symbol_name(name, self.triple))),
+            None => Ok(()),
+        }
+    }
+
     fn functions(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
         let text = self.object.section_id(StandardSection::Text);
-        let mut starts = Vec::with_capacity(module.len());
         for f in module.functions() {
             let align = u64::from(f.function.head.align).max(16);
             let start = self.object.append_section_data(text, f.code, align);
             self.define(&f.function.head.name, SymbolKind::Text, text, start, f.code.len() as u64)?;
-            starts.push(start);
+            self.starts.push(start);
         }
-        for (f, start) in module.functions().zip(starts) {
+        for (index, f) in module.functions().enumerate() {
+            let start = self.starts[index];
             for reloc in f.relocs {
-                let symbol = self.symbol(&f.symbols[reloc.symbol as usize]);
+                let symbol = self.symbol(&f.symbols[reloc.symbol as usize])?;
                 let flags = RelocationFlags::Elf { r_type: relocation_type(reloc.kind, self.architecture)? };
                 let offset = start + u64::from(reloc.offset);
                 self.object.add_relocation(text, Relocation { offset, symbol, addend: reloc.addend, flags })?;
@@ -159,32 +214,11 @@ impl Writer {
         let r_type = relocation_type(RelocKind::Abs8, self.architecture)?;
         for (object, (section, start)) in data.iter().zip(starts) {
             for pointer in &object.pointers {
-                let symbol = self.symbol(&pointer.symbol);
+                let symbol = self.symbol(&pointer.symbol)?;
                 let offset = start + pointer.offset;
                 let flags = RelocationFlags::Elf { r_type };
                 self.object.add_relocation(section, Relocation { offset, symbol, addend: pointer.addend, flags })?;
             }
-        }
-        Ok(())
-    }
-
-    fn eh_frame(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
-        let symbols: Vec<SymbolId> = module.functions().map(|f| self.symbol(&f.function.head.name)).collect();
-        let frame = eh_frame::write(module, self.architecture)?;
-        if frame.bytes.is_empty() {
-            return Ok(());
-        }
-        let section = self.object.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
-        self.object.section_mut(section).flags = SectionFlags::Elf { sh_flags: u64::from(elf::SHF_ALLOC) };
-        let base = self.object.append_section_data(section, &frame.bytes, 8);
-        let r_type = match self.architecture {
-            Architecture::X86_64 => elf::R_X86_64_PC32,
-            _ => elf::R_AARCH64_PREL32,
-        };
-        for (offset, function, addend) in frame.relocs {
-            let flags = RelocationFlags::Elf { r_type };
-            let relocation = Relocation { offset: base + offset, symbol: symbols[function], addend, flags };
-            self.object.add_relocation(section, relocation)?;
         }
         Ok(())
     }

@@ -8,6 +8,10 @@ use std::fmt;
 pub enum ObjectError {
     /// Two definitions have one name in the object.
     Duplicate(String),
+    /// A function or data object that is declared to be defined here and mentioned, but not defined.
+    Undefined(String),
+    /// A name that objects cannot have: it is empty or holds a zero byte.
+    Name(String),
     /// A target without object format here.
     Target(String),
     /// A relocation the target's objects do not have.
@@ -20,6 +24,8 @@ impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ObjectError::Duplicate(name) => write!(f, "symbol `{name}` is defined twice"),
+            ObjectError::Undefined(name) => write!(f, "`{name}` is declared to be defined here, but is not"),
+            ObjectError::Name(name) => write!(f, "{name:?} is no name for a symbol or file"),
             ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
             ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
             ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),

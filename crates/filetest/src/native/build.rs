@@ -91,7 +91,7 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
         traps: view.traps.iter().map(|trap| (trap.offset, trap.code)).collect(),
     });
     let entries = entries.collect();
-    let options = ObjectOptions { unwind_info: compiler.settings().unwind_info };
+    let options = ObjectOptions { unwind_info: compiler.settings().unwind_info, ..ObjectOptions::default() };
     let object = kingpost_emit_object::write(compiler.triple(), &module, &data, options);
     let object = object.map_err(|error| error.to_string())?;
     Ok(Program { object, trampolines, left_out, entries })

@@ -1,0 +1,41 @@
+//! A module that becomes an object file.
+
+use crate::elf::{ObjectOptions, write_declared};
+use crate::error::ObjectError;
+use kingpost_codegen::Compiler;
+use kingpost_codegen::module::{Definitions, Module};
+
+/// A module whose definitions are collected for one object file.
+#[derive(Debug)]
+pub struct ObjectModule {
+    definitions: Definitions,
+    options: ObjectOptions,
+}
+
+impl ObjectModule {
+    /// A module without declarations, for the compiler's target.
+    pub fn new(compiler: Compiler, options: ObjectOptions) -> ObjectModule {
+        ObjectModule { definitions: Definitions::new(compiler), options }
+    }
+
+    /// The object file. Linkage becomes the binding and visibility of symbols.
+    ///
+    /// # Errors
+    /// A target without object format here, a name that the format does not take, and a function or data object that is
+    /// mentioned and declared to be defined here, but is not.
+    pub fn finish(mut self) -> Result<Vec<u8>, ObjectError> {
+        let (functions, data) = self.definitions.take();
+        let declarations = Some(self.definitions.declarations());
+        write_declared(self.definitions.compiler().triple(), &functions, &data, declarations, &self.options)
+    }
+}
+
+impl Module for ObjectModule {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn definitions_mut(&mut self) -> &mut Definitions {
+        &mut self.definitions
+    }
+}

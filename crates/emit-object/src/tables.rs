@@ -1,0 +1,131 @@
+//! Sections about the code: unwinding, source lines, traps.
+//!
+//! They find functions by their place in `.text`, not by their symbols: what symbols stand for may change when linked.
+
+use crate::elf::Writer;
+use crate::error::ObjectError;
+use crate::names::symbol_name;
+use crate::relocated::Relocated;
+use crate::{debug, eh_frame, traps};
+use gimli::constants::DW_EH_PE_pcrel;
+use gimli::write::RelocationTarget;
+use kingpost_mach::ModuleBuffer;
+use object::write::{Relocation, SectionId, StandardSection, SymbolId};
+use object::{Architecture, RelocationFlags, SectionFlags, SectionKind, elf};
+use std::collections::HashMap;
+
+/// Flags of a section that is part of the program, and only read.
+const READ_ONLY: SectionFlags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC as u64 };
+
+/// Kinds of addresses in tables: bytes of the field, and whether it is relative to itself.
+#[derive(Clone, Copy)]
+enum Field {
+    Absolute8,
+    Absolute4,
+    Relative4,
+}
+
+impl Writer<'_> {
+    /// Adds `.eh_frame`.
+    pub(crate) fn eh_frame(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+        if module.is_empty() {
+            return Ok(());
+        }
+        let frame = eh_frame::write(module, self.architecture)?;
+        let section = self.object.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
+        self.object.section_mut(section).flags = READ_ONLY;
+        self.fill(section, frame, &HashMap::new())
+    }
+
+    /// Adds `.debug_line` and its companions, if there are source locations.
+    pub(crate) fn debug(&mut self, module: &ModuleBuffer, source: &str) -> Result<(), ObjectError> {
+        if !debug::is_wanted(module) {
+            return Ok(());
+        }
+        if source.is_empty() || source.contains('\0') {
+            return Err(ObjectError::Name(source.into()));
+        }
+        let names: Vec<String> = module.functions().map(|f| symbol_name(&f.function.head.name, self.triple)).collect();
+        let mut written = debug::write(module, &names, source)?;
+        let mut sections = HashMap::new();
+        let mut contents = Vec::new();
+        written.for_each_mut(|id, relocated| -> Result<(), ObjectError> {
+            if !relocated.bytes.slice().is_empty() {
+                let kind = if id == gimli::SectionId::DebugStr { SectionKind::DebugString } else { SectionKind::Debug };
+                let section = self.object.add_section(Vec::new(), id.name().into(), kind);
+                sections.insert(id, self.object.section_symbol(section));
+                contents.push((section, std::mem::replace(relocated, Relocated::new())));
+            }
+            Ok(())
+        })?;
+        for (section, relocated) in contents {
+            self.fill(section, relocated, &sections)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `kingpost_traps`.
+    pub(crate) fn traps(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+        let section = self.object.add_section(Vec::new(), traps::SECTION.into(), SectionKind::ReadOnlyData);
+        self.object.section_mut(section).flags = READ_ONLY;
+        self.object.append_section_data(section, &traps::write(module), 8);
+        let text = self.text_symbol();
+        for function in 0..module.len() {
+            let start = self.starts[function] as i64;
+            self.relocate(section, traps::address_field(function), text, start, Field::Relative4)?;
+        }
+        Ok(())
+    }
+
+    fn text_symbol(&mut self) -> SymbolId {
+        let text = self.object.section_id(StandardSection::Text);
+        self.object.section_symbol(text)
+    }
+
+    /// Puts contents into a section. `sections` are the symbols of those it refers to.
+    fn fill(
+        &mut self,
+        section: SectionId,
+        contents: Relocated,
+        sections: &HashMap<gimli::SectionId, SymbolId>,
+    ) -> Result<(), ObjectError> {
+        // Tables of unwinding start at words; the others are byte streams.
+        let align = if sections.is_empty() { 8 } else { 1 };
+        self.object.append_section_data(section, contents.bytes.slice(), align);
+        let text = self.text_symbol();
+        for reloc in &contents.relocs {
+            let field = match (reloc.size, reloc.eh_pe) {
+                (4, Some(encoding)) if encoding.application() == DW_EH_PE_pcrel => Field::Relative4,
+                (8, None) => Field::Absolute8,
+                (4, None) => Field::Absolute4,
+                (size, _) => return Err(ObjectError::Format(format!("a relocation of {size} bytes"))),
+            };
+            let (symbol, addend) = match reloc.target {
+                RelocationTarget::Symbol(function) => (text, reloc.addend + self.starts[function] as i64),
+                RelocationTarget::Section(id) => (sections[&id], reloc.addend),
+            };
+            self.relocate(section, reloc.offset as u64, symbol, addend, field)?;
+        }
+        Ok(())
+    }
+
+    fn relocate(
+        &mut self,
+        section: SectionId,
+        offset: u64,
+        symbol: SymbolId,
+        addend: i64,
+        field: Field,
+    ) -> Result<(), ObjectError> {
+        let r_type = match (self.architecture, field) {
+            (Architecture::X86_64, Field::Absolute8) => elf::R_X86_64_64,
+            (Architecture::X86_64, Field::Absolute4) => elf::R_X86_64_32,
+            (Architecture::X86_64, Field::Relative4) => elf::R_X86_64_PC32,
+            (_, Field::Absolute8) => elf::R_AARCH64_ABS64,
+            (_, Field::Absolute4) => elf::R_AARCH64_ABS32,
+            (_, Field::Relative4) => elf::R_AARCH64_PREL32,
+        };
+        let flags = RelocationFlags::Elf { r_type };
+        Ok(self.object.add_relocation(section, Relocation { offset, symbol, addend, flags })?)
+    }
+}
