@@ -6,15 +6,21 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `module.rs` | a module whose functions can be called |
 //! | `image.rs` | loading, symbols, traps by address |
 //! | `relocate.rs` | what each relocation writes |
-//! | `memory.rs` | pages and calls: the only `unsafe` |
+//! | `memory.rs` | pages and calls; with `isolate.rs`, the only `unsafe` |
+//! | `isolate.rs` | calls in a process of their own, for tests |
 //! | `error.rs` | why a module could not be loaded |
 
 mod error;
 mod image;
+pub mod isolate;
 mod memory;
+mod module;
 mod relocate;
 
 pub use error::LoadError;
 pub use image::{Image, Resolver};
+pub use memory::process_symbol;
+pub use module::{JitModule, Lookup};

@@ -1,4 +1,4 @@
-//! Pages of memory, and calls into them. All `unsafe` of the project is in this file.
+//! Pages of memory, and calls into them. All `unsafe` of the project is in this file and in `isolate.rs`.
 //!
 //! Sound because: a [`Pages`] owns its mapping from `mmap` to `munmap`; its contents are reached only through slices
 //! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made a
@@ -16,10 +16,14 @@ pub(crate) enum Protection {
     Read,
 }
 
-/// A mapping: one page without access, an accessible part, another page without access.
+/// A mapping: at least one page without access, an accessible part, at least one more page without access.
 #[derive(Debug)]
 pub(crate) struct Pages {
     base: NonNull<u8>,
+    /// Bytes of the whole mapping.
+    whole: usize,
+    /// Bytes before the accessible part.
+    before: usize,
     /// Bytes of the accessible part, a multiple of the page size.
     len: usize,
     page: usize,
@@ -40,11 +44,13 @@ pub(crate) fn page_size() -> usize {
 }
 
 impl Pages {
-    /// Maps at least `len` bytes, readable and writable, all zero.
-    pub(crate) fn map(len: usize) -> Result<Pages, LoadError> {
+    /// Maps at least `len` bytes, readable and writable, all zero, starting at a multiple of `align` bytes.
+    pub(crate) fn map(len: usize, align: usize) -> Result<Pages, LoadError> {
         let page = page_size();
-        let len = len.next_multiple_of(page).max(page);
-        let whole = len + 2 * page;
+        let align = align.next_multiple_of(page);
+        let no_memory = LoadError::Memory { bytes: len };
+        let len = len.max(1).checked_next_multiple_of(page).ok_or(no_memory.clone())?;
+        let whole = len.checked_add(page + align).ok_or(no_memory)?;
         // SAFETY: an anonymous private mapping at an address of the system's choice touches no existing memory.
         let base = unsafe {
             libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
@@ -53,15 +59,17 @@ impl Pages {
             return Err(LoadError::Memory { bytes: whole });
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or(LoadError::Memory { bytes: whole })?;
-        let pages = Pages { base, len, page, sealed: 0 };
+        let first = base.as_ptr() as usize + page;
+        let before = first.next_multiple_of(align) - base.as_ptr() as usize;
+        let pages = Pages { base, whole, before, len, page, sealed: 0 };
         // SAFETY: the range lies within the mapping just made.
         let done = unsafe { libc::mprotect(pages.start().cast(), len, libc::PROT_READ | libc::PROT_WRITE) };
         if done == 0 { Ok(pages) } else { Err(LoadError::Memory { bytes: whole }) }
     }
 
     fn start(&self) -> *mut u8 {
-        // SAFETY: the mapping is two pages longer than `len`, so one page in is within it.
-        unsafe { self.base.as_ptr().add(self.page) }
+        // SAFETY: the mapping is long enough for what stands before, `len`, and a page behind.
+        unsafe { self.base.as_ptr().add(self.before) }
     }
 
     /// Address of the accessible part.
@@ -107,8 +115,16 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping made in `map`, unmapped once.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len + 2 * self.page) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.whole) };
     }
+}
+
+/// Address of a symbol that this process or one of its shared libraries exports.
+pub fn process_symbol(name: &str) -> Option<usize> {
+    let name = std::ffi::CString::new(name).ok()?;
+    // SAFETY: the name is a string that ends in zero, as `dlsym` wants it.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    NonNull::new(address).map(|address| address.as_ptr() as usize)
 }
 
 /// Calls the function at `address` with one pointer argument, by the C convention.

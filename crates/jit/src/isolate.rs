@@ -1,0 +1,287 @@
+//! Calls in a process of their own, for code that may trap, loop or be wrong.
+//!
+//! [`run`] forks: the child calls one function after the other and notes in shared memory how each ended. A fault ends the
+//! child; the next child goes on with the next call. The child's own memory is a copy, so whatever the code does to it is
+//! gone with the child; only [`SharedMemory`] is seen by both.
+//!
+//! Sound because: a [`SharedMemory`] owns its mapping, and its contents are reached only through slices that borrow it;
+//! while children write to it [`run`] holds all of them mutably and hands out none. Between `fork` and `_exit` the child
+//! calls only functions that are safe there (no allocation, no locks), and code whose effects stay in the child.
+
+use crate::memory::page_size;
+use crate::{Image, LoadError};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Memory that a process shares with its children: a page without access, an accessible part, another page without access.
+#[derive(Debug)]
+pub struct SharedMemory {
+    base: NonNull<u8>,
+    len: usize,
+    page: usize,
+}
+
+// SAFETY: the mapping belongs to the value alone, and its bytes are reached only through borrows of it.
+unsafe impl Send for SharedMemory {}
+
+impl SharedMemory {
+    /// Maps at least `len` bytes, all zero.
+    ///
+    /// # Errors
+    /// If the system gives no memory.
+    pub fn new(len: usize) -> Result<SharedMemory, LoadError> {
+        let page = page_size();
+        let len = len.next_multiple_of(page).max(page);
+        let whole = len + 2 * page;
+        let error = LoadError::Memory { bytes: whole };
+        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(error);
+        }
+        let base = NonNull::new(base.cast::<u8>()).ok_or(error.clone())?;
+        let memory = SharedMemory { base, len, page };
+        // SAFETY: the range lies within the mapping just made.
+        let done = unsafe { libc::mprotect(memory.start().cast(), len, libc::PROT_READ | libc::PROT_WRITE) };
+        if done == 0 { Ok(memory) } else { Err(error) }
+    }
+
+    fn start(&self) -> *mut u8 {
+        // SAFETY: the mapping is two pages longer than `len`, so one page in is within it.
+        unsafe { self.base.as_ptr().add(self.page) }
+    }
+
+    /// Address of the accessible part.
+    pub fn address(&self) -> usize {
+        self.start() as usize
+    }
+
+    /// The accessible part.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the part is mapped, readable and initialised; nothing writes to it while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start(), self.len) }
+    }
+
+    /// The accessible part, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `new`, unmapped once.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len + 2 * self.page) };
+    }
+}
+
+/// A call of a function of type `extern "C" fn(usize)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IsolatedCall {
+    /// Address of the function.
+    pub function: usize,
+    /// Its argument, usually the address of shared memory.
+    pub argument: usize,
+}
+
+/// How an isolated call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It returned.
+    Returned,
+    /// It was stopped by a signal.
+    Fault {
+        /// The signal's number.
+        signal: i32,
+        /// Address of the instruction.
+        pc: usize,
+        /// The address that was accessed, if the signal is about one.
+        address: usize,
+    },
+    /// It did not end in time.
+    Late,
+    /// The process ended without a word; its status as `waitpid` gives it.
+    Died {
+        /// The status.
+        status: i32,
+    },
+}
+
+/// What a child notes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address.
+const NOTE_WORDS: usize = 4;
+const RUNNING: u64 = 1;
+const RETURNED: u64 = 2;
+const FAULT: u64 = 3;
+
+/// The note of the running call, for the signal handler of the child.
+static NOTE: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+
+const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGALRM];
+/// Bytes of the stack on which the handler runs.
+const HANDLER_STACK: usize = 1 << 16;
+
+/// Runs `calls` in order, each at most `seconds` long, in child processes. `image` holds the functions; `memory` is what
+/// they share with this process.
+///
+/// # Errors
+/// If the system gives no memory or no process.
+pub fn run(
+    image: &[&Image],
+    calls: &[IsolatedCall],
+    memory: &mut [&mut SharedMemory],
+    seconds: u32,
+) -> Result<Vec<Ending>, LoadError> {
+    // Both are held so that nothing they own moves or goes while a child runs.
+    let (_, _) = (image, memory);
+    let notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
+    let stack = SharedMemory::new(HANDLER_STACK)?;
+    let mut endings = Vec::with_capacity(calls.len());
+    while endings.len() < calls.len() {
+        let first = endings.len();
+        // SAFETY: the child runs `child`, which keeps to what may be done there, and never returns.
+        let pid = unsafe { libc::fork() };
+        if pid < 0 {
+            return Err(LoadError::Memory { bytes: 0 });
+        }
+        if pid == 0 {
+            child(calls, first, &notes, &stack, seconds);
+        }
+        let mut status = 0;
+        // SAFETY: `pid` is our child and nobody else waits for it.
+        while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {}
+        collect(&notes, calls.len(), status, &mut endings);
+    }
+    Ok(endings)
+}
+
+/// Appends the endings of the calls that a child made; at least one.
+fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<Ending>) {
+    let first = endings.len();
+    for index in first..count {
+        let word = |n: usize| {
+            let at = (index * NOTE_WORDS + n) * 8;
+            u64::from_le_bytes(notes.bytes()[at..at + 8].try_into().expect("eight bytes"))
+        };
+        let ending = match word(0) {
+            RETURNED => Ending::Returned,
+            FAULT if word(1) == libc::SIGALRM as u64 => Ending::Late,
+            FAULT => Ending::Fault { signal: word(1) as i32, pc: word(2) as usize, address: word(3) as usize },
+            RUNNING => Ending::Died { status },
+            _ if index == first => Ending::Died { status },
+            _ => return,
+        };
+        endings.push(ending);
+        if ending != Ending::Returned {
+            return;
+        }
+    }
+}
+
+fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, seconds: u32) -> ! {
+    catch_signals(stack);
+    let notes = notes.start().cast::<AtomicU64>();
+    for (index, call) in calls.iter().enumerate().skip(first) {
+        // SAFETY: there is a note for each call.
+        let note = unsafe { notes.add(index * NOTE_WORDS) };
+        NOTE.store(note, Ordering::SeqCst);
+        // SAFETY: mapped, aligned, and only this process writes to it now.
+        let state = unsafe { &*note };
+        state.store(RUNNING, Ordering::SeqCst);
+        // SAFETY: `alarm` has no preconditions.
+        unsafe { libc::alarm(seconds) };
+        // SAFETY: a function of this type is at the address, or else what happens happens to this process alone.
+        let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(call.function) };
+        function(call.argument);
+        state.store(RETURNED, Ordering::SeqCst);
+    }
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(0) }
+}
+
+fn catch_signals(stack: &SharedMemory) {
+    let alternative = libc::stack_t { ss_sp: stack.start().cast(), ss_flags: 0, ss_size: stack.len };
+    // SAFETY: the memory is mapped for as long as the process lives; the handler has the type that SA_SIGINFO asks for.
+    unsafe {
+        libc::sigaltstack(&alternative, std::ptr::null_mut());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        for signal in SIGNALS {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Notes the fault and ends the child.
+extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let note = NOTE.load(Ordering::SeqCst);
+    // SAFETY: the system hands both over; the note is that of the running call, in mapped memory.
+    unsafe {
+        let address = (*info).si_addr() as u64;
+        let words = [FAULT, signal as u64, program_counter(context), address];
+        for (n, &word) in words.iter().enumerate().rev() {
+            (*note.add(n)).store(word, Ordering::SeqCst);
+        }
+        libc::_exit(0)
+    }
+}
+
+/// The address of the interrupted instruction.
+///
+/// # Safety
+/// `context` is what the system handed to a signal handler.
+unsafe fn program_counter(context: *mut libc::c_void) -> u64 {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: promised by the caller.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    let pc = unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as u64 };
+    // SAFETY: promised by the caller.
+    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+    let pc = unsafe { (*context).uc_mcontext.pc };
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let pc = {
+        let _ = context;
+        0
+    };
+    pc
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    extern "C" fn add_one(at: usize) {
+        // SAFETY: the test below hands over the address of a word.
+        unsafe { *(at as *mut u64) += 1 };
+    }
+
+    extern "C" fn spin(_: usize) {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+
+    extern "C" fn leave(_: usize) {
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(7) }
+    }
+
+    #[test]
+    fn every_ending_is_reported() {
+        let mut memory = SharedMemory::new(1).unwrap();
+        let call = |function: extern "C" fn(usize), argument| IsolatedCall { function: function as usize, argument };
+        let (good, behind) = (memory.address(), memory.address() + memory.bytes().len());
+        let calls = [call(add_one, good), call(add_one, behind), call(add_one, good), call(leave, 0), call(spin, 0)];
+        let endings = run(&[], &calls, &mut [&mut memory], 1).unwrap();
+        assert!(matches!(endings[1], Ending::Fault { signal: libc::SIGSEGV, address, .. } if address == behind));
+        let others = [endings[0], endings[2], endings[3], endings[4]];
+        assert_eq!(others, [Ending::Returned, Ending::Returned, Ending::Died { status: 7 << 8 }, Ending::Late]);
+        assert_eq!(memory.bytes()[..2], [2, 0]);
+    }
+}
