@@ -25,6 +25,8 @@ pub struct Shape {
     pub refs: bool,
     /// Are there labels?
     pub labels: bool,
+    /// Is the order of the blocks random, but for dominators first?
+    pub shuffled: bool,
 }
 
 impl Shape {
@@ -32,7 +34,7 @@ impl Shape {
     pub fn random(rng: &mut Rng) -> Shape {
         let blocks = if rng.chance(5) { rng.range(10..40) } else { rng.range(1..10) };
         let insts = if rng.chance(5) { rng.range(10..60) } else { rng.range(1..10) };
-        Shape { blocks, insts, refs: rng.chance(40), labels: rng.chance(30) }
+        Shape { blocks, insts, refs: rng.chance(40), labels: rng.chance(30), shuffled: false }
     }
 }
 
@@ -53,7 +55,7 @@ pub fn generate_shape(rng: &mut Rng, shape: Shape, name: &str) -> (Problem, Mach
     if shape.labels {
         generator.labels();
     }
-    if generator.rng.chance(10) {
+    if shape.shuffled {
         generator.shuffle_order(&flow);
     }
     (generator.draft.build(name), generator.env)
