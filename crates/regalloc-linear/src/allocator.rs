@@ -53,7 +53,7 @@ impl LinearScan {
         stage("liveness");
         self.machine.build(problem, env);
         self.order.build(problem);
-        self.live.build(problem, &self.order);
+        self.live.build(problem, &self.order)?;
         self.hints.build(problem, &self.order, &self.machine);
 
         stage("walk");

@@ -86,7 +86,7 @@ impl Scan<'_, '_> {
                     if has_args {
                         self.note_edge_reg(vreg, reg);
                     }
-                    if !self.is_live(vreg, start) {
+                    if !self.goes_on(vreg, start) {
                         self.found.residence.close(reg, start);
                     }
                 }
@@ -103,10 +103,15 @@ impl Scan<'_, '_> {
             if has_args {
                 self.note_edge_reg(stay.vreg, stay.reg);
             }
-            if self.is_live(stay.vreg, start) {
+            if self.goes_on(stay.vreg, start) {
                 self.found.residence.open(stay.vreg, stay.reg, start, stay.since_def);
             }
         }
+    }
+
+    /// Is the value live into the block that begins at `start`, rather than defined by it once more?
+    fn goes_on(&mut self, vreg: VReg, start: Point) -> bool {
+        self.live.def(vreg) != start && self.is_live(vreg, start)
     }
 
     fn note_edge_reg(&mut self, vreg: VReg, reg: Reg) {

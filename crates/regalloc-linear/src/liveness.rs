@@ -18,11 +18,15 @@
 use crate::order::{NONE, Order};
 use crate::point::Point;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Operand, Pos, Problem, VReg};
+use kingpost_regalloc::{AllocError, Operand, Pos, Problem, VReg};
 use std::ops::Range as IndexRange;
 
 /// Blocks that walks may visit, per slot of the order.
 const BLOCKS_PER_SLOT: usize = 8;
+
+/// By how much walks may exceed their budget where nothing simpler will do: for references, since stack maps must be exact,
+/// and in orders in which a definition may come after its uses.
+const LAST_RESORT: usize = 64;
 
 /// Points over which a value is live: `from` is the first, `to` the first one after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,10 +67,12 @@ struct Walk {
 }
 
 impl Liveness {
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order) {
+    /// # Errors
+    /// If the walks exceed their budget and the order is too unusual for anything simpler.
+    pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         self.count_uses(problem);
         self.find_defs_and_uses(problem, order);
-        self.find_ranges(problem, order);
+        self.find_ranges(problem, order)
     }
 
     /// Where the value begins to exist.
@@ -124,6 +130,11 @@ impl Liveness {
         let ranges = self.ranges(vreg);
         let next = ranges.partition_point(|range| range.to <= point);
         ranges.get(next).is_some_and(|range| range.from <= point)
+    }
+
+    /// The first point at which the value is live or defined. In an unusual order uses may come before the definition.
+    pub(crate) fn start(&self, vreg: VReg) -> Point {
+        self.ranges(vreg).first().map_or(self.def(vreg), |range| range.from.min(self.def(vreg)))
     }
 
     /// One past the last point of the value's life.
@@ -215,7 +226,7 @@ impl Liveness {
         }
     }
 
-    fn find_ranges(&mut self, problem: &Problem, order: &Order) {
+    fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         self.walk.begin(order);
         self.ranges.clear();
         self.range_starts.clear();
@@ -233,15 +244,18 @@ impl Liveness {
             let home = order.place_at(def.slot());
             if first >= home.start() && last < home.stop() {
                 self.ranges.push(LiveRange { from: def, to: defined.max(last.next()) });
-            } else if self.walk.is_over_budget(order) && !data.is_ref && first > def {
+            } else if self.walk.is_over_budget(order, 1) && !data.is_ref && order.is_forward {
                 self.hulls[vreg.index()] = true;
                 let to = self.walk.hull_end(order, def, last);
                 self.ranges.push(LiveRange { from: def, to });
+            } else if self.walk.is_over_budget(order, LAST_RESORT) {
+                return Err(AllocError::StepBudget { steps: self.walk.visited as u64 });
             } else {
                 self.walk.exact(problem, order, vreg, def, uses, &mut self.ranges);
             }
         }
         self.range_starts.push(self.ranges.len() as u32);
+        Ok(())
     }
 }
 
@@ -258,8 +272,8 @@ impl Walk {
         self.visited = 0;
     }
 
-    fn is_over_budget(&self, order: &Order) -> bool {
-        self.visited > BLOCKS_PER_SLOT * order.num_slots()
+    fn is_over_budget(&self, order: &Order, times: usize) -> bool {
+        self.visited > times * BLOCKS_PER_SLOT * order.num_slots()
     }
 
     /// Appends the exact ranges of a value that is used outside the block that defines it.
@@ -307,7 +321,7 @@ impl Walk {
                 false => self.last_use[at as usize],
             };
             match ranges[first..].last_mut() {
-                Some(last) if last.to == from => last.to = to,
+                Some(last) if last.to == from && at != home => last.to = to,
                 _ => ranges.push(LiveRange { from, to }),
             }
         }
@@ -414,7 +428,7 @@ mod tests {
         let mut order = Order::default();
         order.build(&p);
         let mut live = Liveness::default();
-        live.build(&p, &order);
+        live.build(&p, &order).expect("few blocks");
         v.iter()
             .map(|&v| {
                 let ranges = live.ranges(v).iter().map(|r| format!("{:?}..{:?}", r.from, r.to));

@@ -54,6 +54,8 @@ pub(crate) struct Loop {
     pub(crate) last: u32,
     /// The next larger loop, or [`NONE`].
     pub(crate) parent: u32,
+    /// Do all ways from outside lead to the head, or to other blocks where paths meet?
+    pub(crate) is_sound: bool,
 }
 
 /// The linear order.
@@ -68,6 +70,8 @@ pub(crate) struct Order {
     /// By index in `places`: the last source of an edge back to it, or [`NONE`].
     pub(crate) back_from: Vec<u32>,
     stack: Vec<u32>,
+    /// Has every block but the first a predecessor before it? Then what dominates a block comes before it as well.
+    pub(crate) is_forward: bool,
 }
 
 impl Order {
@@ -75,6 +79,7 @@ impl Order {
         self.number(problem);
         self.find_back_edges(problem);
         self.find_loops();
+        self.find_unsound_loops(problem);
     }
 
     fn number(&mut self, problem: &Problem) {
@@ -97,6 +102,10 @@ impl Order {
     fn find_back_edges(&mut self, problem: &Problem) {
         self.back_from.clear();
         self.back_from.resize(self.places.len(), NONE);
+        self.is_forward = self.places.iter().enumerate().skip(1).all(|(at, place)| {
+            let mut preds = problem.preds(place.block).iter();
+            preds.any(|&edge| (self.at(problem.edge(edge).from) as usize) < at)
+        });
         for edge in problem.edges() {
             let (from, to) = (self.at(problem.edge(edge).from), self.at(problem.edge(edge).to));
             let last = &mut self.back_from[to as usize];
@@ -117,9 +126,34 @@ impl Order {
             if last != NONE {
                 let parent = self.stack.last().copied().unwrap_or(NONE);
                 self.stack.push(self.loops.len() as u32);
-                self.loops.push(Loop { head: at, last, parent });
+                self.loops.push(Loop { head: at, last, parent, is_sound: true });
             }
             self.places[at as usize].innermost = self.stack.last().copied().unwrap_or(NONE);
+        }
+    }
+
+    /// In an unusual order a stretch may be entered by a block that has one predecessor, which is before the stretch.
+    fn find_unsound_loops(&mut self, problem: &Problem) {
+        let mut budget = 4 * self.places.len() + 64;
+        for at in 0..self.places.len() as u32 {
+            if budget == 0 {
+                break;
+            }
+            let place = &self.places[at as usize];
+            let &[edge] = problem.preds(place.block) else { continue };
+            let pred = self.at(problem.edge(edge).from);
+            let mut id = place.innermost;
+            while let Some(l) = self.loops.get_mut(id as usize) {
+                if l.head <= pred || l.head == at || pred > at || budget == 0 {
+                    break;
+                }
+                l.is_sound = false;
+                id = l.parent;
+                budget = budget.saturating_sub(1);
+            }
+        }
+        if budget == 0 {
+            self.loops.iter_mut().for_each(|l| l.is_sound = false);
         }
     }
 

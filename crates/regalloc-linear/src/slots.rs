@@ -43,17 +43,17 @@ impl Slots {
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
         self.begin(problem, hints, residence);
-        self.spilled.sort_unstable_by_key(|&vreg| (live.def(vreg), vreg));
+        self.spilled.sort_unstable_by_key(|&vreg| (live.start(vreg), vreg));
         for i in 0..self.spilled.len() {
             let vreg = self.spilled[i];
-            let def = live.def(vreg);
+            let start = live.start(vreg);
             // A slot that is modified in place is written before the instruction as well, and that of a parameter on
             // edges, where others may still be read: only the value's own source may end there.
             let is_pair = residence.facts[vreg.index()].pair_in_mem;
-            let has_source = is_pair || (def.is_early() && live.is_at_head(vreg));
-            self.expire(if has_source { Point::early(def.slot()).prev() } else { def }, out);
+            let has_source = start == live.def(vreg) && (is_pair || live.is_at_head(vreg));
+            self.expire(if has_source { Point::early(start.slot()).prev() } else { start }, out);
             let size = u32::from(problem.width(vreg));
-            let own = |s: &Slot| has_source && self.until[s.index()] <= def && out.slots[*s].size == size;
+            let own = |s: &Slot| has_source && self.until[s.index()] <= start && out.slots[*s].size == size;
             let slot = match self.offered[vreg.index()].filter(own) {
                 Some(slot) => slot,
                 None => self.choose(problem, hints, vreg, out)?,

@@ -42,7 +42,7 @@ impl Scan<'_, '_> {
                 break;
             }
             // Only where paths meet do edges compare registers; other heads take over what their predecessor left.
-            if place.start() < point && self.problem.preds(place.block).len() >= 2 {
+            if l.is_sound && place.start() < point && self.problem.preds(place.block).len() >= 2 {
                 best = Some(place.start());
             }
             id = l.parent;
