@@ -57,7 +57,7 @@ impl Layout {
             }
         }
         let stubs = at_next(&mut at, mentioned.len() * STUB_LEN, 16);
-        let code_end = at.next_multiple_of(page);
+        let code_end = round_up(at, page);
         at = code_end;
         let got = at_next(&mut at, mentioned.len() * 8, 8);
         let mut places = vec![0; data.len()];
@@ -67,18 +67,24 @@ impl Layout {
             }
         };
         place(false, &mut at);
-        let read_only_end = at.next_multiple_of(page);
+        let read_only_end = round_up(at, page);
         at = read_only_end;
         place(true, &mut at);
         Layout { functions, mentioned, index, stubs, got, code_end, data: places, read_only_end, end: at }
     }
 }
 
-/// Reserves `len` bytes at the next multiple of `align` and gives where.
+/// Reserves `len` bytes at the next multiple of `align` and gives where. What does not fit memory ends at its top, and is
+/// refused when it is mapped.
 fn at_next(at: &mut usize, len: usize, align: usize) -> usize {
-    let start = at.next_multiple_of(align.max(1));
-    *at = start + len;
+    let start = round_up(*at, align.max(1));
+    *at = start.saturating_add(len);
     start
+}
+
+/// The next multiple of `align`, or the top of memory.
+fn round_up(at: usize, align: usize) -> usize {
+    at.checked_next_multiple_of(align).unwrap_or(usize::MAX)
 }
 
 impl Image {
@@ -88,7 +94,9 @@ impl Image {
     /// Symbols that are defined twice or nowhere, relocations that do not reach or are of another machine, no memory.
     pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
         let layout = Layout::new(module, data);
-        let pages = Pages::map(layout.end)?;
+        let aligns = data.iter().map(|object| object.align as usize);
+        let code_aligns = module.functions().map(|f| f.function.head.align as usize);
+        let pages = Pages::map(layout.end, aligns.chain(code_aligns).max().unwrap_or(1))?;
         let base = pages.address();
         let mut image = Image { pages, symbols: HashMap::new(), functions: Vec::new(), traps: Vec::new() };
         for (f, &at) in module.functions().zip(&layout.functions) {

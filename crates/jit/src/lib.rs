@@ -9,6 +9,7 @@
 //! | `module.rs` | a module whose functions can be called |
 //! | `image.rs` | loading, symbols, traps by address |
 //! | `relocate.rs` | what each relocation writes |
+//! | `routines.rs` | library routines that a process may lack |
 //! | `memory.rs` | pages and calls; with `isolate.rs`, the only `unsafe` |
 //! | `isolate.rs` | calls in a process of their own, for tests |
 //! | `error.rs` | why a module could not be loaded |
@@ -19,6 +20,7 @@ pub mod isolate;
 mod memory;
 mod module;
 mod relocate;
+mod routines;
 
 pub use error::LoadError;
 pub use image::{Image, Resolver};

@@ -1,0 +1,149 @@
+//! A module whose functions can be called.
+
+use crate::error::LoadError;
+use crate::image::Image;
+use crate::memory::process_symbol;
+use crate::routines::routine;
+use kingpost_codegen::Compiler;
+use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
+use kingpost_ir::TrapCode;
+use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Gives the address of a symbol that a module imports.
+pub type Lookup = Box<dyn Fn(&str) -> Option<usize> + Send + Sync>;
+
+/// A module in executable memory.
+///
+/// Definitions become callable by [`JitModule::finalize_definitions`], which may come again and again: each time it loads what
+/// was defined since. Memory goes when the module is dropped; addresses are then dangling.
+pub struct JitModule {
+    definitions: Definitions,
+    imports: Imports,
+    images: Vec<Image>,
+    /// Functions and data that are defined but not loaded.
+    pending: (ModuleBuffer, Vec<DataObject>),
+}
+
+/// Where imported symbols are looked for.
+#[derive(Default)]
+struct Imports {
+    symbols: HashMap<String, usize>,
+    /// Those added later are asked first.
+    lookups: Vec<Lookup>,
+}
+
+impl Imports {
+    fn address(&self, name: &str) -> Option<usize> {
+        let known = self.symbols.get(name).copied();
+        let asked = || self.lookups.iter().rev().find_map(|lookup| lookup(name));
+        known.or_else(asked).or_else(|| process_symbol(name)).or_else(|| routine(name))
+    }
+}
+
+impl fmt::Debug for JitModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JitModule").field("images", &self.images).finish_non_exhaustive()
+    }
+}
+
+impl JitModule {
+    /// A module without declarations. The compiler's target must be this machine.
+    pub fn new(compiler: Compiler) -> JitModule {
+        JitModule {
+            definitions: Definitions::new(compiler),
+            imports: Imports::default(),
+            images: Vec::new(),
+            pending: Default::default(),
+        }
+    }
+
+    /// Says where an imported symbol is.
+    pub fn symbol(&mut self, name: &str, address: usize) {
+        self.imports.symbols.insert(name.into(), address);
+    }
+
+    /// Adds somebody to ask for imported symbols: before those added earlier, and before the symbols of this process, but
+    /// after those given by [`JitModule::symbol`].
+    pub fn symbol_lookup(&mut self, lookup: Lookup) {
+        self.imports.lookups.push(lookup);
+    }
+
+    /// Loads everything defined since the last time. Its addresses are then known, and its functions can be called.
+    ///
+    /// # Errors
+    /// Symbols that nobody defines, relocations that do not reach, no memory. Nothing is loaded then; it is tried
+    /// again the next time, together with what is defined until then.
+    pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
+        let (functions, data) = self.definitions.take();
+        self.pending.0.append(&functions);
+        self.pending.1.extend(data);
+        let (functions, data) = &self.pending;
+        if functions.is_empty() && data.is_empty() {
+            return Ok(());
+        }
+        let mut resolve = |name: &SymbolName| self.resolve(name);
+        let image = Image::load(functions, data, &mut resolve)?;
+        self.images.push(image);
+        self.pending = Default::default();
+        Ok(())
+    }
+
+    /// Address of what the definitions being loaded mention but are not.
+    fn resolve(&self, name: &SymbolName) -> Option<usize> {
+        if let Some(address) = self.loaded(name) {
+            return Some(address);
+        }
+        let declarations: &Declarations = self.definitions.declarations();
+        match name {
+            // What the module itself is to define must not be found elsewhere.
+            SymbolName::Named(_) if declarations.linkage(name) != Linkage::Import => None,
+            SymbolName::Named(word) => self.imports.address(word),
+            SymbolName::LibCall(libcall) => {
+                self.imports.address(default_libcall_name(*libcall, self.definitions.compiler().triple()))
+            }
+            SymbolName::User(..) | SymbolName::KnownSymbol(_) => None,
+        }
+    }
+
+    /// Address of a loaded function or data object.
+    fn loaded(&self, name: &SymbolName) -> Option<usize> {
+        self.images.iter().rev().find_map(|image| image.address(name))
+    }
+
+    /// Address of a function, once it is loaded.
+    pub fn function_address(&self, id: FuncId) -> Option<usize> {
+        self.loaded(&self.definitions.declarations().function_symbol(id)?)
+    }
+
+    /// Address of a data object, once it is loaded.
+    pub fn data_address(&self, id: DataId) -> Option<usize> {
+        self.loaded(&self.definitions.declarations().data_symbol(id)?)
+    }
+
+    /// Address of a loaded function or data object by its name.
+    pub fn address(&self, name: &str) -> Option<usize> {
+        self.loaded(&SymbolName::named(name))
+    }
+
+    /// The code with which the instruction at `address` traps, if it is known to.
+    pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
+        self.images.iter().find_map(|image| image.trap_at(address))
+    }
+
+    /// The function whose code holds `address`, and the offset into it.
+    pub fn function_at(&self, address: usize) -> Option<(&SymbolName, usize)> {
+        self.images.iter().find_map(|image| image.function_at(address))
+    }
+}
+
+impl Module for JitModule {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn definitions_mut(&mut self) -> &mut Definitions {
+        &mut self.definitions
+    }
+}

@@ -1,0 +1,46 @@
+//! Library routines that a process may lack: those of the mathematics library, which is linked only if somebody asks.
+
+macro_rules! routines {
+    ($($name:literal $function:ident($($arg:ident),+: $ty:ty) $body:expr;)+) => {
+        $(extern "C" fn $function($($arg: $ty),+) -> $ty {
+            $body
+        })+
+
+        /// Address of the routine that C calls `name`.
+        pub(crate) fn routine(name: &str) -> Option<usize> {
+            match name {
+                $($name => Some($function as *const () as usize),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+routines! {
+    "ceilf" ceil_f32(x: f32) x.ceil();
+    "ceil" ceil_f64(x: f64) x.ceil();
+    "floorf" floor_f32(x: f32) x.floor();
+    "floor" floor_f64(x: f64) x.floor();
+    "truncf" trunc_f32(x: f32) x.trunc();
+    "trunc" trunc_f64(x: f64) x.trunc();
+    "nearbyintf" nearest_f32(x: f32) x.round_ties_even();
+    "nearbyint" nearest_f64(x: f64) x.round_ties_even();
+    "fmaf" fma_f32(x, y, z: f32) x.mul_add(y, z);
+    "fma" fma_f64(x, y, z: f64) x.mul_add(y, z);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_codegen::module::default_libcall_name;
+    use kingpost_ir::libcall::LibCall;
+    use target_lexicon::triple;
+
+    #[test]
+    fn floating_point_routines_are_there() {
+        for libcall in LibCall::ALL {
+            let name = default_libcall_name(*libcall, &triple!("x86_64-unknown-linux-gnu"));
+            assert_eq!(routine(name).is_some(), libcall.name().ends_with("F32") || libcall.name().ends_with("F64"));
+        }
+    }
+}
