@@ -60,8 +60,11 @@ fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         }
         let mut entries = Vec::new();
         for entry in fs::read_dir(&path).map_err(|error| named(&path, error))? {
-            let entry = entry.map_err(|error| named(&path, error))?.path();
-            if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "clif") {
+            let entry = entry.map_err(|error| named(&path, error))?;
+            // Links to folders are not followed: they could lead back here.
+            let is_folder = entry.file_type().map_err(|error| named(&path, error))?.is_dir();
+            let entry = entry.path();
+            if is_folder || (entry.extension().is_some_and(|extension| extension == "clif") && !entry.is_dir()) {
                 entries.push(entry);
             }
         }
