@@ -68,7 +68,9 @@ fn line_program(module: &ModuleBuffer, encoding: Encoding, source: &str) -> Line
         program.begin_sequence(Some(start(index)));
         // The prologue belongs to nothing in the source; debuggers expect it at the function's first line.
         let prologue = (first.offset > 0).then_some((0, first.srcloc));
-        let sites = f.srclocs.iter().map(|site| (site.offset, site.srcloc));
+        // What lies behind the instructions may have no bytes.
+        let sites = f.srclocs.iter().filter(|site| (site.offset as usize) < f.code.len());
+        let sites = sites.map(|site| (site.offset, site.srcloc));
         for (offset, srcloc) in prologue.into_iter().chain(sites) {
             let row = program.row();
             row.address_offset = offset.into();

@@ -148,6 +148,15 @@ impl Pool {
 
 const UNBOUND: u32 = u32::MAX;
 
+/// A trap that will stand behind the blocks.
+#[derive(Clone, Copy, Debug)]
+struct DeferredTrap {
+    label: Label,
+    code: TrapCode,
+    /// The location of the instruction that branches to it.
+    srcloc: u32,
+}
+
 /// Code of one function while it is emitted. Cleared and used again.
 #[derive(Default, Debug)]
 pub struct Buffer {
@@ -165,7 +174,7 @@ pub struct Buffer {
     /// Labels in the order in which they were bound, which is the order of their offsets.
     bound: Vec<Label>,
     moved_labels: Vec<u32>,
-    deferred: Vec<(Label, TrapCode)>,
+    deferred: Vec<DeferredTrap>,
 }
 
 /// Emitting.
@@ -248,16 +257,18 @@ impl Buffer {
     /// A label at which, behind the function's blocks, a trap with `code` will stand: the target of conditional traps.
     pub fn defer_trap(&mut self, code: TrapCode) -> Label {
         let label = self.new_label();
-        self.deferred.push((label, code));
+        let srcloc = self.srclocs.last().map_or(u32::MAX, |site| site.srcloc);
+        self.deferred.push(DeferredTrap { label, code, srcloc });
         label
     }
 
     /// Emits the deferred traps, each by `emit`.
     pub fn place_deferred_traps(&mut self, emit: impl Fn(TrapCode, &mut Buffer)) {
         for i in 0..self.deferred.len() {
-            let (label, code) = self.deferred[i];
-            self.bind(label);
-            emit(code, self);
+            let trap = self.deferred[i];
+            self.srcloc(trap.srcloc);
+            self.bind(trap.label);
+            emit(trap.code, self);
         }
     }
 

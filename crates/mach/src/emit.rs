@@ -88,8 +88,8 @@ impl Emitter {
             isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
             check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }
-        self.buffer.srcloc(u32::MAX);
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
+        self.buffer.srcloc(u32::MAX);
         let head = FunctionHead {
             name,
             align: options.function_align.max(1),

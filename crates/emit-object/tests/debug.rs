@@ -1,0 +1,168 @@
+//! Source lines and the trap table, as other tools read them.
+
+use kingpost_codegen::{Compiler, Settings};
+use kingpost_emit_object::{ObjectOptions, write};
+use kingpost_ir::TrapCode;
+use kingpost_mach::ModuleBuffer;
+use std::path::Path;
+use std::process::Command;
+use target_lexicon::{Triple, triple};
+
+const TEXT: &str = "
+function %first(i64) -> i64 system_v {
+    sig0 = () system_v
+    fn0 = %hook sig0
+block0(v0: i64):
+    @000a v1 = iconst.i64 3
+    @000b v2 = imul v0, v1
+    @000c call fn0()
+    @000d trapz v2, user7
+    @7ffffff0 v3 = sdiv v1, v2
+    return v3
+}
+function %second() system_v {
+block0:
+    return
+}
+function %third(i64) -> i64 system_v {
+block0(v0: i64):
+    @0014 v1 = load.i64 v0
+    @0015 return v1
+}";
+
+fn target() -> Triple {
+    triple!("x86_64-unknown-linux-gnu")
+}
+
+fn compile() -> ModuleBuffer {
+    let settings = Settings { is_pic: true, ..Settings::default() };
+    let compiler = Compiler::new(&target(), settings, &[]).unwrap();
+    let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
+    assert!(batch.errors.is_empty(), "{:?}", batch.errors);
+    batch.module
+}
+
+/// What a tool prints; `None` if it is not installed, which in CI it is.
+fn run(tool: &str, args: &[&str], file: &Path) -> Option<String> {
+    match Command::new(tool).args(args).arg(file).output() {
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && errors.is_empty(), "{tool}: {errors}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(_) => {
+            assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
+            eprintln!("SKIPPED: no {tool}");
+            None
+        }
+    }
+}
+
+#[test]
+fn other_tools_read_the_lines() {
+    let module = compile();
+    let options = ObjectOptions { source: "some.clif".into(), ..ObjectOptions::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let object = dir.path().join("a.o");
+    std::fs::write(&object, write(&target(), &module, &[], options).unwrap()).unwrap();
+
+    // Every row as `readelf` decodes it: line, address within .text, in the object as in the table.
+    let mut expected = Vec::new();
+    let mut start = 0u64;
+    for f in module.functions() {
+        start = start.next_multiple_of(16);
+        if let Some(first) = f.srclocs.first() {
+            let rows = f.srclocs.iter().map(|site| (site.offset, site.srcloc));
+            let rows = rows.filter(|&(offset, _)| (offset as usize) < f.code.len());
+            let prologue = Some((0, first.srcloc)).filter(|_| first.offset > 0);
+            for (offset, line) in prologue.into_iter().chain(rows) {
+                expected.push((if line == u32::MAX { 0 } else { line }, start + u64::from(offset)));
+            }
+        }
+        start += f.code.len() as u64;
+    }
+    assert!(expected.len() > 6);
+    let Some(lines) = run("readelf", &["--debug-dump=decodedline"], &object) else { return };
+    let rows: Vec<(u32, u64)> = lines.lines().filter_map(decoded_row).collect();
+    assert_eq!(rows, expected, "{lines}");
+
+    let call = module.function(0).calls[0].return_offset - 1;
+    let address = format!("{call:#x}");
+    let found = run("addr2line", &["-f", &address, "-e"], &object).unwrap();
+    assert!(found.starts_with("first\n") && found.trim_end().ends_with("some.clif:12"), "{found}");
+    let found = run("addr2line", &["-f", &format!("{:#x}", expected[expected.len() - 1].1), "-e"], &object).unwrap();
+    assert!(found.starts_with("third\n") && found.trim_end().ends_with("some.clif:21"), "{found}");
+    let trap = first_trap(&module);
+    let found = run("addr2line", &["-f", &trap, "-e"], &object).unwrap();
+    assert!(found.starts_with("first\n") && found.trim_end().ends_with("some.clif:13"), "{found}");
+    if let Some(text) = run("gdb", &["-batch", "-nx", "-ex", "info line *0"], &object) {
+        assert!(text.contains("Line 11 of \"some.clif\" starts at address 0x0 <first>"), "{text}");
+    }
+}
+
+/// Address of the trap of `trapz`, which stands behind the function's blocks.
+fn first_trap(module: &ModuleBuffer) -> String {
+    let f = module.function(0);
+    let trap = f.traps.iter().find(|trap| trap.code == TrapCode::user(7).unwrap()).unwrap();
+    assert!(trap.offset > f.calls[0].return_offset);
+    format!("{:#x}", trap.offset)
+}
+
+/// Line and address of one row, if this is one and does not end a sequence.
+fn decoded_row(line: &str) -> Option<(u32, u64)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words[..] {
+        ["some.clif", line, address, ..] if line != "-" => {
+            let address = address.strip_prefix("0x").map_or(Ok(0), |hex| u64::from_str_radix(hex, 16));
+            Some((line.parse().ok()?, address.ok()?))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn lines_are_written_only_if_wanted_and_known() {
+    let has_lines = |module: &ModuleBuffer, options| {
+        let object = write(&target(), module, &[], options).unwrap();
+        object.windows(11).any(|bytes| bytes == b".debug_line")
+    };
+    let module = compile();
+    let mut without = ModuleBuffer::default();
+    without.append_function(&module.function(1));
+    assert!(has_lines(&module, ObjectOptions::default()));
+    assert!(!has_lines(&module, ObjectOptions { debug_lines: false, ..Default::default() }));
+    assert!(!has_lines(&without, ObjectOptions::default()));
+    let nameless = ObjectOptions { source: String::new(), ..Default::default() };
+    assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("no name"));
+}
+
+/// A C program reads the table by its documentation and finds every function and trap.
+#[test]
+fn programs_read_the_trap_table() {
+    if !cfg!(target_arch = "x86_64") || Command::new("cc").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has a C compiler");
+        eprintln!("SKIPPED: programs_read_the_trap_table: no cc");
+        return;
+    }
+    let module = compile();
+    let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("a.o"), write(&target(), &module, &[], options).unwrap()).unwrap();
+    std::fs::write(at("main.c"), include_str!("traps.c")).unwrap();
+    let mut expected = String::new();
+    for (f, name) in module.functions().zip(["first", "second", "third"]) {
+        expected += &format!("{name} {}", f.code.len());
+        f.traps.iter().for_each(|trap| expected += &format!(" {}:{}", trap.offset, trap.code.byte()));
+        expected += "\n";
+    }
+    assert!(expected.contains(":7 ") && expected.contains(":254"), "{expected}");
+    for flag in ["-pie", "-no-pie"] {
+        let mut cc = Command::new("cc");
+        cc.args([flag, "-Wl,--fatal-warnings"]).args([at("main.c"), at("a.o")]).arg("-o").arg(at("a"));
+        let link = cc.output().unwrap();
+        assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
+        let run = Command::new(at("a")).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&run.stdout), expected);
+    }
+}
