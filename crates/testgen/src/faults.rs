@@ -57,6 +57,24 @@ pub const FAULTS: &[Fault] = &[
     Fault { name: "map another slot", mutate: remap },
     Fault { name: "stretch a label range", mutate: stretch_label },
     Fault { name: "move a label range elsewhere", mutate: relocate_label },
+    Fault { name: "several edits and locations at once", mutate: several },
+];
+
+/// Operators that may cancel each other's effects.
+const COMBINED: &[Mutator] = &[
+    drop_edit,
+    exchange_edits,
+    repeat_edit,
+    reverse_edit,
+    retarget_edit_slot,
+    retarget_edit_register,
+    delay_edit,
+    hasten_edit,
+    move_edit_across_terminator,
+    retarget_operand_register,
+    retarget_operand_slot,
+    share_slot,
+    wrong_remat,
 ];
 
 /// An operand of the answer: its index among all operands, its instruction, and itself.
@@ -461,6 +479,14 @@ fn stretch_label(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng
         range.to = Inst::new((range.to.index() + 1).min(problem.num_insts()));
     }
     true
+}
+
+fn several(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let mut changed = false;
+    for _ in 0..rng.range(2..6) {
+        changed |= rng.pick(COMBINED).is_some_and(|mutate| mutate(problem, env, answer, rng));
+    }
+    changed
 }
 
 fn relocate_label(_: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {

@@ -15,15 +15,20 @@ struct Node {
     reused_by: Option<usize>,
 }
 
-/// Is there a register for every operand of `inst` that needs one? Of a terminator's defs no two share, as the verifier has it.
+/// Is there a register for every operand of `inst` that needs one? `apart` says of two defs
+/// of a terminator that they can never exist together.
 pub(crate) fn feasible(
     env: &MachineEnv,
     vregs: &PrimaryMap<VReg, VRegData>,
     reg_sets: &[PRegSet],
     inst: &DraftInst,
+    apart: impl Fn(VReg, VReg) -> bool,
 ) -> bool {
     let nodes: Vec<Node> = nodes(env, vregs, reg_sets, inst);
-    let conflicts: Vec<Vec<bool>> = nodes.iter().map(|a| nodes.iter().map(|b| conflict(a, b)).collect()).collect();
+    let conflicts: Vec<Vec<bool>> = nodes
+        .iter()
+        .map(|a| nodes.iter().map(|b| conflict(a, b) && !apart(a.operand.vreg(), b.operand.vreg())).collect())
+        .collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&n| nodes[n].choices.len());
     let mut chosen = vec![None; nodes.len()];

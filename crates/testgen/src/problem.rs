@@ -204,7 +204,11 @@ impl Generator<'_> {
     }
 
     fn fits(&self, inst: &DraftInst) -> bool {
-        feasible(&self.env, &self.draft.vregs, &self.draft.reg_sets, inst)
+        self.fits_if(inst, |_, _| false)
+    }
+
+    fn fits_if(&self, inst: &DraftInst, apart: impl Fn(VReg, VReg) -> bool) -> bool {
+        feasible(&self.env, &self.draft.vregs, &self.draft.reg_sets, inst, apart)
     }
 
     fn constant(&mut self) -> DraftInst {
@@ -420,8 +424,11 @@ impl Generator<'_> {
         }
         call.flags = call.flags.and(InstFlags::BRANCH);
         call.clobbers = self.call_clobbers(&call.operands);
-        let fits = self.fits(&call);
-        if !fits {
+        // Results on different edges may be fixed to one register; that others share one is not demanded.
+        let fixed: Vec<VReg> =
+            call.operands.iter().filter(|o| o.is_def() && o.fixed_reg().is_some()).map(|o| o.vreg()).collect();
+        let way = |vreg: VReg| edges.iter().position(|edge| fixed.contains(&vreg) && edge.defs.contains(&vreg));
+        if !self.fits_if(&call, |a, b| way(a).is_some() && way(b).is_some() && way(a) != way(b)) {
             call = DraftInst { flags: InstFlags::BRANCH, ..DraftInst::default() };
             edges.iter_mut().for_each(|edge| edge.defs.clear());
         }

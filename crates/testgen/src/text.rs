@@ -1,6 +1,7 @@
 //! Mutations of good texts, for readers: each must end in success or in a clean error.
 
 use crate::rng::Rng;
+use kingpost_regalloc::text;
 use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,6 +83,19 @@ const PIECES: &[&str] = &[
     "try_call fn0(), sig0, block0, []",
     ", stack_map=[i32 @ ss0+4294967295]",
     "\u{e4}",
+    "env {",
+    "problem %p {",
+    "allocation {",
+    "use v0",
+    "def v1 = r0",
+    "reuse 0",
+    "clobbers {r0}",
+    "freq 0.5",
+    "order b0",
+    "before i0: move r0 -> r1 8",
+    "slots s0: 8",
+    "b1(v4)",
+    "-> e1 b1",
     "data: %x rw zero=1,",
     "vconst.i64x2",
     "bitcast.i8x4 little",
@@ -99,7 +113,9 @@ pub fn mutate_text(seed: u64, text: &[u8]) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut mutant = text.to_vec();
     let limit = text.len() + MAX_GROWTH;
-    for _ in 0..1 + rng.range(0..8) {
+    // Half of the mutants have one change: the fewer, the farther readers get.
+    let changes = if rng.chance(50) { 1 } else { 1 + rng.range(0..8) };
+    for _ in 0..changes {
         change(&mut rng, &mut mutant);
         mutant.truncate(limit);
     }
@@ -181,6 +197,41 @@ pub fn readers(
     Ok(report)
 }
 
+/// Reads a `.ra` text; verifies its problems, prints what reads, and reads that again. Gives the number of problems.
+///
+/// # Errors
+/// If what is printed does not read again as the same.
+pub fn read_ra(bytes: &[u8]) -> Result<usize, String> {
+    let Ok(file) = text::parse(&String::from_utf8_lossy(bytes)) else { return Ok(0) };
+    let print = |file: &text::File| {
+        let env = file.env.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut printed = env;
+        for case in &file.cases {
+            printed += &case.problem.to_string();
+            if let Some(allocation) = &case.allocation {
+                printed += &text::display_allocation(&case.problem, allocation).to_string();
+            }
+        }
+        printed
+    };
+    for case in &file.cases {
+        let valid = match &file.env {
+            Some(env) => case.problem.verify_with(env).is_ok(),
+            None => case.problem.verify().is_ok(),
+        };
+        // What breaks the rules need not have a text form.
+        if !valid {
+            return Ok(0);
+        }
+    }
+    let printed = print(&file);
+    match text::parse(&printed) {
+        Ok(again) if print(&again) == printed => Ok(file.cases.len()),
+        Ok(again) => Err(format!("prints as\n{printed}\nwhich reads and prints as\n{}", print(&again))),
+        Err(error) => Err(format!("prints as\n{printed}\nwhich does not read: {error}")),
+    }
+}
+
 fn change(rng: &mut Rng, text: &mut Vec<u8>) {
     let at = rng.range(0..text.len() + 1);
     match rng.range(0..9) {
@@ -248,5 +299,20 @@ mod tests {
         assert!(mutants.iter().filter(|mutant| mutant.as_slice() == text).count() < 20);
         assert_eq!(mutants[17], mutate_text(17, text));
         assert!((0..100).all(|seed| mutate_text(seed, b"").len() <= MAX_GROWTH));
+    }
+
+    #[test]
+    fn mutants_of_problems() {
+        let texts: Vec<Vec<u8>> = (0..40)
+            .map(|seed| {
+                let (problem, env) = crate::problem::generate(seed);
+                format!("{env}{problem}").into_bytes()
+            })
+            .collect();
+        assert!(texts.iter().all(|text| read_ra(text) == Ok(1)));
+        match readers(&texts, 0..2000, &read_ra) {
+            Ok(report) => assert!(report.accepted > 10, "{report}"),
+            Err(failure) => panic!("{failure}"),
+        }
     }
 }
