@@ -12,6 +12,7 @@
 //! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
 //! | `lower.rs` | the walk that turns instructions into machine instructions |
+//! | `edge_widths.rs` | one width for parameters and their arguments |
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
@@ -26,6 +27,7 @@ pub mod buffer;
 pub mod code;
 pub mod compiled;
 pub mod data;
+mod edge_widths;
 pub mod emit;
 mod error;
 pub mod frame;

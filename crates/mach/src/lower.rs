@@ -16,6 +16,7 @@ use crate::abi::{AbiSignature, reg_parts};
 use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
 use crate::code::{Code, SymbolRef};
 use crate::compiled::SymbolName;
+use crate::edge_widths::EdgeWidths;
 pub use crate::error::LowerError;
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
 use crate::isa::Isa;
@@ -23,8 +24,8 @@ use crate::limits::{Guard, check_limit};
 use crate::live::{Needed, has_effect};
 use crate::row::{Place, Row, RowId, RowKind};
 use crate::settings::Settings;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{
@@ -107,6 +108,7 @@ pub struct Lowering {
     block_ranges: Vec<(u32, u32)>,
     edges: Vec<EdgeRecord>,
     edge_args: Vec<VReg>,
+    edge_widths: EdgeWidths,
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
     /// Assignments of the signatures that calls have named so far.
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
@@ -165,6 +167,7 @@ impl Lowering {
         lower.place_slots()?;
         lower.lower_blocks()?;
         lower.put_params();
+        lower.unify_widths();
         lower.finish();
         Ok(())
     }
@@ -319,6 +322,21 @@ impl Lower<'_> {
         }
     }
 
+    /// Makes arguments and parameters equally wide.
+    fn unify_widths(&mut self) {
+        self.cx.edge_widths.clear();
+        for edge in &self.cx.edges {
+            let MachineBlock::Ir(block) = self.cx.order.blocks()[edge.to.as_u32() as usize] else { continue };
+            let params = self.func.dfg.block_params(block).iter().filter(|&&p| self.cx.needed.uses(p) > 0);
+            let params = params.flat_map(|&p| self.cx.value_regs[p]).filter_map(PackedOption::expand);
+            let args = &self.cx.edge_args[edge.args.0 as usize..edge.args.1 as usize];
+            for (&arg, param) in args.iter().zip(params) {
+                self.cx.edge_widths.add(arg, param);
+            }
+        }
+        self.cx.edge_widths.unify(&mut self.code.problem.vregs);
+    }
+
     /// Turns everything round into the code and its problem.
     fn finish(&mut self) {
         let code = &mut *self.code;
@@ -345,7 +363,8 @@ impl Lower<'_> {
                 for &operand in &*operands {
                     code.problem.push_operand(operand);
                 }
-                code.problem.push_inst(record.flags, record.clobbers);
+                let flags = settle_move(&code.problem, operands, record.flags);
+                code.problem.push_inst(flags, record.clobbers);
                 code.insts.push(record.inst);
                 if has_srclocs {
                     code.srclocs.push(record.srcloc);
@@ -358,6 +377,16 @@ impl Lower<'_> {
         }
         code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
         code.problem.finish();
+    }
+}
+
+/// A move whose result was widened since is no longer one: it may not be left out or merged.
+fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> InstFlags {
+    match operands {
+        [def, source] if flags == InstFlags::MOVE && problem.width(def.vreg()) > problem.width(source.vreg()) => {
+            InstFlags::NONE
+        }
+        _ => flags,
     }
 }
 
@@ -638,8 +667,8 @@ impl Lower<'_> {
         &mut self.cx.group.last_mut().expect("just pushed").inst
     }
 
-    fn row_operand(&mut self, row: &Row, k: usize, vregs: &[VReg], has_memory: bool) -> Operand {
-        let (spec, vreg) = (row.operands[k], vregs[k]);
+    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
+        let spec = row.operands[k];
         debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
         let constraint = match spec.place {
             Place::Reg => Constraint::Reg,
@@ -658,14 +687,7 @@ impl Lower<'_> {
         let whole = width <= spec.width.max(4);
         debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of operand {k}");
         match (constraint, row.twin) {
-            (Constraint::Reuse(of), Some(twin))
-                if twin.operand == of
-                    && !has_memory
-                    && whole
-                    && width == self.code.problem.width(vregs[usize::from(of)]) =>
-            {
-                operand.with_rmw()
-            }
+            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
             _ => operand,
         }
     }
