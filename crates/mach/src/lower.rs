@@ -25,7 +25,7 @@ use crate::live::{Needed, has_effect};
 use crate::row::{Place, Row, RowId, RowKind};
 use crate::settings::Settings;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{
