@@ -129,6 +129,18 @@ fn narrow_operands_are_extended_only_where_it_shows() {
 }
 
 #[test]
+fn truncations_are_passed_to_blocks_in_the_wider_register() {
+    // The parameter is as wide as what is passed for it, or a slot they share would be too small.
+    let text = lower(
+        &[],
+        "function %f(i64, i32, i8) -> i32 { block0(v0: i64, v1: i32, v2: i8):
+            v3 = ireduce.i32 v0 brif v2, block1(v3), block1(v1)
+            block1(v4: i32): v5 = iadd v4, v4 return v5 }",
+    );
+    assert!(text.is_ok());
+}
+
+#[test]
 fn division_tells_its_traps_apart() {
     let text =
         lower(&[], "function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = sdiv v0, v1 return v2 }").unwrap();

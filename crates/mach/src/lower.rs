@@ -24,8 +24,8 @@ use crate::limits::{Guard, check_limit};
 use crate::live::{Needed, has_effect};
 use crate::row::{Place, Row, RowId, RowKind};
 use crate::settings::Settings;
-use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{
