@@ -1,0 +1,152 @@
+/*
+ * Steps through every instruction of functions under test and has the system's unwinder walk the stack at each.
+ *
+ * `enter` gives every callee-saved register a pattern and calls a function with single-stepping on. The handler looks
+ * only at steps inside functions that the section `kingpost_traps` lists. There the walk must come by `enter`, with
+ * the patterns in all callee-saved registers and the stack pointer from before the call, and then by `main`.
+ * A trap is one more place to walk from; it ends the call.
+ *
+ * Prints, for each function in order, the offsets at which the walk was right.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+extern const uint32_t __start_kingpost_traps[];
+extern const char enter[], enter_end[];
+long enter_function(long (*)(long), long);
+uintptr_t entered_sp;
+
+asm(".text\n"
+    ".type enter_function, @function\n"
+    "enter_function: enter:\n"
+    ".cfi_startproc\n"
+    "push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
+    "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbp, 0\n"
+    "push %r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r12, 0\n"
+    "push %r13\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r13, 0\n"
+    "push %r14\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r14, 0\n"
+    "push %r15\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r15, 0\n"
+    "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
+    "mov %rsp, entered_sp(%rip)\n"
+    "mov %rdi, %rax\n"
+    "mov %rsi, %rdi\n"
+    "mov $0x10003, %ebx\n"
+    "mov $0x10006, %ebp\n"
+    "mov $0x1000c, %r12d\n"
+    "mov $0x1000d, %r13d\n"
+    "mov $0x1000e, %r14d\n"
+    "mov $0x1000f, %r15d\n"
+    "pushfq\n"
+    "orl $0x100, (%rsp)\n"
+    "popfq\n"
+    "call *%rax\n"
+    "pushfq\n"
+    "andl $~0x100, (%rsp)\n"
+    "popfq\n"
+    "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+    "pop %r15\n.cfi_adjust_cfa_offset -8\n"
+    "pop %r14\n.cfi_adjust_cfa_offset -8\n"
+    "pop %r13\n.cfi_adjust_cfa_offset -8\n"
+    "pop %r12\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rbp\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rbx\n.cfi_adjust_cfa_offset -8\n"
+    "ret\n"
+    ".cfi_endproc\n"
+    "enter_end:\n");
+
+int main(void);
+
+/* How far a walk has come. */
+struct walk {
+    uintptr_t from; /* the instruction that was interrupted */
+    int at_from, at_enter, at_main;
+    const char *wrong;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
+    static const int saved[] = {3, 6, 12, 13, 14, 15}; /* as DWARF numbers them */
+    struct walk *walk = data;
+    int before = 0;
+    uintptr_t ip = _Unwind_GetIPInfo(context, &before);
+    if (!walk->at_from) {
+        walk->at_from = before && ip == walk->from;
+    } else if (ip >= (uintptr_t)enter && ip < (uintptr_t)enter_end) {
+        walk->at_enter = 1;
+        for (unsigned i = 0; i < sizeof saved / sizeof *saved; i++)
+            if (_Unwind_GetGR(context, saved[i]) != (uintptr_t)(0x10000 + saved[i]))
+                walk->wrong = "a callee-saved register";
+        if (_Unwind_GetCFA(context) != entered_sp)
+            walk->wrong = "the stack pointer";
+    } else if (walk->at_enter && _Unwind_GetRegionStart(context) == (uintptr_t)main) {
+        walk->at_main = 1;
+        return _URC_NORMAL_STOP;
+    }
+    return _URC_NO_REASON;
+}
+
+/* Where the walk was right: one byte per byte of code. */
+static char *visited[256];
+static sigjmp_buf end_of_call;
+
+static void stop(int signal, siginfo_t *info, void *data) {
+    (void)info;
+    uintptr_t ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP];
+    const uint32_t *function = __start_kingpost_traps + 4;
+    for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++, function += 4) {
+        uintptr_t offset = ip - ((uintptr_t)function + (intptr_t)(int32_t)function[0]);
+        if (offset >= function[1])
+            continue;
+        struct walk walk = {.from = ip};
+        _Unwind_Backtrace(visit, &walk);
+        if (!walk.wrong && !walk.at_from)
+            walk.wrong = "the walk before the function";
+        if (!walk.wrong && !walk.at_enter)
+            walk.wrong = "the walk to the caller";
+        if (!walk.wrong && !walk.at_main)
+            walk.wrong = "the walk to main";
+        if (walk.wrong) {
+            printf("wrong at offset %#lx of function %u: %s\n", (long)offset, i, walk.wrong);
+            exit(1);
+        }
+        visited[i][offset] = 1;
+    }
+    if (signal != SIGTRAP)
+        siglongjmp(end_of_call, 1);
+}
+
+long hook(long x) { return x + 1; }
+
+long leaf(long), saves(long), returns(long), cold(long), pops(long), big(long), recurse(long), traps(long),
+    traps_bare(long), divides(long), limits(long);
+
+int main(void) {
+    static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops,
+                                              big,   recurse, traps,   traps_bare, divides, limits};
+    for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++)
+        visited[i] = calloc(__start_kingpost_traps[4 + 4 * i + 1], 1);
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = stop;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, NULL);
+    sigaction(SIGILL, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (long x = -1; x < 5; x++)
+            if (!sigsetjmp(end_of_call, 1))
+                enter_function(functions[i], x);
+    for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++) {
+        for (uint32_t offset = 0; offset < __start_kingpost_traps[4 + 4 * i + 1]; offset++)
+            if (visited[i][offset])
+                printf("%u ", offset);
+        printf("\n");
+    }
+    return 0;
+}

@@ -1,0 +1,158 @@
+//! A real unwinder walks the stack at every instruction of functions with frames of all kinds.
+
+use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_emit_object::{ObjectOptions, write};
+use kingpost_mach::{ModuleBuffer, UnwindOp};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::process::Command;
+use target_lexicon::triple;
+
+/// Parameters `vN` from 0 on.
+fn params(count: usize) -> String {
+    (0..count).map(|n| format!("v{n}: i64")).collect::<Vec<_>>().join(", ")
+}
+
+/// `count` times `what`.
+fn list(count: usize, what: &str) -> String {
+    vec![what; count].join(", ")
+}
+
+/// The functions that `unwind.c` names, and those that they call.
+fn text() -> String {
+    let hook = "sig0 = (i64) -> i64 system_v\nfn0 = %hook sig0";
+    let mut text = String::new();
+    let mut add = |name: &str, signature: &str, preamble: &str, body: &str| {
+        let _ = writeln!(text, "function %{name}{signature} {{\n{hook}\n{preamble}\n{body}\n}}");
+    };
+    let plain = "(i64) -> i64 system_v";
+    // No frame at all.
+    add("leaf", plain, "", "block0(v0: i64): v1 = imul v0, v0 return v1");
+    // More values over calls than there are callee-saved registers.
+    let values = (1..9).map(|n| format!("v{n} = iadd v{}, v0\n", n - 1)).collect::<String>();
+    let sums = (1..9).map(|n| format!("v{} = imul v{}, v{n}\n", n + 9, n + 8)).collect::<String>();
+    add("saves", plain, "", &format!("block0(v0: i64): {values} v9 = call fn0(v8) {sums} return v17"));
+    // Returns in the middle, each with an epilogue.
+    add(
+        "returns",
+        plain,
+        "",
+        "block0(v0: i64): v1 = call fn0(v0) v8 = iconst.i64 1 v2 = icmp ugt v0, v8 brif v2, block1, block2
+         block1: return v1
+         block2: v3 = isub v0, v1 brif v0, block3, block4
+         block3: v5 = call fn0(v3) v6 = iadd v5, v0 return v6
+         block4: v7 = iadd v0, v1 return v7",
+    );
+    // Behind the last epilogue there is more code, which needs the frame.
+    add(
+        "cold",
+        plain,
+        "",
+        "block0(v0: i64): v1 = call fn0(v0) brif v0, block1, block2
+         block1: v2 = iadd v0, v1 return v2
+         block2 cold: v3 = call fn0(v1) v4 = iadd v3, v0 v5 = call fn0(v4) v6 = iadd v5, v0 return v6",
+    );
+    // Callees that pop their arguments, without a frame and with one.
+    let ten = format!("({}) -> i64 tail", list(10, "i64"));
+    let body = format!("block0({}): v10 = iadd v8, v9 return v10", params(10));
+    add("pop_bare", &ten, "", &body);
+    let body = format!("block0({}): v10 = call fn0(v8) v11 = iadd v10, v9 return v11", params(10));
+    add("pop_framed", &ten, "", &body);
+    let args = list(10, "v0");
+    add(
+        "pops",
+        plain,
+        &format!("sig1 = {ten}\nfn1 = colocated %pop_bare sig1\nfn2 = colocated %pop_framed sig1"),
+        &format!(
+            "block0(v0: i64): v1 = call fn1({args}) v2 = iadd v0, v1 v3 = call fn2({args}) v4 = iadd v2, v3
+             v5 = call fn1({args}) v6 = iadd v4, v5 return v6"
+        ),
+    );
+    // A large frame.
+    add(
+        "big",
+        plain,
+        "ss0 = explicit_slot 300000",
+        "block0(v0: i64): v1 = stack_addr.i64 ss0 store v0, v1+8 v2 = call fn0(v0) v3 = load.i64 v1+8
+         v4 = iadd v2, v3 return v4",
+    );
+    add(
+        "recurse",
+        plain,
+        "fn1 = colocated %recurse sig0",
+        "block0(v0: i64): v1 = iconst.i64 1 v2 = iconst.i64 0 v3 = icmp sgt v0, v2 brif v3, block1, block2
+         block1: v4 = isub v0, v1 v5 = call fn1(v4) v6 = iadd v5, v0 return v6
+         block2: return v1",
+    );
+    // The stack's limit is tested: -1 is above every stack.
+    let limit = "gv0 = vmctx\nstack_limit = gv0\nss0 = explicit_slot 40000";
+    let limited = "block0(v0: i64): v1 = call fn0(v0) v2 = stack_addr.i64 ss0 store v1, v2 return v0";
+    add("limited", "(i64 vmctx) -> i64 tail", limit, limited);
+    let calls = "block0(v0: i64): v1 = call fn1(v0) v2 = iadd v0, v1 return v2";
+    add("limits", plain, "sig1 = (i64 vmctx) -> i64 tail\nfn1 = colocated %limited sig1", calls);
+    // Traps, which stand behind everything else.
+    add("traps", plain, "", "block0(v0: i64): v1 = call fn0(v0) trapz v0, user1 return v1");
+    add("traps_bare", plain, "", "block0(v0: i64): trapz v0, user1 return v0");
+    add("divides", plain, "", "block0(v0: i64): v1 = iconst.i64 7 v2 = sdiv v1, v0 return v2");
+    text
+}
+
+fn compile(allocator: &str, keep_frame_pointers: bool) -> ModuleBuffer {
+    let settings = Settings {
+        regalloc_algorithm: allocator.into(),
+        regalloc_checker: true,
+        preserve_frame_pointers: keep_frame_pointers,
+        ..Settings::default()
+    };
+    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
+    let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(&text()).unwrap(), 1);
+    assert!(batch.errors.is_empty(), "{:?}", batch.errors);
+    batch.module
+}
+
+#[test]
+fn every_instruction_can_be_unwound_from() {
+    if !cfg!(target_arch = "x86_64") || Command::new("cc").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has a C compiler");
+        eprintln!("SKIPPED: every_instruction_can_be_unwound_from: no cc");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("main.c"), include_str!("unwind.c")).unwrap();
+    for (allocator, _) in ALLOCATORS {
+        for keep_frame_pointers in [false, true] {
+            let module = compile(allocator, keep_frame_pointers);
+            let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
+            let object = write(&triple!("x86_64-unknown-linux-gnu"), &module, &[], options).unwrap();
+            std::fs::write(at("a.o"), object).unwrap();
+            let mut cc = Command::new("cc");
+            cc.args(["-O1", "-Wall", "-Werror", "-fno-omit-frame-pointer", "-no-pie", "-o"]).arg(at("a"));
+            let link = cc.args([at("main.c"), at("a.o")]).output().unwrap();
+            assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
+            let run = Command::new(at("a")).output().unwrap();
+            let output = String::from_utf8(run.stdout).unwrap();
+            assert!(run.status.success(), "{allocator}: {:?}: {output}", run.status);
+            check_visited(&module, &output);
+        }
+    }
+}
+
+/// Every change of the unwinding state was come by.
+fn check_visited(module: &ModuleBuffer, output: &str) {
+    assert_eq!(output.lines().count(), module.len());
+    let mut epilogues = 0;
+    for (f, line) in module.functions().zip(output.lines()) {
+        let visited: BTreeSet<u32> = line.split_whitespace().map(|offset| offset.parse().unwrap()).collect();
+        assert!(visited.contains(&0));
+        for site in f.unwind {
+            let reached = visited.contains(&site.offset) || site.offset as usize == f.code.len();
+            assert!(reached, "{}: offset {:#x} not in {visited:x?}", f.function.head.name, site.offset);
+            epilogues += usize::from(site.op == UnwindOp::EpilogueEnd);
+        }
+        for trap in f.traps {
+            assert!(visited.contains(&trap.offset), "{}: trap at {:#x}", f.function.head.name, trap.offset);
+        }
+    }
+    assert!(epilogues >= 12, "the functions have {epilogues} epilogues, which is less than their returns");
+}
