@@ -14,6 +14,35 @@ pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataO
     objects.iter().map(data_object).collect()
 }
 
+/// The same objects for the interpreter.
+///
+/// # Errors
+/// As [`data_objects`].
+pub(crate) fn data_blocks(
+    objects: &[kingpost_reader::DataObject],
+) -> Result<Vec<kingpost_interpreter::DataBlock>, String> {
+    let for_objects = data_objects(objects)?;
+    let blocks =
+        objects.iter().zip(for_objects).map(|(object, data)| {
+            let symbols = object.items.iter().filter_map(|item| match item {
+                DataItem::Address { symbol, .. } => Some(symbol.clone()),
+                DataItem::Bytes(_) | DataItem::Zero(_) => None,
+            });
+            let pointers = data.pointers.iter().zip(symbols).map(|(pointer, symbol)| {
+                kingpost_interpreter::DataPointer { offset: pointer.offset, symbol, addend: pointer.addend }
+            });
+            kingpost_interpreter::DataBlock {
+                name: object.name.clone(),
+                align: data.align,
+                writable: data.writable,
+                pointers: pointers.collect(),
+                bytes: data.bytes,
+                size: data.size,
+            }
+        });
+    Ok(blocks.collect())
+}
+
 fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, String> {
     let (mut bytes, mut pointers, mut size) = (Vec::new(), Vec::new(), 0_u64);
     for item in &object.items {

@@ -110,7 +110,11 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
             if file.header.commands.is_empty() {
                 whole_file(name, "the file has no `test` line".into())
             } else {
-                run_units(name, &file, options)
+                let mut units = run_units(name, &file, options);
+                if let Some(command) = command {
+                    units.iter_mut().for_each(|unit| unit.command = format!("kingpost {command} {name}"));
+                }
+                units
             }
         }
         Err(error) => whole_file(name, Error::in_file(error, name).to_string()),

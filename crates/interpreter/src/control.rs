@@ -5,11 +5,13 @@ use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::{ArgumentPurpose, Signature};
 use kingpost_ir::{BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
 
+use crate::access::Address;
+use crate::address::CodeAddress;
 use crate::environment::FunctionId;
 use crate::error::Stop;
 use crate::interpreter::{Cx, Interpreter};
 use crate::libcalls;
-use crate::memory::{Address, CodeAddress, code_address, decode_code};
+
 use crate::value::mask;
 use kingpost_ir::libcall::LibCall;
 
@@ -92,7 +94,7 @@ impl<'a> Interpreter<'a> {
         let InstView::CallIndirect { sig, callee, args } = cx.view() else { return Err(cx.malformed()) };
         let address = self.get(cx, callee) as u64;
         let not_a_function = Stop::NotAFunction { address };
-        let callee = match decode_code(cx.type_of(callee).bits(), address) {
+        let callee = match CodeAddress::decode(cx.type_of(callee).bits(), address) {
             Some(CodeAddress::Function(index)) => self.environment.by_index(index as usize).map(Callee::Function),
             Some(CodeAddress::Library(index)) => LibCall::ALL.get(index as usize).copied().map(Callee::Library),
             None => None,
@@ -147,7 +149,7 @@ impl<'a> Interpreter<'a> {
             Callee::Function(id) => CodeAddress::Function(id.0.into()),
             Callee::Library(libcall) => CodeAddress::Library(libcall as u64),
         };
-        Ok(self.finish(cx, code_address(cx.ctrl.bits(), code).into()))
+        Ok(self.finish(cx, code.encode(cx.ctrl.bits()).into()))
     }
 
     pub(crate) fn symbol_value(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
@@ -169,8 +171,11 @@ impl<'a> Interpreter<'a> {
                     current = *base;
                 }
                 GlobalValueData::VmContext => break self.vmctx(cx)?,
-                GlobalValueData::Symbol { name, .. } => {
-                    return Err(Stop::UnknownSymbol { name: function.display_name(name).to_string() });
+                GlobalValueData::Symbol { tls: true, .. } => return Err(cx.not_supported()),
+                GlobalValueData::Symbol { name, offset, .. } => {
+                    let unknown = || Stop::UnknownSymbol { name: function.display_name(name).to_string() };
+                    let address = self.environment.symbol_address(function, name).ok_or_else(unknown)?;
+                    break address.wrapping_add_signed(*offset).into();
                 }
                 GlobalValueData::DynScaleTargetConst { .. } => return Err(cx.not_supported()),
             }

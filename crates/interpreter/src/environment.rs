@@ -1,9 +1,12 @@
-//! The functions that calls can reach, by name and number.
+//! The functions that calls can reach, by name and number, and the data objects.
 
 use std::collections::HashMap;
 
 use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_ir::{Function, StackSlot};
+
+use crate::address::{CodeAddress, Place, Region};
+use crate::data::{DataBlock, DataError, DataImage};
 
 /// A function of an environment.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,6 +60,7 @@ pub struct Environment<'a> {
     // The maps are only looked up, never walked.
     by_word: HashMap<&'a str, FunctionId>,
     by_number: HashMap<(u32, u32), FunctionId>,
+    pub(crate) data: DataImage,
 }
 
 impl<'a> Environment<'a> {
@@ -72,6 +76,48 @@ impl<'a> Environment<'a> {
             environment.callables.push(Callable::new(function));
         }
         environment
+    }
+
+    /// The same environment with data objects.
+    ///
+    /// # Errors
+    /// If they are too large or hold addresses of symbols that are not here.
+    pub fn with_data(mut self, blocks: &[DataBlock]) -> Result<Environment<'a>, DataError> {
+        self.data = DataImage::new(blocks)?;
+        for block in blocks {
+            let start = self.data.offset(&block.name).unwrap_or(0);
+            for pointer in &block.pointers {
+                let symbol = &pointer.symbol;
+                let address = self.address(symbol).ok_or_else(|| DataError::UnknownSymbol(symbol.clone()))?;
+                self.data
+                    .write_pointer(start.saturating_add(pointer.offset), address.wrapping_add_signed(pointer.addend));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The 64-bit address of a function or data object.
+    fn address(&self, name: &FuncName) -> Option<u64> {
+        if let Some(offset) = self.data.offset(name) {
+            return Some(Place { region: Region::Data, offset }.encode(64));
+        }
+        let id = match name {
+            FuncName::Named(word) => self.by_word.get(word.as_str()),
+            FuncName::User(namespace, index) => self.by_number.get(&(*namespace, *index)),
+        };
+        id.map(|id| CodeAddress::Function(id.0.into()).encode(64))
+    }
+
+    /// The 64-bit address of what an external name of `user` refers to.
+    pub(crate) fn symbol_address(&self, user: &Function, name: &ExternalName) -> Option<u64> {
+        match name {
+            ExternalName::Named(word) => self.address(&FuncName::Named(word.to_string())),
+            ExternalName::User(reference) => {
+                let &(namespace, index) = user.user_names.get(*reference)?;
+                self.address(&FuncName::User(namespace, index))
+            }
+            ExternalName::LibCall(_) | ExternalName::KnownSymbol(_) => None,
+        }
     }
 
     /// The function at this place of the order in which the functions were given.

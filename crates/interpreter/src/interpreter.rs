@@ -2,11 +2,12 @@
 
 use kingpost_ir::{Function, Inst, InstView, Opcode, TrapCode, Type, Value};
 
+use crate::access::Address;
 use crate::control::Flow;
 use crate::dispatch;
 use crate::environment::{Callable, Environment, FunctionId};
 use crate::error::Stop;
-use crate::memory::{Address, Memory};
+use crate::memory::Memory;
 use crate::value::{DataValue, mask};
 
 /// What a call may use.
@@ -34,8 +35,8 @@ struct Frame<'a> {
     callable: &'a Callable<'a>,
     /// Where the function's values start in the machine's.
     base: usize,
-    /// Address of the first stack slot.
-    address: u64,
+    /// Of the first stack slot, in the stack's region.
+    offset: u64,
     /// Bytes of memory in use below this frame.
     memory_below: u64,
     /// The instruction that is executed now; a call, in all frames but the last.
@@ -63,7 +64,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) opcode: Opcode,
     /// The controlling type.
     pub(crate) ctrl: Type,
-    pub(crate) frame_address: u64,
+    /// Of the first stack slot, in the stack's region.
+    pub(crate) frame_offset: u64,
     base: usize,
 }
 
@@ -116,7 +118,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Calls the function `%word` (given without the sign) with full fuel and an empty stack.
+    /// Calls the function `%word` (given without the sign), as [`Interpreter::call_id`] does.
     ///
     /// # Errors
     /// If there is no such function, and as [`Interpreter::call_id`].
@@ -127,7 +129,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Calls a function with full fuel and an empty stack.
+    /// Calls a function with full fuel, an empty stack and data objects as they are at first.
     ///
     /// # Errors
     /// If the arguments do not fit the signature or the call stops without results.
@@ -141,7 +143,7 @@ impl<'a> Interpreter<'a> {
         }
         self.frames.clear();
         self.values.clear();
-        self.memory.clear();
+        self.memory.reset(&self.environment.data.bytes, self.environment.data.read_only);
         self.pinned = 0;
         self.fuel = self.limits.fuel;
         let arguments: Vec<u128> = arguments.iter().map(|argument| argument.bits()).collect();
@@ -187,7 +189,7 @@ impl<'a> Interpreter<'a> {
             inst,
             opcode: function.dfg.opcode(inst),
             ctrl: function.dfg.ctrl_type(inst),
-            frame_address: frame.address,
+            frame_offset: frame.offset,
             base: frame.base,
         })
     }
@@ -203,12 +205,12 @@ impl<'a> Interpreter<'a> {
         let overflow = Stop::Trap(TrapCode::STACK_OVERFLOW);
         let callable = self.environment.callable(id);
         let function = callable.function;
-        let (base, memory_below) = (self.values.len(), self.memory.len());
+        let (base, memory_below) = (self.values.len(), self.memory.stack_len());
         let end = base + function.dfg.num_values();
         if self.frames.len() >= self.limits.frames || end > self.limits.values {
             return Err(overflow);
         }
-        let address = self
+        let offset = self
             .memory
             .push_frame(callable.frame_size, callable.frame_align(), self.limits.stack_bytes)
             .ok_or(overflow)?;
@@ -218,7 +220,7 @@ impl<'a> Interpreter<'a> {
             self.values[base + param.as_u32() as usize] = argument & mask(function.dfg.value_type(param).bits());
         }
         let inst = function.layout.first_inst(entry);
-        self.frames.push(Frame { callable, base, address, memory_below, inst });
+        self.frames.push(Frame { callable, base, offset, memory_below, inst });
         Ok(())
     }
 
@@ -262,5 +264,75 @@ impl<'a> Interpreter<'a> {
     /// An address operand.
     pub(crate) fn address(&self, cx: Cx<'_>, value: Value, offset: i32) -> Address {
         Address { bits: cx.type_of(value).bits(), value: self.get(cx, value), offset }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::InstData;
+    use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+    use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+    use kingpost_ir::types::{I8, I64};
+
+    fn empty_function(name: &str) -> Function {
+        Function::new(FuncName::Named(name.into()), Signature::new(CallConv::Fast))
+    }
+
+    fn append(func: &mut Function, block: kingpost_ir::Block, data: InstData) {
+        let inst = func.dfg.make_inst(data);
+        let ctrl = func.dfg.ctrl_type(inst);
+        func.dfg.make_results(inst, ctrl);
+        func.layout.append_inst(inst, block);
+    }
+
+    /// Two blocks: the second one jumps to itself.
+    fn endless_loop() -> Function {
+        let mut func = empty_function("f");
+        let [first, second] = [func.dfg.make_block(), func.dfg.make_block()];
+        for block in [first, second] {
+            func.layout.append_block(block);
+            let dest = func.dfg.block_call_with_values(second, &[]);
+            let jump = func.dfg.jump_data(dest);
+            append(&mut func, block, jump);
+        }
+        func
+    }
+
+    fn endless_recursion() -> Function {
+        let mut func = empty_function("f");
+        let signature = func.dfg.signatures.push(func.signature.clone());
+        let name = ExternalName::Named("f".into());
+        let itself = func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: false, patchable: false });
+        let block = func.dfg.make_block();
+        func.layout.append_block(block);
+        let call = func.dfg.call_data(Opcode::Call, itself, &[]);
+        append(&mut func, block, call);
+        let ret = func.dfg.return_data(&[]);
+        append(&mut func, block, ret);
+        func
+    }
+
+    #[test]
+    fn limits_have_names() {
+        let stop = |func: &Function| Interpreter::new(&Environment::new([func])).call("f", &[]);
+        assert_eq!(stop(&endless_recursion()), Err(Stop::Trap(TrapCode::STACK_OVERFLOW)));
+        let limits = Limits { fuel: 1000, ..Limits::default() };
+        let (func, no_blocks) = (endless_loop(), empty_function("f"));
+        let environment = Environment::new([&func]);
+        assert_eq!(Interpreter::with_limits(&environment, limits).call("f", &[]), Err(Stop::Fuel));
+        assert_eq!(stop(&no_blocks), Err(Stop::Malformed { function: "%f".into() }));
+    }
+
+    #[test]
+    fn arguments_fit_the_signature() {
+        let mut func = empty_function("f");
+        func.signature.params.push(AbiParam::new(I64));
+        let environment = Environment::new([&func]);
+        let mut interpreter = Interpreter::new(&environment);
+        let wrong = Err(Stop::Arguments { function: "%f".into() });
+        assert_eq!(interpreter.call("f", &[]), wrong);
+        assert_eq!(interpreter.call("f", &[DataValue::new(I8, 0)]), wrong);
+        assert_eq!(interpreter.call("g", &[]), Err(Stop::UnknownFunction { name: "%g".into() }));
     }
 }

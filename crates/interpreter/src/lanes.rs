@@ -162,7 +162,7 @@ impl Interpreter<'_> {
             return Err(cx.not_supported());
         }
         // Without a byte order the lane counts are equal, so that either gives the same.
-        let bits = crate::convert::bitcast(from, cx.ctrl, crate::memory::order(flags), self.get(cx, arg));
+        let bits = crate::convert::bitcast(from, cx.ctrl, crate::access::order(flags), self.get(cx, arg));
         Ok(self.finish(cx, bits))
     }
 

@@ -2,12 +2,15 @@
 //!
 //! [`Interpreter`] calls functions of a file by name or number and is the oracle of every test that
 //! runs code. Values are bits with a type ([`DataValue`]); the meaning of the opcodes stands in one
-//! file per family: `int`, `float`, `convert`, `memory`, `control`, found through `dispatch`.
+//! file per family: `int`, `float`, `convert`, `access`, `control`, found through `dispatch`.
 //!
 //! What is not given a meaning yet stops with [`Stop::NotSupported`], which names opcode and type.
 
+mod access;
+mod address;
 mod control;
 mod convert;
+mod data;
 mod dispatch;
 mod environment;
 mod error;
@@ -19,6 +22,7 @@ mod libcalls;
 mod memory;
 mod value;
 
+pub use data::{DataBlock, DataError, DataPointer, MAX_DATA_BYTES};
 pub use environment::{Environment, FunctionId};
 pub use error::Stop;
 pub use interpreter::{Interpreter, Limits};

@@ -3,6 +3,7 @@
 use kingpost_ir::TrapCode;
 use kingpost_ir::libcall::LibCall;
 
+use crate::address::Place;
 use crate::error::{Fault, Stop};
 use crate::float;
 use crate::memory::{Memory, OutOfBounds};
@@ -35,23 +36,28 @@ pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) ->
     }
 }
 
+/// Library routines take 64-bit addresses.
+fn place(address: u128) -> Place {
+    Place::decode(64, address as u64)
+}
+
 fn in_bounds(result: Result<u128, OutOfBounds>) -> Result<u128, Fault> {
     result.map_err(|_| Fault::Trap(TrapCode::HEAP_OUT_OF_BOUNDS))
 }
 
 fn copy(memory: &mut Memory, to: u128, from: u128, size: u128) -> Result<u128, OutOfBounds> {
-    let bytes = memory.bytes(from as u64, size as u64)?.to_vec();
-    memory.bytes_mut(to as u64, size as u64)?.copy_from_slice(&bytes);
+    let bytes = memory.bytes(place(from), size as u64)?.to_vec();
+    memory.bytes_mut(place(to), size as u64)?.copy_from_slice(&bytes);
     Ok(to)
 }
 
 fn fill(memory: &mut Memory, to: u128, byte: u128, size: u128) -> Result<u128, OutOfBounds> {
-    memory.bytes_mut(to as u64, size as u64)?.fill(byte as u8);
+    memory.bytes_mut(place(to), size as u64)?.fill(byte as u8);
     Ok(to)
 }
 
 /// -1, 0 or 1.
 fn compare(memory: &Memory, x: u128, y: u128, size: u128) -> Result<u128, OutOfBounds> {
-    let [x, y] = [memory.bytes(x as u64, size as u64)?, memory.bytes(y as u64, size as u64)?];
+    let [x, y] = [memory.bytes(place(x), size as u64)?, memory.bytes(place(y), size as u64)?];
     Ok(x.cmp(y) as i128 as u128)
 }

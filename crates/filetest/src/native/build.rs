@@ -15,6 +15,7 @@ use kingpost_reader::TestFile;
 use tempfile::TempDir;
 
 use crate::data::data_objects;
+use crate::native::rename::Renames;
 use crate::native::trampoline;
 
 const DRIVER: &str = include_str!("driver.c");
@@ -48,20 +49,22 @@ pub(crate) struct Entry {
 /// What is wrong with our code: a function that is supported was not compiled, or there is no object.
 pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Result<Program, String> {
     let mut cx = compiler.context();
-    let mut compile = |function: &Function| {
+    // The name is the one in the file, for errors.
+    let mut compile = |function: &Function, name: &FuncName| {
         let mut module = ModuleBuffer::default();
         match compiler.compile(&mut cx, &mut function.clone(), &mut module) {
             Ok(()) => Ok(Ok(module)),
             Err(error) if error.is_unsupported() => Ok(Err(error.to_string())),
-            Err(error) => Err(format!("{}: {error}", function.name)),
+            Err(error) => Err(format!("{}: {error}", name)),
         }
     };
-    let functions: Vec<&Function> = file.functions.iter().map(|test| &test.function).collect();
+    let renames = Renames::new(file);
+    let functions: Vec<Function> = file.functions.iter().map(|test| renames.function(&test.function)).collect();
     let mut parts: Vec<Result<ModuleBuffer, String>> = Vec::with_capacity(functions.len());
-    for function in &functions {
+    for (function, test) in functions.iter().zip(&file.functions) {
         parts.push(match missing_host_function(function) {
             Some(reason) => Err(reason),
-            None => compile(function)?,
+            None => compile(function, &test.function.name)?,
         });
     }
     leave_out_callers(&functions, &mut parts);
@@ -73,8 +76,8 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
         if left_out[index].is_some() {
             continue;
         }
-        let function = trampoline::trampoline(index, functions[index]).map_err(|error| error.to_string())?;
-        match compile(&function)? {
+        let function = trampoline::trampoline(index, &functions[index]).map_err(|error| error.to_string())?;
+        match compile(&function, &function.name)? {
             Ok(part) => {
                 trampolines[index] = Some(module.len() as u32);
                 module.append(&part);
@@ -85,6 +88,7 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     parts.iter().flatten().for_each(|part| module.append(part));
 
     let mut data = data_objects(&file.data)?;
+    renames.data(&mut data);
     data.push(table(&module));
     let entries = module.functions().map(|view| Entry {
         code_size: view.code.len() as u64,
@@ -137,7 +141,7 @@ fn missing_host_function(function: &Function) -> Option<String> {
 }
 
 /// Functions that call one that is left out are left out too, and so on.
-fn leave_out_callers(functions: &[&Function], parts: &mut [Result<ModuleBuffer, String>]) {
+fn leave_out_callers(functions: &[Function], parts: &mut [Result<ModuleBuffer, String>]) {
     let mut callers: HashMap<FuncName, Vec<usize>> = HashMap::new();
     for (index, function) in functions.iter().enumerate() {
         for callee in function.dfg.ext_funcs.values() {

@@ -6,6 +6,7 @@
 
 mod build;
 mod child;
+mod rename;
 mod trampoline;
 
 pub(crate) use build::build;

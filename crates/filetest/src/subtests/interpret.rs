@@ -3,12 +3,18 @@
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_reader::RunCommand;
 
+use crate::data::data_blocks;
 use crate::directives::{Call, Ending, Judge};
 use crate::report::Findings;
 use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
+    let environment = match data_blocks(&job.file.data).map(|blocks| environment.with_data(&blocks)) {
+        Ok(Ok(environment)) => environment,
+        Ok(Err(error)) => return findings.skip(error),
+        Err(text) => return findings.fail(text),
+    };
     let mut interpreter = Interpreter::new(&environment);
     for (index, test) in job.file.functions.iter().enumerate() {
         let itself = environment.by_index(index);

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use kingpost_ir::{Function, Inst};
+use kingpost_ir::Function;
+use kingpost_ir::cfg::ControlFlowGraph;
 
 use crate::report::Findings;
 use crate::subtests::Job;
@@ -32,16 +33,15 @@ fn write_graph(out: &mut String, func: &Function) -> fmt::Result {
         }
         writeln!(out, "\n}}\"]")?;
     }
+    let cfg = ControlFlowGraph::new(func);
     for block in func.layout.blocks() {
-        for (inst, edge_source) in edges_into(func, block) {
-            writeln!(out, "    {}:{inst} -> {}", func.names.block(edge_source), func.names.block(block))?;
+        let mut last = None;
+        for edge in cfg.preds(block) {
+            // Several edges from one terminator are one line.
+            if last.replace(edge.inst) != Some(edge.inst) {
+                writeln!(out, "    {}:{} -> {}", func.names.block(edge.block), edge.inst, func.names.block(block))?;
+            }
         }
     }
     writeln!(out, "}}")
-}
-
-/// The terminators that go to a block, and their blocks.
-fn edges_into(func: &Function, block: kingpost_ir::Block) -> Vec<(Inst, kingpost_ir::Block)> {
-    let sources = func.layout.blocks().filter_map(|source| Some((func.layout.last_inst(source)?, source)));
-    sources.filter(|&(inst, _)| func.dfg.branch_destinations(inst).iter().any(|call| call.block == block)).collect()
 }

@@ -1,0 +1,89 @@
+//! Addresses are made up: the two top bits of a 32- or 64-bit address name a region, the rest is an
+//! offset into it.
+
+use crate::value::mask;
+
+/// What an address points into.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Region {
+    Stack,
+    Functions,
+    Data,
+    /// No address of anything lies there.
+    Nowhere,
+}
+
+const REGIONS: [Region; 4] = [Region::Stack, Region::Functions, Region::Data, Region::Nowhere];
+
+/// A decoded address.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) region: Region,
+    /// In bytes; of functions their number.
+    pub(crate) offset: u64,
+}
+
+impl Place {
+    /// What an address of `bits` bits means; bits above are dropped.
+    pub(crate) fn decode(bits: u32, address: u64) -> Place {
+        let address = address & mask(bits) as u64;
+        let region = REGIONS[(address >> (bits - 2)) as usize];
+        Place { region, offset: address & mask(bits - 2) as u64 }
+    }
+
+    /// The address in `bits` bits.
+    pub(crate) fn encode(self, bits: u32) -> u64 {
+        (self.region as u64) << (bits - 2) | self.offset & mask(bits - 2) as u64
+    }
+}
+
+/// Set in the offsets of library routines.
+const LIBRARY_BIT: u64 = 1 << 29;
+
+/// A function that an address stands for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum CodeAddress {
+    Function(u64),
+    Library(u64),
+}
+
+impl CodeAddress {
+    pub(crate) fn encode(self, bits: u32) -> u64 {
+        let offset = match self {
+            CodeAddress::Function(index) => index,
+            CodeAddress::Library(index) => index | LIBRARY_BIT,
+        };
+        Place { region: Region::Functions, offset }.encode(bits)
+    }
+
+    /// The function at an address, if its region is that of functions.
+    pub(crate) fn decode(bits: u32, address: u64) -> Option<CodeAddress> {
+        match Place::decode(bits, address) {
+            Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => {
+                Some(CodeAddress::Library(offset & !LIBRARY_BIT))
+            }
+            Place { region: Region::Functions, offset } => Some(CodeAddress::Function(offset)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_round_trip() {
+        for bits in [32, 64] {
+            for code in [CodeAddress::Function(3), CodeAddress::Library(2)] {
+                assert_eq!(CodeAddress::decode(bits, code.encode(bits)), Some(code));
+            }
+            for region in REGIONS {
+                let place = Place { region, offset: 0x1234 };
+                assert_eq!(Place::decode(bits, place.encode(bits)), place);
+            }
+            assert_eq!(CodeAddress::decode(bits, 0), None);
+        }
+        assert_eq!(Place::decode(32, 1 << 40), Place { region: Region::Stack, offset: 0 });
+    }
+}
