@@ -11,7 +11,7 @@ use kingpost_codegen::{Compiler, DumpSink, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;
 use kingpost_mach::{DataObject, ModuleBuffer};
-use kingpost_reader::{Error, Parser};
+use kingpost_reader::{Error, Header, Parser};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,15 +25,16 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     let dump = listing.clone().map(|listing| listing as Arc<dyn DumpSink>);
     let observe =
         Options { time: args.time || args.stats.is_some(), count: args.stats.is_some(), dump, ..Options::default() };
-    let compiler = target::compiler(&args.target, args.regalloc.as_deref(), false)?.with_options(observe);
+    let compiler = target::compiler(&args.target, args.regalloc.as_deref(), false)?.with_options(observe.clone());
     let jobs = match args.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
     let mut session = Session {
+        args,
         compiler,
+        observe,
         jobs,
-        keep_going: args.keep_going,
         listing,
         functions: Vec::new(),
         module: ModuleBuffer::default(),
@@ -47,14 +48,16 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
             return Ok(Verdict::Bad);
         }
     }
-    session.finish(args)
+    session.finish()
 }
 
 /// Everything compiled so far.
-struct Session {
+struct Session<'a> {
+    args: &'a CompileArgs,
+    /// For files without settings of their own.
     compiler: Compiler,
+    observe: Options,
     jobs: usize,
-    keep_going: bool,
     listing: Option<Arc<Listing>>,
     /// A portion; the memory of its functions is used again.
     functions: Vec<Function>,
@@ -65,10 +68,10 @@ struct Session {
     summary: Summary,
 }
 
-impl Session {
+impl Session<'_> {
     /// Whether something is wrong and nothing more is to be done.
     fn stopped(&self) -> bool {
-        !self.keep_going && !self.reasons.is_empty()
+        !self.args.keep_going && !self.reasons.is_empty()
     }
 
     fn leave_out(&mut self, place: &str, reason: String) {
@@ -93,6 +96,13 @@ impl Session {
                 return Ok(());
             }
         };
+        let own = match self.compiler_of(parser.header()) {
+            Ok(own) => own,
+            Err(reason) => {
+                self.leave_out(&input.name, reason);
+                return Ok(());
+            }
+        };
         loop {
             let start = Instant::now();
             let (count, more) = self.read_portion(input, &mut parser);
@@ -100,7 +110,7 @@ impl Session {
             if self.stopped() {
                 return Ok(());
             }
-            self.compile_portion(input, count)?;
+            self.compile_portion(input, own.as_ref(), count)?;
             if !more || self.stopped() {
                 break;
             }
@@ -113,6 +123,19 @@ impl Session {
             Err(error) => self.bad_text(input, error),
         }
         Ok(())
+    }
+
+    /// The compiler of a file with `set` or `target` lines. All files go into one object, so its architecture must be the
+    /// object's.
+    fn compiler_of(&self, header: &Header) -> Result<Option<Compiler>, String> {
+        if header.settings.is_empty() && header.targets.is_empty() {
+            return Ok(None);
+        }
+        let compiler = target::with_header(&self.args.target, self.args.regalloc.as_deref(), false, header)?;
+        if compiler.triple().architecture != self.compiler.triple().architecture {
+            return Err(format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple()));
+        }
+        Ok(Some(compiler.with_options(self.observe.clone())))
     }
 
     /// Reads functions into the front of the list. Gives their number and whether there are more.
@@ -128,7 +151,7 @@ impl Session {
                 Ok(false) => return (count, false),
                 Err(error) => {
                     self.bad_text(input, error);
-                    if !self.keep_going || !parser.skip_to_next_function() {
+                    if !self.args.keep_going || !parser.skip_to_next_function() {
                         return (count, false);
                     }
                 }
@@ -137,9 +160,9 @@ impl Session {
         (count, true)
     }
 
-    fn compile_portion(&mut self, input: &Input, count: usize) -> Result<(), Stop> {
+    fn compile_portion(&mut self, input: &Input, own: Option<&Compiler>, count: usize) -> Result<(), Stop> {
         let start = Instant::now();
-        let batch = self.compiler.compile_batch(&mut self.functions[..count], self.jobs);
+        let batch = own.unwrap_or(&self.compiler).compile_batch(&mut self.functions[..count], self.jobs);
         self.module.append(&batch.module);
         self.summary.stats += &batch.stats;
         self.summary.compile_s += start.elapsed().as_secs_f64();
@@ -160,10 +183,11 @@ impl Session {
     }
 
     /// Writes the object and what was asked for besides.
-    fn finish(mut self, args: &CompileArgs) -> Outcome {
-        let start = Instant::now();
+    fn finish(mut self) -> Outcome {
+        let (args, start) = (self.args, Instant::now());
         if let Some(path) = &args.output {
-            let options = ObjectOptions { unwind_info: self.compiler.settings().unwind_info, ..ObjectOptions::default() };
+            let options =
+                ObjectOptions { unwind_info: self.compiler.settings().unwind_info, ..ObjectOptions::default() };
             let object = kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options);
             let object = object.map_err(|error| Stop::Failure(error.to_string()))?;
             output::write_whole(path, &object)?;

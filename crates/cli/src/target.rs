@@ -3,33 +3,62 @@
 use crate::Stop;
 use crate::args::TargetArgs;
 use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings};
+use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
 
 /// The triple of an option; an architecture alone stands for Linux.
-fn triple(text: Option<&str>) -> Result<Triple, Stop> {
+fn triple(text: Option<&str>) -> Result<Triple, String> {
     let Some(text) = text else { return Ok(Triple::host()) };
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
-    Triple::from_str(&full).map_err(|error| Stop::Usage(format!("target `{text}`: {error}")))
+    Triple::from_str(&full).map_err(|error| format!("target `{text}`: {error}"))
 }
 
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, checked: bool) -> Result<Compiler, Stop> {
+    with_header(args, regalloc, checked, &Header::default()).map_err(Stop::Usage)
+}
+
+/// The same for a file: the words of its `set` lines come before those of the options. Without a target in the options,
+/// the only `target` line of a file is taken.
+///
+/// # Errors
+/// A word or name that does not exist, in the options or the file.
+pub(crate) fn with_header(
+    args: &TargetArgs,
+    regalloc: Option<&str>,
+    checked: bool,
+    header: &Header,
+) -> Result<Compiler, String> {
     let mut settings = Settings { regalloc_checker: checked, ..Settings::default() };
     let mut flags = Vec::new();
+    let mut set = |key: &str, value: Option<&str>| match settings.set(key, value.unwrap_or("true")) {
+        Ok(()) => Ok(()),
+        Err(SettingError::Unknown(_)) => {
+            flags.push(value.map_or(key.to_string(), |value| format!("{key}={value}")));
+            Ok(())
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    let line = match (&args.target, &header.targets[..]) {
+        (None, [line]) => Some(line),
+        _ => None,
+    };
+    let words = header.settings.iter().chain(line.into_iter().flat_map(|line| &line.flags));
+    for word in words {
+        set(&word.name, word.value.as_deref())?;
+    }
     for word in &args.set {
-        let (key, value) = word.split_once('=').unwrap_or((word, "true"));
-        match settings.set(key, value) {
-            Ok(()) => {}
-            Err(SettingError::Unknown(_)) => flags.push(word.clone()),
-            Err(error) => return Err(Stop::Usage(error.to_string())),
+        match word.split_once('=') {
+            Some((key, value)) => set(key, Some(value))?,
+            None => set(word, None)?,
         }
     }
     if let Some(name) = regalloc {
-        settings.regalloc_algorithm = known_allocator(name)?.to_string();
+        settings.regalloc_algorithm = name.to_string();
     }
-    let triple = triple(args.target.as_deref())?;
-    Compiler::new(&triple, settings, &flags).map_err(|error| Stop::Usage(error.to_string()))
+    let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))?;
+    Compiler::new(&triple, settings, &flags).map_err(|error| error.to_string())
 }
 
 /// The name, if an allocator has it.

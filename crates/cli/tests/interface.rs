@@ -156,6 +156,19 @@ fn objects_appear_whole_or_not_at_all() {
 }
 
 #[test]
+fn settings_of_files_are_honoured() {
+    let many = |set: &str| {
+        format!("{set}function %many(i64) -> i64, i64, i64 {{\nblock0(v0: i64):\n  return v0, v0, v0\n}}\n")
+    };
+    let (code, _, err) = check(&["compile", "-"], &many(""));
+    assert!(code == 1 && err.starts_with("<stdin>: %many: "), "{err}");
+    assert_eq!(check(&["compile", "-"], &many("set enable_multi_ret_implicit_sret\n")).0, 0);
+    assert_eq!(check(&["compile", "-", "--set", "enable_multi_ret_implicit_sret"], &many("")).0, 0);
+    let (code, _, err) = check(&["compile", "-"], &many("set frob\n"));
+    assert!(code == 1 && err.contains("frob"), "{err}");
+}
+
+#[test]
 fn problems_and_solutions_read_again() {
     let (code, first, err) = check(&["alloc", "in.clif", "--regalloc", "linear"], RUNS);
     assert_eq!((code, err.as_str()), (0, ""));
