@@ -232,14 +232,47 @@ pub(crate) fn fault<T>(position: usize, kind: ErrorKind) -> Result<T> {
 }
 
 impl Fault {
-    /// The error with line and column. The text may be cut short and need not be UTF-8.
+    /// The error with line and column.
     pub(crate) fn locate(self, text: &[u8]) -> Error {
-        let before = &text[..self.position.min(text.len())];
-        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
-        let lines = before.iter().filter(|&&byte| byte == b'\n').count();
+        self.locate_after(text, &mut Lines::default())
+    }
+
+    /// The same; `lines` knows where the last position in this text was, so that many errors cost no more than the text.
+    pub(crate) fn locate_after(self, text: &[u8], lines: &mut Lines) -> Error {
+        let (line, column) = lines.locate(text, self.position);
+        Error { file: None, line, column, kind: self.kind }
+    }
+}
+
+/// Turns positions into lines and columns, going on from the last one. Positions that do not decrease cost linear time
+/// together, but for the columns.
+pub(crate) struct Lines {
+    position: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Lines { position: 0, line: 1, line_start: 0 }
+    }
+}
+
+impl Lines {
+    /// Line and column of a position, both from 1. Behind the end counts as the end.
+    pub(crate) fn locate(&mut self, text: &[u8], position: usize) -> (u32, u32) {
+        let position = position.min(text.len());
+        if position < self.position {
+            *self = Lines::default();
+        }
+        for (index, _) in text[self.position..position].iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
+            self.line += 1;
+            self.line_start = self.position + index + 1;
+        }
+        self.position = position;
         // Continuation bytes of UTF-8 are no characters of their own.
-        let columns = before[line_start..].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        Error { file: None, line: lines as u32 + 1, column: columns as u32 + 1, kind: self.kind }
+        let columns = text[self.line_start..position].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        (self.line, columns as u32 + 1)
     }
 }
 
@@ -257,6 +290,9 @@ mod tests {
         assert_eq!(at("a\nbc\n", 3), (2, 2));
         assert_eq!(at("a\nbc\n", 99), (3, 1));
         assert_eq!(at("ä;x", 3), (1, 3));
+        let mut lines = Lines::default();
+        let places: Vec<_> = [1, 4, 4, 5, 0].iter().map(|&position| lines.locate(b"ab\nc\n", position)).collect();
+        assert_eq!(places, [(1, 2), (2, 2), (2, 2), (3, 1), (1, 1)]);
         let error = Fault { position: 1, kind: ErrorKind::UndefinedValue(7) }.locate(b"xy").in_file("a.clif");
         assert_eq!(error.to_string(), "a.clif:1:2: v7 is not defined");
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::context::{Context, Tables};
 use crate::data_directive::{DataObject, data_objects};
-use crate::error::{Error, ErrorKind, Fault, Result};
+use crate::error::{Error, ErrorKind, Fault, Lines, Result};
 use crate::header::{Header, header};
 use crate::lexer::Lexer;
 use crate::signature::{function_name, signature};
@@ -28,6 +28,8 @@ pub struct Parser<'a> {
     tables: Tables,
     header: Header,
     default_call_conv: CallConv,
+    /// Where the last error was.
+    lines: Lines,
 }
 
 impl<'a> Parser<'a> {
@@ -49,7 +51,7 @@ impl<'a> Parser<'a> {
         let header = header(&mut lexer).map_err(|fault| fault.locate(text))?;
         let default = if header.has_command("run") { CallConv::SystemV } else { CallConv::Fast };
         let default_call_conv = options.default_call_conv.unwrap_or(default);
-        Ok(Parser { lexer, tables: Tables::default(), header, default_call_conv })
+        Ok(Parser { lexer, tables: Tables::default(), header, default_call_conv, lines: Lines::default() })
     }
 
     /// The lines in front of the functions.
@@ -82,7 +84,7 @@ impl<'a> Parser<'a> {
         };
         match context.function() {
             Ok(()) => Ok(true),
-            Err(fault) => Err(fault.locate(self.lexer.text())),
+            Err(fault) => Err(fault.locate_after(self.lexer.text(), &mut self.lines)),
         }
     }
 

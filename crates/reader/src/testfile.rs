@@ -4,7 +4,7 @@ use kingpost_ir::{AnyEntity, Function};
 use std::ops::Range;
 
 use crate::data_directive::DataObject;
-use crate::error::Error;
+use crate::error::{Error, Lines};
 use crate::header::Header;
 use crate::parser::{Options, Parser};
 
@@ -51,48 +51,28 @@ pub struct TestFile<'a> {
 /// If the text is malformed.
 pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
     let mut parser = Parser::with_comments(text.as_bytes(), options, true)?;
-    let mut lines = Lines { text, position: 0, line: 1, line_start: 0 };
+    let mut lines = Lines::default();
     let preamble = parser.take_file_comments();
-    let preamble_comments = preamble.into_iter().map(|range| lines.comment(AnyEntity::Function, range)).collect();
+    let preamble_comments =
+        preamble.into_iter().map(|range| comment(text, &mut lines, AnyEntity::Function, range)).collect();
     let mut functions = Vec::new();
     loop {
         let mut function = Function::default();
-        let line = lines.line_of(parser.position());
+        let line = lines.locate(text.as_bytes(), parser.position()).0;
         if !parser.next_function(&mut function)? {
             break;
         }
         let comments = parser.function_comments().iter();
-        let comments = comments.map(|(entity, range)| lines.comment(*entity, range.clone())).collect();
+        let comments = comments.map(|(entity, range)| comment(text, &mut lines, *entity, range.clone())).collect();
         functions.push(TestFunction { function, line, comments });
     }
     let data = parser.data()?;
     Ok(TestFile { header: parser.header().clone(), preamble_comments, functions, data })
 }
 
-/// Line numbers of increasing positions.
-struct Lines<'a> {
-    text: &'a str,
-    position: usize,
-    line: u32,
-    line_start: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn line_of(&mut self, position: usize) -> u32 {
-        let bytes = &self.text.as_bytes()[self.position..position];
-        for (index, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
-            self.line += 1;
-            self.line_start = self.position + index + 1;
-        }
-        self.position = position;
-        self.line
-    }
-
-    fn comment(&mut self, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
-        let line = self.line_of(range.start);
-        let column = self.text[self.line_start..range.start].chars().count() as u32 + 1;
-        Comment { entity, text: &self.text[range], line, column }
-    }
+fn comment<'a>(text: &'a str, lines: &mut Lines, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
+    let (line, column) = lines.locate(text.as_bytes(), range.start);
+    Comment { entity, text: &text[range], line, column }
 }
 
 #[cfg(test)]
