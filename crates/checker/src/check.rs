@@ -101,7 +101,7 @@ impl Checker {
     }
 
     fn report(&mut self, input: Input, report: &mut Report) {
-        self.labels.prepare(input.problem, input.answer);
+        self.state.watched = self.labels.prepare(input.problem, input.answer);
         self.walked.clear();
         self.walked.resize(input.problem.num_blocks(), false);
         for root in 0..self.flow.roots.len() {

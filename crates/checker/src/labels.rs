@@ -1,71 +1,140 @@
 //! Checks where the allocation says that labelled values are.
+//!
+//! A claim is looked at where it begins, at each block's head, and after each change of its location or its value, so
+//! that long ranges cost no more than short ones.
 
 use crate::error::{CheckError, Place, Rule};
 use crate::report::Report;
 use crate::shape::Input;
-use crate::state::State;
+use crate::state::{Change, State, loc_index};
 use crate::walk::with_content;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem};
+use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 
 #[derive(Default)]
 pub(crate) struct Labels {
-    /// Sorted by label.
+    /// Sorted by label, then place.
     wishes: Vec<LabelUse>,
+    /// Where the last of a label's wishes up to each one ends.
+    reach: Vec<Inst>,
     /// Indices of the ranges that touch each block, block by block, and where each block's share ends.
     ranges: Vec<u32>,
     ends: Vec<u32>,
-    current: std::ops::Range<usize>,
+    /// Where ranges of the current block begin and their wishes begin or end, and how many of these are past.
+    events: Vec<(Inst, u32)>,
+    past: usize,
+    /// The current block's ranges by location, and by wished value.
+    by_loc: Vec<(usize, u32)>,
+    by_value: Vec<(VReg, u32)>,
+    /// Ranges to be looked at before the next instruction.
+    due: Vec<u32>,
 }
 
 impl Labels {
-    pub(crate) fn prepare(&mut self, problem: &Problem, answer: &Allocation) {
+    /// Prepares for an answer; `false` if it has no ranges.
+    pub(crate) fn prepare(&mut self, problem: &Problem, answer: &Allocation) -> bool {
         self.wishes.clear();
         self.ranges.clear();
         self.ends.clear();
-        self.current = 0..0;
         if answer.labels.is_empty() {
-            return;
+            return false;
         }
         self.wishes.extend_from_slice(&problem.labels);
-        self.wishes.sort_by_key(|wish| wish.label);
-        let mut touching: Vec<(u32, u32)> = Vec::new();
+        self.wishes.sort_by_key(|wish| (wish.label, wish.from));
+        self.reach.clear();
+        for (i, wish) in self.wishes.iter().enumerate() {
+            let before = i.checked_sub(1).filter(|&j| self.wishes[j].label == wish.label).map(|j| self.reach[j]);
+            self.reach.push(before.map_or(wish.to, |to| to.max(wish.to)));
+        }
+        let mut touching: Vec<(Block, u32)> = Vec::new();
         for (n, range) in answer.labels.iter().enumerate() {
             let (first, last) = (problem.block_of(range.from), problem.block_of(Inst::new(range.to.index() - 1)));
-            touching.extend((first.as_u32()..=last.as_u32()).map(|block| (block, n as u32)));
+            let blocks = (first.index()..=last.index()).map(Block::new);
+            touching.extend(blocks.map(|block| (block, n as u32)));
         }
         touching.sort_unstable();
         self.ranges.extend(touching.iter().map(|&(_, n)| n));
-        let ends = problem.blocks().map(|block| touching.partition_point(|&(b, _)| b <= block.as_u32()) as u32);
+        let ends = problem.blocks().map(|block| touching.partition_point(|&(b, _)| b <= block) as u32);
         self.ends.extend(ends);
+        true
     }
 
     /// Walking of `block` begins.
-    pub(crate) fn enter(&mut self, block: Block) {
+    pub(crate) fn enter(&mut self, input: Input, block: Block, state: &mut State) {
         let end = |b: usize| self.ends.get(b).map_or(0, |&end| end as usize);
-        self.current = block.index().checked_sub(1).map_or(0, end)..end(block.index());
+        let share = block.index().checked_sub(1).map_or(0, end)..end(block.index());
+        self.by_loc.clear();
+        self.by_value.clear();
+        self.events.clear();
+        self.past = 0;
+        state.changes.clear();
+        let first = input.problem.first_inst(block);
+        for i in share {
+            let n = self.ranges[i];
+            let range = input.answer.labels[n as usize];
+            let from = range.from.max(first);
+            self.by_loc.push((loc_index(range.loc), n));
+            self.events.push((from, n));
+            let end = self.wishes.partition_point(|w| (w.label, w.from) < (range.label, range.to));
+            for i in (0..end).rev().take_while(|&i| self.wishes[i].label == range.label && self.reach[i] > from) {
+                let wish = self.wishes[i];
+                self.by_value.push((wish.vreg, n));
+                self.events.extend([(wish.from, n), (wish.to, n)]);
+            }
+        }
+        self.events.sort_unstable();
+        self.by_loc.sort_unstable();
+        self.by_value.sort_unstable();
     }
 
     /// Rules 23 and 24 before `inst`, whose edits have run.
-    pub(crate) fn before(&self, input: Input, inst: Inst, state: &State, report: &mut Report) {
-        for &n in &self.ranges[self.current.clone()] {
-            let range = input.answer.labels[n as usize];
-            if !(range.from..range.to).contains(&inst) {
-                continue;
-            }
-            let place = Place::Label(inst, n as usize);
-            let first = self.wishes.partition_point(|wish| wish.label < range.label);
-            let wishes = self.wishes[first..].iter().take_while(|wish| wish.label == range.label);
-            let mut wished =
-                wishes.filter(|wish| (wish.from..wish.to).contains(&inst)).map(|wish| wish.vreg).peekable();
-            let Some(&vreg) = wished.peek() else {
-                report.add(CheckError::new(Rule::LabelWished, place).at(range.loc));
-                continue;
-            };
-            if !wished.any(|vreg| state.holds(&input.problem.vregs, vreg, range.loc)) {
-                let error = CheckError::new(Rule::LabelHoldsValue, place).wants(vreg);
-                report.add(with_content(error, &input.problem.vregs, state, range.loc));
+    pub(crate) fn before(&mut self, input: Input, inst: Inst, state: &mut State, report: &mut Report) {
+        self.due.clear();
+        for change in state.changes.drain(..) {
+            match change {
+                Change::Loc(index) => {
+                    let first = self.by_loc.partition_point(|&(loc, _)| loc < index);
+                    self.due.extend(self.by_loc[first..].iter().take_while(|of| of.0 == index).map(|of| of.1));
+                }
+                Change::Name(vreg) => {
+                    let first = self.by_value.partition_point(|&(v, _)| v < vreg);
+                    self.due.extend(self.by_value[first..].iter().take_while(|of| of.0 == vreg).map(|of| of.1));
+                }
+                Change::Epoch => self.due.extend(self.by_loc.iter().map(|of| of.1)),
             }
         }
+        while let Some(&(_, n)) = self.events.get(self.past).filter(|event| event.0 <= inst) {
+            self.due.push(n);
+            self.past += 1;
+        }
+        self.due.sort_unstable();
+        self.due.dedup();
+        for &n in &self.due {
+            self.claim(input, inst, n, state, report);
+        }
+    }
+
+    fn claim(&self, input: Input, inst: Inst, n: u32, state: &State, report: &mut Report) {
+        let range = input.answer.labels[n as usize];
+        if !(range.from..range.to).contains(&inst) {
+            return;
+        }
+        let place = Place::Label(inst, n as usize);
+        let mut vregs = self.wished(range.label, inst).peekable();
+        let Some(&vreg) = vregs.peek() else {
+            report.add(CheckError::new(Rule::LabelWished, place).at(range.loc));
+            return;
+        };
+        if !vregs.any(|vreg| state.holds(&input.problem.vregs, vreg, range.loc)) {
+            let error = CheckError::new(Rule::LabelHoldsValue, place).wants(vreg);
+            report.add(with_content(error, &input.problem.vregs, state, range.loc));
+        }
+    }
+
+    /// The values that `label` is to name before `inst`.
+    fn wished(&self, label: u32, inst: Inst) -> impl Iterator<Item = VReg> {
+        let end = self.wishes.partition_point(|wish| (wish.label, wish.from) <= (label, inst));
+        let here = (0..end).rev().take_while(move |&i| self.wishes[i].label == label && self.reach[i] > inst);
+        here.map(|i| self.wishes[i]).filter(move |wish| inst < wish.to).map(|wish| wish.vreg)
     }
 }

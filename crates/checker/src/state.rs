@@ -139,6 +139,17 @@ pub(crate) struct Mark {
     locs: (usize, usize),
 }
 
+/// Something that a label claim may depend on changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// The location with this index.
+    Loc(usize),
+    /// The class of this value.
+    Name(VReg),
+    /// All references.
+    Epoch,
+}
+
 /// The current version, and the memory of all.
 #[derive(Default)]
 pub(crate) struct State {
@@ -149,6 +160,9 @@ pub(crate) struct State {
     constants: Vec<bool>,
     /// What to say of a location that nothing wrote since the walk began.
     untouched: Option<Block>,
+    /// Are changes noted?
+    pub(crate) watched: bool,
+    pub(crate) changes: Vec<Change>,
 }
 
 /// Dense number of a location: registers first, then slots.
@@ -167,6 +181,8 @@ impl State {
         self.names.reset(problem.vregs.len());
         self.locs.reset(PReg::COUNT + slots);
         self.untouched = None;
+        self.watched = false;
+        self.changes.clear();
         self.constants.clear();
         self.constants.resize(problem.vregs.len(), false);
         constants.for_each(|vreg| self.constants[vreg.index()] = true);
@@ -210,7 +226,14 @@ impl State {
         }
     }
 
+    fn note(&mut self, change: Change) {
+        if self.watched {
+            self.changes.push(change);
+        }
+    }
+
     pub(crate) fn set_name(&mut self, vreg: VReg, class: Class) {
+        self.note(Change::Name(vreg));
         self.now.names = self.names.set(self.now.names, vreg.index(), class);
     }
 
@@ -232,6 +255,7 @@ impl State {
     }
 
     pub(crate) fn set(&mut self, loc: Loc, content: Content, origin: Origin) {
+        self.note(Change::Loc(loc_index(loc)));
         let cell = Cell { class: content.class, epoch: self.now.epoch, bytes: content.bytes, origin };
         self.now.locs = self.locs.set(self.now.locs, loc_index(loc), cell);
     }
@@ -251,6 +275,7 @@ impl State {
 
     /// From here on no location holds a reference, except those that [`State::keep_reference`] names.
     pub(crate) fn begin_epoch(&mut self, inst: Inst) {
+        self.note(Change::Epoch);
         self.now.epoch = Epoch::safepoint(inst);
         self.now.safepoint = Some(inst);
     }

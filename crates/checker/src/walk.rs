@@ -27,7 +27,7 @@ impl Walk<'_> {
         let first = problem.first_inst(block);
         let mut next = answer.edits.partition_point(|edit| edit.at < first);
         if let Some((_, labels)) = &mut self.report {
-            labels.enter(block);
+            labels.enter(self.input, block, self.state);
         }
         for inst in problem.insts(block) {
             while answer.edits.get(next).is_some_and(|edit| edit.at == inst) {

@@ -128,6 +128,11 @@ impl Case {
     }
 
     #[track_caller]
+    fn first_rule_is(&self, rule: Rule) {
+        assert_eq!(self.first_rule(), rule);
+    }
+
+    #[track_caller]
     fn rejected(&self, rule: Rule) {
         let errors = Checker::new().check(&self.problem, &self.env, &self.answer).expect_err("must be rejected");
         let rules: Vec<Rule> = errors.iter().map(|e| e.rule).collect();
@@ -627,6 +632,17 @@ fn rules_23_and_24_labels() {
     labelled(r(2), 1, 3).rejected(Rule::LabelHoldsValue);
     labelled(r(0), 0, 3).rejected(Rule::LabelWished);
     labelled(r(0), 2, 2).rejected(Rule::LabelWished);
+    // The wish ends within the range; another begins there, for another value.
+    labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2)).rejected(Rule::LabelWished);
+    let then = |vreg| LabelUse { label: 5, vreg: v(vreg), from: i(2), to: i(3) };
+    let two_wishes = |vreg| {
+        let case = labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2));
+        case.with(|c| c.problem.labels.push(then(vreg)))
+    };
+    two_wishes(0).accepted();
+    two_wishes(1).rejected(Rule::LabelHoldsValue);
+    // Overwritten in the midst of the range.
+    labelled(r(0), 1, 3).with(|c| c.answer.locs[2] = r(2)).edit(2, mov(R1, R0)).first_rule_is(Rule::LabelHoldsValue);
     labelled(r(9), 1, 2).rejected(Rule::Allocatable);
 }
 

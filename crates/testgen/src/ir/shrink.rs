@@ -148,13 +148,21 @@ impl Shrinker<'_> {
     fn removable(&self, index: usize) -> Vec<Inst> {
         let function = &self.best.functions[index];
         let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
+        // What fills the slots matters to accesses only.
+        let accesses = |inst| {
+            let opcode = function.dfg.opcode(inst);
+            let touches = opcode.can_load() || opcode.can_store() || opcode.is_call();
+            touches && !self.best.pinned[index].contains(inst)
+        };
+        let idle = !insts.clone().any(accesses);
         let constant = |inst| {
             matches!(function.dfg.view(inst), InstView::UnaryImm { imm: 0 })
                 || function.dfg.opcode(inst).name().ends_with("const") && is_zero_float(function, inst)
         };
         insts
             .filter(|&inst| !function.dfg.opcode(inst).is_terminator())
-            .filter(|&inst| !self.best.pinned[index].contains(inst) && !constant(inst))
+            .filter(|&inst| idle || !self.best.pinned[index].contains(inst))
+            .filter(|&inst| !constant(inst))
             .collect()
     }
 
