@@ -4,10 +4,10 @@
 
 use super::Done;
 use super::cx::{Cx, pick, working_bits};
-use crate::regs::CC_E;
+use crate::regs::{CC_E, CC_NE};
 use crate::rows;
 use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Type};
+use kingpost_ir::{Inst, Type, Value};
 use kingpost_mach::RowId;
 use kingpost_regalloc::VReg;
 
@@ -73,12 +73,33 @@ fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -
     def
 }
 
+/// Defines the count of an i128 by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
+fn count_wide(
+    cx: &mut Cx<'_, '_>,
+    defs: &[VReg],
+    [first, second]: [VReg; 2],
+    count: impl Fn(&mut Cx<'_, '_>, VReg, VReg),
+) {
+    let [near, far, more] = std::array::from_fn(|_| cx.int_temp(64));
+    count(cx, near, first);
+    count(cx, far, second);
+    cx.emit_imm(rows::ADD64_RI, &[more, far], 64);
+    cx.load_constant(defs[1], 0, 64);
+    cx.emit(rows::TEST64_RR, &[first, first]);
+    cx.emit_imm(rows::CMOV64_RR, &[defs[0], more, near], CC_NE);
+}
+
 /// `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    check(cx, inst, ty)?;
     let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        count_wide(cx, &defs, [parts[1], parts[0]], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_zero_extended(x));
     leading_zeros(cx, def, source, working_bits(ty), ty.bits() as i32);
     Ok(())
@@ -111,9 +132,13 @@ fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        cls_wide(cx, x, value);
+        return Ok(());
+    }
     check(cx, inst, ty)?;
     let bits = working_bits(ty);
-    let value = cx.first(inst);
     let (def, source) = (cx.result(value), cx.put_sign_extended(x));
     let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit_imm(pick(bits, rows::SAR32_RI, rows::SAR64_RI), &[sign, source], bits as i32 - 1);
@@ -123,19 +148,39 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     Ok(())
 }
 
+fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
+    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(rows::SAR64_RI, &[sign, parts[1]], 63);
+    cx.emit(rows::XOR64_RR, &[low, parts[0], sign]);
+    cx.emit(rows::XOR64_RR, &[high, parts[1], sign]);
+    count_wide(cx, &[count, defs[1]], [high, low], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
+    cx.emit_imm(rows::SUB64_RI, &[defs[0], count], 1);
+}
+
 /// `ctz`. A bit set above a narrow value ends the search there.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    check(cx, inst, ty)?;
-    let bits = working_bits(ty);
     let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        count_wide(cx, &defs, [parts[0], parts[1]], |cx, def, part| trailing_zeros(cx, def, part, 64));
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
     let (def, mut source) = (cx.result(value), cx.put(x));
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
         cx.emit_imm(rows::OR32_RI, &[guarded, source], 1 << ty.bits());
         source = guarded;
     }
+    trailing_zeros(cx, def, source, working_bits(ty));
+    Ok(())
+}
+
+/// `def` is the number of trailing zeros of `source`.
+fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     if cx.isa.flags.has_bmi1 {
         cx.emit(pick(bits, rows::TZCNT32_RR, rows::TZCNT64_RR), &[def, source]);
     } else {
@@ -144,7 +189,6 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit(pick(bits, rows::BSF32_RR, rows::BSF64_RR), &[found, source]);
         cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, found, width], CC_E);
     }
-    Ok(())
 }
 
 /// `popcnt`.
