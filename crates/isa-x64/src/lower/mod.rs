@@ -83,9 +83,10 @@ pub(crate) fn inst(isa: &X64, lower: &mut Lower<'_>, inst: Inst) -> Done {
         Opcode::UmulOverflow => overflow::umul(cx, inst),
         Opcode::SmulOverflow => overflow::smul(cx, inst),
         Opcode::UaddOverflowTrap => overflow::add_trap(cx, inst),
-        Opcode::UaddOverflowCin | Opcode::SaddOverflowCin | Opcode::UsubOverflowBin | Opcode::SsubOverflowBin => {
-            Err(cx.unsupported(inst))
-        }
+        Opcode::UaddOverflowCin => overflow::add_sub_carry(cx, inst, Alu::ADD, overflow::UNSIGNED),
+        Opcode::SaddOverflowCin => overflow::add_sub_carry(cx, inst, Alu::ADD, overflow::SIGNED),
+        Opcode::UsubOverflowBin => overflow::add_sub_carry(cx, inst, Alu::SUB, overflow::UNSIGNED),
+        Opcode::SsubOverflowBin => overflow::add_sub_carry(cx, inst, Alu::SUB, overflow::SIGNED),
 
         Opcode::Icmp | Opcode::Fcmp => compare::to_value(cx, inst),
         Opcode::Select | Opcode::SelectSpectreGuard => compare::select(cx, inst),

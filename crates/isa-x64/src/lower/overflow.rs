@@ -11,6 +11,7 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
 
 /// The condition for unsigned overflow.
 pub(super) const UNSIGNED: i32 = CC_B;
@@ -41,6 +42,44 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
         operate(cx, inst, alu, ty.bits(), def, [x, y])?;
     }
     set_overflow(cx, inst, condition);
+    Ok(())
+}
+
+/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
+/// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Done {
+    let [x, y, carry] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = ty.bits().min(64);
+    let next = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let (carry, negated) = (cx.put(carry), cx.int_temp(8));
+    if condition == UNSIGNED {
+        cx.emit(rows::NEG8_R, &[negated, carry]);
+        for k in 0..defs.len() {
+            cx.emit(next.rr(bits), &[defs[k], x[k], y[k]]);
+        }
+        set_overflow(cx, inst, condition);
+        return Ok(());
+    }
+    let sums: SmallVec<[VReg; 2]> = defs.iter().map(|_| cx.int_temp(bits)).collect();
+    let [first, second] = std::array::from_fn(|_| cx.int_temp(8));
+    for k in 0..sums.len() {
+        cx.emit(if k == 0 { alu } else { next }.rr(bits), &[sums[k], x[k], y[k]]);
+    }
+    cx.emit_imm(rows::SETCC_R, &[first], condition);
+    cx.emit(rows::NEG8_R, &[negated, carry]);
+    for k in 0..defs.len() {
+        cx.emit_imm(next.ri(bits), &[defs[k], sums[k]], 0);
+    }
+    cx.emit_imm(rows::SETCC_R, &[second], condition);
+    let overflow = cx.func.dfg.inst_results(inst)[1];
+    let overflow = cx.result(overflow);
+    cx.emit(rows::OR8_RR, &[overflow, first, second]);
     Ok(())
 }
 
