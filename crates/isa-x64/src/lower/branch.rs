@@ -25,6 +25,12 @@ pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
         return Ok(());
     }
     let cond = cx.condition(c, inst)?;
+    branch_to(cx, cond, then, other);
+    Ok(())
+}
+
+/// Goes to `then` if the flags say so, else to `other`.
+fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
     let (row, imm) = match cond {
         Cond::One(cc) => (rows::JCC, cc),
         Cond::Or(a, b) => (rows::JCC_OR, a | b << 16),
@@ -33,7 +39,6 @@ pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
     let branch = cx.emit_imm(row, &[], imm);
     branch.aux = then.as_u32();
     branch.extra = other.as_u32();
-    Ok(())
 }
 
 /// `br_table`: the index is limited to one past the table's end, where the default stands. Without a branch, the CPU
@@ -46,6 +51,14 @@ pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Do
         return Ok(());
     }
     let len = entries.len() as u32;
+    if let [entry, others @ ..] = entries
+        && others.iter().all(|other| other == entry)
+    {
+        let index = cx.put(index);
+        cx.emit_imm(rows::CMP32_RI, &[index], len as i32);
+        branch_to(cx, Cond::One(CC_B), *entry, default);
+        return Ok(());
+    }
     let table = cx.code.pool.table(entries.iter().chain([&default]).map(|block| block.as_u32()));
     let index = cx.put(index);
     let end = cx.constant_temp(u64::from(len), 32);
