@@ -6,7 +6,10 @@ use crate::order::Place;
 use crate::point::Point;
 use crate::walk::Scan;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{ClobberId, Edge, InstFlags, VReg};
+use kingpost_regalloc::{ClobberId, Edge, InstFlags, RegClass, VReg};
+
+/// So many parameters may be in memory while all registers are taken.
+const FEW_PARAMS: usize = 2;
 
 impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: u32) {
@@ -137,6 +140,9 @@ impl Scan<'_, '_> {
         for (k, &param) in params.iter().enumerate() {
             self.place_param(param, args.get(k).copied(), place);
         }
+        if params.len() > FEW_PARAMS {
+            self.leave_some_free(params, start);
+        }
         for &vreg in params.iter().chain(defs) {
             if self.is_used(vreg) && self.found.residence.home(vreg).is_none() {
                 self.found.residence.facts(vreg).def_in_mem = true;
@@ -144,6 +150,29 @@ impl Scan<'_, '_> {
             }
         }
         !(params.is_empty() && defs.is_empty())
+    }
+
+    /// Several parameters in memory mean several moves from slot to slot on an edge, which go through a register, and
+    /// perhaps round in a circle, which takes another. It is cheaper to leave two empty than to borrow one for each move.
+    fn leave_some_free(&mut self, params: &[VReg], start: Point) {
+        for class in RegClass::ALL {
+            let c = class.index();
+            let env = self.env.class(class);
+            let in_memory = |param: VReg| {
+                self.problem.class(param) == class && self.is_used(param) && self.found.residence.home(param).is_none()
+            };
+            let many = params.iter().filter(|&&param| in_memory(param)).count() > FEW_PARAMS;
+            if !many || env.scratch.is_some() || env.slot_move {
+                continue;
+            }
+            for _ in 0..2 {
+                let held = self.found.residence.held[c];
+                let full = (self.machine.allocatable[c] & !held).count_ones() < 2;
+                if let (true, Some((reg, _))) = (full, self.farthest(c, held, start)) {
+                    self.evict(reg, start);
+                }
+            }
+        }
     }
 
     fn is_used(&self, vreg: VReg) -> bool {

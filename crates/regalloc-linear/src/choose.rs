@@ -11,6 +11,9 @@ const HORIZON: usize = 8;
 /// How many uses of a value are looked at when its spill is priced.
 const PRICED_USES: usize = 8;
 
+/// One in so many calls is expected to find some value in a register saved for another.
+const LATER_CALLS: u64 = 4;
+
 impl Scan<'_, '_> {
     /// The best register for a value that begins at `point`, out of `free`, which must not be empty: one it wishes for,
     /// one that no obstacle takes before the value's range ends, or the one taken last.
@@ -42,6 +45,30 @@ impl Scan<'_, '_> {
         }
         let rest = if free & !fresh != 0 { free & !fresh } else { free };
         self.blocked_last(vreg, rest, until)
+    }
+
+    /// The register of the loop parameter that a result is passed to, if the parameter had better leave it for another
+    /// one here: where the edge back has a block of its own, a move there would cost that block's jump as well.
+    pub(crate) fn parameters_register(&mut self, vreg: VReg, slot: u32) -> Option<Reg> {
+        let param = self.hints.partner(vreg)?;
+        if !self.live.is_at_head(param) || self.live.def(param) >= Point::early(slot) {
+            return None;
+        }
+        let reg = self.found.residence.home(param);
+        let edge = self.order.place_at(self.live.uses(vreg).last()?.slot());
+        let costs = self.env.costs;
+        let on_edge = u64::from(costs.mov + costs.edge_block).saturating_mul(edge.freq);
+        let here = u64::from(costs.mov).saturating_mul(self.order.freq_at(slot));
+        if reg.is_none() || edge.end - edge.head != 2 || here >= on_edge || !self.is_live(param, Point::late(slot)) {
+            return None;
+        }
+        let class = reg.class();
+        let residence = &self.found.residence;
+        let fresh = self.machine.callee_saved[class] & !residence.used[class];
+        let free = self.machine.allocatable[class] & !residence.held[class] & !fresh;
+        let until = self.live_until(param, Point::late(slot));
+        (free & !self.blocked(param, until) != 0 && self.blocked(vreg, self.live.end(vreg)) & reg.bit() == 0)
+            .then_some(reg)
     }
 
     /// Registers of the value's class that some obstacle near ahead takes before `until`.
@@ -87,24 +114,27 @@ impl Scan<'_, '_> {
         Reg::new(self.problem.class(vreg).index(), left.trailing_zeros())
     }
 
-    /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle?
+    /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle? The register will
+    /// be there for others as well: each later call is expected to find a value in it now and then.
     fn saving_pays(&mut self, vreg: VReg, point: Point) -> bool {
         let costs = self.env.costs;
         let remat = self.hints.is_remat(vreg);
         let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
-        let obstacle = self.hints.obstacles.get(self.s.obstacle).map_or(u32::MAX, |o| o.slot);
+        let Some(obstacle) = self.hints.obstacles.get(self.s.obstacle) else { return false };
         let first = self.use_cursor(vreg, point);
         let uses = &self.live.uses(vreg)[first - self.live.use_range(vreg).start..];
-        let mut cost = u64::from(store) * self.order.freq_at(self.live.def(vreg).slot());
+        let stored = self.order.freq_at(self.live.def(vreg).slot()).min(self.order.freq_at(obstacle.slot));
+        let mut cost = u64::from(store) * stored;
         let mut last_block = u32::MAX;
-        for slot in uses.iter().map(|u| u.slot()).filter(|&slot| slot >= obstacle).take(PRICED_USES) {
+        for slot in uses.iter().map(|u| u.slot()).filter(|&slot| slot >= obstacle.slot).take(PRICED_USES) {
             let block = self.order.at_slot(slot);
             if std::mem::replace(&mut last_block, block) != block {
                 cost += u64::from(load) * self.order.freq_at(slot);
             }
         }
+        let later = self.hints.calls_from(self.s.obstacle + 1).saturating_mul(u64::from(costs.spill + costs.fill));
         let entry = self.problem.freq(self.problem.entry()).0;
-        cost > u64::from(costs.callee_saved) * entry
+        cost.saturating_add(later / LATER_CALLS) > u64::from(costs.callee_saved) * entry
     }
 
     /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is.

@@ -33,6 +33,8 @@ pub(crate) struct Hints {
     remat: Vec<u32>,
     /// Ascending by slot.
     pub(crate) obstacles: Vec<Obstacle>,
+    /// By obstacle: how often clobbering instructions from it on run, together.
+    calls_from: Vec<u64>,
 }
 
 impl Hints {
@@ -56,6 +58,7 @@ impl Hints {
                 self.instruction(problem, machine, inst, slot);
             }
         }
+        self.weigh_calls(order);
         self.obstacles.reverse();
         // Whoever must be in memory for some operand needs a slot, so computing it again saves nothing.
         for operand in problem.all_operands() {
@@ -83,6 +86,23 @@ impl Hints {
 
     pub(crate) fn is_remat(&self, vreg: VReg) -> bool {
         self.remat[vreg.index()] != NONE
+    }
+
+    fn weigh_calls(&mut self, order: &Order) {
+        let mut sum = 0u64;
+        self.calls_from.clear();
+        for obstacle in &self.obstacles {
+            if obstacle.clobbers != ClobberId::NONE {
+                sum = sum.saturating_add(order.freq_at(obstacle.slot));
+            }
+            self.calls_from.push(sum);
+        }
+        self.calls_from.reverse();
+    }
+
+    /// How often clobbering instructions from the obstacle at `index` on run, together.
+    pub(crate) fn calls_from(&self, index: usize) -> u64 {
+        self.calls_from.get(index).copied().unwrap_or(0)
     }
 
     fn flows(&mut self, from: VReg, to: VReg) {

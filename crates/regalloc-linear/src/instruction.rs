@@ -260,6 +260,14 @@ impl Scan<'_, '_> {
             2 => self.s.plan.regs[1 - k],
             _ => Reg::NONE,
         };
+        if operand.constraint() == Constraint::Reg
+            && let Some(reg) = self.parameters_register(operand.vreg(), self.s.plan.slot)
+            && self.available(operand, operand.vreg(), points) & reg.bit() != 0
+        {
+            self.s.plan.claim(reg, operand.vreg(), points);
+            self.s.plan.regs[k] = reg;
+            return Ok(());
+        }
         // What can be computed anywhere takes no register from others.
         let is_remat = self.hints.is_remat(operand.vreg());
         let reg = match is_remat || self.is_soft(operands, k) {

@@ -72,7 +72,11 @@ impl Scan<'_, '_> {
             }
             free &= !self.machine.callee_saved[class] | residence.used[class];
         }
+        if self.parameters_register(vreg, slot).is_some() {
+            return None;
+        }
         // A copy had best stay where its source is.
+        let residence = &self.found.residence;
         let prefer = match operands.len() {
             2 => residence.home(operands[1 - k].vreg()),
             _ => Reg::NONE,
