@@ -34,7 +34,7 @@ filetests: build
 
 # Tests that others wrote, where they are at hand.
 corpus: build
-	@if [ -d $(CORPUS) ]; then sh filetests/corpus.sh $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
+	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
 
 # Real programs: compile with every allocator, link, run, compare with system tools.
 demo: tools build
