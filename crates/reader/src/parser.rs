@@ -150,8 +150,8 @@ impl Context<'_, '_> {
 ///
 /// # Errors
 /// If the text is malformed.
-pub fn parse_functions(text: &str) -> std::result::Result<Vec<Function>, Error> {
-    let mut parser = Parser::new(text.as_bytes(), Options::default())?;
+pub fn parse_functions(text: impl AsRef<[u8]>) -> std::result::Result<Vec<Function>, Error> {
+    let mut parser = Parser::new(text.as_ref(), Options::default())?;
     let mut functions = Vec::new();
     let mut func = Function::default();
     while parser.next_function(&mut func)? {
