@@ -186,8 +186,12 @@ impl Session<'_> {
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
         if let Some(path) = &args.output {
-            let options =
-                ObjectOptions { unwind_info: self.compiler.settings().unwind_info, ..ObjectOptions::default() };
+            let unwind_info = self.compiler.settings().unwind_info;
+            let mut options = ObjectOptions { unwind_info, ..ObjectOptions::default() };
+            // Source locations are lines of the one file; of several, nobody could tell which.
+            if let [file] = &args.files[..] {
+                options.source = file.display().to_string();
+            }
             let object = kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options);
             let object = object.map_err(|error| Stop::Failure(error.to_string()))?;
             output::write_whole(path, &object)?;
