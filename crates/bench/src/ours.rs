@@ -52,7 +52,7 @@ impl measure::Compiler for Kingpost {
     }
 
     fn load(&mut self, text: &str) -> Result<()> {
-        self.functions = kingpost_reader::parse_functions(text.as_bytes()).map_err(|error| anyhow!("{error}"))?;
+        self.functions = kingpost_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
         Ok(())
     }
 
