@@ -99,7 +99,7 @@ impl Program {
         b.append_function_params(entry);
         b.switch_to_block(entry);
         b.seal_block(entry);
-        let io = b.block_params(entry)[0];
+        let io = b.func.dfg.block_params(entry)[0];
         let n = b.ins().load(I64, MemFlags::trusted(), io, 0);
         let zero = b.ins().iconst(I64, 0);
         for index in 0..self.variables.len() {
