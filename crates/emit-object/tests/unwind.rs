@@ -105,7 +105,7 @@ fn compile(allocator: &str, keep_frame_pointers: bool) -> ModuleBuffer {
         ..Settings::default()
     };
     let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
-    let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(&text()).unwrap(), 1);
+    let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(text()).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
     batch.module
 }

@@ -14,6 +14,8 @@ pub enum LoadError {
     OutOfReach(SymbolName, RelocKind),
     /// A relocation of another architecture.
     Relocation(RelocKind),
+    /// Code for another machine than this.
+    Target(String),
     /// The system gives no memory.
     Memory {
         /// Bytes asked for.
@@ -28,6 +30,7 @@ impl fmt::Display for LoadError {
             LoadError::Duplicate(name) => write!(f, "{name} is defined twice"),
             LoadError::OutOfReach(name, kind) => write!(f, "{name} is too far away for {kind:?}"),
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
+            LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::Memory { bytes } => write!(f, "the system gives no {bytes} bytes of memory"),
         }
     }

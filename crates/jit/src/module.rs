@@ -10,6 +10,7 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
 use std::collections::HashMap;
 use std::fmt;
+use target_lexicon::Triple;
 
 /// Gives the address of a symbol that a module imports.
 pub type Lookup = Box<dyn Fn(&str) -> Option<usize> + Send + Sync>;
@@ -49,7 +50,7 @@ impl fmt::Debug for JitModule {
 }
 
 impl JitModule {
-    /// A module without declarations. The compiler's target must be this machine.
+    /// A module without declarations.
     pub fn new(compiler: Compiler) -> JitModule {
         JitModule {
             definitions: Definitions::new(compiler),
@@ -73,9 +74,13 @@ impl JitModule {
     /// Loads everything defined since the last time. Its addresses are then known, and its functions can be called.
     ///
     /// # Errors
-    /// Symbols that nobody defines, relocations that do not reach, no memory. Nothing is loaded then; it is tried
+    /// A compiler whose target is not this machine, symbols that nobody defines, relocations that do not reach, no memory. Nothing is loaded then; it is tried
     /// again the next time, together with what is defined until then.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
+        let triple = self.definitions.compiler().triple();
+        if triple.architecture != Triple::host().architecture {
+            return Err(LoadError::Target(triple.to_string()));
+        }
         let (functions, data) = self.definitions.take();
         self.pending.0.append(&functions);
         self.pending.1.extend(data);
