@@ -62,15 +62,25 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `((x >> distance) & mask) | ((x & mask) << distance)`.
 fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -> VReg {
-    let mask = cx.constant_temp(mask, bits);
-    let [right, upper, lower, left, def] = std::array::from_fn(|_| cx.int_temp(bits));
-    let and = pick(bits, rows::AND32_RR, rows::AND64_RR);
+    let [right, left, def] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit_imm(pick(bits, rows::SHR32_RI, rows::SHR64_RI), &[right, x], distance);
-    cx.emit(and, &[upper, right, mask]);
-    cx.emit(and, &[lower, x, mask]);
+    let [upper, lower] = masked(cx, [right, x], mask, bits);
     cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[left, lower], distance);
     cx.emit(pick(bits, rows::OR32_RR, rows::OR64_RR), &[def, upper, left]);
     def
+}
+
+/// Each of `values` and `mask`, which is an immediate if it has 32 bits.
+fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bits: u32) -> [VReg; N] {
+    if bits == 32 {
+        return values.map(|value| cx.masked(value, mask as u32 as i32));
+    }
+    let mask = cx.constant_temp(mask, bits);
+    values.map(|value| {
+        let masked = cx.int_temp(bits);
+        cx.emit(rows::AND64_RR, &[masked, value, mask]);
+        masked
+    })
 }
 
 /// Defines the count of an i128 by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
@@ -218,16 +228,17 @@ fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
         return;
     }
     let rows = Rows::of(bits);
-    let halved = rows.shift_and_mask(cx, x, 1, 0x5555_5555_5555_5555);
+    let upper = rows.shift(cx, x, 1);
+    let [upper] = masked(cx, [upper], 0x5555_5555_5555_5555, bits);
     let pairs = cx.int_temp(bits);
-    cx.emit(rows.sub, &[pairs, x, halved]);
-    let upper = rows.shift_and_mask(cx, pairs, 2, 0x3333_3333_3333_3333);
-    let lower = rows.mask(cx, pairs, 0x3333_3333_3333_3333);
+    cx.emit(rows.sub, &[pairs, x, upper]);
+    let upper = rows.shift(cx, pairs, 2);
+    let [upper, lower] = masked(cx, [upper, pairs], 0x3333_3333_3333_3333, bits);
     let [nibbles, sum, total] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit(rows.add, &[nibbles, upper, lower]);
     let upper = rows.shift(cx, nibbles, 4);
     cx.emit(rows.add, &[sum, upper, nibbles]);
-    let bytes = rows.mask(cx, sum, 0x0f0f_0f0f_0f0f_0f0f);
+    let [bytes] = masked(cx, [sum], 0x0f0f_0f0f_0f0f_0f0f, bits);
     let ones = cx.constant_temp(0x0101_0101_0101_0101, bits);
     cx.emit(rows.mul, &[total, bytes, ones]);
     cx.emit_imm(rows.shr, &[def, total], bits as i32 - 8);
@@ -237,7 +248,6 @@ fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
 struct Rows {
     bits: u32,
     shr: RowId,
-    and: RowId,
     add: RowId,
     sub: RowId,
     mul: RowId,
@@ -248,7 +258,6 @@ impl Rows {
         Rows {
             bits,
             shr: pick(bits, rows::SHR32_RI, rows::SHR64_RI),
-            and: pick(bits, rows::AND32_RR, rows::AND64_RR),
             add: pick(bits, rows::ADD32_RR, rows::ADD64_RR),
             sub: pick(bits, rows::SUB32_RR, rows::SUB64_RR),
             mul: pick(bits, rows::IMUL32_RR, rows::IMUL64_RR),
@@ -259,17 +268,5 @@ impl Rows {
         let shifted = cx.int_temp(self.bits);
         cx.emit_imm(self.shr, &[shifted, x], distance);
         shifted
-    }
-
-    fn mask(&self, cx: &mut Cx<'_, '_>, x: VReg, mask: u64) -> VReg {
-        let mask = cx.constant_temp(mask, self.bits);
-        let masked = cx.int_temp(self.bits);
-        cx.emit(self.and, &[masked, x, mask]);
-        masked
-    }
-
-    fn shift_and_mask(&self, cx: &mut Cx<'_, '_>, x: VReg, distance: i32, mask: u64) -> VReg {
-        let shifted = self.shift(cx, x, distance);
-        self.mask(cx, shifted, mask)
     }
 }
