@@ -186,11 +186,63 @@ fn newer_cpus_are_used_if_allowed() {
 }
 
 #[test]
+fn floats_come_from_memory_where_only_one_wants_them() {
+    check(
+        "function %f(f64, i64) -> f64 { block0(v0: f64, v1: i64): v2 = load.f64 v1 v3 = fadd v2, v0 return v3 }",
+        "addsd_rm",
+    );
+    check("function %f(f32) -> f32 { block0(v0: f32): v1 = f32const 0x1.8p0 v2 = fmul v1, v0 return v2 }", "mulss_rm");
+    check(
+        "function %f(f64) -> f64 { block0(v0: f64): v1 = f64const 0x1.8p0 v2 = fsub v1, v0 return v2 }",
+        "movsd_const subsd_rr",
+    );
+    check(
+        "function %f(i64) -> f64 { block0(v0: i64): v1 = load.i32 v0 v2 = fcvt_from_uint.f64 v1 return v2 }",
+        "mov32_rm xorps_zero cvtsi2sd64_rr",
+    );
+    check("function %f(f64) -> f64 { block0(v0: f64): v1 = fneg v0 return v1 }", "xorps_rm");
+}
+
+#[test]
+fn fused_operations_take_in_negations_nobody_else_wants() {
+    let body = "function %f(f64, f64, f64) -> f64 { block0(v0: f64, v1: f64, v2: f64):
+        v3 = fneg v0 v4 = fneg v2 v5 = fma v3, v1, v4 return v5 }";
+    assert_eq!(rows(&["has_fma"], body), "vfnmsub213sd_rrr");
+    assert_eq!(rows(&[], body), "xorps_rm xorps_rm movabs_abs call_r");
+}
+
+#[test]
+fn nans_are_made_canonical_on_request_only() {
+    let body = "function %f(f32) -> f32 { block0(v0: f32): v1 = sqrt v0 return v1 }";
+    check(body, "sqrtss_rr");
+    let canonical = rows(&["enable_nan_canonicalization"], body);
+    assert_eq!(canonical, "sqrtss_rr cmpss_rri andnps_rr andps_rm orps_rr");
+}
+
+#[test]
+fn atomic_results_nobody_wants_are_not_computed() {
+    let add = "function %f(i64, i32) { block0(v0: i64, v1: i32): v2 = atomic_rmw.i32 add v0, v1 return }";
+    check(add, "lock_add32_mr");
+    let returned = "function %f(i64, i32) -> i32 { block0(v0: i64, v1: i32):
+        v2 = atomic_rmw.i32 sub v0, v1 return v2 }";
+    check(returned, "neg32_r lock_xadd32_mr");
+    check(
+        "function %f(i64, i8) -> i8 { block0(v0: i64, v1: i8): v2 = atomic_rmw.i8 umax v0, v1 return v2 }",
+        "atomic_umax8_mr",
+    );
+}
+
+#[test]
 fn switches_jump_through_a_table() {
     check(
         "function %f(i32) { block0(v0: i32): br_table v0, block1, [block1, block2, block2]
             block1: return block2: return }",
         "mov32_ri cmp32_ri cmov32_rr lea64_const movsx64_32_rm add64_rr jmp_r",
+    );
+    check(
+        "function %f(i32) { block0(v0: i32): br_table v0, block1, [block2, block2]
+            block1: return block2: return }",
+        "cmp32_ri jcc",
     );
 }
 

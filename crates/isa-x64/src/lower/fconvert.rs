@@ -120,8 +120,14 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     match from {
         I64 => from_u64(cx, def, to, x),
         I32 => {
-            let (wide, source) = (cx.int_temp(64), cx.put(x));
-            zero_extend(cx, wide, source, 32);
+            let mut wide = cx.put(x);
+            if super::zero_extends(cx.lower, x) {
+                cx.widen(wide, 8);
+            } else {
+                wide = cx.int_temp(64);
+                let source = cx.put(x);
+                zero_extend(cx, wide, source, 32);
+            }
             convert(cx, def, to, wide, 64);
         }
         _ => {
