@@ -9,7 +9,7 @@ use crate::machine::{Reg, regs};
 use crate::plan::{BOTH, EARLY, LATE, UNTIED};
 use crate::point::Point;
 use crate::walk::Scan;
-use kingpost_regalloc::{AllocError, Inst, Operand, VReg};
+use kingpost_regalloc::{AllocError, Constraint, Inst, Operand, VReg};
 
 /// Registers tried for one instruction before it is given up.
 const TRIES: u32 = 50_000;
@@ -47,14 +47,14 @@ impl Scan<'_, '_> {
     fn demands(&self, operands: &[Operand]) -> Vec<Demand> {
         let mut demands = Vec::new();
         for (k, &operand) in operands.iter().enumerate() {
-            let is_tied_def = operand.is_def() && self.s.plan.tied.contains(&(k as u16));
+            let is_tied_def = matches!(operand.constraint(), Constraint::Reuse(_));
             if !self.s.plan.regs[k].is_none() || self.is_soft(operands, k) || is_tied_def {
                 continue;
             }
             let tied = self.s.plan.tied[k];
             let (partner, points) = match tied {
                 UNTIED => (k, self.points(operand)),
-                def => (usize::from(def), BOTH),
+                def => (def as usize, BOTH),
             };
             let class = self.class_of(operand);
             let mut allowed = self.machine.allowed(operand, class);

@@ -8,6 +8,7 @@
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
 //! | | `block.rs` | .. what is where as a block begins |
 //! | | `instruction.rs`, `simple.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
+//! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
 //! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slots.rs` | memory for spilled values |
@@ -16,6 +17,7 @@
 mod allocator;
 mod block;
 mod choose;
+mod displace;
 mod emit;
 mod exact;
 mod hints;
@@ -23,6 +25,7 @@ mod instruction;
 mod liveness;
 mod machine;
 mod order;
+mod place;
 mod plan;
 mod point;
 mod residence;

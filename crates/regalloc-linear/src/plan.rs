@@ -11,7 +11,7 @@ pub(crate) const LATE: u8 = 2;
 pub(crate) const BOTH: u8 = EARLY | LATE;
 
 /// No tied operand.
-pub(crate) const UNTIED: u16 = u16::MAX;
+pub(crate) const UNTIED: u32 = u32::MAX;
 
 /// A copy to be made before the instruction.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     /// By operand.
     pub(crate) regs: Vec<Reg>,
     /// By operand: the def that must be in the place of this use, or [`UNTIED`].
-    pub(crate) tied: Vec<u16>,
+    pub(crate) tied: Vec<u32>,
     /// Registers of operands at the early and at the late point.
     pub(crate) taken: [Masks; 2],
     owners: [Vec<VReg>; 2],

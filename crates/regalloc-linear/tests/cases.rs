@@ -331,3 +331,36 @@ fn one_allocator_solves_one_problem_after_the_other() {
         assert_eq!((fresh.locs, fresh.edits), (reused.locs, reused.edits));
     }
 }
+
+#[test]
+fn a_loop_parameter_makes_room_for_the_next_rounds_value() {
+    // v1 is used behind the loop: one move a round, in the loop's block, since the edge back has none but a jump.
+    check(
+        "v0, v1, v2: int 8
+         b0:
+           def v0
+           branch -> b1(v0)
+         b1(v1) freq 10:
+           use v1, def v2
+           branch use v2 -> b2 freq 9, b3 freq 1
+         b2 freq 9:
+           branch -> b1(v2) freq 9
+         b3:
+           branch use v1",
+        "5 loads (0 spills, 0 fills, 1 moves, 0 exchanges, 0 remats, 0 slot moves, 0 edge blocks",
+    );
+}
+
+#[test]
+fn one_saved_register_serves_many_calls() {
+    check(
+        "v0, v1, v2, v3: int 8
+         b0:
+           def v0
+           def v1 = r0, clobbers {r1, r2, r3, f0, f1, f2, f3}
+           use v0, def v2
+           def v3 = r0, clobbers {r1, r2, r3, f0, f1, f2, f3}
+           branch use v2, use v3",
+        "2 loads (0 spills, 0 fills, 0 moves, 0 exchanges, 0 remats, 0 slot moves, 0 edge blocks, 1 saved)",
+    );
+}

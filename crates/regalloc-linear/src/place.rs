@@ -1,0 +1,110 @@
+//! Writing down where the operands of one instruction are, and who lives where after it.
+
+use crate::machine::Reg;
+use crate::order::NONE;
+use crate::plan::UNTIED;
+use crate::point::Point;
+use crate::walk::Scan;
+use kingpost_regalloc::{Constraint, Inst, Operand, Pos};
+
+impl Scan<'_, '_> {
+    /// Writes down where the uses are read.
+    pub(crate) fn place_uses(&mut self, inst: Inst, operands: &[Operand]) {
+        let base = self.problem.operand_range(inst).start;
+        for (k, &operand) in operands.iter().enumerate() {
+            if operand.is_def() {
+                continue;
+            }
+            let vreg = operand.vreg();
+            let mut reg = self.s.plan.regs[k];
+            if reg.is_none() && self.s.plan.tied[k] != UNTIED {
+                continue;
+            }
+            if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
+                reg = self.soft_use(operand);
+            }
+            let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
+            let since_def = !is_loaded && self.found.residence.last_stay(vreg).is_some_and(|stay| stay.since_def);
+            let facts = self.found.residence.facts(vreg);
+            if reg.is_none() {
+                facts.mem_read = true;
+                facts.in_operand = true;
+                facts.force_store |= operand.constraint() == Constraint::Stack;
+            } else {
+                facts.keep_def |= since_def;
+                self.out.locs[base + k] = self.loc(reg);
+            }
+        }
+    }
+
+    /// The register in which a use that may be in memory finds its value.
+    fn soft_use(&self, operand: Operand) -> Reg {
+        let vreg = operand.vreg();
+        let slot = self.s.plan.slot;
+        let home = self.found.residence.home(vreg);
+        if !home.is_none() {
+            return home;
+        }
+        if operand.pos() == Pos::Late {
+            return Reg::NONE;
+        }
+        match self.found.residence.last_stay(vreg) {
+            Some(stay) if stay.to == Point::late(slot) && !stay.is_void() => stay.reg,
+            _ => {
+                self.s.plan.copies.iter().find(|c| c.vreg == vreg && !c.to.is_none()).map_or(Reg::NONE, |copy| copy.to)
+            }
+        }
+    }
+
+    /// Values read for the last time leave their registers.
+    pub(crate) fn end_uses(&mut self, operands: &[Operand]) {
+        let after = Point::early(self.s.plan.slot + 1);
+        let late = Point::late(self.s.plan.slot);
+        // What lives to the end of a block may go on in another one.
+        let ends_block = self.order.place_at(self.s.plan.slot).stop() == after;
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            let home = self.found.residence.home(operand.vreg());
+            if home.is_none() {
+                continue;
+            }
+            match self.live_until(operand.vreg(), late) {
+                until if until == late => self.found.residence.close(home, late),
+                until if until == after && !ends_block => self.found.residence.close(home, after),
+                _ => continue,
+            };
+        }
+    }
+
+    /// Results begin to live where the instruction writes them.
+    pub(crate) fn place_defs(&mut self, inst: Inst, operands: &[Operand]) {
+        let base = self.problem.operand_range(inst).start;
+        for (k, &operand) in operands.iter().enumerate() {
+            if operand.is_use() {
+                continue;
+            }
+            let (vreg, reg) = (operand.vreg(), self.s.plan.regs[k]);
+            let is_dead = self.live.use_range(vreg).is_empty();
+            if is_dead && self.hints.is_remat(vreg) {
+                continue;
+            }
+            if reg.is_none() && self.hints.is_remat(vreg) {
+                self.plan_reload(vreg, Point::late(self.s.plan.slot));
+                continue;
+            }
+            if reg.is_none() {
+                self.found.residence.facts(vreg).def_in_mem = true;
+                self.found.residence.facts(vreg).mem_read = true;
+                if !is_dead && !self.live.is_edge_def(vreg) {
+                    self.plan_reload(vreg, Point::late(self.s.plan.slot));
+                }
+                continue;
+            }
+            self.out.locs[base + k] = self.loc(reg);
+            self.found.residence.used[reg.class()] |= reg.bit();
+            if !is_dead && !self.live.is_edge_def(vreg) {
+                self.found.residence.open(vreg, reg, self.live.def(vreg), true);
+                self.tell_assignment(vreg, reg, inst);
+            }
+        }
+    }
+}
