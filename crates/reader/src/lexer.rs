@@ -81,6 +81,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The byte at the position, 0 at the end.
+    #[inline]
     pub(crate) fn byte(&self) -> u8 {
         self.text.get(self.position).copied().unwrap_or(0)
     }
@@ -94,13 +95,23 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips white space and comments.
+    #[inline]
     pub(crate) fn skip(&mut self) {
+        let byte = self.byte();
+        if byte <= b' ' || byte == b';' {
+            self.skip_on();
+        }
+    }
+
+    fn skip_on(&mut self) {
         loop {
-            match self.byte() {
-                b' ' | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c => self.position += 1,
-                b';' => self.comment(),
-                _ => return,
+            let rest = &self.text[self.position..];
+            let blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c);
+            self.position += rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+            if self.byte() != b';' {
+                return;
             }
+            self.comment();
         }
     }
 
@@ -200,7 +211,9 @@ impl<'a> Lexer<'a> {
         start + rest.iter().position(|&byte| CLASS[usize::from(byte)] & class == 0).unwrap_or(rest.len())
     }
 
-    /// The number of an entity with this prefix, if one comes next; it is consumed.
+    /// The number of an entity with this prefix, if one comes next; it is consumed. Inlined, so that comparing with the
+    /// prefix is comparing with a constant.
+    #[inline(always)]
     pub(crate) fn try_entity(&mut self, prefix: &str) -> Option<u32> {
         self.skip();
         let digits = self.position + prefix.len();
@@ -212,6 +225,7 @@ impl<'a> Lexer<'a> {
         Some(number)
     }
 
+    #[inline(always)]
     pub(crate) fn entity(&mut self, prefix: &str, what: &'static str) -> Result<u32> {
         match self.try_entity(prefix) {
             Some(number) => Ok(number),
