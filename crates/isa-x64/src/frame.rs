@@ -12,9 +12,11 @@
 //! ```
 //! A function that needs no frame has none of this.
 
+use crate::branches::jump_if;
 use crate::encode::{Args, encode};
-use crate::regs::{RBP, RSP};
+use crate::regs::{CC_NE, R11, RBP, RSP};
 use crate::rows;
+use kingpost_ir::TrapCode;
 use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, UnwindOp};
 use kingpost_regalloc::RegClass;
 
@@ -24,6 +26,8 @@ const RETURN_BYTES: u32 = 8;
 const LINK_BYTES: u32 = 16;
 /// Frames are this much smaller than displacements reach, so that arguments are within reach as well.
 const MAX_FRAME: u64 = (1 << 31) - (1 << 20);
+/// Probes up to this many are written out one after the other; more become a loop.
+const MAX_UNROLLED: u64 = 4;
 /// What `ret imm16` pops at most, stack alignment considered.
 const MAX_POPPED: u64 = 0xfff0;
 
@@ -42,8 +46,8 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout
     Ok(frame)
 }
 
-/// Emits the prologue.
-pub(crate) fn prologue(frame: &FrameLayout, buffer: &mut Buffer) {
+/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
+pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
     if !frame.has_frame {
         return;
     }
@@ -52,14 +56,48 @@ pub(crate) fn prologue(frame: &FrameLayout, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
     encode(rows::MOV64_RR, &Args::regs(&[RBP, RSP]), buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
-    if frame.size > 0 {
-        encode(rows::SUBRSP_I, &Args::imm(&[], frame.size as i64), buffer);
+    match guard {
+        Some(guard) if frame.size > guard => probe(frame.size, guard, buffer),
+        _ => move_down(frame.size, buffer),
     }
     for &(reg, below) in &frame.saves {
         let row = if reg.class() == RegClass::Int { rows::MOV64_MR } else { rows::MOVUPS_MR };
         encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
+}
+
+fn move_down(bytes: u64, buffer: &mut Buffer) {
+    if bytes > 0 {
+        encode(rows::SUBRSP_I, &Args::imm(&[], bytes as i64), buffer);
+    }
+}
+
+/// Moves the stack pointer down by `bytes` in steps of `guard`, touching memory after each whole step.
+fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
+    let steps = bytes / guard;
+    if steps <= MAX_UNROLLED {
+        for _ in 0..steps {
+            step(guard, buffer);
+        }
+    } else {
+        let last = Mem::base(MemBase::StackPointer, -((steps * guard) as i64));
+        encode(rows::LEA64_RM, &Args::mem(&[R11], last), buffer);
+        let again = buffer.new_label();
+        buffer.bind(again);
+        step(guard, buffer);
+        encode(rows::CMPRSP_R, &Args::regs(&[R11]), buffer);
+        jump_if(CC_NE, again, buffer);
+    }
+    move_down(bytes % guard, buffer);
+}
+
+/// One step down, and a touch. A fault there means that the stack is exhausted.
+fn step(guard: u64, buffer: &mut Buffer) {
+    move_down(guard, buffer);
+    buffer.trap(TrapCode::STACK_OVERFLOW);
+    let args = Args { mem: Some(Mem::base(MemBase::StackPointer, 0)), ..Args::default() };
+    encode(rows::MOV32_MI, &args, buffer);
 }
 
 /// Emits the epilogue, then `exit`, which leaves the function.
@@ -121,7 +159,7 @@ mod tests {
         let frame = layout(needs, 16).unwrap();
         let mut buffer = Buffer::default();
         buffer.start(0);
-        prologue(&frame, &mut buffer);
+        prologue(&frame, None, &mut buffer);
         buffer.put1(0x90);
         epilogue(&frame, &mut buffer, |b| ret(&frame, b));
         buffer.bytes().iter().map(|b| format!("{b:02x}")).collect()
@@ -146,6 +184,22 @@ mod tests {
         assert_eq!(code(&saved), expected);
         // movups [rbp - 16], xmm6
         assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
+    }
+
+    #[test]
+    fn large_frames_touch_every_guard_page() {
+        let probed = |bytes, guard| {
+            let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, 16).unwrap();
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            prologue(&frame, Some(guard), &mut buffer);
+            buffer.bytes().iter().map(|b| format!("{b:02x}")).collect::<String>()
+        };
+        let step = "4881ec00100000c7042400000000";
+        assert_eq!(probed(4096, 4096), "554889e54881ec00100000");
+        assert_eq!(probed(8192 + 16, 4096), format!("554889e5{step}{step}4883ec10"));
+        // lea r11, [rsp - 0x100000]; the step; cmp rsp, r11; jne, whose distance is filled in later
+        assert_eq!(probed(1 << 20, 4096), format!("554889e54c8d9c240000f0ff{step}4c39dc0000"));
     }
 
     #[test]

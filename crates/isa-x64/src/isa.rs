@@ -6,7 +6,7 @@ use crate::{abi, emit, frame, lower, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::settings::LibcallCallConv;
+use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy};
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
@@ -54,8 +54,8 @@ fn check(settings: &Settings) -> Result<(), SettingError> {
             return refuse("libcall_call_conv", settings.libcall_call_conv.to_string());
         }
     }
-    if settings.enable_probestack {
-        return refuse("enable_probestack", "true".into());
+    if settings.enable_probestack && settings.probestack_strategy == ProbestackStrategy::Outline {
+        return refuse("probestack_strategy", settings.probestack_strategy.to_string());
     }
     Ok(())
 }
@@ -110,7 +110,10 @@ impl Isa for X64 {
     }
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
-        frame::prologue(frame, buffer);
+        let settings = &self.settings;
+        // Frames stay below 2 GiB, so a larger guard is never exceeded.
+        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2.min(31));
+        frame::prologue(frame, guard, buffer);
     }
 
     fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
