@@ -75,7 +75,7 @@ impl RunCommand {
     /// If the directive is malformed or does not fit the signature.
     pub fn parse(comment: &Comment, signature: &Signature) -> std::result::Result<Option<RunCommand>, Error> {
         let start = comment.text.bytes().take_while(|&byte| byte == b';' || byte == b' ').count();
-        // Comments in comments are part of the directive, and so an error.
+        // A second semicolon begins a comment on the directive.
         let text = &comment.text.as_bytes()[start..];
         directive(&mut Lexer::new(text, false), signature).map_err(|fault| {
             let error = fault.locate(text);
@@ -229,7 +229,7 @@ mod tests {
                 expected: vec![Datum { ty: I8, bits: 255 }],
             }))
         );
-        assert_eq!(check(";; run", &[], &[I32]), Ok(Some(RunCommand::RunNonZero)));
+        assert_eq!(check(";; run ; why", &[], &[I32]), Ok(Some(RunCommand::RunNonZero)));
         assert_eq!(check("; print", &[], &[]), Ok(Some(RunCommand::Print { invocation: None })));
         let Ok(Some(RunCommand::Trap { code, .. })) = check("; trap: %f() == int_divz", &[], &[]) else {
             panic!("a trap directive")

@@ -72,7 +72,8 @@ pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
 
 fn comment<'a>(text: &'a str, lines: &mut Lines, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
     let (line, column) = lines.locate(text.as_bytes(), range.start);
-    Comment { entity, text: &text[range], line, column }
+    // Lines of some systems end in two characters.
+    Comment { entity, text: text[range].trim_end_matches('\r'), line, column }
 }
 
 #[cfg(test)]
@@ -97,6 +98,12 @@ block0:
 }
 ; äb ; run: %g() == []
 ";
+
+    #[test]
+    fn carriage_returns_belong_to_no_comment() {
+        let file = parse_test("test cat\r\nfunction %f() { ; of f\r\n}\r\n", Options::default()).unwrap();
+        assert_eq!((file.functions[0].comments[0].text, &*file.header.commands[0].name), ("; of f", "cat"));
+    }
 
     #[test]
     fn comments_belong_to_what_stands_in_front() {
