@@ -13,12 +13,38 @@ use crate::walk::Found;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
-    NoRegister, Operand, PReg, ParallelMoves, StackMapEntry, VReg,
+    NoRegister, Operand, PReg, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
+
+/// One of the moves of a place.
+#[derive(Clone, Copy)]
+struct Move {
+    /// The value is computed, not copied.
+    remat: Option<Inst>,
+    from: Loc,
+    to: Loc,
+    class: RegClass,
+    width: u8,
+}
+
+impl Move {
+    /// What it takes if it is the only one; none if it goes from memory to memory.
+    fn as_edit(&self) -> Option<EditKind> {
+        let width = self.width;
+        match (self.from.as_reg(), self.to.as_reg()) {
+            (None, Some(to)) if self.remat.is_some() => self.remat.map(|inst| EditKind::Remat { inst, to }),
+            (Some(from), Some(to)) => Some(EditKind::Move { from, to, width }),
+            (Some(from), None) => self.to.as_slot().map(|to| EditKind::Spill { from, to, width }),
+            (None, Some(to)) => self.from.as_slot().map(|from| EditKind::Fill { from, to, width }),
+            (None, None) => None,
+        }
+    }
+}
 
 /// Scratch memory of the writer.
 #[derive(Default)]
 pub(crate) struct Scratch {
+    first: Option<Move>,
     moves: ParallelMoves,
     kinds: Vec<EditKind>,
     pending: Vec<(VReg, PReg)>,
@@ -38,6 +64,7 @@ pub(crate) struct Emit<'a> {
 impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.begin(self.input.problem);
+        self.s.first = None;
         self.s.pending.clear();
         let mut leaving = 0;
         for block in self.input.problem.blocks() {
@@ -137,12 +164,24 @@ impl Emit<'_> {
         self.slots.get(vreg).map_or(Loc::NONE, Loc::slot)
     }
 
+    /// Collects a move. The first waits, since most places have but one and need no parallel moves.
     fn add_move(&mut self, from_vreg: VReg, from: Loc, to_vreg: VReg, to: Loc) {
+        let remat = self.input.hints.remat(from_vreg).filter(|_| from.as_reg().is_none());
+        if remat.is_none() && (from.is_none() || from == to) {
+            return;
+        }
         let data = self.input.problem.vregs[to_vreg];
-        match self.input.hints.remat(from_vreg) {
-            Some(inst) if from.as_reg().is_none() => self.s.moves.add_remat(inst, to, data.class, data.width),
-            _ if from.is_none() => {}
-            _ => self.s.moves.add(from, to, data.class, data.width),
+        let next = Move { remat, from, to, class: data.class, width: data.width };
+        match self.s.first.take() {
+            None if self.s.moves.is_empty() => self.s.first = Some(next),
+            first => first.into_iter().chain([next]).for_each(|m| self.add_parallel(m)),
+        }
+    }
+
+    fn add_parallel(&mut self, m: Move) {
+        match m.remat {
+            Some(inst) => self.s.moves.add_remat(inst, m.to, m.class, m.width),
+            None => self.s.moves.add(m.from, m.to, m.class, m.width),
         }
     }
 
@@ -176,7 +215,7 @@ impl Emit<'_> {
                 self.add_move(m.from_vreg, from, m.to_vreg, to);
             }
         }
-        if self.s.moves.is_empty() {
+        if self.s.moves.is_empty() && self.s.first.is_none() {
             return Ok(());
         }
         let head = self.input.order.at(self.input.problem.edge(edge).to) as usize;
@@ -197,6 +236,13 @@ impl Emit<'_> {
 
     /// Makes the collected moves one after the other.
     fn flush(&mut self, at: Inst, free: Masks) -> Result<(), AllocError> {
+        if let Some(first) = self.s.first.take() {
+            if let Some(kind) = first.as_edit() {
+                self.out.edits.push(Edit { at, kind });
+                return Ok(());
+            }
+            self.add_parallel(first);
+        }
         if self.s.moves.is_empty() {
             return Ok(());
         }
