@@ -12,7 +12,14 @@ use crate::walk::Scan;
 use kingpost_regalloc::{AllocError, Constraint, Inst, Operand, VReg};
 
 /// Registers tried for one instruction before it is given up.
-const TRIES: u32 = 50_000;
+const TRIES: u64 = 50_000;
+/// Registers tried for all instructions, per operand: many instructions that each need a long search are too many.
+const TRIES_PER_OPERAND: u64 = 64;
+
+/// Registers that may be tried for a problem with so many operands.
+pub(crate) fn budget(operands: usize) -> u64 {
+    TRIES * 4 + TRIES_PER_OPERAND * operands as u64
+}
 
 /// An operand, or a tied pair, that needs a register.
 #[derive(Clone, Copy)]
@@ -34,14 +41,17 @@ impl Scan<'_, '_> {
     /// Finds registers for all operands, or says which class is too small.
     ///
     /// # Errors
-    /// If there is no assignment, or none was found within the bound.
+    /// If there is no assignment, or none was found within the bounds.
     pub(crate) fn choose_exactly(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
         self.claim_fixed(inst, operands)?;
         let mut demands = self.demands(operands);
         let mut deepest = 0;
         let found = self.search(operands, &mut demands, &mut deepest);
         let class = |d: usize| self.problem.class(operands[demands[d].operand].vreg());
-        found.map_err(|NoneLeft| AllocError::TooFewRegisters { inst, class: class(deepest) })
+        found.map_err(|NoneLeft| match self.s.tries {
+            0 => AllocError::StepBudget { steps: self.out.stats.steps },
+            _ => AllocError::TooFewRegisters { inst, class: class(deepest) },
+        })
     }
 
     fn demands(&self, operands: &[Operand]) -> Vec<Demand> {
@@ -69,7 +79,8 @@ impl Scan<'_, '_> {
     }
 
     fn search(&mut self, operands: &[Operand], demands: &mut [Demand], deepest: &mut usize) -> Result<(), NoneLeft> {
-        let mut tries = TRIES;
+        let mut tries = TRIES.min(self.s.tries);
+        self.s.tries -= tries;
         let mut depth = 0;
         let mut fresh = true;
         while depth < demands.len() {
@@ -85,7 +96,10 @@ impl Scan<'_, '_> {
                 true => {
                     (depth, fresh) = (depth + 1, true);
                 }
-                false if depth == 0 => return Err(NoneLeft),
+                false if depth == 0 => {
+                    self.s.tries += tries;
+                    return Err(NoneLeft);
+                }
                 false => {
                     (depth, fresh) = (depth - 1, false);
                     let Demand { reg, newly, .. } = demands[depth];
@@ -93,6 +107,7 @@ impl Scan<'_, '_> {
                 }
             }
         }
+        self.s.tries += tries;
         for demand in demands.iter() {
             self.s.plan.regs[demand.operand] = demand.reg;
             self.s.plan.regs[demand.partner] = demand.reg;

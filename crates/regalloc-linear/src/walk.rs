@@ -20,8 +20,10 @@
 //!   split position. A value used in a loop that has been spilled before gets a register at the loop's head if one is left.
 //!
 //! Needs liveness and hints; leaves stays, the moves of each gap, and the registers at the ends and heads of blocks that
-//! edges must match. Cost: linear in operands, times registers where one must be evicted.
+//! edges must match. Cost: linear in operands, times registers where one must be evicted; searches for the registers of
+//! one instruction share a budget.
 
+use crate::exact;
 use crate::hints::Hints;
 use crate::instruction::Plan;
 use crate::liveness::Liveness;
@@ -101,6 +103,8 @@ pub(crate) struct Scratch {
     pub(crate) edge_values: Vec<VReg>,
     /// Index of the first obstacle after the current slot.
     pub(crate) obstacle: usize,
+    /// Registers that searches may still try.
+    pub(crate) tries: u64,
 }
 
 impl Scratch {
@@ -116,6 +120,7 @@ impl Scratch {
         self.edge_reg.resize(problem.vregs.len(), Reg::NONE);
         self.edge_values.clear();
         self.obstacle = 0;
+        self.tries = exact::budget(problem.num_operands());
     }
 }
 

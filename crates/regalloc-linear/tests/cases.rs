@@ -364,3 +364,17 @@ fn one_saved_register_serves_many_calls() {
         "2 loads (0 spills, 0 fills, 0 moves, 0 exchanges, 0 remats, 0 slot moves, 0 edge blocks, 1 saved)",
     );
 }
+
+#[test]
+fn hopeless_searches_end() {
+    // Thirteen values for twelve registers, each with a choice of most of them: very many ways to see that it fails.
+    let machine = "env {\n int r0-r11\n float f0\n}\n";
+    let defs: String = (0..13).map(|i| format!("def v{i}\n")).collect();
+    let uses: Vec<String> =
+        (0..13).map(|i| format!("use v{i} in {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r{}}}", i % 12)).collect();
+    let values: Vec<String> = (0..13).map(|i| format!("v{i}")).collect();
+    let problem = format!("{}: int 8\nb0:\n{defs}{}\nbranch", values.join(", "), uses.join(", "));
+    let error = solve(machine, &problem).map(|(shown, _)| shown);
+    let is_named = matches!(error, Err(AllocError::TooFewRegisters { .. } | AllocError::StepBudget { .. }));
+    assert!(is_named, "{error:?}");
+}
