@@ -7,7 +7,7 @@
 use super::Done;
 use super::convert::extend_for_abi;
 use super::cx::Cx;
-use super::memory::{load_row, store_row};
+use super::memory::{load_place_row, store_place_row};
 use super::symbol::symbol_address;
 use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
@@ -92,7 +92,7 @@ fn pass(cx: &mut Cx<'_, '_>, vreg: VReg, part: &AbiPart, operands: &mut Operands
     match part.place {
         AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
         AbiPlace::Stack(offset) => {
-            let row = if extended == vreg { store_row(part.ty)? } else { rows::MOV64_MR };
+            let row = if extended == vreg { store_place_row(part.ty)? } else { rows::MOV64_MR };
             cx.emit_mem(row, &[extended], Address::Outgoing(offset));
         }
     }
@@ -129,7 +129,7 @@ fn load_results(cx: &mut Cx<'_, '_>, inst: Inst, abi: &AbiSignature) -> Done {
         for (&def, part) in defs.iter().zip(parts) {
             if let AbiPlace::Stack(offset) = part.place {
                 let area = cx.call_area(abi.return_bytes)?;
-                let row = load_row(part.ty).ok_or_else(|| cx.unsupported(inst))?;
+                let row = load_place_row(part.ty).ok_or_else(|| cx.unsupported(inst))?;
                 cx.emit_mem(row, &[def], Address::Slot(area + offset));
             }
         }

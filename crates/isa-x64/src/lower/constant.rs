@@ -34,6 +34,34 @@ pub(super) fn f64const(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     Ok(())
 }
 
+/// `f16const`.
+pub(super) fn f16const(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryIeee16 { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    // The 16 bits above the value are nobody's.
+    load_float(cx, def, u64::from(imm.bits()), 32);
+    Ok(())
+}
+
+/// `f128const`, and `vconst` of 128 bits.
+pub(super) fn wide(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let bytes = cx.func.dfg.constants.bytes(constant);
+    if cx.ty(value).bits() != 128 || cx.ty(value).is_dynamic_vector() || bytes.len() != 16 {
+        return Err(cx.unsupported(inst));
+    }
+    let def = cx.result(value);
+    if bytes.iter().all(|&byte| byte == 0) {
+        cx.emit(rows::XORPS_ZERO, &[def]);
+    } else {
+        let entry = cx.code.pool.constant(bytes);
+        cx.emit_mem(rows::MOVUPS_CONST, &[def], Address::Pool(entry));
+    }
+    Ok(())
+}
+
 /// Puts the float with these bits into `def`. Leaves the flags alone.
 pub(super) fn load_float(cx: &mut Cx<'_, '_>, def: VReg, value: u64, bits: u32) {
     if value == 0 {

@@ -140,9 +140,9 @@ pub(super) fn bitcast(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let row = match (from.is_int(), to.is_int(), from.bits()) {
         (true, true, ..=32) => rows::MOV32_RR,
         (true, true, 64) => rows::MOV64_RR,
-        (true, false, 32) => rows::MOVD_FR,
+        (true, false, 16 | 32) => rows::MOVD_FR,
         (true, false, 64) => rows::MOVQ_FR,
-        (false, true, 32) => rows::MOVD_RF,
+        (false, true, 16 | 32) => rows::MOVD_RF,
         (false, true, 64) => rows::MOVQ_RF,
         (false, false, ..=128) => rows::MOVAPS_RR,
         (true, true, 128) => {

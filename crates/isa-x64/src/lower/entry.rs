@@ -5,7 +5,7 @@ use super::branch::emit_trap_if;
 use super::condition::Cond;
 use super::convert::extend_for_abi;
 use super::cx::Cx;
-use super::memory::{load_row, store_row};
+use super::memory::{load_place_row, store_place_row};
 use super::symbol::{context_of, global_value};
 use crate::regs::CC_B;
 use crate::rows;
@@ -82,8 +82,8 @@ impl Incoming {
             match part.place {
                 AbiPlace::Reg(reg) => self.operands.push(Operand::fixed_def(def, reg)),
                 AbiPlace::Stack(offset) => {
-                    let row =
-                        load_row(part.ty).ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
+                    let row = load_place_row(part.ty)
+                        .ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
                     self.loads.push((def, row, offset));
                 }
             }
@@ -115,7 +115,7 @@ pub(super) fn ret(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
                 AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
                 AbiPlace::Stack(offset) => {
                     let row = match extended == vreg {
-                        true => store_row(part.ty).ok_or_else(|| cx.unsupported(inst))?,
+                        true => store_place_row(part.ty).ok_or_else(|| cx.unsupported(inst))?,
                         false => rows::MOV64_MR,
                     };
                     let base = cx.return_area();

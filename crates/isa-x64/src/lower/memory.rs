@@ -4,7 +4,7 @@ use super::Done;
 use super::address::slot_address;
 use super::cx::{Cx, is_little};
 use crate::rows;
-use kingpost_ir::types::I64;
+use kingpost_ir::types::{F16, F32, I64};
 use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Type, Value};
 use kingpost_mach::{Address, RowId};
 use kingpost_regalloc::VReg;
@@ -76,6 +76,16 @@ pub(super) fn store_row(ty: Type) -> Option<RowId> {
     })
 }
 
+/// The row that loads an argument or result of this type from its place on the stack, which has at least 8 bytes.
+pub(super) fn load_place_row(ty: Type) -> Option<RowId> {
+    load_row(if ty == F16 { F32 } else { ty })
+}
+
+/// The row that stores an argument or result of this type to its place on the stack.
+pub(super) fn store_place_row(ty: Type) -> Option<RowId> {
+    store_row(if ty == F16 { F32 } else { ty })
+}
+
 /// Loads a value of type `ty` into its registers. None if there is no code for the type.
 pub(super) fn load_into(
     cx: &mut Cx<'_, '_>,
@@ -88,6 +98,13 @@ pub(super) fn load_into(
         let above = cx.further(address, 8);
         cx.emit_mem(rows::MOV64_RM, &[low], address).set_trap(trap);
         cx.emit_mem(rows::MOV64_RM, &[high], above).set_trap(trap);
+        return Some(());
+    }
+    if ty == F16 {
+        // Float registers are loaded with 32 bits at least, of which half may not be there.
+        let image = cx.int_temp(16);
+        cx.emit_mem(rows::MOVZX32_16_RM, &[image], address).set_trap(trap);
+        cx.emit(rows::MOVD_FR, &[defs[0], image]);
         return Some(());
     }
     let row = load_row(ty)?;
@@ -133,6 +150,12 @@ fn store_value(cx: &mut Cx<'_, '_>, value: Value, ty: Type, address: Address, fl
         let store = cx.emit_mem(row, &[], address);
         store.imm = imm;
         store.set_trap(trap);
+        return Some(());
+    }
+    if ty == F16 {
+        let (image, source) = (cx.int_temp(16), cx.put(value));
+        cx.emit(rows::MOVD_RF, &[image, source]);
+        cx.emit_mem(rows::MOV16_MR, &[image], address).set_trap(trap);
         return Some(());
     }
     let row = store_row(ty)?;

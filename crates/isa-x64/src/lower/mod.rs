@@ -50,7 +50,8 @@ pub(crate) fn inst(isa: &X64, lower: &mut Lower<'_>, inst: Inst) -> Done {
         Opcode::Iconst => constant::iconst(cx, inst),
         Opcode::F32const => constant::f32const(cx, inst),
         Opcode::F64const => constant::f64const(cx, inst),
-        Opcode::F16const | Opcode::F128const | Opcode::Vconst => Err(cx.unsupported(inst)),
+        Opcode::F16const => constant::f16const(cx, inst),
+        Opcode::F128const | Opcode::Vconst => constant::wide(cx, inst),
 
         Opcode::Iadd => int::iadd(cx, inst),
         Opcode::Isub => int::isub(cx, inst),
