@@ -55,8 +55,9 @@ bless: build
 fuzz:
 	$(CARGO) run --release --package kingpost-fuzz -- $(TARGET) $(N) $(SEED)
 
+# Compile time and code size against published Cranelift, in one run. FILES='compile a.clif' measures files of yours.
 bench:
-	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml
+	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml -- $(FILES)
 
 doc:
 	$(CARGO) doc --workspace --no-deps

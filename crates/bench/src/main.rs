@@ -1,6 +1,7 @@
 //! Kingpost against published Cranelift: the same CLIF, the same CPU flags, verifiers and checkers off, in one run.
 //!
 //! ```text
+//! kingpost-bench                     modules of ../shared/corpus/wasm-clif, if they are there, then the shapes
 //! kingpost-bench compile FILE...     compile time and code size, per file and in all
 //! kingpost-bench shapes [MAX]        the same on generated functions of growing size, with the fitted growth
 //! kingpost-bench parse FILE...       reading alone
@@ -8,7 +9,8 @@
 //! ```
 //!
 //! Times are CPU seconds of the compiling thread, the least of several rounds in which the compilers take turns.
-//! Reading is timed apart. Functions that some side refuses are left out for all, and counted.
+//! Reading is timed apart. Functions that some side refuses are left out for all, and counted. A
+//! file that ends in `.xz` is unpacked by `xz`.
 
 mod measure;
 mod ours;
@@ -22,6 +24,7 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match &words[..] {
+        [] => everything(),
         ["compile", files @ ..] if !files.is_empty() => compile(files),
         ["shapes"] => shapes::report(100_000),
         ["shapes", max] => shapes::report(max.parse()?),
@@ -43,8 +46,29 @@ fn compilers() -> Result<Vec<Box<dyn Compiler>>> {
     Ok(compilers)
 }
 
+/// Where the modules are, relative to the project.
+const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
+
+fn everything() -> Result<()> {
+    let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
+    let files: Vec<String> = names.iter().map(|name| format!("{MODULES}/{name}.clif.xz")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).filter(|file| std::path::Path::new(file).exists()).collect();
+    if files.is_empty() {
+        println!("SKIPPED: modules: no {MODULES}");
+    } else {
+        compile(&files)?;
+        parse(files[files.len() - 1])?;
+    }
+    shapes::report(100_000)
+}
+
 fn read(file: &str) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))
+    if !file.ends_with(".xz") {
+        return std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"));
+    }
+    let output = std::process::Command::new("xz").args(["-dc", file]).output().context("cannot start xz")?;
+    anyhow::ensure!(output.status.success(), "xz {file}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn compile(files: &[&str]) -> Result<()> {
