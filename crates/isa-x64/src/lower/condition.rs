@@ -6,6 +6,7 @@
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
 use super::cx::{Alu, Cx, test_ri, test_rr};
+use super::float::FloatRows;
 use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P, invert};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -240,16 +241,17 @@ impl Cx<'_, '_> {
             FloatCC::UnorderedOrGreaterThanOrEqual => (Cond::One(CC_BE), true),
         };
         let (x, y) = if swap { (y, x) } else { (x, y) };
-        let wide = self.ty(x) == F64;
-        if let Some(user) = sole
-            && let Some(load) = self.fold_load(y, self.ty(x).bits(), user)?
-        {
-            let x = self.put(x);
-            self.emit_folded(if wide { rows::UCOMISD_RM } else { rows::UCOMISS_RM }, &[x], load);
-            return Ok(cc);
+        let row = FloatRows::COMPARE.of(self.ty(x));
+        let x = self.put(x);
+        match sole {
+            Some(user) => {
+                self.emit_float(row, &[x], y, user)?;
+            }
+            None => {
+                let y = self.put(y);
+                self.emit(row, &[x, y]);
+            }
         }
-        let operands = [self.put(x), self.put(y)];
-        self.emit(if wide { rows::UCOMISD_RR } else { rows::UCOMISS_RR }, &operands);
         Ok(cc)
     }
 }
