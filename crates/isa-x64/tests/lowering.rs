@@ -78,6 +78,28 @@ fn addresses_take_in_their_computation() {
 }
 
 #[test]
+fn extended_constants_are_constants() {
+    check(
+        "function %f(i64) -> i32 { block0(v0: i64):
+            v1 = iconst.i32 0x2da4 v2 = uextend.i64 v1 v3 = iadd v0, v2 v4 = load.i32 v3 return v4 }",
+        "mov32_rm",
+    );
+    check(
+        "function %f(i64) -> i64 { block0(v0: i64): v1 = iconst.i8 -1 v2 = sextend.i64 v1 v3 = bxor v0, v2 return v3 }",
+        "xor64_ri",
+    );
+}
+
+#[test]
+fn stack_limits_are_compared_from_memory() {
+    check(
+        "function %f(i64 vmctx) { gv0 = vmctx gv1 = load.i64 notrap aligned gv0+8 stack_limit = gv1
+            block0(v0: i64): return }",
+        "cmprsp_m trap_if",
+    );
+}
+
+#[test]
 fn loads_stay_where_memory_may_change() {
     check(
         "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64):

@@ -189,6 +189,25 @@ impl Cx<'_, '_> {
         temp
     }
 
+    /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
+    pub(super) fn constant(&self, value: Value) -> Option<u64> {
+        let inst = self.def(value)?;
+        let bits = self.ty(value).bits();
+        let constant = match self.func.dfg.opcode(inst) {
+            Opcode::Iconst => return self.lower.constant(value),
+            Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.lower.constant(self.func.dfg.inst_args(inst)[0])?,
+            Opcode::Sextend if bits <= 64 => self.lower.constant_signed(self.func.dfg.inst_args(inst)[0])? as u64,
+            _ => return None,
+        };
+        Some(constant & (u64::MAX >> (64 - bits)))
+    }
+
+    /// The integer constant a value is, sign-extended from its type.
+    pub(super) fn constant_signed(&self, value: Value) -> Option<i64> {
+        let unused = 64 - self.ty(value).bits().min(64);
+        Some((self.constant(value)? as i64) << unused >> unused)
+    }
+
     /// The constant as an immediate of 32 bits that is sign-extended.
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
         if self.ty(value).bits() > 64 {

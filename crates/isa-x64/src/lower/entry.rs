@@ -4,11 +4,12 @@ use super::Done;
 use super::branch::emit_trap_if;
 use super::condition::Cond;
 use super::convert::extend_for_abi;
-use super::cx::Cx;
+use super::cx::{Cx, is_little};
 use super::memory::{load_place_row, store_place_row};
-use super::symbol::{context_of, global_value};
+use super::symbol::{context_of, global_base};
 use crate::regs::CC_B;
 use crate::rows;
+use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, TrapCode};
@@ -94,10 +95,20 @@ impl Incoming {
 
 /// Traps if the stack pointer, the frame already made, is below the limit.
 fn check_stack(cx: &mut Cx<'_, '_>, limit: GlobalValue) -> Done {
-    let value = cx.int_temp(64);
-    global_value(cx, value, limit)
-        .map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
-    cx.emit(rows::CMPRSP_R, &[value]);
+    let refused = |cx: &Cx<'_, '_>, error: Option<LowerError>| {
+        error.unwrap_or_else(|| cx.unsupported_feature("this stack limit"))
+    };
+    match &cx.func.global_values[limit] {
+        GlobalValueData::Load { base, offset, ty: I64, flags } if is_little(*flags) => {
+            let base = global_base(cx, *base).map_err(|error| refused(cx, error))?;
+            let address = Address::Base { base, disp: *offset };
+            cx.emit_mem(rows::CMPRSP_M, &[], address).set_trap(flags.trap_code());
+        }
+        _ => {
+            let value = global_base(cx, limit).map_err(|error| refused(cx, error))?;
+            cx.emit(rows::CMPRSP_R, &[value]);
+        }
+    }
     emit_trap_if(cx, Cond::One(CC_B), TrapCode::STACK_OVERFLOW);
     Ok(())
 }

@@ -70,6 +70,27 @@ pub(super) fn symbol_address(cx: &mut Cx<'_, '_>, def: VReg, name: &ExternalName
 
 /// Computes a global value into `def`. The error is empty if there is no code for it.
 pub(super) fn global_value(cx: &mut Cx<'_, '_>, def: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
+    match &cx.func.global_values[global] {
+        GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => {
+            let base = global_base(cx, *base)?;
+            step(cx, def, base, global)
+        }
+        GlobalValueData::VmContext => {
+            let context = context_param(cx).ok_or(None)?;
+            let context = cx.put(context);
+            cx.emit(rows::MOV64_RR, &[def, context]);
+            Ok(())
+        }
+        GlobalValueData::Symbol { name, offset, colocated, tls: false } => {
+            symbol_address(cx, def, name, *colocated, *offset);
+            Ok(())
+        }
+        GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => Err(None),
+    }
+}
+
+/// The register of a global value that others are computed from.
+pub(super) fn global_base(cx: &mut Cx<'_, '_>, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
     // Down to the global value that needs no other, then up again.
     let mut chain: SmallVec<[GlobalValue; 4]> = SmallVec::new();
     let mut root = global;
@@ -81,14 +102,23 @@ pub(super) fn global_value(cx: &mut Cx<'_, '_>, def: VReg, global: GlobalValue) 
         chain.push(root);
         root = *base;
     }
-    let mut at = if chain.is_empty() { def } else { cx.int_temp(64) };
-    root_value(cx, at, root)?;
-    while let Some(next) = chain.pop() {
-        let to = if chain.is_empty() { def } else { cx.int_temp(64) };
+    let mut at = match &cx.func.global_values[root] {
+        GlobalValueData::VmContext => {
+            let context = context_param(cx).ok_or(None)?;
+            cx.put(context)
+        }
+        _ => {
+            let address = cx.int_temp(64);
+            global_value(cx, address, root)?;
+            address
+        }
+    };
+    for &next in chain.iter().rev() {
+        let to = cx.int_temp(64);
         step(cx, to, at, next)?;
         at = to;
     }
-    Ok(())
+    Ok(at)
 }
 
 /// The parameter that holds the VM context.
@@ -107,25 +137,6 @@ pub(super) fn context_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<Val
         }
     }
     None
-}
-
-fn root_value(cx: &mut Cx<'_, '_>, def: VReg, root: GlobalValue) -> Result<(), Option<LowerError>> {
-    match &cx.func.global_values[root] {
-        GlobalValueData::VmContext => {
-            let context = context_param(cx).ok_or(None)?;
-            let context = cx.put(context);
-            cx.emit(rows::MOV64_RR, &[def, context]);
-            Ok(())
-        }
-        GlobalValueData::Symbol { name, offset, colocated, tls: false } => {
-            symbol_address(cx, def, name, *colocated, *offset);
-            Ok(())
-        }
-        GlobalValueData::Symbol { .. }
-        | GlobalValueData::DynScaleTargetConst { .. }
-        | GlobalValueData::Load { .. }
-        | GlobalValueData::IAddImm { .. } => Err(None),
-    }
 }
 
 fn step(cx: &mut Cx<'_, '_>, def: VReg, base: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
