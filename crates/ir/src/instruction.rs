@@ -121,31 +121,37 @@ impl Edges {
 /// Makes instructions without operand lists. Those with lists are made by the data flow graph's
 /// `*_data` functions.
 impl InstData {
+    #[inline]
     fn raw(opcode: Opcode, small: u8, ty: Type, words: [Value; 3]) -> InstData {
         InstData { opcode, small, ty, words }
     }
 
+    #[inline]
     fn formatted(opcode: Opcode, format: Format, ty: Type, words: [Value; 3]) -> InstData {
         debug_assert_eq!(opcode.format(), format, "{opcode}");
         InstData::raw(opcode, 0, ty, words)
     }
 
+    #[inline]
     fn with_wide_flags(opcode: Opcode, flags: MemFlags, words: [Value; 3]) -> InstData {
         let bits = flags.bits();
         InstData::raw(opcode, bits as u8, Type::from_code((bits >> 8) as u16), words)
     }
 
     /// An instruction without operands; `ty` is the suffix or `INVALID`.
+    #[inline]
     pub fn nullary(opcode: Opcode, ty: Type) -> InstData {
         InstData::formatted(opcode, Format::Nullary, ty, [ZERO; 3])
     }
 
     /// One operand.
+    #[inline]
     pub fn unary(opcode: Opcode, ty: Type, arg: Value) -> InstData {
         InstData::formatted(opcode, Format::Unary, ty, [arg, ZERO, ZERO])
     }
 
     /// Two operands.
+    #[inline]
     pub fn binary(opcode: Opcode, ty: Type, args: [Value; 2]) -> InstData {
         InstData::formatted(opcode, Format::Binary, ty, [args[0], args[1], ZERO])
     }
@@ -156,6 +162,7 @@ impl InstData {
     }
 
     /// `iconst`; only the low bits of `imm` that fit the type are kept.
+    #[inline]
     pub fn iconst(ty: Type, imm: i64) -> InstData {
         let bits = imm as u64 & ty.lane_mask() as u64;
         InstData::raw(Opcode::Iconst, 0, ty, [Value(bits as u32), Value((bits >> 32) as u32), ZERO])
@@ -200,6 +207,7 @@ impl InstData {
     }
 
     /// `icmp`.
+    #[inline]
     pub fn icmp(ty: Type, cond: IntCC, args: [Value; 2]) -> InstData {
         InstData::raw(Opcode::Icmp, cond as u8, ty, [args[0], args[1], ZERO])
     }
@@ -226,12 +234,14 @@ impl InstData {
     }
 
     /// A load with an offset; `ty` is the controlling type.
+    #[inline]
     pub fn load(opcode: Opcode, ty: Type, flags: MemFlags, addr: Value, offset: i32) -> InstData {
         let words = [addr, Value(offset as u32), Value(flags.bits())];
         InstData::formatted(opcode, Format::Load, ty, words)
     }
 
     /// A store with an offset.
+    #[inline]
     pub fn store(opcode: Opcode, flags: MemFlags, value: Value, addr: Value, offset: i32) -> InstData {
         debug_assert_eq!(opcode.format(), Format::Store);
         InstData::with_wide_flags(opcode, flags, [value, addr, Value(offset as u32)])

@@ -180,6 +180,7 @@ impl Layout {
     }
 
     /// Appends an instruction to a block.
+    #[inline]
     pub fn append_inst(&mut self, inst: Inst, block: Block) {
         debug_assert!(self.inst_block(inst).is_none(), "{inst} is already in the layout");
         let last = self.blocks[block].last;
@@ -187,6 +188,11 @@ impl Layout {
             Some(last) => self.insts[last].seq.checked_add(GAP),
             None => Some(GAP),
         };
+        if self.insts.get(inst).is_none() {
+            // Growing by a share is faster than growing by one each time.
+            let len = inst.as_u32() as usize;
+            self.insts.resize(len + len / 8 + 16);
+        }
         self.insts[inst] =
             InstNode { prev: last, next: None.into(), block: block.into(), seq: seq.unwrap_or(u32::MAX) };
         match last.expand() {

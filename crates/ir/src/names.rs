@@ -37,11 +37,19 @@ impl<E: EntityRef> NameTable<E> {
     }
 
     /// Gives an entity the number that the text used. Numbers must differ.
+    #[inline]
     pub fn set(&mut self, entity: E, number: u32) {
         let index = entity.index();
-        if self.number(entity) == u64::from(number) && index >= self.numbers.len() {
-            return;
+        if index == self.numbers.len() && index > 0 {
+            self.numbers.push(number);
+            self.next = self.next.max(u64::from(number) + 1);
+        } else if index < self.numbers.len() || self.number(entity) != u64::from(number) {
+            self.set_between(index, number);
         }
+    }
+
+    /// The entity is not the next one behind those in the table.
+    fn set_between(&mut self, index: usize, number: u32) {
         while self.numbers.len() < index {
             // Numbers of the text fit 32 bits, so that those in between do.
             self.numbers.push(self.next as u32);

@@ -6,24 +6,48 @@ use crate::opcodes::{NAMES, Opcode};
 const LOOKUP_SIZE: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// Where the search for a name starts. Five samples tell nearly all opcodes apart.
-const fn lookup_slot(name: &[u8]) -> usize {
-    let len = name.len();
-    let mut hash = len;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[0] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len / 4] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len / 2] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len * 3 / 4] as usize;
-    hash = hash.wrapping_mul(0x9e37_79b1) ^ name[len - 1] as usize;
-    (hash ^ hash >> 15) % LOOKUP_SIZE
+/// The first and the last eight bytes of a name, which may overlap; four if it is shorter, or all. Together with the
+/// length they are the whole name if that has at most sixteen bytes.
+#[inline(always)]
+const fn ends(name: &[u8]) -> [u64; 2] {
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)];
+    }
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        return [u32::from_le_bytes(*first) as u64, u32::from_le_bytes(*last) as u64];
+    }
+    match *name {
+        [a, b, c] => [a as u64 | (b as u64) << 8, c as u64],
+        [a, b] => [a as u64, b as u64],
+        [a] => [a as u64, 0],
+        _ => [0; 2],
+    }
 }
+
+/// Where the search for a name starts.
+#[inline(always)]
+const fn lookup_slot([first, last]: [u64; 2]) -> usize {
+    let hash = (first ^ last.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> 48) as usize % LOOKUP_SIZE
+}
+
+/// The names as they are compared.
+static ENDS: [([u64; 2], usize); NAMES.len()] = {
+    let mut ends_of_names = [([0; 2], 0); NAMES.len()];
+    let mut index = 0;
+    while index < NAMES.len() {
+        ends_of_names[index] = (ends(NAMES[index]), NAMES[index].len());
+        index += 1;
+    }
+    ends_of_names
+};
 
 /// Open addressing with linear probing, filled at compile time.
 static LOOKUP: [u8; LOOKUP_SIZE] = {
     let mut table = [EMPTY; LOOKUP_SIZE];
     let mut index = 0;
     while index < NAMES.len() {
-        let mut slot = lookup_slot(NAMES[index]);
+        let mut slot = lookup_slot(ends(NAMES[index]));
         while table[slot] != EMPTY {
             slot = (slot + 1) % LOOKUP_SIZE;
         }
@@ -35,14 +59,13 @@ static LOOKUP: [u8; LOOKUP_SIZE] = {
 
 impl Opcode {
     /// The opcode with this name.
+    #[inline]
     pub fn from_name(name: &[u8]) -> Option<Opcode> {
-        if name.is_empty() {
-            return None;
-        }
-        let mut slot = lookup_slot(name);
+        let key = (ends(name), name.len());
+        let mut slot = lookup_slot(key.0);
         while LOOKUP[slot] != EMPTY {
             let index = usize::from(LOOKUP[slot]);
-            if NAMES[index] == name {
+            if ENDS[index] == key && (name.len() <= 16 || NAMES[index] == name) {
                 return Some(Opcode::ALL[index]);
             }
             slot = (slot + 1) % LOOKUP_SIZE;

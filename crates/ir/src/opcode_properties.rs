@@ -26,6 +26,7 @@ impl Opcode {
     }
 
     /// Whether it ends a block.
+    #[inline]
     pub fn is_terminator(self) -> bool {
         self.has(properties::terminator)
     }
@@ -36,6 +37,7 @@ impl Opcode {
     }
 
     /// Whether it calls a function or leaves the stack for another.
+    #[inline]
     pub fn is_call(self) -> bool {
         self.has(properties::call)
     }

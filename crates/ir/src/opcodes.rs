@@ -590,6 +590,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 impl Opcode {
     /// The row of the opcode.
+    #[inline]
     pub fn info(self) -> &'static OpcodeInfo {
         &TABLE[self as usize]
     }
@@ -600,6 +601,7 @@ impl Opcode {
     }
 
     /// The shape of the opcode's instructions.
+    #[inline]
     pub fn format(self) -> Format {
         self.info().format
     }

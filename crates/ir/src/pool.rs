@@ -71,6 +71,7 @@ impl<T> Default for Pool<T> {
 
 impl<T: Copy> Pool<T> {
     /// Makes a list of these items.
+    #[inline]
     pub fn list(&mut self, items: &[T]) -> List<T> {
         let start = self.items.len() as u32;
         self.items.extend_from_slice(items);
@@ -78,6 +79,7 @@ impl<T: Copy> Pool<T> {
     }
 
     /// The items of the list.
+    #[inline]
     pub fn get(&self, list: List<T>) -> &[T] {
         &self.items[list.range()]
     }
@@ -88,6 +90,7 @@ impl<T: Copy> Pool<T> {
     }
 
     /// Appends an item, in amortised constant time.
+    #[inline]
     pub fn push(&mut self, list: &mut List<T>, item: T) {
         let len = list.len();
         if list.range().end == self.items.len() {

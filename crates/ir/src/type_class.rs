@@ -28,6 +28,7 @@ const fn set(lanes: u16, fixed: u16, dynamic: u16) -> TypeSet {
 
 impl TypeSet {
     /// Whether the type is in the set.
+    #[inline]
     pub const fn contains(self, ty: Type) -> bool {
         let counts = if ty.is_dynamic_vector() { self.dynamic } else { self.fixed };
         self.lanes >> ty.lane_code() & 1 != 0 && counts >> ty.log2_lane_count() & 1 != 0

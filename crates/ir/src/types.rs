@@ -242,7 +242,16 @@ impl Type {
     }
 
     /// The type with this name, as `i32`, `f64x2` or, for a dynamic vector, `i32x4xN`.
+    #[inline]
     pub fn from_name(name: &[u8]) -> Option<Type> {
+        match name {
+            b"i32" => Some(I32),
+            b"i64" => Some(I64),
+            _ => Type::from_any_name(name),
+        }
+    }
+
+    fn from_any_name(name: &[u8]) -> Option<Type> {
         match name.strip_suffix(b"xN") {
             Some(minimum) => Type::from_static_name(minimum)?.vector_to_dynamic(),
             None => Type::from_static_name(name),

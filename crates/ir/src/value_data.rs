@@ -33,6 +33,7 @@ const ALIAS: u64 = 3;
 pub(crate) struct ValueData(u64);
 
 impl ValueData {
+    #[inline]
     fn new(kind: u64, owner: u32, number: u32, ty: Type) -> ValueData {
         debug_assert!(number < MAX_VALUES_PER_OWNER, "too many results or parameters");
         ValueData(
@@ -43,10 +44,12 @@ impl ValueData {
         )
     }
 
+    #[inline]
     pub(crate) fn undefined() -> ValueData {
         ValueData(UNDEFINED << KIND_SHIFT)
     }
 
+    #[inline]
     pub(crate) fn result(inst: Inst, number: u32, ty: Type) -> ValueData {
         ValueData::new(RESULT, inst.as_u32(), number, ty)
     }
@@ -59,6 +62,7 @@ impl ValueData {
         ValueData::new(ALIAS, target.as_u32(), 0, ty)
     }
 
+    #[inline]
     pub(crate) fn ty(self) -> Type {
         Type::from_code((self.0 >> TYPE_SHIFT & 0x3ff) as u16)
     }
@@ -67,11 +71,13 @@ impl ValueData {
         self.0 = self.0 & !(0x3ff << TYPE_SHIFT) | u64::from(ty.code()) << TYPE_SHIFT;
     }
 
+    #[inline]
     pub(crate) fn alias_target(self) -> Option<Value> {
         (self.0 >> KIND_SHIFT == ALIAS).then_some(Value(self.0 as u32))
     }
 
     /// Where the value comes from; an alias counts as not defined.
+    #[inline]
     pub(crate) fn def(self) -> ValueDef {
         let number = (self.0 >> NUMBER_SHIFT) as u32 % MAX_VALUES_PER_OWNER;
         match self.0 >> KIND_SHIFT {

@@ -2,7 +2,7 @@
 
 use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
 use kingpost_ir::immediates::LiteralError;
-use kingpost_ir::{AnyEntity, Block, Inst, MAX_VALUES_PER_OWNER, Opcode, StackSlot, Type, Value, ValueDef};
+use kingpost_ir::{AnyEntity, Block, Inst, MAX_VALUES_PER_OWNER, Opcode, StackSlot, Type, Value, ValueDef, types};
 use smallvec::SmallVec;
 
 use crate::context::Context;
@@ -80,6 +80,7 @@ impl Context<'_, '_> {
     }
 
     /// A value that has no definition yet, for this number.
+    #[inline]
     fn define(&mut self, number: u32, position: usize) -> Result<Value> {
         match self.tables.values.get(number).map(Value::from_u32) {
             None => {
@@ -93,8 +94,16 @@ impl Context<'_, '_> {
         }
     }
 
-    /// An alias or an instruction.
+    /// An alias or an instruction, perhaps with tags and a location in front.
+    #[inline]
     fn line(&mut self, block: Block) -> Result<()> {
+        match self.lexer.byte() {
+            b'<' | b'@' => self.annotated_line(block),
+            _ => self.plain_line(block).map(drop),
+        }
+    }
+
+    fn annotated_line(&mut self, block: Block) -> Result<()> {
         let (mut tags, mut location) = (Tags::new(), SourceLoc::default());
         if self.lexer.byte() == b'<' {
             self.debug_tags(&mut tags)?;
@@ -106,28 +115,36 @@ impl Context<'_, '_> {
                 self.debug_tags(&mut tags)?;
             }
         }
-        self.tables.results.clear();
-        if self.lexer.at_value() {
-            self.result_names()?;
-            if self.tables.results.len() == 1 && self.lexer.eat_pair(*b"->") {
-                return self.alias();
-            }
-            self.lexer.expect(b'=', "`=`")?;
-        }
-        let (inst, opcode) = self.instruction(block)?;
+        let Some(inst) = self.plain_line(block)? else { return Ok(()) };
         if !location.is_none() {
             self.func.srclocs[inst] = location;
         }
         if !tags.is_empty() {
             self.func.debug_tags.insert(inst, tags);
         }
+        Ok(())
+    }
+
+    /// `None` for an alias.
+    fn plain_line(&mut self, block: Block) -> Result<Option<Inst>> {
+        self.tables.results.clear();
+        if self.lexer.at_value() {
+            self.result_names()?;
+            if self.tables.results.len() == 1 && self.lexer.eat_pair(*b"->") {
+                self.alias()?;
+                return Ok(None);
+            }
+            self.lexer.expect(b'=', "`=`")?;
+        }
+        let (inst, opcode) = self.instruction(block)?;
         if opcode.is_call() && self.lexer.eat(b',') {
             self.stack_map(inst, opcode)?;
         }
         self.claim_comments(inst.into());
-        Ok(())
+        Ok(Some(inst))
     }
 
+    #[inline]
     fn result_names(&mut self) -> Result<()> {
         loop {
             let number = self.lexer.entity("v", "a value")?;
@@ -143,30 +160,31 @@ impl Context<'_, '_> {
         let (number, position) = self.tables.results[0];
         let target_number = self.lexer.entity("v", "a value")?;
         let target_position = self.lexer.position();
-        let target = self.tables.values.get(target_number).map(Value::from_u32);
-        let target = match target {
+        let target = match self.tables.values.get(target_number).map(Value::from_u32) {
             Some(target) if !self.func.dfg.is_undefined(target) => target,
             _ if target_number == number => return fault(position, ErrorKind::AliasCycle(number)),
             _ => return fault(target_position, ErrorKind::UndefinedValue(target_number)),
         };
-        if let Some(value) = self.tables.values.get(number).map(Value::from_u32)
-            && self.func.dfg.value_alias(value) == Some(target)
-        {
-            return Ok(());
-        }
-        if self.tables.values.get(number).map(Value::from_u32) == Some(target) {
-            return fault(position, ErrorKind::AliasCycle(number));
+        if let Some(value) = self.tables.values.get(number).map(Value::from_u32) {
+            if self.func.dfg.value_alias(value) == Some(target) {
+                return Ok(());
+            }
+            if value == target {
+                return fault(position, ErrorKind::AliasCycle(number));
+            }
         }
         let value = self.define(number, position)?;
         if self.func.dfg.change_to_alias(value, target).is_err() {
             return fault(position, ErrorKind::AliasCycle(number));
         }
-        let owner = match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => AnyEntity::Inst(inst),
-            ValueDef::Param(block, _) => AnyEntity::Block(block),
-            ValueDef::Undefined => AnyEntity::Value(value),
-        };
-        self.claim_comments(owner);
+        if self.lexer.gathers() {
+            let owner = match self.func.dfg.value_def(value) {
+                ValueDef::Result(inst, _) => AnyEntity::Inst(inst),
+                ValueDef::Param(block, _) => AnyEntity::Block(block),
+                ValueDef::Undefined => AnyEntity::Value(value),
+            };
+            self.claim_comments(owner);
+        }
         Ok(())
     }
 
@@ -221,13 +239,14 @@ impl Context<'_, '_> {
     }
 
     /// Gives the results of an instruction the names in front of it.
+    #[inline]
     pub(crate) fn define_results(&mut self, inst: Inst, opcode: Opcode, ctrl: Type, position: usize) -> Result<()> {
-        let types = self.func.dfg.result_types(inst, ctrl);
-        let found = self.tables.results.len();
-        if types.len() != found {
-            return fault(position, ErrorKind::ResultCount { opcode, expected: types.len(), found });
+        let (expected, found) = (self.func.dfg.result_count(inst), self.tables.results.len());
+        if expected != found {
+            return fault(position, ErrorKind::ResultCount { opcode, expected, found });
         }
-        for (index, ty) in types.into_iter().enumerate() {
+        for index in 0..found {
+            let ty = self.func.dfg.result_type(inst, index, ctrl).unwrap_or(types::INVALID);
             if ty.is_invalid() {
                 return fault(position, ErrorKind::BadControllingType { opcode, ty: ctrl });
             }

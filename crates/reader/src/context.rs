@@ -171,6 +171,7 @@ impl Context<'_, '_> {
 /// Values, blocks and types.
 impl Context<'_, '_> {
     /// A used value; made without definition if it is not known yet.
+    #[inline]
     pub(crate) fn value(&mut self) -> Result<Value> {
         let number = self.lexer.entity("v", "a value")?;
         if let Some(id) = self.tables.values.get(number) {
@@ -189,6 +190,7 @@ impl Context<'_, '_> {
     }
 
     /// A mentioned block; made if it is not known yet.
+    #[inline]
     pub(crate) fn block(&mut self) -> Result<Block> {
         /// Upstream's limit: it keeps its blocks in a table by number.
         const BLOCK_NUMBERS: u32 = 100_000;
@@ -207,6 +209,7 @@ impl Context<'_, '_> {
     }
 
     /// A type by name or, in the body, as `dtN`.
+    #[inline]
     pub(crate) fn ty(&mut self) -> Result<Type> {
         self.lexer.skip();
         let position = self.lexer.position();
@@ -229,6 +232,7 @@ impl Context<'_, '_> {
 
     /// Gives the comments since the last entity to this one. Looks ahead to the next token first,
     /// because comments behind an entity belong to it.
+    #[inline]
     pub(crate) fn claim_comments(&mut self, entity: AnyEntity) {
         if self.lexer.gathers() {
             self.lexer.skip();

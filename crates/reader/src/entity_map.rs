@@ -38,6 +38,7 @@ impl EntityMap {
         self.epoch += 1;
     }
 
+    #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<u32> {
         match self.table.get(number as usize) {
             Some(slot) => (slot.epoch == self.epoch).then_some(slot.id),
@@ -47,6 +48,7 @@ impl EntityMap {
     }
 
     /// Adds a number that is not in the map.
+    #[inline]
     pub(crate) fn insert(&mut self, number: u32, id: u32) {
         let index = number as usize;
         self.count += 1;

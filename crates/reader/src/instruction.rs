@@ -27,6 +27,7 @@ pub(crate) type Read = (InstData, Type);
 
 impl Context<'_, '_> {
     /// Reads an instruction from its opcode on and appends it to the block.
+    #[inline]
     pub(crate) fn instruction(&mut self, block: Block) -> Result<(Inst, Opcode)> {
         let head = self.head()?;
         let (data, ctrl) = self.operands(head)?;
@@ -36,6 +37,7 @@ impl Context<'_, '_> {
         Ok((inst, head.opcode))
     }
 
+    #[inline]
     fn head(&mut self) -> Result<Head> {
         let word = self.lexer.word("an instruction")?;
         let position = self.lexer.position() - word.len();
@@ -47,6 +49,7 @@ impl Context<'_, '_> {
     }
 
     /// The controlling type, from the suffix or from an operand.
+    #[inline]
     pub(crate) fn ctrl(&self, head: Head, args: &[Value]) -> Result<Type> {
         let Head { opcode, info, suffix, position } = head;
         let ty = match (info.suffix, suffix) {
@@ -119,6 +122,7 @@ impl Context<'_, '_> {
     }
 
     /// So many values with commas between them.
+    #[inline]
     fn values<const N: usize>(&mut self) -> Result<[Value; N]> {
         let mut args = [Value::from_u32(0); N];
         for (index, arg) in args.iter_mut().enumerate() {
@@ -130,6 +134,7 @@ impl Context<'_, '_> {
         Ok(args)
     }
 
+    #[inline]
     pub(crate) fn comma(&mut self) -> Result<()> {
         self.lexer.expect(b',', "`,`")
     }

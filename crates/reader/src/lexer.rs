@@ -4,6 +4,7 @@
 //! for; data directives among them always are.
 
 use crate::error::{ErrorKind, Result, fault};
+use crate::swar;
 use std::ops::Range;
 
 const WORD: u8 = 1;
@@ -86,6 +87,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.position).copied().unwrap_or(0)
     }
 
+    #[inline]
     fn byte_at(&self, index: usize) -> u8 {
         self.text.get(index).copied().unwrap_or(0)
     }
@@ -94,13 +96,29 @@ impl<'a> Lexer<'a> {
         self.position >= self.text.len()
     }
 
-    /// Skips white space and comments.
+    /// The eight bytes from an index on; `None` near the end of the text.
+    #[inline]
+    fn chunk(&self, index: usize) -> Option<u64> {
+        Some(u64::from_le_bytes(*self.text.get(index..)?.first_chunk()?))
+    }
+
+    /// Skips white space and comments. One space is the commonest, then the end of a line.
     #[inline]
     pub(crate) fn skip(&mut self) {
+        let token = |byte: u8| byte > b' ' && byte != b';';
         let byte = self.byte();
-        if byte <= b' ' || byte == b';' {
-            self.skip_on();
+        if token(byte) {
+            return;
         }
+        if byte == b' ' && token(self.byte_at(self.position + 1)) {
+            self.position += 1;
+            return;
+        }
+        if byte == b'\n' && self.byte_at(self.position + 1) == b' ' && token(self.byte_at(self.position + 2)) {
+            self.position += 2;
+            return;
+        }
+        self.skip_on();
     }
 
     fn skip_on(&mut self) {
@@ -135,23 +153,27 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips to the next token and gives its first byte, 0 at the end.
+    #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
         self.skip();
         self.byte()
     }
 
     /// Consumes this byte if it comes next.
+    #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
         self.position += usize::from(found);
         found
     }
 
+    #[inline]
     pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { self.expected(what) }
     }
 
     /// Consumes these two bytes if they come next, without space between them.
+    #[inline]
     pub(crate) fn eat_pair(&mut self, pair: [u8; 2]) -> bool {
         let found = self.peek() == pair[0] && self.byte_at(self.position + 1) == pair[1];
         if found {
@@ -178,16 +200,18 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token if it is a word; it is consumed.
+    #[inline]
     pub(crate) fn try_word(&mut self) -> Option<&'a [u8]> {
         let first = self.peek();
         if !first.is_ascii_alphabetic() && first != b'_' {
             return None;
         }
         let start = self.position;
-        self.position = self.end_of(start + 1, WORD);
+        self.position = self.end_of_word(start);
         Some(&self.text[start..self.position])
     }
 
+    #[inline]
     pub(crate) fn word(&mut self, what: &'static str) -> Result<&'a [u8]> {
         match self.try_word() {
             Some(word) => Ok(word),
@@ -203,6 +227,24 @@ impl<'a> Lexer<'a> {
             self.position += word.len();
         }
         found
+    }
+
+    /// Where the word around an index ends.
+    #[inline]
+    fn end_of_word(&self, start: usize) -> usize {
+        match self.chunk(start).map(swar::word_len) {
+            Some(len) if len < 8 => start + len,
+            _ => self.end_of(start, WORD),
+        }
+    }
+
+    /// Where the number around an index ends.
+    #[inline]
+    fn end_of_number(&self, start: usize) -> usize {
+        match self.chunk(start).map(swar::number_len) {
+            Some(len) if len < 8 => start + len,
+            _ => self.end_of(start, NUMBER),
+        }
     }
 
     /// Where the bytes of a class end.
@@ -234,7 +276,21 @@ impl<'a> Lexer<'a> {
     }
 
     /// A decimal number without leading zeros that fits 32 bits and ends its word.
+    #[inline(always)]
     fn entity_number(&self, start: usize) -> Option<(u32, usize)> {
+        if let Some(chunk) = self.chunk(start)
+            && let count @ 1..8 = swar::digit_count(chunk)
+            && (chunk as u8 != b'0' || count == 1)
+            && !is_word((chunk >> (8 * count)) as u8)
+        {
+            return Some((swar::decimal(chunk, count), start + count));
+        }
+        self.unusual_entity_number(start)
+    }
+
+    /// The same byte by byte: for long numbers, the end of the text, and what is no number.
+    #[cold]
+    fn unusual_entity_number(&self, start: usize) -> Option<(u32, usize)> {
         let mut number = 0_u64;
         let mut end = start;
         loop {
@@ -256,6 +312,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Whether a value comes next.
+    #[inline]
     pub(crate) fn at_value(&mut self) -> bool {
         self.peek() == b'v' && self.byte_at(self.position + 1).is_ascii_digit()
     }
@@ -280,7 +337,7 @@ impl<'a> Lexer<'a> {
             return self.expected(what);
         }
         let token = self.position;
-        self.position = self.end_of(start + 1, NUMBER);
+        self.position = self.end_of_number(start + 1);
         Ok(&self.text[token..self.position])
     }
 

@@ -20,6 +20,7 @@ mod parser;
 mod preamble;
 mod run_command;
 mod signature;
+mod swar;
 mod testfile;
 
 pub use data_directive::{DataItem, DataObject};

@@ -37,6 +37,24 @@ fn plain_decimal(token: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
+/// `0x` and hexadecimal digits, with underscores or without, that fit 63 bits.
+fn plain_hexadecimal(token: &[u8]) -> Option<i64> {
+    let [b'0', b'x', digits @ ..] = token else { return None };
+    if digits.is_empty() || digits.len() > 15 {
+        return None;
+    }
+    let (mut value, mut underscores) = (0_i64, 0);
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' => value = value << 4 | i64::from(byte - b'0'),
+            b'a'..=b'f' => value = value << 4 | i64::from(byte - b'a' + 10),
+            b'_' => underscores += 1,
+            _ => return None,
+        }
+    }
+    (underscores < digits.len()).then_some(value)
+}
+
 /// An integer for a width of up to 128 bits, as its low bits.
 pub(crate) fn integer(lexer: &mut Lexer, bits: u32) -> Result<u128> {
     let token = lexer.number("an integer")?;
@@ -46,7 +64,7 @@ pub(crate) fn integer(lexer: &mut Lexer, bits: u32) -> Result<u128> {
 /// An integer of a width of at most 64 bits; only its low bits count.
 pub(crate) fn imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     let token = lexer.number("an integer")?;
-    if let Some(value) = plain_decimal(token) {
+    if let Some(value) = plain_decimal(token).or_else(|| plain_hexadecimal(token)) {
         // The range from -2^(bits-1) to 2^bits - 1; eighteen digits always fit 64 bits.
         if bits == 64 || (value >> bits == 0) || (value < 0 && value >> (bits - 1) == -1) {
             return Ok(value);
@@ -71,20 +89,23 @@ pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -
 }
 
 /// An offset with its sign, or nothing for 0.
+#[inline]
 pub(crate) fn offset64(lexer: &mut Lexer) -> Result<i64> {
     match lexer.peek() {
-        b'+' | b'-' => {
-            let token = lexer.number("an offset")?;
-            if let Some(value) = plain_decimal(token.strip_prefix(b"+").unwrap_or(token)) {
-                return Ok(value);
-            }
-            let value = check(lexer, token, parse_int(token, 64))? as i64;
-            // The width is signed here: what reads as another sign was too large.
-            let signed = value != 0 && (value < 0) != (token[0] == b'-');
-            check(lexer, token, if signed { Err(LiteralError::OutOfRange) } else { Ok(value) })
-        }
+        b'+' | b'-' => written_offset(lexer),
         _ => Ok(0),
     }
+}
+
+fn written_offset(lexer: &mut Lexer) -> Result<i64> {
+    let token = lexer.number("an offset")?;
+    if let Some(value) = plain_decimal(token.strip_prefix(b"+").unwrap_or(token)) {
+        return Ok(value);
+    }
+    let value = check(lexer, token, parse_int(token, 64))? as i64;
+    // The width is signed here: what reads as another sign was too large.
+    let signed = value != 0 && (value < 0) != (token[0] == b'-');
+    check(lexer, token, if signed { Err(LiteralError::OutOfRange) } else { Ok(value) })
 }
 
 /// An offset of 32 bits.

@@ -22,17 +22,18 @@ pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
             b"can_move" => flags.with_can_move(),
             b"little" => endian(flags, Endianness::Little, start)?,
             b"big" => endian(flags, Endianness::Big, start)?,
-            _ => {
+            [b'r', b'e', b'g', b'i', b'o', b'n', ..] => {
                 lexer.set_position(start);
-                if let Some(number) = lexer.try_entity("region") {
-                    region(flags, number, start)?
-                } else if let Some(code) = TrapCode::from_name(word) {
-                    lexer.set_position(start + word.len());
-                    flags.with_trap_code(Some(code))
-                } else {
+                let Some(number) = lexer.try_entity("region") else { return Ok(flags) };
+                region(flags, number, start)?
+            }
+            _ => match TrapCode::from_name(word) {
+                Some(code) => flags.with_trap_code(Some(code)),
+                None => {
+                    lexer.set_position(start);
                     return Ok(flags);
                 }
-            }
+            },
         };
     }
 }

@@ -155,7 +155,8 @@ pub fn parse_functions(text: impl AsRef<[u8]>) -> std::result::Result<Vec<Functi
     let mut functions = Vec::new();
     let mut func = Function::default();
     while parser.next_function(&mut func)? {
-        functions.push(std::mem::take(&mut func));
+        // The copy's tables have the right size at once; those of `func` have already grown.
+        functions.push(func.clone());
     }
     Ok(functions)
 }

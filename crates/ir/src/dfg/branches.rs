@@ -12,6 +12,7 @@ use crate::types;
 /// Branches.
 impl DataFlowGraph {
     /// A destination with arguments, for one of the functions that make branches.
+    #[inline]
     pub fn block_call(&mut self, block: Block, args: &[BlockArg]) -> BlockCall {
         BlockCall { block, args: self.block_args.list(args) }
     }
@@ -27,6 +28,7 @@ impl DataFlowGraph {
         self.block_args.get(call.args)
     }
 
+    #[inline]
     fn push_edges(&mut self, calls: &[BlockCall]) -> Edges {
         let start = self.block_calls.len() as u32;
         self.block_calls.extend_from_slice(calls);
@@ -34,6 +36,7 @@ impl DataFlowGraph {
     }
 
     /// `jump`.
+    #[inline]
     pub fn jump_data(&mut self, dest: BlockCall) -> InstData {
         let edges = self.push_edges(&[dest]);
         let words = [Value(edges.start), Value(0), Value(0)];
@@ -41,6 +44,7 @@ impl DataFlowGraph {
     }
 
     /// `brif`.
+    #[inline]
     pub fn brif_data(&mut self, cond: Value, then: BlockCall, otherwise: BlockCall) -> InstData {
         let edges = self.push_edges(&[then, otherwise]);
         let words = [cond, Value(edges.start), Value(0)];

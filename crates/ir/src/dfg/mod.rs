@@ -25,7 +25,7 @@ use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
 use crate::opcodes::{Format, Opcode, Suffix};
 use crate::pool::{List, Pool};
 use crate::signature::Signature;
-use crate::type_class::Allowed;
+use crate::type_class::{Allowed, Constraint};
 use crate::types::{self, Type};
 use crate::value_data::ValueData;
 
@@ -87,6 +87,7 @@ impl DataFlowGraph {
 /// Instructions.
 impl DataFlowGraph {
     /// Stores an instruction without results, not in the layout.
+    #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         self.results.push(NO_RESULTS);
         self.insts.push(data)
@@ -98,6 +99,7 @@ impl DataFlowGraph {
     }
 
     /// The instruction as it is stored.
+    #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst]
     }
@@ -113,6 +115,7 @@ impl DataFlowGraph {
     }
 
     /// The opcode of an instruction.
+    #[inline]
     pub fn opcode(&self, inst: Inst) -> Opcode {
         self.insts[inst].opcode
     }
@@ -147,6 +150,7 @@ impl DataFlowGraph {
     }
 
     /// The results of an instruction.
+    #[inline]
     pub fn inst_results(&self, inst: Inst) -> &[Value] {
         let results = &self.results[inst];
         match results.len {
@@ -157,11 +161,13 @@ impl DataFlowGraph {
     }
 
     /// The first result, if there is any.
+    #[inline]
     pub fn first_result(&self, inst: Inst) -> Option<Value> {
         self.inst_results(inst).first().copied()
     }
 
     /// Appends a result to an instruction.
+    #[inline]
     pub fn append_result(&mut self, inst: Inst, ty: Type) -> Value {
         let value = self.make_undefined_value();
         self.append_result_as(inst, value, ty);
@@ -169,6 +175,7 @@ impl DataFlowGraph {
     }
 
     /// Appends an undefined value as a result to an instruction.
+    #[inline]
     pub fn append_result_as(&mut self, inst: Inst, value: Value, ty: Type) {
         let results = &mut self.results[inst];
         let number = results.len & !(1 << 31);
@@ -209,14 +216,21 @@ impl DataFlowGraph {
 
     /// The type of result number `number` that the opcode or the called signature asks for; `None`
     /// if there are not so many.
+    #[inline]
     pub fn result_type(&self, inst: Inst, number: usize, ctrl: Type) -> Option<Type> {
         let opcode = self.opcode(inst);
-        if let Some(constraint) = opcode.info().results.get(number) {
-            return Some(match constraint.resolve(ctrl) {
+        match opcode.info().results.get(number) {
+            Some(Constraint::Same) => Some(ctrl),
+            Some(constraint) => Some(match constraint.resolve(ctrl) {
                 Allowed::Exactly(ty) => ty,
                 Allowed::In(_) | Allowed::Nothing => types::INVALID,
-            });
+            }),
+            None => self.called_result_type(inst, number),
         }
+    }
+
+    fn called_result_type(&self, inst: Inst, number: usize) -> Option<Type> {
+        let opcode = self.opcode(inst);
         if !opcode.is_call() || opcode.is_terminator() {
             return None;
         }
@@ -224,9 +238,19 @@ impl DataFlowGraph {
         Some(returns.get(number)?.value_type)
     }
 
-    /// The types of the results that the opcode or the called signature asks for.
-    pub fn result_types(&self, inst: Inst, ctrl: Type) -> SmallVec<[Type; 4]> {
-        (0..).map_while(|number| self.result_type(inst, number, ctrl)).collect()
+    /// How many results the opcode or the called signature asks for.
+    #[inline]
+    pub fn result_count(&self, inst: Inst) -> usize {
+        let info = self.opcode(inst).info();
+        if info.results.is_empty() { self.called_result_count(inst) } else { info.results.len() }
+    }
+
+    fn called_result_count(&self, inst: Inst) -> usize {
+        let opcode = self.opcode(inst);
+        if !opcode.is_call() || opcode.is_terminator() {
+            return 0;
+        }
+        self.call_signature(inst).map_or(0, |sig| self.signatures[sig].returns.len())
     }
 
     /// The signature that an instruction calls; `None` if it is no call or names a signature or

@@ -102,7 +102,7 @@ fn try_calls() {
     let dests: Vec<Block> = dfg.branch_destinations(inst).iter().map(|call| call.block).collect();
     assert_eq!(dests, [blocks[1], blocks[2], blocks[0]]);
     assert_eq!(dfg.call_signature(inst), Some(sig));
-    assert_eq!(dfg.result_types(inst, I64).len(), 0);
+    assert_eq!((dfg.result_count(inst), dfg.result_type(inst, 0, I64)), (0, None));
     let mut uses = 0;
     dfg.for_each_use(inst, |used| uses += u32::from(used == value));
     assert_eq!(uses, 4);

@@ -9,6 +9,7 @@ use crate::value_data::{ValueData, ValueDef};
 /// Values.
 impl DataFlowGraph {
     /// A value that nothing defines yet.
+    #[inline]
     pub fn make_undefined_value(&mut self) -> Value {
         self.values.push(ValueData::undefined())
     }
@@ -29,6 +30,7 @@ impl DataFlowGraph {
     }
 
     /// The type; `INVALID` of a value that nothing defines.
+    #[inline]
     pub fn value_type(&self, value: Value) -> Type {
         self.values[value].ty()
     }
@@ -50,12 +52,14 @@ impl DataFlowGraph {
     }
 
     /// Whether nothing defines the value.
+    #[inline]
     pub fn is_undefined(&self, value: Value) -> bool {
         let data = self.values[value];
         data.def() == ValueDef::Undefined && data.alias_target().is_none()
     }
 
     /// The value at the end of the alias links; the value itself if it is no alias.
+    #[inline]
     pub fn resolve_aliases(&self, value: Value) -> Value {
         let mut value = value;
         while let Some(target) = self.values[value].alias_target() {
@@ -119,6 +123,7 @@ pub struct AliasCycle {
 /// Blocks and their parameters.
 impl DataFlowGraph {
     /// A new block without parameters, not in the layout.
+    #[inline]
     pub fn make_block(&mut self) -> Block {
         self.blocks.push(List::default())
     }

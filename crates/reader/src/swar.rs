@@ -1,0 +1,94 @@
+//! Eight bytes of text at once, in one word whose lowest byte comes first.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x80 * ONES;
+const LOW: u64 = 0x7f * ONES;
+
+/// The high bit of each byte that is at least `limit`. All bytes are below 128, and so is the limit.
+#[inline(always)]
+const fn at_least(bytes: u64, limit: u8) -> u64 {
+    (bytes + (0x80 - limit as u64) * ONES) & HIGH
+}
+
+/// The high bit of each byte that is `byte`. All bytes are below 128.
+#[inline(always)]
+const fn equal(bytes: u64, byte: u8) -> u64 {
+    at_least(bytes ^ (byte as u64 * ONES), 1) ^ HIGH
+}
+
+/// The high bit of each byte that is a letter, a digit or an underscore.
+#[inline(always)]
+const fn word_bytes(bytes: u64) -> u64 {
+    let ascii = bytes & LOW;
+    let lower = ascii | 0x20 * ONES;
+    let letters = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
+    let digits = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
+    (letters | digits | equal(ascii, b'_')) & !bytes
+}
+
+/// How many bytes at the front continue a word: letters, digits and underscores.
+#[inline(always)]
+pub(crate) const fn word_len(bytes: u64) -> usize {
+    ((word_bytes(bytes) ^ HIGH).trailing_zeros() / 8) as usize
+}
+
+/// How many bytes at the front continue a number: those of words, `-` and `.`.
+#[inline(always)]
+pub(crate) const fn number_len(bytes: u64) -> usize {
+    let ascii = bytes & LOW;
+    let signs = (equal(ascii, b'-') | equal(ascii, b'.')) & !bytes;
+    (((word_bytes(bytes) | signs) ^ HIGH).trailing_zeros() / 8) as usize
+}
+
+/// How many bytes at the front are decimal digits.
+#[inline(always)]
+pub(crate) const fn digit_count(bytes: u64) -> usize {
+    let digits = bytes ^ 0x30 * ONES;
+    // A carry only reaches bytes behind the first that is no digit.
+    let others = (digits.wrapping_add((0x80 - 10) * ONES) | digits) & HIGH;
+    (others.trailing_zeros() / 8) as usize
+}
+
+/// The decimal number of the first `count` bytes, which are digits; from one to eight.
+#[inline(always)]
+pub(crate) const fn decimal(bytes: u64, count: usize) -> u32 {
+    // Zeros in front make it eight digits; then neighbours are joined three times.
+    let digits = (bytes ^ 0x30 * ONES) << (64 - 8 * count);
+    let pairs = (digits.wrapping_mul(10).wrapping_add(digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_classified() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut bytes = *b"a0_Zz9A5";
+                bytes[place] = byte;
+                let chunk = u64::from_le_bytes(bytes);
+                let word = byte.is_ascii_alphanumeric() || byte == b'_';
+                let number = word || byte == b'-' || byte == b'.';
+                assert_eq!(word_len(chunk), if word { 8 } else { place }, "{byte} at {place}");
+                assert_eq!(number_len(chunk), if number { 8 } else { place }, "{byte} at {place}");
+                let mut bytes = *b"09182736";
+                bytes[place] = byte;
+                let chunk = u64::from_le_bytes(bytes);
+                assert_eq!(digit_count(chunk), if byte.is_ascii_digit() { 8 } else { place }, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn decimals() {
+        for (text, count, number) in
+            [(b"0v000000", 1, 0), (b"7,\xff\xff 999", 1, 7), (b"12345678", 8, 12_345_678), (b"9999999)", 7, 9_999_999)]
+        {
+            let chunk = u64::from_le_bytes(*text);
+            assert_eq!((digit_count(chunk), decimal(chunk, count)), (count, number));
+        }
+    }
+}
