@@ -50,7 +50,8 @@ impl Context<'_, '_> {
     pub(crate) fn jump(&mut self, head: Head) -> Result<Read> {
         let ty = self.ctrl(head, &[])?;
         let dest = self.block_call()?;
-        Ok((self.func.dfg.jump_data(dest), ty))
+        let data = self.func.dfg.jump_data(dest);
+        self.made(data, ty)
     }
 
     pub(crate) fn brif(&mut self, head: Head) -> Result<Read> {
@@ -60,7 +61,8 @@ impl Context<'_, '_> {
         let then_dest = self.block_call()?;
         self.comma()?;
         let else_dest = self.block_call()?;
-        Ok((self.func.dfg.brif_data(cond, then_dest, else_dest), ty))
+        let data = self.func.dfg.brif_data(cond, then_dest, else_dest);
+        self.made(data, ty)
     }
 
     pub(crate) fn br_table(&mut self, head: Head) -> Result<Read> {
@@ -82,7 +84,8 @@ impl Context<'_, '_> {
             }
         }
         let table = self.func.dfg.make_jump_table(default, &self.tables.block_calls);
-        Ok((self.func.dfg.br_table_data(index, table), ty))
+        let data = self.func.dfg.br_table_data(index, table);
+        self.made(data, ty)
     }
 
     /// `(v1, v2)` into the list of arguments.
@@ -105,7 +108,8 @@ impl Context<'_, '_> {
         let ty = self.ctrl(head, &[])?;
         let func = self.func_ref()?;
         self.call_args()?;
-        Ok((self.func.dfg.call_data(head.opcode, func, &self.tables.args), ty))
+        let data = self.func.dfg.call_data(head.opcode, func, &self.tables.args);
+        self.made(data, ty)
     }
 
     /// The address that is called, and the controlling type, which is its type.
@@ -120,7 +124,8 @@ impl Context<'_, '_> {
         self.comma()?;
         let (callee, ty) = self.callee(head)?;
         self.call_args()?;
-        Ok((self.func.dfg.call_indirect_data(head.opcode, sig, callee, &self.tables.args), ty))
+        let data = self.func.dfg.call_indirect_data(head.opcode, sig, callee, &self.tables.args);
+        self.made(data, ty)
     }
 
     pub(crate) fn try_call(&mut self, head: Head) -> Result<Read> {
@@ -129,7 +134,8 @@ impl Context<'_, '_> {
         self.call_args()?;
         self.comma()?;
         let table = self.exception_table()?;
-        Ok((self.func.dfg.try_call_data(func, &self.tables.args, table), ty))
+        let data = self.func.dfg.try_call_data(func, &self.tables.args, table);
+        self.made(data, ty)
     }
 
     pub(crate) fn try_call_indirect(&mut self, head: Head) -> Result<Read> {
@@ -137,7 +143,8 @@ impl Context<'_, '_> {
         self.call_args()?;
         self.comma()?;
         let table = self.exception_table()?;
-        Ok((self.func.dfg.try_call_indirect_data(callee, &self.tables.args, table), ty))
+        let data = self.func.dfg.try_call_indirect_data(callee, &self.tables.args, table);
+        self.made(data, ty)
     }
 
     /// `sigN, blockN(args), [ items ]`

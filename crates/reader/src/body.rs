@@ -128,13 +128,9 @@ impl Context<'_, '_> {
     /// `None` for an alias.
     fn plain_line(&mut self, block: Block) -> Result<Option<Inst>> {
         self.tables.results.clear();
-        if self.lexer.at_value() {
-            self.result_names()?;
-            if self.tables.results.len() == 1 && self.lexer.eat_pair(*b"->") {
-                self.alias()?;
-                return Ok(None);
-            }
-            self.lexer.expect(b'=', "`=`")?;
+        if self.lexer.at_value() && self.result_names()? {
+            self.alias()?;
+            return Ok(None);
         }
         let (inst, opcode) = self.instruction(block)?;
         if opcode.is_call() && self.lexer.eat(b',') {
@@ -144,15 +140,24 @@ impl Context<'_, '_> {
         Ok(Some(inst))
     }
 
+    /// The names in front of `=`, or the one in front of `->`: says whether it is an alias.
     #[inline]
-    fn result_names(&mut self) -> Result<()> {
+    fn result_names(&mut self) -> Result<bool> {
         loop {
             let number = self.lexer.entity("v", "a value")?;
             self.tables.results.push((number, self.lexer.position()));
+            if self.lexer.eat_text(b" = ") {
+                return Ok(false);
+            }
             if !self.lexer.eat(b',') {
-                return Ok(());
+                break;
             }
         }
+        if self.tables.results.len() == 1 && self.lexer.eat_pair(*b"->") {
+            return Ok(true);
+        }
+        self.lexer.expect(b'=', "`=`")?;
+        Ok(false)
     }
 
     /// `vN -> vM`, behind the arrow.

@@ -211,12 +211,15 @@ impl Context<'_, '_> {
     /// A type by name or, in the body, as `dtN`.
     #[inline]
     pub(crate) fn ty(&mut self) -> Result<Type> {
-        self.lexer.skip();
-        let position = self.lexer.position();
-        let word = self.lexer.word("a type")?;
-        if let Some(ty) = Type::from_name(word) {
-            return Ok(ty);
+        match self.lexer.known_word(Type::from_name) {
+            Some(ty) => Ok(ty),
+            None => self.numbered_type(),
         }
+    }
+
+    fn numbered_type(&mut self) -> Result<Type> {
+        let word = self.lexer.word("a type")?;
+        let position = self.lexer.position() - word.len();
         self.lexer.set_position(position);
         if self.lexer.try_entity("dt").is_none() {
             self.lexer.set_position(position);

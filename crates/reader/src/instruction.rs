@@ -22,16 +22,15 @@ pub(crate) struct Head {
     position: usize,
 }
 
-/// An instruction and its controlling type.
-pub(crate) type Read = (InstData, Type);
+/// An instruction, which is in no block yet, and its controlling type.
+pub(crate) type Read = (Inst, Type);
 
 impl Context<'_, '_> {
     /// Reads an instruction from its opcode on and appends it to the block.
     #[inline]
     pub(crate) fn instruction(&mut self, block: Block) -> Result<(Inst, Opcode)> {
         let head = self.head()?;
-        let (data, ctrl) = self.operands(head)?;
-        let inst = self.func.dfg.make_inst(data);
+        let (inst, ctrl) = self.operands(head)?;
         self.func.layout.append_inst(inst, block);
         self.define_results(inst, head.opcode, ctrl, head.position)?;
         Ok((inst, head.opcode))
@@ -39,13 +38,17 @@ impl Context<'_, '_> {
 
     #[inline]
     fn head(&mut self) -> Result<Head> {
-        let word = self.lexer.word("an instruction")?;
-        let position = self.lexer.position() - word.len();
-        let Some(opcode) = Opcode::from_name(word) else {
-            return fault(position, ErrorKind::UnknownOpcode(String::from_utf8_lossy(word).into()));
-        };
+        let Some(opcode) = self.lexer.known_word(Opcode::from_name) else { return self.unknown_opcode() };
+        let position = self.lexer.position() - opcode.name().len();
         let suffix = if self.lexer.eat(b'.') { self.ty()? } else { types::INVALID };
         Ok(Head { opcode, info: opcode.info(), suffix, position })
+    }
+
+    #[cold]
+    fn unknown_opcode<T>(&mut self) -> Result<T> {
+        let word = self.lexer.word("an instruction")?;
+        let position = self.lexer.position() - word.len();
+        fault(position, ErrorKind::UnknownOpcode(String::from_utf8_lossy(word).into()))
     }
 
     /// The controlling type, from the suffix or from an operand.
@@ -75,26 +78,27 @@ impl Context<'_, '_> {
     }
 
     /// Operands by the opcode's shape.
+    #[inline]
     fn operands(&mut self, head: Head) -> Result<Read> {
         match head.info.format {
             Format::Nullary => {
                 let ty = self.ctrl(head, &[])?;
-                Ok((InstData::nullary(head.opcode, ty), ty))
+                self.made(InstData::nullary(head.opcode, ty), ty)
             }
             Format::Unary => {
                 let args = self.values::<1>()?;
                 let ty = self.ctrl(head, &args)?;
-                Ok((InstData::unary(head.opcode, ty, args[0]), ty))
+                self.made(InstData::unary(head.opcode, ty, args[0]), ty)
             }
             Format::Binary => {
                 let args = self.values::<2>()?;
                 let ty = self.ctrl(head, &args)?;
-                Ok((InstData::binary(head.opcode, ty, args), ty))
+                self.made(InstData::binary(head.opcode, ty, args), ty)
             }
             Format::Ternary => {
                 let args = self.values::<3>()?;
                 let ty = self.ctrl(head, &args)?;
-                Ok((InstData::ternary(head.opcode, ty, args), ty))
+                self.made(InstData::ternary(head.opcode, ty, args), ty)
             }
             Format::MultiAry => self.return_operands(head),
             Format::UnaryImm => self.iconst(head),
@@ -121,6 +125,12 @@ impl Context<'_, '_> {
         }
     }
 
+    /// Stores an instruction. Each shape does so itself, because sixteen bytes that are returned go through memory.
+    #[inline(always)]
+    pub(crate) fn made(&mut self, data: InstData, ctrl: Type) -> Result<Read> {
+        Ok((self.func.dfg.make_inst(data), ctrl))
+    }
+
     /// So many values with commas between them.
     #[inline]
     fn values<const N: usize>(&mut self) -> Result<[Value; N]> {
@@ -136,7 +146,7 @@ impl Context<'_, '_> {
 
     #[inline]
     pub(crate) fn comma(&mut self) -> Result<()> {
-        self.lexer.expect(b',', "`,`")
+        if self.lexer.eat_text(b", ") { Ok(()) } else { self.lexer.expect(b',', "`,`") }
     }
 
     fn return_operands(&mut self, head: Head) -> Result<Read> {
@@ -151,7 +161,8 @@ impl Context<'_, '_> {
                 }
             }
         }
-        Ok((self.func.dfg.return_data(&self.tables.args), ty))
+        let data = self.func.dfg.return_data(&self.tables.args);
+        self.made(data, ty)
     }
 
     /// Whether the value that comes next is a result or an alias: the names of the next line.
@@ -166,10 +177,11 @@ impl Context<'_, '_> {
         found
     }
 
+    #[inline]
     fn iconst(&mut self, head: Head) -> Result<Read> {
         let ty = self.ctrl(head, &[])?;
         let imm = literal::imm(self.lexer, ty.bits())?;
-        Ok((InstData::iconst(ty, imm), ty))
+        self.made(InstData::iconst(ty, imm), ty)
     }
 
     fn float_const(&mut self, head: Head) -> Result<Read> {
@@ -183,7 +195,7 @@ impl Context<'_, '_> {
             }
             _ => InstData::f64const(Ieee64::from_bits(literal::float(self.lexer, types::F64)? as u64)),
         };
-        Ok((data, ctrl))
+        self.made(data, ctrl)
     }
 
     /// `vconst` and `f128const`: `constN` or a literal that goes to the pool.
@@ -199,7 +211,7 @@ impl Context<'_, '_> {
             self.func.dfg.constants.insert(ConstantData::new(&bytes))
         };
         let stored = if head.opcode == Opcode::F128const { types::F128 } else { ty };
-        Ok((InstData::unary_const(head.opcode, stored, constant), ty))
+        self.made(InstData::unary_const(head.opcode, stored, constant), ty)
     }
 
     fn lane(&mut self, head: Head) -> Result<Read> {
@@ -208,13 +220,13 @@ impl Context<'_, '_> {
             let ty = self.ctrl(head, &[arg])?;
             self.comma()?;
             let lane = literal::unsigned(self.lexer, "a lane number")?;
-            return Ok((InstData::binary_imm8(head.opcode, ty, arg, lane), ty));
+            return self.made(InstData::binary_imm8(head.opcode, ty, arg, lane), ty);
         }
         let args = self.values::<2>()?;
         let ty = self.ctrl(head, &args)?;
         self.comma()?;
         let lane = literal::unsigned(self.lexer, "a lane number")?;
-        Ok((InstData::insertlane(ty, args, lane), ty))
+        self.made(InstData::insertlane(ty, args, lane), ty)
     }
 
     fn shuffle(&mut self, head: Head) -> Result<Read> {
@@ -225,7 +237,7 @@ impl Context<'_, '_> {
         let mut mask = [0; 16];
         mask.copy_from_slice(&bytes);
         let mask = self.func.dfg.make_shuffle_mask(mask);
-        Ok((InstData::shuffle(args, mask), ty))
+        self.made(InstData::shuffle(args, mask), ty)
     }
 
     fn compare(&mut self, head: Head) -> Result<Read> {
@@ -239,7 +251,7 @@ impl Context<'_, '_> {
             };
             let args = self.values::<2>()?;
             let ty = self.ctrl(head, &args)?;
-            return Ok((InstData::icmp(ty, cond, args), ty));
+            return self.made(InstData::icmp(ty, cond, args), ty);
         }
         let Some(cond) = FloatCC::from_name(word) else {
             self.lexer.set_position(position);
@@ -247,7 +259,7 @@ impl Context<'_, '_> {
         };
         let args = self.values::<2>()?;
         let ty = self.ctrl(head, &args)?;
-        Ok((InstData::fcmp(ty, cond, args), ty))
+        self.made(InstData::fcmp(ty, cond, args), ty)
     }
 
     fn trap_code(&mut self) -> Result<TrapCode> {
@@ -267,35 +279,39 @@ impl Context<'_, '_> {
         match head.info.format {
             Format::Trap => {
                 let ty = self.ctrl(head, &[])?;
-                Ok((InstData::trap(self.trap_code()?), ty))
+                let code = self.trap_code()?;
+                self.made(InstData::trap(code), ty)
             }
             Format::CondTrap => {
                 let arg = self.value()?;
                 let ty = self.ctrl(head, &[arg])?;
                 self.comma()?;
-                Ok((InstData::cond_trap(head.opcode, ty, arg, self.trap_code()?), ty))
+                let code = self.trap_code()?;
+                self.made(InstData::cond_trap(head.opcode, ty, arg, code), ty)
             }
             _ => {
                 let args = self.values::<2>()?;
                 let ty = self.ctrl(head, &args)?;
                 self.comma()?;
-                Ok((InstData::int_add_trap(ty, args, self.trap_code()?), ty))
+                let code = self.trap_code()?;
+                self.made(InstData::int_add_trap(ty, args, code), ty)
             }
         }
     }
 
+    #[inline]
     fn memory(&mut self, head: Head) -> Result<Read> {
         let flags = memflags(self.lexer)?;
         if head.info.format == Format::Load {
             let addr = self.value()?;
             let ty = self.ctrl(head, &[addr])?;
             let offset = literal::offset32(self.lexer)?;
-            return Ok((InstData::load(head.opcode, ty, flags, addr, offset), ty));
+            return self.made(InstData::load(head.opcode, ty, flags, addr, offset), ty);
         }
         let [value, addr] = self.values::<2>()?;
         let ty = self.ctrl(head, &[value, addr])?;
         let offset = literal::offset32(self.lexer)?;
-        Ok((InstData::store(head.opcode, flags, value, addr, offset), ty))
+        self.made(InstData::store(head.opcode, flags, value, addr, offset), ty)
     }
 
     fn atomic(&mut self, head: Head) -> Result<Read> {
@@ -304,23 +320,23 @@ impl Context<'_, '_> {
             Format::LoadNoOffset => {
                 let arg = self.value()?;
                 let ty = self.ctrl(head, &[arg])?;
-                Ok((InstData::load_no_offset(head.opcode, ty, flags, arg), ty))
+                self.made(InstData::load_no_offset(head.opcode, ty, flags, arg), ty)
             }
             Format::StoreNoOffset => {
                 let [value, addr] = self.values::<2>()?;
                 let ty = self.ctrl(head, &[value, addr])?;
-                Ok((InstData::atomic_store(flags, value, addr), ty))
+                self.made(InstData::atomic_store(flags, value, addr), ty)
             }
             Format::AtomicRmw => {
                 let op = self.atomic_op()?;
                 let [addr, value] = self.values::<2>()?;
                 let ty = self.ctrl(head, &[addr, value])?;
-                Ok((InstData::atomic_rmw(ty, flags, op, addr, value), ty))
+                self.made(InstData::atomic_rmw(ty, flags, op, addr, value), ty)
             }
             _ => {
                 let args = self.values::<3>()?;
                 let ty = self.ctrl(head, &args)?;
-                Ok((InstData::atomic_cas(flags, args[0], args[1], args[2]), ty))
+                self.made(InstData::atomic_cas(flags, args[0], args[1], args[2]), ty)
             }
         }
     }
@@ -354,6 +370,6 @@ impl Context<'_, '_> {
                 InstData::exception_handler_address(ty, block, literal::imm64(self.lexer)?)
             }
         };
-        Ok((data, ty))
+        self.made(data, ty)
     }
 }

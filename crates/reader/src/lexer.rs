@@ -9,14 +9,18 @@ use std::ops::Range;
 
 const WORD: u8 = 1;
 const NUMBER: u8 = 2;
+/// White space, other control characters, and what begins a comment: not the first byte of a token.
+const BETWEEN: u8 = 4;
 
-/// Which tokens a byte can continue.
+/// Which tokens a byte can continue, or whether it stands between tokens.
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
             table[byte] = WORD | NUMBER;
+        } else if byte as u8 <= b' ' || byte as u8 == b';' {
+            table[byte] = BETWEEN;
         }
         byte += 1;
     }
@@ -105,7 +109,7 @@ impl<'a> Lexer<'a> {
     /// Skips white space and comments. One space is the commonest, then the end of a line.
     #[inline]
     pub(crate) fn skip(&mut self) {
-        let token = |byte: u8| byte > b' ' && byte != b';';
+        let token = |byte: u8| CLASS[usize::from(byte)] & BETWEEN == 0;
         let byte = self.byte();
         if token(byte) {
             return;
@@ -172,6 +176,16 @@ impl<'a> Lexer<'a> {
         if self.eat(byte) { Ok(()) } else { self.expected(what) }
     }
 
+    /// Consumes exactly these bytes, white space included, if they come next.
+    #[inline(always)]
+    pub(crate) fn eat_text(&mut self, text: &[u8]) -> bool {
+        let found = self.text[self.position..].starts_with(text);
+        if found {
+            self.position += text.len();
+        }
+        found
+    }
+
     /// Consumes these two bytes if they come next, without space between them.
     #[inline]
     pub(crate) fn eat_pair(&mut self, pair: [u8; 2]) -> bool {
@@ -217,6 +231,53 @@ impl<'a> Lexer<'a> {
             Some(word) => Ok(word),
             None => self.expected(what),
         }
+    }
+
+    /// The next token if it is a word that `lookup` knows; only then it is consumed.
+    #[inline(always)]
+    pub(crate) fn known_word<T>(&mut self, lookup: impl Fn(&'a [u8]) -> Option<T>) -> Option<T> {
+        self.skip();
+        let start = self.position;
+        // Nearly all words end at a byte below the digits, and finding one is easy. With anything else in it, the word
+        // is not known.
+        if let Some(len) = self.until_below_digits(start)
+            && let Some(found) = lookup(&self.text[start..start + len])
+        {
+            self.position = start + len;
+            return Some(found);
+        }
+        let found = self.try_word().and_then(lookup);
+        if found.is_none() {
+            self.position = start;
+        }
+        found
+    }
+
+    /// How many bytes from an index on are in front of the next below the digits, if that is found among sixteen.
+    #[inline(always)]
+    fn until_below_digits(&self, index: usize) -> Option<usize> {
+        match swar::until_below_digits(self.chunk(index)?) {
+            8 => match swar::until_below_digits(self.chunk(index + 8)?) {
+                8 => None,
+                len => Some(8 + len),
+            },
+            len => Some(len),
+        }
+    }
+
+    /// A number token if it has up to seven decimal digits, without sign and leading zeros.
+    #[inline(always)]
+    pub(crate) fn try_small_number(&mut self) -> Option<u32> {
+        self.skip();
+        let chunk = self.chunk(self.position)?;
+        if let count @ 1..8 = swar::digit_count(chunk)
+            && (chunk as u8 != b'0' || count == 1)
+            && CLASS[usize::from((chunk >> (8 * count)) as u8)] & NUMBER == 0
+        {
+            self.position += count;
+            return Some(swar::decimal(chunk, count));
+        }
+        None
     }
 
     /// Consumes this word if it comes next.

@@ -62,7 +62,19 @@ pub(crate) fn integer(lexer: &mut Lexer, bits: u32) -> Result<u128> {
 }
 
 /// An integer of a width of at most 64 bits; only its low bits count.
+#[inline]
 pub(crate) fn imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
+    let start = lexer.position();
+    if let Some(value) = lexer.try_small_number() {
+        if bits == 64 || u64::from(value) >> bits == 0 {
+            return Ok(value.into());
+        }
+        lexer.set_position(start);
+    }
+    any_imm(lexer, bits)
+}
+
+fn any_imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     let token = lexer.number("an integer")?;
     if let Some(value) = plain_decimal(token).or_else(|| plain_hexadecimal(token)) {
         // The range from -2^(bits-1) to 2^bits - 1; eighteen digits always fit 64 bits.

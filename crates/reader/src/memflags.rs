@@ -8,7 +8,7 @@ use crate::lexer::Lexer;
 
 /// Any number of flags; ends at the first word that is none, or at a value.
 pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
-    let mut flags = MemFlags::new();
+    let mut flags = printed(lexer)?;
     loop {
         if lexer.at_value() {
             return Ok(flags);
@@ -35,6 +35,33 @@ pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
                 }
             },
         };
+    }
+}
+
+/// Flags in the order in which functions print them, with one space behind each.
+#[inline]
+fn printed(lexer: &mut Lexer) -> Result<MemFlags> {
+    let mut flags = MemFlags::new();
+    lexer.skip();
+    if lexer.eat_text(b"notrap ") {
+        flags = flags.with_notrap();
+    }
+    if lexer.eat_text(b"aligned ") {
+        flags = flags.with_aligned();
+    }
+    if lexer.eat_text(b"readonly ") {
+        flags = flags.with_readonly();
+    }
+    if lexer.eat_text(b"can_move ") {
+        flags = flags.with_can_move();
+    }
+    if lexer.eat_text(b"little ") {
+        flags = flags.with_endianness(Endianness::Little);
+    }
+    let start = lexer.position();
+    match lexer.try_entity("region") {
+        Some(number) => region(flags, number, start),
+        None => Ok(flags),
     }
 }
 

@@ -32,6 +32,13 @@ pub(crate) const fn word_len(bytes: u64) -> usize {
     ((word_bytes(bytes) ^ HIGH).trailing_zeros() / 8) as usize
 }
 
+/// How many bytes at the front are at least `0`.
+#[inline(always)]
+pub(crate) const fn until_below_digits(bytes: u64) -> usize {
+    let others = (at_least(bytes & LOW, b'0') | bytes & HIGH) ^ HIGH;
+    (others.trailing_zeros() / 8) as usize
+}
+
 /// How many bytes at the front continue a number: those of words, `-` and `.`.
 #[inline(always)]
 pub(crate) const fn number_len(bytes: u64) -> usize {
@@ -74,6 +81,7 @@ mod tests {
                 let number = word || byte == b'-' || byte == b'.';
                 assert_eq!(word_len(chunk), if word { 8 } else { place }, "{byte} at {place}");
                 assert_eq!(number_len(chunk), if number { 8 } else { place }, "{byte} at {place}");
+                assert_eq!(until_below_digits(chunk), if byte >= b'0' { 8 } else { place }, "{byte} at {place}");
                 let mut bytes = *b"09182736";
                 bytes[place] = byte;
                 let chunk = u64::from_le_bytes(bytes);
