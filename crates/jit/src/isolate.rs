@@ -100,6 +100,8 @@ pub enum Ending {
         pc: usize,
         /// The address that was accessed, if the signal is about one.
         address: usize,
+        /// The stack pointer.
+        sp: usize,
     },
     /// It did not end in time.
     Late,
@@ -110,8 +112,8 @@ pub enum Ending {
     },
 }
 
-/// What a child notes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address.
-const NOTE_WORDS: usize = 4;
+/// What a child notes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address, sp.
+const NOTE_WORDS: usize = 5;
 const RUNNING: u64 = 1;
 const RETURNED: u64 = 2;
 const FAULT: u64 = 3;
@@ -168,7 +170,12 @@ fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<En
         let ending = match word(0) {
             RETURNED => Ending::Returned,
             FAULT if word(1) == libc::SIGALRM as u64 => Ending::Late,
-            FAULT => Ending::Fault { signal: word(1) as i32, pc: word(2) as usize, address: word(3) as usize },
+            FAULT => Ending::Fault {
+                signal: word(1) as i32,
+                pc: word(2) as usize,
+                address: word(3) as usize,
+                sp: word(4) as usize,
+            },
             RUNNING => Ending::Died { status },
             _ if index == first => Ending::Died { status },
             _ => return,
@@ -224,7 +231,8 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     // SAFETY: the system hands both over; the note is that of the running call, in mapped memory.
     unsafe {
         let address = (*info).si_addr() as u64;
-        let words = [FAULT, signal as u64, program_counter(context), address];
+        let (pc, sp) = registers(context);
+        let words = [FAULT, signal as u64, pc, address, sp];
         for (n, &word) in words.iter().enumerate().rev() {
             (*note.add(n)).store(word, Ordering::SeqCst);
         }
@@ -232,24 +240,27 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// The address of the interrupted instruction.
+/// The address of the interrupted instruction, and the stack pointer.
 ///
 /// # Safety
 /// `context` is what the system handed to a signal handler.
-unsafe fn program_counter(context: *mut libc::c_void) -> u64 {
+unsafe fn registers(context: *mut libc::c_void) -> (u64, u64) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: promised by the caller.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    let pc = unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as u64 };
+    let both = unsafe {
+        let registers = &(*context).uc_mcontext.gregs;
+        (registers[libc::REG_RIP as usize] as u64, registers[libc::REG_RSP as usize] as u64)
+    };
     // SAFETY: promised by the caller.
     #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-    let pc = unsafe { (*context).uc_mcontext.pc };
+    let both = unsafe { ((*context).uc_mcontext.pc, (*context).uc_mcontext.sp) };
     #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    let pc = {
+    let both = {
         let _ = context;
-        0
+        (0, 0)
     };
-    pc
+    both
 }
 
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]

@@ -26,3 +26,4 @@ pub use error::LoadError;
 pub use image::{Image, Resolver};
 pub use memory::process_symbol;
 pub use module::{JitModule, Lookup};
+pub use routines::library_address;

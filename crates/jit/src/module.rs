@@ -2,8 +2,7 @@
 
 use crate::error::LoadError;
 use crate::image::Image;
-use crate::memory::process_symbol;
-use crate::routines::routine;
+use crate::routines::library_address;
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
 use kingpost_ir::TrapCode;
@@ -39,7 +38,7 @@ impl Imports {
     fn address(&self, name: &str) -> Option<usize> {
         let known = self.symbols.get(name).copied();
         let asked = || self.lookups.iter().rev().find_map(|lookup| lookup(name));
-        known.or_else(asked).or_else(|| process_symbol(name)).or_else(|| routine(name))
+        known.or_else(asked).or_else(|| library_address(name))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Library routines that a process may lack: those of the mathematics library, which is linked only if somebody asks.
 
+use crate::memory::process_symbol;
+
 macro_rules! routines {
     ($($name:literal $function:ident($($arg:ident),+: $ty:ty) $body:expr;)+) => {
         $(extern "C" fn $function($($arg: $ty),+) -> $ty {
@@ -7,7 +9,7 @@ macro_rules! routines {
         })+
 
         /// Address of the routine that C calls `name`.
-        pub(crate) fn routine(name: &str) -> Option<usize> {
+        fn routine(name: &str) -> Option<usize> {
             match name {
                 $($name => Some($function as *const () as usize),)+
                 _ => None,
@@ -27,6 +29,11 @@ routines! {
     "nearbyint" nearest_f64(x: f64) x.round_ties_even();
     "fmaf" fma_f32(x, y, z: f32) x.mul_add(y, z);
     "fma" fma_f64(x, y, z: f64) x.mul_add(y, z);
+}
+
+/// Address of a library routine by its name in C: of this process, or else one that stands in for it.
+pub fn library_address(name: &str) -> Option<usize> {
+    process_symbol(name).or_else(|| routine(name))
 }
 
 #[cfg(test)]
