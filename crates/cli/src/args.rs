@@ -40,7 +40,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "A", default_value = "all")]
     pub(crate) regalloc: String,
     /// How compiled code is run.
-    #[arg(long, value_enum, default_value = "object")]
+    #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,
     /// Threads; by default as many as there are processors.
     #[arg(short, value_name = "N", default_value_t = 0)]
@@ -52,7 +52,7 @@ pub(crate) struct TestArgs {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Via {
-    /// In executable memory.
+    /// In executable memory, in a copy of this process.
     Jit,
     /// As an object, linked by the system linker, in a process of its own.
     Object,

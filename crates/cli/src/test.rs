@@ -2,21 +2,27 @@
 
 use crate::args::{FilesArgs, TestArgs, Via};
 use crate::input;
-use crate::{Outcome, Stop, Verdict, output, target};
+use crate::{Outcome, Verdict, output, target};
 use kingpost_filetest::{Options, Report};
 use std::io::Write;
 
+impl From<Via> for kingpost_filetest::Via {
+    fn from(via: Via) -> kingpost_filetest::Via {
+        match via {
+            Via::Jit => kingpost_filetest::Via::Jit,
+            Via::Object => kingpost_filetest::Via::Object,
+        }
+    }
+}
+
 /// Test files, as their `test` lines say.
 pub(crate) fn test(args: &TestArgs) -> Outcome {
-    if args.via == Via::Jit {
-        return Err(Stop::Usage("tests run via `object` only so far".into()));
-    }
     let allocators = match args.regalloc.as_str() {
         "all" => Vec::new(),
         name => vec![target::known_allocator(name)?.to_string()],
     };
     let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
-    let options = Options { targets: args.targets.clone(), allocators, jobs: args.jobs, bless };
+    let options = Options { targets: args.targets.clone(), allocators, jobs: args.jobs, bless, via: args.via.into() };
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
     let mut report = kingpost_filetest::run(&paths, &options)?;
     for path in &streams {

@@ -14,7 +14,7 @@
 //! | `directives.rs` | run directives and whether calls end as they ask |
 //! | `expect.rs` | filecheck over the comments of a function |
 //! | `precise.rs` | whole outputs in comments, and blessing them |
-//! | `native/` | compiled code in a child process |
+//! | `native/` | compiled code in executable memory or as an object, in a child process |
 //! | `data.rs` | data directives as data objects |
 //! | `report.rs` | outcomes, and how they print |
 
@@ -32,6 +32,7 @@ mod subtests;
 mod target;
 
 pub use data::data_objects;
+pub use native::Via;
 pub use report::{Outcome, Report, UnitReport};
 pub use runner::{Options, run, run_text};
 pub use subtests::cfg_text;

@@ -2,6 +2,7 @@
 
 use kingpost_reader::{Header, Target, TestCommand};
 
+use crate::native::Via;
 use crate::runner::Options;
 use crate::subtests::{self, Subtest};
 use crate::target::{all_allocators, named_allocator};
@@ -44,10 +45,12 @@ impl Unit<'_> {
     }
 
     /// The command that runs it alone, or nearly so.
-    pub(crate) fn repeat(&self, file: &str) -> String {
+    pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
-        format!("kingpost test{target}{allocator} {file}")
+        // The other way is the usual one.
+        let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
+        format!("kingpost test{target}{allocator}{via} {file}")
     }
 }
 

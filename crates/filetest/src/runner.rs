@@ -10,6 +10,7 @@ use kingpost_reader::{Error, Header, Target, TestCommand, TestFile};
 use rayon::prelude::*;
 use target_lexicon::Triple;
 
+use crate::native::Via;
 use crate::plan::{self, Unit, What};
 use crate::report::{Findings, Outcome, Report, UnitReport};
 use crate::subtests::Job;
@@ -26,6 +27,8 @@ pub struct Options {
     pub jobs: usize,
     /// Whether to write what was found over the expectations of `precise-output` tests.
     pub bless: bool,
+    /// How compiled code is run.
+    pub via: Via,
 }
 
 impl Options {
@@ -142,7 +145,7 @@ fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> 
             None => run_unit(name, file, unit, options, &mut findings),
         }
         let outcome = findings.outcome();
-        let command = unit.repeat(name);
+        let command = unit.repeat(name, options.via);
         UnitReport { file: name.to_string(), unit: unit.name(), outcome, prints: findings.prints, command }
     });
     reports.collect()
@@ -160,7 +163,7 @@ fn run_unit(name: &str, file: &TestFile, unit: &Unit, options: &Options, finding
         Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(target::NoCompiler::Fail(text)) => return findings.fail(text),
     };
-    let job = Job { name, file, unit, info, bless: options.bless };
+    let job = Job { name, file, unit, info, bless: options.bless, via: options.via };
     // A panic is a bug of ours; it must not hide what became of the other files.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         if !subtest.needs_verifier || job.verify(findings) {

@@ -116,14 +116,14 @@ pub(crate) fn is_host(architecture: Architecture) -> bool {
     architecture == Triple::host().architecture
 }
 
-/// A flag of a `target` line for this machine's architecture that its processor lacks.
-pub(crate) fn missing_flag(target: &Target) -> Option<&'static str> {
+/// A flag of a `target` line that a processor lacks.
+pub(crate) fn missing_flag(target: &Target, processor: &X64Flags) -> Option<&'static str> {
     let mut flags = X64Flags::default();
     if triple(&target.triple).ok()?.architecture == Architecture::X86_64 {
         // Words that are no flags have been refused or are shared settings.
         target.flags.iter().for_each(|flag| drop(flags.set(&word(flag))));
     }
-    flags.missing_from(&X64Flags::host())
+    flags.missing_from(processor)
 }
 
 /// The names of all allocators.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kingpost_filetest::{Options, Outcome, run, run_text};
+use kingpost_filetest::{Options, Outcome, Via, run, run_text};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests")
@@ -11,6 +11,12 @@ fn folder() -> PathBuf {
 #[test]
 fn all_filetests_pass() {
     let report = run(&[folder()], &Options::default()).unwrap();
+    assert!(report.passed() > 0 && report.failed() == 0, "{report}");
+}
+
+#[test]
+fn run_tests_pass_as_objects() {
+    let report = run(&[folder().join("run")], &Options { via: Via::Object, ..Options::default() }).unwrap();
     assert!(report.passed() > 0 && report.failed() == 0, "{report}");
 }
 
@@ -28,10 +34,13 @@ fn with(header: &str, comments: &str) -> String {
     )
 }
 
-/// The outcomes of a text's units, with the linear allocator only.
+/// The outcomes of a text's units, with the linear allocator only, which do not depend on how code is run.
 fn outcomes(text: &str) -> Vec<Outcome> {
-    let options = Options { allocators: vec!["linear".into()], ..Options::default() };
-    run_text("t.clif", text.as_bytes(), None, &options).units.into_iter().map(|unit| unit.outcome).collect()
+    let options = |via| Options { allocators: vec!["linear".into()], via, ..Options::default() };
+    let units = |via| run_text("t.clif", text.as_bytes(), None, &options(via)).units.into_iter();
+    let outcomes: Vec<Outcome> = units(Via::Jit).map(|unit| unit.outcome).collect();
+    assert_eq!(outcomes, units(Via::Object).map(|unit| unit.outcome).collect::<Vec<_>>());
+    outcomes
 }
 
 #[test]

@@ -13,9 +13,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { MAX_SLOTS = 4096, SECONDS = 20, CLOBBERED = 1000 };
+enum { MAX_SLOTS = 4096, CLOBBERED = 1000 };
 
-struct request { uint32_t index, inputs, outputs, pad; };
+struct request { uint32_t index, inputs, outputs, seconds; };
 struct header { uint64_t tag; };
 struct fault { uint64_t tag, pc, address, sp; };
 
@@ -103,7 +103,7 @@ void _start(void) {
     put(__kingpost_table + 1, __kingpost_table[0] * 8);
     struct request request;
     while (get(&request, sizeof request)) {
-        struct itimerval timer = {.it_value = {.tv_sec = SECONDS}};
+        struct itimerval timer = {.it_value = {.tv_sec = request.seconds}};
         if (request.inputs > MAX_SLOTS || request.outputs > MAX_SLOTS || !get(slots, request.inputs * 16ul)) break;
         syscall(SYS_setitimer, ITIMER_REAL, &timer, 0);
         uint64_t clobbered = kingpost_call_checked(__kingpost_table[1 + request.index], slots);

@@ -1,13 +1,48 @@
-//! Running compiled code: an object linked with a driver, in a child process.
+//! Running compiled code where it can do no harm.
 //!
 //! The functions of a file are compiled together with one trampoline for each function that a
 //! directive calls. A trampoline has the type `(i64)`: it loads arguments from memory, calls, and
-//! stores the results, so that the driver needs to know nothing about signatures.
+//! stores the results, so that whoever calls it needs to know nothing about signatures.
+//!
+//! Up to here both ways are the same. Then the code is loaded into this process and called in a copy of
+//! it (`jit.rs`), or written as an object and linked with a driver (`object.rs`).
 
 mod build;
-mod child;
+mod call;
+mod jit;
+mod link;
+mod object;
 mod rename;
+mod stub;
 mod trampoline;
 
-pub(crate) use build::build;
-pub(crate) use child::{Request, run};
+pub(crate) use build::{Program, build};
+pub(crate) use call::Request;
+
+use crate::directives::Ending;
+use call::MAX_SLOTS;
+
+/// How compiled code is run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Via {
+    /// In executable memory of a copy of this process.
+    #[default]
+    Jit,
+    /// As an object, linked by the system linker, in a process of its own.
+    Object,
+}
+
+/// Runs all requests in order; each has an ending.
+///
+/// # Errors
+/// If the program cannot be loaded, linked or started.
+pub(crate) fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Ending>, String> {
+    if requests.iter().any(|request| request.count() > MAX_SLOTS) {
+        return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
+    }
+    match via {
+        _ if requests.is_empty() => Ok(Vec::new()),
+        Via::Jit => jit::run(program, requests),
+        Via::Object => object::run(program, requests),
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) fn name(number: usize) -> String {
 /// # Errors
 /// If its text cannot be read, which would be a bug of ours.
 pub(crate) fn trampoline(number: usize, callee: &Function) -> Result<Function, Error> {
-    let functions = parse_functions(&text(number, callee))?;
+    let functions = parse_functions(text(number, callee))?;
     Ok(functions.into_iter().next().unwrap_or_default())
 }
 
@@ -77,7 +77,7 @@ mod tests {
             ("(i8 sext, f64, i64) -> i16, f32 tail", "v7, v8 = call fn0(v2, v4, v6)"),
             ("(i128, i32x4) -> i128", "v5 = call fn0(v2, v4)"),
         ] {
-            let callee = parse_functions(&format!("function u3:4{signature} {{ block0: trap user1 }}"));
+            let callee = parse_functions(format!("function u3:4{signature} {{ block0: trap user1 }}"));
             let callee = callee.unwrap().remove(0);
             let function = trampoline(7, &callee).unwrap();
             assert_eq!(verify(&function, None), Ok(()), "{function}");

@@ -14,6 +14,7 @@ pub use print_cfg::cfg_text;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_reader::{TestFile, TestFunction};
 
+use crate::native::Via;
 use crate::plan::{Unit, What};
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
@@ -62,6 +63,7 @@ pub(crate) struct Job<'a> {
     /// What the verifier may know of the target.
     pub(crate) info: Option<TargetInfo>,
     pub(crate) bless: bool,
+    pub(crate) via: Via,
 }
 
 impl Job<'_> {

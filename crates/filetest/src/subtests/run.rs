@@ -1,6 +1,8 @@
-//! `test run`: the compiled code obeys the run directives, in a process of its own.
+//! `test run`: the compiled code obeys the run directives, in a process of its own. Where they cannot be run,
+//! functions are compiled nevertheless, and their allocations checked.
 
 use kingpost_codegen::Compiler;
+use kingpost_isa_x64::X64Flags;
 use kingpost_reader::{Comment, RunCommand, TestFunction};
 
 use crate::directives::{Call, Ending, Judge};
@@ -18,9 +20,13 @@ struct Directive<'a> {
 }
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
+    run_on(&X64Flags::host(), job, findings);
+}
+
+fn run_on(processor: &X64Flags, job: &Job, findings: &mut Findings) {
     let Some(compiler) = job.compiler(findings) else { return };
-    if let Err(reason) = runs_here(job, &compiler) {
-        return findings.skip(reason);
+    if compiler.settings().enable_pinned_reg {
+        return findings.skip("test run with enable_pinned_reg");
     }
     let functions = &job.file.functions;
     let directives = directives(job, findings);
@@ -32,6 +38,9 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     };
     // What was left out is skipped even if no directive calls it.
     program.left_out.iter().flatten().for_each(|reason| findings.skip(reason));
+    if let Err(reason) = runs_here(processor, job, &compiler) {
+        return findings.skip(format_args!("{reason}: compiled and checked, not run"));
+    }
     let mut called = Vec::new();
     let mut requests = Vec::new();
     for directive in directives {
@@ -40,7 +49,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
             called.push(directive);
         }
     }
-    match native::run(&program, &requests) {
+    match native::run(&program, &requests, job.via) {
         Ok(endings) => judge(job, &called, endings, findings),
         Err(text) => findings.fail(text),
     }
@@ -73,17 +82,44 @@ fn directives<'a>(job: &Job<'a>, findings: &mut Findings) -> Vec<Directive<'a>> 
     directives
 }
 
-/// Whether this machine can run the code, and the file may be run at all.
-fn runs_here(job: &Job, compiler: &Compiler) -> Result<(), String> {
+/// Whether this machine can run the code.
+fn runs_here(processor: &X64Flags, job: &Job, compiler: &Compiler) -> Result<(), String> {
     let architecture = compiler.triple().architecture;
     if !target::is_host(architecture) {
         return Err(format!("this machine does not run {architecture} code"));
     }
-    if compiler.settings().enable_pinned_reg {
-        return Err("test run with enable_pinned_reg".into());
-    }
-    match job.unit.target.and_then(target::missing_flag) {
+    match job.unit.target.and_then(|target| target::missing_flag(target, processor)) {
         Some(flag) => Err(format!("this machine's processor lacks {flag}")),
         None => Ok(()),
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::native::Via;
+    use crate::report::Outcome;
+    use crate::runner::Options;
+    use kingpost_reader::parse_test;
+
+    /// With a wrong expectation, on a processor without any flags.
+    fn outcome(header: &str) -> Outcome {
+        let text = format!(
+            "test run\n{header}\nfunction %f() -> i8 {{\nblock0:\n    v0 = iconst.i8 1\n    return v0\n}}\n; run: %f() == 2\n"
+        );
+        let file = parse_test(&text, kingpost_reader::Options::default()).unwrap();
+        let options = Options { allocators: vec!["linear".into()], ..Options::default() };
+        let units = crate::plan::units(&file.header, &options);
+        let job = Job { name: "t.clif", file: &file, unit: &units[0], info: None, bless: false, via: Via::Jit };
+        let mut findings = Findings::default();
+        run_on(&X64Flags::default(), &job, &mut findings);
+        findings.outcome()
+    }
+
+    #[test]
+    fn missing_flags_keep_code_from_running_only() {
+        let reason = "this machine's processor lacks has_popcnt: compiled and checked, not run";
+        assert_eq!(outcome("target x86_64 has_popcnt"), Outcome::Skipped(reason.into()));
+        assert!(matches!(outcome("target x86_64"), Outcome::Failed(_)));
     }
 }

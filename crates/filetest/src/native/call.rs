@@ -1,0 +1,89 @@
+//! Calls of compiled functions: what goes in, and what came out.
+
+use kingpost_interpreter::DataValue;
+use kingpost_ir::{TrapCode, Type};
+
+use crate::directives::Ending;
+use crate::native::trampoline::SLOT_BYTES;
+
+/// A call takes so many values.
+pub(crate) const MAX_SLOTS: usize = 4096;
+/// A call may take so long.
+pub(crate) const SECONDS: u32 = 20;
+/// What stands above arguments narrower than their slot.
+const GARBAGE: u8 = 0xa5;
+/// Registers that calls preserve, in the order in which they are looked at.
+pub(crate) const PRESERVED: [&str; 7] = ["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"];
+/// A fault this close to the stack pointer means that the stack is exhausted, bytes.
+const STACK_REACH: u64 = 1 << 16;
+
+/// A call of a function through its trampoline.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// Place of the trampoline in the module.
+    pub(crate) trampoline: u32,
+    pub(crate) arguments: Vec<DataValue>,
+    /// The types of the results.
+    pub(crate) results: Vec<Type>,
+}
+
+impl Request {
+    /// The arguments as the trampoline wants them.
+    pub(crate) fn slots(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.arguments.len() * SLOT_BYTES);
+        for argument in &self.arguments {
+            let mut slot = [GARBAGE; SLOT_BYTES];
+            let size = argument.ty().bytes() as usize;
+            slot[..size].copy_from_slice(&argument.bits().to_le_bytes()[..size]);
+            bytes.extend_from_slice(&slot);
+        }
+        bytes
+    }
+
+    /// The ending of a call that left these results, if they are all there.
+    pub(crate) fn returned(&self, slots: &[u8]) -> Option<Ending> {
+        let (slots, _) = slots.as_chunks::<SLOT_BYTES>();
+        let values = self.results.iter().zip(slots).map(|(&ty, slot)| DataValue::new(ty, u128::from_le_bytes(*slot)));
+        (slots.len() >= self.results.len()).then(|| Ending::Returned(values.collect()))
+    }
+
+    /// Slots for arguments and results, whichever are more.
+    pub(crate) fn count(&self) -> usize {
+        self.arguments.len().max(self.results.len())
+    }
+}
+
+/// The ending of a call that did not preserve a register, by its place among those that it should.
+pub(crate) fn clobbered(register: usize) -> Ending {
+    Ending::Wrong(format!("did not preserve {}", PRESERVED.get(register).unwrap_or(&"a register")))
+}
+
+pub(crate) fn died() -> Ending {
+    Ending::Wrong("killed the process".into())
+}
+
+pub(crate) fn late() -> Ending {
+    Ending::Wrong("did not return in time".into())
+}
+
+/// Where and why a signal stopped a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) signal: i32,
+    pub(crate) pc: u64,
+    pub(crate) address: u64,
+    pub(crate) sp: u64,
+}
+
+impl Fault {
+    const SIGTRAP: i32 = 5;
+    const SIGSEGV: i32 = 11;
+
+    /// The ending of the call; `code_at` knows the trap codes of instructions by address.
+    pub(crate) fn ending(self, code_at: impl Fn(u64) -> Option<TrapCode>) -> Ending {
+        // The processor reports a breakpoint behind it.
+        let pc = if self.signal == Self::SIGTRAP { self.pc.saturating_sub(1) } else { self.pc };
+        let exhausted = self.signal == Self::SIGSEGV && self.address.abs_diff(self.sp) < STACK_REACH;
+        Ending::Trapped(code_at(pc).or(exhausted.then_some(TrapCode::STACK_OVERFLOW)))
+    }
+}

@@ -1,0 +1,92 @@
+//! Runs calls in executable memory, in copies of this process.
+
+use std::thread;
+
+use kingpost_codegen::module::default_libcall_name;
+use kingpost_jit::isolate::{self, IsolatedCall, SharedMemory};
+use kingpost_jit::{Image, library_address};
+use kingpost_mach::SymbolName;
+use target_lexicon::{Architecture, Triple};
+
+use crate::directives::Ending;
+use crate::native::build::Program;
+use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
+use crate::native::stub::{self, CONTROL, RECORD_HEAD};
+use crate::native::trampoline::SLOT_BYTES;
+
+/// The stack of the calls is as large as that of a program usually is.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Runs all requests in order; each has an ending.
+///
+/// # Errors
+/// If the program cannot be loaded, or the system gives no process.
+pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
+    if program.triple.architecture != Architecture::X86_64 {
+        return Err(format!("there is no stub for {}", program.triple.architecture));
+    }
+    let image = Image::load(&program.module, &program.data, &mut |name| library(name, &program.triple));
+    let image = image.map_err(|error| error.to_string())?;
+    let sizes = requests.iter().map(|request| RECORD_HEAD + request.count() * SLOT_BYTES);
+    let size = CONTROL + sizes.clone().sum::<usize>();
+    let mut shared = SharedMemory::new(size).map_err(|error| error.to_string())?;
+    let name = SymbolName::named("stub");
+    let stub = Image::load(&stub::module(&name, shared.address())?, &[], &mut |_| None);
+    let stub = stub.map_err(|error| error.to_string())?;
+    let entry = stub.address(&name).ok_or("there is no stub")?;
+    let functions: Vec<&SymbolName> = program.module.functions().map(|view| &view.function.head.name).collect();
+
+    let (mut calls, mut records, mut end) = (Vec::new(), Vec::new(), CONTROL);
+    for (request, size) in requests.iter().zip(sizes) {
+        let record = end..end + size;
+        end = record.end;
+        let address = image.address(functions[request.trampoline as usize]).ok_or("there is no trampoline")?;
+        let (bytes, slots) = (&mut shared.bytes_mut()[record.clone()], request.slots());
+        bytes[..8].copy_from_slice(&(address as u64).to_le_bytes());
+        bytes[RECORD_HEAD..RECORD_HEAD + slots.len()].copy_from_slice(&slots);
+        calls.push(IsolatedCall { function: entry, argument: shared.address() + record.start });
+        records.push(record);
+    }
+    let endings = isolated(&[&image, &stub], &calls, &mut shared)?;
+    let ended = requests.iter().zip(endings).zip(records);
+    Ok(ended.map(|((request, ending), record)| ended_as(request, ending, &image, &shared.bytes()[record])).collect())
+}
+
+/// Makes the calls on a stack of known size.
+fn isolated(
+    images: &[&Image],
+    calls: &[IsolatedCall],
+    shared: &mut SharedMemory,
+) -> Result<Vec<isolate::Ending>, String> {
+    thread::scope(|scope| {
+        let calls = || isolate::run(images, calls, &mut [shared], SECONDS);
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, calls);
+        let thread = thread.map_err(|error| error.to_string())?;
+        let endings = thread.join().map_err(|_| "bug: the calls panicked")?;
+        endings.map_err(|error| error.to_string())
+    })
+}
+
+fn ended_as(request: &Request, ending: isolate::Ending, image: &Image, record: &[u8]) -> Ending {
+    match ending {
+        isolate::Ending::Returned => match stub::not_preserved(record) {
+            None => request.returned(&record[RECORD_HEAD..]).unwrap_or_else(died),
+            Some(register) => clobbered(register),
+        },
+        isolate::Ending::Fault { signal, pc, address, sp } => {
+            let fault = Fault { signal, pc: pc as u64, address: address as u64, sp: sp as u64 };
+            fault.ending(|pc| image.trap_at(pc as usize))
+        }
+        isolate::Ending::Late => late(),
+        isolate::Ending::Died { .. } => died(),
+    }
+}
+
+/// Address of what the program itself does not define.
+fn library(name: &SymbolName, triple: &Triple) -> Option<usize> {
+    match name {
+        SymbolName::Named(word) => library_address(word),
+        SymbolName::LibCall(libcall) => library_address(default_libcall_name(*libcall, triple)),
+        SymbolName::User(..) | SymbolName::KnownSymbol(_) => None,
+    }
+}

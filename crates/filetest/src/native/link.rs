@@ -1,0 +1,88 @@
+//! Links a program with the driver.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use kingpost_emit_object::ObjectOptions;
+use kingpost_mach::{DataObject, DataPointer, ModuleBuffer, SymbolName};
+use tempfile::TempDir;
+
+use crate::native::build::Program;
+
+const DRIVER: &str = include_str!("driver.c");
+const TABLE: &str = "__kingpost_table";
+
+/// A program that can be run.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    /// Holds the executable; removed with it.
+    pub(crate) folder: TempDir,
+    pub(crate) path: PathBuf,
+}
+
+/// Writes a program as an object and links it with the driver.
+///
+/// # Errors
+/// If there is no object, or the linker fails or warns.
+pub(crate) fn link(program: &Program) -> Result<Executable, String> {
+    static DRIVER_OBJECT: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
+    let driver = DRIVER_OBJECT.get_or_init(compile_driver).as_ref()?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(|error| error.to_string());
+    write("driver.o", driver)?;
+    write("test.o", &object(program)?)?;
+    let mut cc = Command::new("cc");
+    cc.args(["-nostartfiles", "-no-pie", "-o"]).arg(at("test")).args([at("driver.o"), at("test.o")]);
+    succeed(cc.args(["-Wl,--as-needed", "-lm"]))?;
+    let path = at("test");
+    Ok(Executable { folder, path })
+}
+
+fn object(program: &Program) -> Result<Vec<u8>, String> {
+    let mut data = program.data.clone();
+    data.push(table(&program.module));
+    let options = ObjectOptions { unwind_info: program.unwind_info, ..ObjectOptions::default() };
+    let object = kingpost_emit_object::write(&program.triple, &program.module, &data, options);
+    object.map_err(|error| error.to_string())
+}
+
+/// The driver's table: how many functions there are, and their addresses.
+fn table(module: &ModuleBuffer) -> DataObject {
+    let count = module.len() as u64;
+    let mut bytes = count.to_le_bytes().to_vec();
+    bytes.resize(8 * (module.len() + 1), 0);
+    let pointers = module.functions().enumerate().map(|(index, view)| DataPointer {
+        offset: 8 * (index as u64 + 1),
+        symbol: view.function.head.name.clone(),
+        addend: 0,
+    });
+    DataObject {
+        name: SymbolName::named(TABLE),
+        align: 8,
+        writable: true,
+        size: bytes.len() as u64,
+        bytes,
+        pointers: pointers.collect(),
+    }
+}
+
+fn compile_driver() -> Result<Vec<u8>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (source, object) = (folder.path().join("driver.c"), folder.path().join("driver.o"));
+    fs::write(&source, DRIVER).map_err(|error| error.to_string())?;
+    let mut cc = Command::new("cc");
+    succeed(cc.args(["-c", "-O1", "-fno-stack-protector", "-fno-pie", "-o"]).args([&object, &source]))?;
+    fs::read(object).map_err(|error| error.to_string())
+}
+
+/// Runs a tool that must say nothing.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("cannot run `cc`: {error}"))?;
+    if output.status.success() && output.stderr.is_empty() {
+        return Ok(());
+    }
+    Err(format!("`cc` failed or warned:\n{}", String::from_utf8_lossy(&output.stderr)))
+}

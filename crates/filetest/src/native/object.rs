@@ -1,0 +1,129 @@
+//! Runs calls via an object: linked with the driver, in a child process that is started again after each call that does
+//! not return.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::process::{Command, Stdio};
+
+use kingpost_ir::TrapCode;
+use kingpost_mach::ModuleBuffer;
+
+use crate::directives::Ending;
+use crate::native::build::Program;
+use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
+use crate::native::link::{Executable, link};
+use crate::native::trampoline::SLOT_BYTES;
+
+/// The driver's tag for a register that was not preserved, plus its number from 1.
+const CLOBBERED: u64 = 1000;
+const SIGALRM: u64 = 14;
+
+fn encode(request: &Request) -> Vec<u8> {
+    let counts = [request.arguments.len() as u32, request.results.len() as u32];
+    let words = [request.trampoline, counts[0], counts[1], SECONDS];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.extend(request.slots());
+    bytes
+}
+
+/// Runs all requests in order; each has an ending.
+///
+/// # Errors
+/// If the program cannot be linked or started, or says something that cannot be.
+pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
+    let executable = link(program)?;
+    let path = executable.folder.path().join("requests");
+    let encoded: Vec<Vec<u8>> = requests.iter().map(encode).collect();
+    fs::write(&path, encoded.concat()).map_err(|error| error.to_string())?;
+    let mut endings = Vec::with_capacity(requests.len());
+    let mut start = 0;
+    while endings.len() < requests.len() {
+        let first = endings.len();
+        let mut input = File::open(&path).map_err(|error| error.to_string())?;
+        input.seek(SeekFrom::Start(start)).map_err(|error| error.to_string())?;
+        let output = start_child(&executable, input)?;
+        Answers { module: &program.module, bytes: &output, table: Vec::new() }
+            .read(&requests[first..], &mut endings)?;
+        start += encoded[first..endings.len()].iter().map(|bytes| bytes.len() as u64).sum::<u64>();
+    }
+    Ok(endings)
+}
+
+fn start_child(executable: &Executable, input: File) -> Result<Vec<u8>, String> {
+    let mut command = Command::new(&executable.path);
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).env_clear();
+    let mut child = command.spawn().map_err(|error| format!("cannot start the program: {error}"))?;
+    let mut output = Vec::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_end(&mut output).map_err(|error| error.to_string())?;
+    }
+    child.wait().map_err(|error| error.to_string())?;
+    Ok(output)
+}
+
+/// What a child wrote.
+struct Answers<'a> {
+    module: &'a ModuleBuffer,
+    bytes: &'a [u8],
+    /// Addresses of the functions.
+    table: Vec<u64>,
+}
+
+impl Answers<'_> {
+    /// Appends the endings up to the first call that did not return; at least one.
+    fn read(&mut self, requests: &[Request], endings: &mut Vec<Ending>) -> Result<(), String> {
+        for _ in 0..self.module.len() {
+            let address = self.word().ok_or("the program ended before its first call")?;
+            self.table.push(address);
+        }
+        for request in requests {
+            let Some(tag) = self.word() else {
+                endings.push(died());
+                return Ok(());
+            };
+            match tag {
+                0 => endings.push(self.results(request).unwrap_or_else(died)),
+                _ if tag > CLOBBERED => endings.push(clobbered((tag - CLOBBERED - 1) as usize)),
+                SIGALRM => {
+                    endings.push(late());
+                    return Ok(());
+                }
+                _ => {
+                    endings.push(self.fault(tag).unwrap_or_else(died));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, size: usize) -> Option<&[u8]> {
+        let (front, rest) = self.bytes.split_at_checked(size)?;
+        self.bytes = rest;
+        Some(front)
+    }
+
+    fn word(&mut self) -> Option<u64> {
+        let bytes = self.take(8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    fn results(&mut self, request: &Request) -> Option<Ending> {
+        request.returned(self.take(request.results.len() * SLOT_BYTES)?)
+    }
+
+    fn fault(&mut self, signal: u64) -> Option<Ending> {
+        let (pc, address, sp) = (self.word()?, self.word()?, self.word()?);
+        let fault = Fault { signal: i32::try_from(signal).ok()?, pc, address, sp };
+        Some(fault.ending(|pc| self.trap_code(pc)))
+    }
+
+    /// The code in the trap table of the function that holds an address.
+    fn trap_code(&self, pc: u64) -> Option<TrapCode> {
+        self.table.iter().zip(self.module.functions()).find_map(|(start, view)| {
+            let offset = u32::try_from(pc.checked_sub(*start)?).ok()?;
+            let index = view.traps.binary_search_by_key(&offset, |trap| trap.offset).ok()?;
+            Some(view.traps[index].code)
+        })
+    }
+}
