@@ -2,11 +2,13 @@
 
 use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
 use kingpost_ir::immediates::LiteralError;
+use kingpost_ir::type_class::Constraint;
 use kingpost_ir::{AnyEntity, Block, Inst, MAX_VALUES_PER_OWNER, Opcode, StackSlot, Type, Value, ValueDef, types};
 use smallvec::SmallVec;
 
 use crate::context::Context;
 use crate::error::{ErrorKind, Result, fault};
+use crate::instruction::Head;
 use crate::literal;
 
 type Tags = SmallVec<[DebugTag; 4]>;
@@ -245,15 +247,22 @@ impl Context<'_, '_> {
 
     /// Gives the results of an instruction the names in front of it.
     #[inline]
-    pub(crate) fn define_results(&mut self, inst: Inst, opcode: Opcode, ctrl: Type, position: usize) -> Result<()> {
-        let (expected, found) = (self.func.dfg.result_count(inst), self.tables.results.len());
+    pub(crate) fn define_results(&mut self, inst: Inst, head: Head, ctrl: Type) -> Result<()> {
+        let expected = match head.info.results.len() {
+            0 => self.func.dfg.result_count(inst),
+            count => count,
+        };
+        let found = self.tables.results.len();
         if expected != found {
-            return fault(position, ErrorKind::ResultCount { opcode, expected, found });
+            return fault(head.position, ErrorKind::ResultCount { opcode: head.opcode, expected, found });
         }
         for index in 0..found {
-            let ty = self.func.dfg.result_type(inst, index, ctrl).unwrap_or(types::INVALID);
+            let ty = match head.info.results.get(index) {
+                Some(Constraint::Same) => ctrl,
+                _ => self.func.dfg.result_type(inst, index, ctrl).unwrap_or(types::INVALID),
+            };
             if ty.is_invalid() {
-                return fault(position, ErrorKind::BadControllingType { opcode, ty: ctrl });
+                return fault(head.position, ErrorKind::BadControllingType { opcode: head.opcode, ty: ctrl });
             }
             let (number, position) = self.tables.results[index];
             let value = self.define(number, position)?;

@@ -16,10 +16,10 @@ use crate::memflags::memflags;
 #[derive(Copy, Clone)]
 pub(crate) struct Head {
     pub(crate) opcode: Opcode,
-    info: &'static OpcodeInfo,
+    pub(crate) info: &'static OpcodeInfo,
     /// `INVALID` if there is none.
     suffix: Type,
-    position: usize,
+    pub(crate) position: usize,
 }
 
 /// An instruction, which is in no block yet, and its controlling type.
@@ -32,14 +32,15 @@ impl Context<'_, '_> {
         let head = self.head()?;
         let (inst, ctrl) = self.operands(head)?;
         self.func.layout.append_inst(inst, block);
-        self.define_results(inst, head.opcode, ctrl, head.position)?;
+        self.define_results(inst, head, ctrl)?;
         Ok((inst, head.opcode))
     }
 
     #[inline]
     fn head(&mut self) -> Result<Head> {
+        self.lexer.skip();
+        let position = self.lexer.position();
         let Some(opcode) = self.lexer.known_word(Opcode::from_name) else { return self.unknown_opcode() };
-        let position = self.lexer.position() - opcode.name().len();
         let suffix = if self.lexer.eat(b'.') { self.ty()? } else { types::INVALID };
         Ok(Head { opcode, info: opcode.info(), suffix, position })
     }

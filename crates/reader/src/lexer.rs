@@ -246,6 +246,12 @@ impl<'a> Lexer<'a> {
             self.position = start + len;
             return Some(found);
         }
+        self.other_known_word(lookup)
+    }
+
+    #[cold]
+    fn other_known_word<T>(&mut self, lookup: impl Fn(&'a [u8]) -> Option<T>) -> Option<T> {
+        let start = self.position;
         let found = self.try_word().and_then(lookup);
         if found.is_none() {
             self.position = start;
