@@ -1,0 +1,352 @@
+//! Writes the answer: the location of every operand, and the edits that bring values there.
+//!
+//! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of what the
+//! instruction before has written with their stores, moves of values that change places, copies for the operands, and
+//! moves of the edge out of the block. Each group is one parallel move.
+
+use crate::bundles::Bundles;
+use crate::edges::is_at_head;
+use crate::live::Liveness;
+use crate::machine::Machine;
+use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
+use crate::places::{Places, Where};
+use crate::search::Scratch;
+use kingpost_regalloc::{
+    AllocError, Allocation, Constraint, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
+    NoRegister, PReg, PRegSet, ParallelMoves, Pos, Problem, StackMapEntry, VReg,
+};
+
+/// Groups of moves between two instructions, in the order in which they run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Phase {
+    /// At a head: the edge into the block.
+    Edge,
+    /// At a head: parameters into their slots.
+    Params,
+    /// What the instruction before wrote.
+    Results,
+    /// Values that change places.
+    Split,
+    /// Copies for operands.
+    Operands,
+    /// Before a jump: the edge out of the block.
+    Jump,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Move {
+    at: Inst,
+    slot: u32,
+    phase: Phase,
+    from: Where,
+    to: Where,
+    vreg: VReg,
+    /// To be made only if the value needs its slot.
+    is_store: bool,
+}
+
+/// Scratch memory of the writer.
+#[derive(Default)]
+pub(crate) struct Output {
+    moves: Vec<Move>,
+    parallel: ParallelMoves,
+    kinds: Vec<EditKind>,
+    /// By operand.
+    operands: Vec<Option<Where>>,
+}
+
+pub(crate) struct Emit<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) order: &'a Order,
+    pub(crate) live: &'a Liveness,
+    pub(crate) machine: &'a Machine,
+    pub(crate) bundles: &'a Bundles,
+    pub(crate) scratch: &'a Scratch,
+    pub(crate) places: &'a mut Places,
+    pub(crate) s: &'a mut Output,
+    pub(crate) out: &'a mut Allocation,
+}
+
+impl Emit<'_> {
+    pub(crate) fn run(&mut self) -> Result<(), AllocError> {
+        self.s.moves.clear();
+        self.s.operands.clear();
+        self.s.operands.resize(self.problem.num_operands(), None);
+        self.s.parallel.begin(self.problem);
+        self.split_moves();
+        self.edges();
+        for i in 0..self.order.places.len() {
+            let place = self.order.places[i];
+            for &param in self.problem.params(place.block) {
+                if let reg @ Where::Reg(_) = self.places.at(param, place.start()) {
+                    self.store(place.start(), Phase::Params, reg, param);
+                }
+            }
+            for inst in self.problem.insts(place.block) {
+                self.operands(inst, self.order.point(self.problem, &place, inst));
+            }
+        }
+        self.stack_map_slots();
+        self.places.assign_slots(self.problem, self.live, self.bundles, self.out);
+        self.write_locations();
+        self.write_moves()?;
+        self.stack_maps();
+        for i in 0..self.problem.labels.len() {
+            self.label(self.problem.labels[i]);
+        }
+        self.out.labels.sort_unstable_by_key(|range| (range.label, range.from));
+        self.out.collect_saved(self.problem, self.env.callee_saved());
+        Ok(())
+    }
+
+    pub(crate) fn add(&mut self, point: u32, phase: Phase, from: Where, to: Where, vreg: VReg) {
+        if from == to {
+            return;
+        }
+        for place in [from, to] {
+            if let Where::Memory(vreg) = place
+                && (place == to || self.live.remat(vreg).is_none())
+            {
+                self.places.needs_slot(vreg);
+            }
+        }
+        let at = self.order.inst(self.problem, point);
+        self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg, is_store: false });
+    }
+
+    /// Stores a value in its slot, if it turns out to need one.
+    pub(crate) fn store(&mut self, point: u32, phase: Phase, from: Where, vreg: VReg) {
+        if self.live.remat(vreg).is_none() {
+            let at = self.order.inst(self.problem, point);
+            let to = Where::Memory(vreg);
+            self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg, is_store: true });
+        }
+    }
+
+    fn split_moves(&mut self) {
+        for i in 0..self.places.all_pieces().len() {
+            let piece = self.places.all_pieces()[i];
+            let from = piece.segment.from;
+            if from % 4 == PRE && self.order.place_at(from).start() != from {
+                let source = self.places.at(piece.segment.vreg, from - 1);
+                self.add(from, Phase::Split, source, Where::Reg(piece.reg), piece.segment.vreg);
+            }
+        }
+    }
+
+    fn fixed(&self, k: usize) -> Option<Where> {
+        let reg = self.machine.fixed[k];
+        (reg != NONE).then(|| Where::Reg(PReg::from_index(reg as usize)))
+    }
+
+    fn operands(&mut self, inst: Inst, at: u32) {
+        let range = self.problem.operand_range(inst);
+        for k in range.clone() {
+            let operand = self.problem.all_operands()[k];
+            let place = match operand.is_def() {
+                true => self.def(inst, at, k),
+                false => self.use_(inst, at, k),
+            };
+            if let Where::Memory(vreg) = place {
+                self.places.needs_slot(vreg);
+            }
+            self.s.operands[k] = Some(place);
+        }
+        if self.problem.flags(inst).has(InstFlags::REMAT)
+            && let Some(Where::Memory(vreg)) = self.s.operands[range.start]
+            && self.live.remat(vreg).is_some()
+        {
+            self.s.operands[range.start] = None;
+            self.out.drop_inst(inst);
+        }
+    }
+
+    fn def(&mut self, inst: Inst, at: u32, k: usize) -> Where {
+        let operand = self.problem.all_operands()[k];
+        let vreg = operand.vreg();
+        let on_edge = self.problem.flags(inst).has(InstFlags::BRANCH) && self.live.edge_of(vreg) != NONE;
+        let is_dead = self.live.uses(vreg).len() < 2;
+        let place = match (self.fixed(k), operand.constraint()) {
+            (Some(fixed), _) => fixed,
+            (None, Constraint::Stack) => Where::Memory(vreg),
+            _ if on_edge => Where::Memory(vreg),
+            (None, Constraint::Reuse(_)) => self.places.at(vreg, at + EARLY),
+            _ if operand.pos() == Pos::Early => self.places.at(vreg, at + EARLY),
+            _ => self.places.at(vreg, at + LATE),
+        };
+        if !on_edge && !is_dead {
+            let own = self.places.at(vreg, at + POST);
+            if own != place && own != Where::Memory(vreg) {
+                self.add(at + 4, Phase::Results, place, own, vreg);
+            }
+            if let Where::Reg(_) = place {
+                self.store(at + 4, Phase::Results, place, vreg);
+            }
+        }
+        place
+    }
+
+    fn use_(&mut self, inst: Inst, at: u32, k: usize) -> Where {
+        let operand = self.problem.all_operands()[k];
+        let vreg = operand.vreg();
+        let range = self.problem.operand_range(inst);
+        let reuse = Constraint::Reuse((k - range.start) as u8);
+        let tied = range.clone().find(|&d| self.problem.all_operands()[d].constraint() == reuse);
+        let source = self.places.at(vreg, at + PRE);
+        if let Some(fixed) = self.fixed(k) {
+            self.add(at, Phase::Operands, source, fixed, vreg);
+            return fixed;
+        }
+        if let Some(d) = tied {
+            let place = self.places.at(self.problem.all_operands()[d].vreg(), at + EARLY);
+            self.add(at, Phase::Operands, source, place, vreg);
+            return place;
+        }
+        let point = at + if operand.pos() == Pos::Early { EARLY } else { LATE };
+        let place = match operand.constraint() {
+            Constraint::Stack => Where::Memory(vreg),
+            _ => self.places.at(vreg, point),
+        };
+        if place == Where::Memory(vreg) && self.live.remat(vreg).is_some() {
+            self.compute_in_slot(at, source, vreg);
+        }
+        place
+    }
+
+    /// The slot of a constant is written just before it is read.
+    fn compute_in_slot(&mut self, at: u32, source: Where, vreg: VReg) {
+        self.places.needs_slot(vreg);
+        let (to, inst) = (Where::Memory(vreg), self.order.inst(self.problem, at));
+        let slot = at / 4;
+        self.s.moves.push(Move { at: inst, slot, phase: Phase::Operands, from: source, to, vreg, is_store: false });
+    }
+
+    fn stack_map_slots(&mut self) {
+        for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
+            for &range in self.live.ranges(vreg) {
+                if self.machine.safepoints(range).next().is_some() {
+                    self.places.needs_slot(vreg);
+                }
+            }
+        }
+    }
+
+    fn stack_maps(&mut self) {
+        for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
+            let Some(slot) = self.places.loc(Where::Memory(vreg)).as_slot() else { continue };
+            for &range in self.live.ranges(vreg) {
+                for point in self.machine.safepoints(range) {
+                    let inst = self.order.inst(self.problem, point);
+                    self.out.stack_maps.push(StackMapEntry { inst, slot });
+                }
+            }
+        }
+        self.out.stack_maps.sort_unstable();
+        self.out.stack_maps.dedup();
+    }
+
+    fn write_locations(&mut self) {
+        for (k, place) in self.s.operands.iter().enumerate() {
+            self.out.locs[k] = place.map_or(Loc::NONE, |place| self.places.loc(place));
+        }
+        for block in self.problem.blocks() {
+            for inst in self.problem.insts(block) {
+                if self.problem.flags(inst).has(InstFlags::MOVE)
+                    && matches!(self.out.operand_locs(self.problem, inst), [a, b] if a == b)
+                {
+                    self.out.drop_inst(inst);
+                }
+            }
+        }
+    }
+
+    fn write_moves(&mut self) -> Result<(), AllocError> {
+        let mut moves = std::mem::take(&mut self.s.moves);
+        moves.retain(|m| !m.is_store || self.places.has_slot(m.vreg));
+        moves.sort_by_key(|m| (m.at, m.slot, m.phase));
+        let mut result = Ok(());
+        for group in moves.chunk_by(|a, b| (a.at, a.slot, a.phase) == (b.at, b.slot, b.phase)) {
+            result = result.and_then(|()| self.write_group(group));
+        }
+        self.s.moves = moves;
+        result
+    }
+
+    fn write_group(&mut self, group: &[Move]) -> Result<(), AllocError> {
+        for m in group {
+            let data = self.problem.vregs[m.vreg];
+            let (from, to) = (self.places.loc(m.from), self.places.loc(m.to));
+            match (m.from, self.live.remat(m.vreg)) {
+                (Where::Memory(_), Some(inst)) => self.s.parallel.add_remat(inst, to, data.class, data.width),
+                _ => self.s.parallel.add(from, to, data.class, data.width),
+            }
+        }
+        if self.s.parallel.is_empty() {
+            return Ok(());
+        }
+        let m = group[0];
+        let free = self.free(&m);
+        self.s.kinds.clear();
+        let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
+        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: m.at, class })?;
+        self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at: m.at, kind }));
+        Ok(())
+    }
+
+    /// Registers that hold nothing where the group runs, but for what it reads.
+    fn free(&self, m: &Move) -> PRegSet {
+        let at = m.slot * 4;
+        let block = self.order.place_at(at).block;
+        let points = match m.phase {
+            Phase::Edge | Phase::Params => return self.free_at_head(block),
+            Phase::Jump => {
+                let edge = self.problem.succs(block)[0];
+                return self.free_at_head(self.problem.edge(edge).to);
+            }
+            Phase::Results => [at - 1, at],
+            Phase::Split => [at, at],
+            Phase::Operands => [at, at + EARLY],
+        };
+        let is_free = |reg: &PReg| {
+            let taken = points.iter().any(|&point| self.scratch.is_taken(*reg, point));
+            let reserved = [at + EARLY, at + LATE].iter().any(|&point| self.machine.is_reserved(*reg, point));
+            !taken && !reserved
+        };
+        self.env.allocatable().iter().filter(is_free).collect()
+    }
+
+    /// Says where a labelled value is before each instruction.
+    fn label(&mut self, wish: LabelUse) {
+        if wish.from >= wish.to {
+            return;
+        }
+        let place = *self.order.place(self.problem.block_of(wish.from));
+        let from = self.order.point(self.problem, &place, wish.from);
+        let to = self.order.point(self.problem, &place, wish.to).min(place.stop());
+        let moves_before_jump = match self.problem.succs(place.block) {
+            &[edge] => !is_at_head(self.problem, edge),
+            _ => false,
+        };
+        let to = if moves_before_jump { to.min(place.stop() - 4) } else { to };
+        for at in (from..to).step_by(4) {
+            let point = at + EARLY;
+            let ranges = self.live.ranges(wish.vreg);
+            let next = ranges.partition_point(|range| range.to <= point);
+            if ranges.get(next).is_none_or(|range| range.from > point) {
+                continue;
+            }
+            let place = self.places.at(wish.vreg, point);
+            let loc = self.places.loc(place);
+            if loc.is_none() || place == Where::Memory(wish.vreg) && self.live.remat(wish.vreg).is_some() {
+                continue;
+            }
+            let inst = self.order.inst(self.problem, at);
+            let end = Inst::from_u32(inst.as_u32() + 1);
+            match self.out.labels.last_mut() {
+                Some(last) if last.label == wish.label && last.loc == loc && last.to == inst => last.to = end,
+                _ => self.out.labels.push(LabelRange { label: wish.label, loc, from: inst, to: end }),
+            }
+        }
+    }
+}

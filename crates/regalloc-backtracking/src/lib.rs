@@ -1,0 +1,48 @@
+//! Register allocation by backtracking: bundles of live ranges, assigned longest first, evicted by weight, split where
+//! it is cheap.
+//!
+//! ```text
+//! v0 ─┐ block parameter and argument      {v0, v1} one bundle, tried in r0, r1, ..; a lighter bundle in the way is
+//! v1 ─┘ do not overlap                    evicted, a heavier one makes this bundle split or go to memory
+//! ```
+//!
+//! A value that is in no register somewhere is in its slot, written once, after its definition; a constant is computed
+//! again. Bundles that hold several values share one slot. Operands in fixed registers, and the uses whose register a
+//! result takes over, are copies around the instruction, so that they bind the value's own place to nothing.
+//!
+//! A minimal bundle is the life of one operand at one instruction. Where such bundles get in each other's way, the
+//! instruction is solved by a matching of its own, and all its operands are fixed from then on. This ends the search:
+//! it fails only for instructions that no allocator can serve. A budget proportional to the problem's size bounds
+//! evictions and splits; what is left when it is used up is cut to minimal bundles at once.
+//!
+//! The method is that of LLVM's greedy allocator and of IonMonkey's backtracking allocator.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `allocator.rs` | the stages in order |
+//! | `order.rs` | points, loops |
+//! | `live.rs` | uses and live ranges |
+//! | `machine.rs` | what instructions take from each register: fixed operands, clobbers |
+//! | `bundles.rs` | values joined to bundles |
+//! | `search.rs` | the queue: assignment and eviction |
+//! | `split.rs` | where a bundle is cut |
+//! | `matching.rs` | registers for the operands of one instruction |
+//! | `places.rs` | where each value is at each point, and slots |
+//! | `emit.rs` | operands and edits |
+//! | `edges.rs` | edits of edges |
+//!
+//! Known limits: live ranges are exact and may be quadratic in values and blocks.
+
+mod allocator;
+mod bundles;
+mod edges;
+mod emit;
+mod live;
+mod machine;
+mod matching;
+mod order;
+mod places;
+mod search;
+mod split;
+
+pub use allocator::Backtracking;

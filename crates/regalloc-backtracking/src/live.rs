@@ -1,0 +1,290 @@
+//! What instructions want from each value, and over which points each value is live.
+//!
+//! A use that is fixed to a register, or whose register a result takes over, is a copy made before the instruction: the
+//! value itself need only live until then. A result in a fixed register is copied from it after the instruction. So the
+//! value's own place is bound by neither. Live ranges are exact, found by walks backwards from the uses.
+
+use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, Constraint, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
+use std::ops::Range;
+
+/// Blocks that walks may visit, per slot of the order.
+const BLOCKS_PER_SLOT: usize = 512;
+
+/// What a use or def wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Need {
+    /// A register.
+    Reg,
+    /// A register of a subset.
+    Within(RegSetId),
+    /// Better a register.
+    Soft,
+    /// The value is copied, from or to anywhere.
+    Copy,
+    /// The value's slot.
+    Slot,
+}
+
+/// A use or the def of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Use {
+    pub(crate) vreg: VReg,
+    pub(crate) point: u32,
+    pub(crate) need: Need,
+    pub(crate) is_def: bool,
+    /// Index of the operand, or [`NONE`] if it is none.
+    pub(crate) operand: u32,
+    /// The register of the copy, or [`NONE`].
+    pub(crate) hint: u32,
+}
+
+impl Use {
+    /// First point at which the register is needed.
+    pub(crate) fn from(&self) -> u32 {
+        if self.is_def { self.point } else { self.point / 4 * 4 }
+    }
+
+    /// First point at which it is no longer.
+    pub(crate) fn to(&self) -> u32 {
+        if self.is_def { (self.point / 4 + 1) * 4 } else { self.point + 1 }
+    }
+}
+
+/// Points over which a value is live, the end excluded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Segment {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) vreg: VReg,
+}
+
+/// Uses and live ranges of all values.
+#[derive(Default)]
+pub(crate) struct Liveness {
+    uses: Vec<Use>,
+    use_starts: Vec<u32>,
+    ranges: Vec<Segment>,
+    range_starts: Vec<u32>,
+    /// The rematerialisable instruction that makes the value.
+    remat: Vec<Option<Inst>>,
+    /// Where the value begins: at a head, or at its def.
+    defs: Vec<u32>,
+    /// The edge on which the value, a result of a branch, exists.
+    edge_of: Vec<u32>,
+    live_in: Vec<u32>,
+    live_out: Vec<u32>,
+    last_use: Vec<u32>,
+    members: Vec<u32>,
+    work: Vec<u32>,
+}
+
+impl Liveness {
+    pub(crate) fn uses(&self, vreg: VReg) -> &[Use] {
+        &self.uses[self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize]
+    }
+
+    /// Indices of the uses of a value in `from..to`, for [`Liveness::use_at`].
+    pub(crate) fn uses_in(&self, segment: Segment) -> Range<usize> {
+        let start = self.use_starts[segment.vreg.index()] as usize;
+        let uses = self.uses(segment.vreg);
+        let low = uses.partition_point(|u| u.point < segment.from);
+        let high = low + uses[low..].partition_point(|u| u.point < segment.to);
+        start + low..start + high
+    }
+
+    pub(crate) fn use_at(&self, index: usize) -> Use {
+        self.uses[index]
+    }
+
+    pub(crate) fn ranges(&self, vreg: VReg) -> &[Segment] {
+        &self.ranges[self.range_starts[vreg.index()] as usize..self.range_starts[vreg.index() + 1] as usize]
+    }
+
+    pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
+        self.remat[vreg.index()]
+    }
+
+    /// Where the value begins.
+    pub(crate) fn def(&self, vreg: VReg) -> u32 {
+        self.defs[vreg.index()]
+    }
+
+    pub(crate) fn edge_of(&self, vreg: VReg) -> u32 {
+        self.edge_of[vreg.index()]
+    }
+
+    pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+        let values = problem.vregs.len();
+        self.uses.clear();
+        self.defs.clear();
+        self.defs.resize(values, NONE);
+        self.remat.clear();
+        self.remat.resize(values, None);
+        self.edge_of.clear();
+        self.edge_of.resize(values, NONE);
+        for edge in problem.edges() {
+            for def in problem.edge_defs(edge) {
+                self.edge_of[def.index()] = edge.as_u32();
+            }
+        }
+        for place in &order.places {
+            for &param in problem.params(place.block) {
+                self.note(param, place.start(), Need::Copy, true, NONE, NONE);
+            }
+            for inst in problem.insts(place.block) {
+                self.operands(problem, order, inst, order.point(problem, place, inst));
+            }
+            for &edge in problem.succs(place.block) {
+                for &arg in problem.edge_args(edge) {
+                    self.note(arg, place.stop() - 4 + PRE, Need::Copy, false, NONE, NONE);
+                }
+            }
+        }
+        self.uses.sort_unstable_by_key(|u| (u.vreg, u.point, !u.is_def, u.operand));
+        self.use_starts.clear();
+        self.use_starts.resize(values + 1, 0);
+        for u in &self.uses {
+            self.use_starts[u.vreg.index() + 1] += 1;
+        }
+        for v in 0..values {
+            self.use_starts[v + 1] += self.use_starts[v];
+        }
+        self.find_ranges(problem, order)
+    }
+
+    fn note(&mut self, vreg: VReg, point: u32, need: Need, is_def: bool, operand: u32, hint: u32) {
+        if is_def {
+            self.defs[vreg.index()] = point;
+        }
+        self.uses.push(Use { vreg, point, need, is_def, operand, hint });
+    }
+
+    fn operands(&mut self, problem: &Problem, order: &Order, inst: Inst, at: u32) {
+        let operands = problem.operands(inst);
+        let flags = problem.flags(inst);
+        for (k, operand) in problem.operand_range(inst).zip(operands) {
+            let (vreg, is_def, k) = (operand.vreg(), operand.is_def(), k as u32);
+            let first = problem.operand_range(inst).start as u32;
+            let point = at + if operand.pos() == Pos::Early { EARLY } else { LATE };
+            if is_def && flags.has(InstFlags::BRANCH) && self.edge_of[vreg.index()] != NONE {
+                let edge = kingpost_regalloc::Edge::from_u32(self.edge_of[vreg.index()]);
+                let start = order.place(problem.edge(edge).to).start();
+                self.note(vreg, start, Need::Copy, true, k, NONE);
+                continue;
+            }
+            if is_def && flags.has(InstFlags::REMAT) && !problem.vregs[vreg].is_ref {
+                self.remat[vreg.index()] = Some(inst);
+                self.note(vreg, point, Need::Soft, true, k, NONE);
+                continue;
+            }
+            let tied = operands.iter().any(|def| def.constraint() == Constraint::Reuse((k - first) as u8));
+            match (operand.constraint(), is_def) {
+                (Constraint::Fixed(reg), true) => {
+                    self.note(vreg, at + POST, Need::Copy, true, k, reg.index() as u32);
+                }
+                (Constraint::Fixed(reg), false) => {
+                    self.note(vreg, at + PRE, Need::Copy, false, k, reg.index() as u32);
+                }
+                (Constraint::Stack, true) => self.note(vreg, at + POST, Need::Slot, true, k, NONE),
+                (Constraint::Stack, false) => self.note(vreg, point, Need::Slot, false, k, NONE),
+                (Constraint::Reuse(u), _) => {
+                    let source = operands[usize::from(u)].constraint();
+                    match source {
+                        Constraint::Fixed(reg) => {
+                            self.note(vreg, at + POST, Need::Copy, true, k, reg.index() as u32);
+                        }
+                        Constraint::Within(set) => self.note(vreg, at + EARLY, Need::Within(set), true, k, NONE),
+                        _ if operand.is_rmw() => self.note(vreg, at + EARLY, Need::Soft, true, k, NONE),
+                        _ => self.note(vreg, at + EARLY, Need::Reg, true, k, NONE),
+                    }
+                }
+                _ if tied => self.note(vreg, at + PRE, Need::Copy, false, k, NONE),
+                (Constraint::Reg, _) => self.note(vreg, point, Need::Reg, is_def, k, NONE),
+                (Constraint::Within(set), _) => self.note(vreg, point, Need::Within(set), is_def, k, NONE),
+                (Constraint::MemOk | Constraint::Any, _) => self.note(vreg, point, Need::Soft, is_def, k, NONE),
+            }
+        }
+    }
+
+    fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+        let blocks = order.places.len();
+        for stamps in [&mut self.live_in, &mut self.live_out, &mut self.last_use] {
+            stamps.clear();
+            stamps.resize(blocks, 0);
+        }
+        self.ranges.clear();
+        self.range_starts.clear();
+        let mut visited = 0;
+        for vreg in problem.vregs.keys() {
+            self.range_starts.push(self.ranges.len() as u32);
+            let uses = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
+            let Some(def) = self.uses[uses.clone()].iter().find(|u| u.is_def).copied() else { continue };
+            if uses.len() == 1 {
+                if def.need != Need::Copy && def.need != Need::Slot {
+                    self.ranges.push(Segment { from: def.point, to: def.to(), vreg });
+                }
+                continue;
+            }
+            self.walk(problem, order, def, uses);
+            visited += self.members.len();
+            if visited > BLOCKS_PER_SLOT * order.num_slots() {
+                return Err(AllocError::StepBudget { steps: visited as u64 });
+            }
+        }
+        self.range_starts.push(self.ranges.len() as u32);
+        Ok(())
+    }
+
+    fn walk(&mut self, problem: &Problem, order: &Order, def: Use, uses: Range<usize>) {
+        let stamp = def.vreg.as_u32() + 1;
+        let home = order.index_at(def.point);
+        let mut home_end = def.to();
+        self.members.clear();
+        self.members.push(home);
+        for i in uses {
+            let u = self.uses[i];
+            let at = order.index_at(u.point);
+            if u.is_def {
+                continue;
+            } else if at == home {
+                home_end = home_end.max(u.point + 1);
+            } else {
+                self.last_use[at as usize] = u.point + 1;
+                self.enter(at, stamp);
+            }
+        }
+        while let Some(at) = self.work.pop() {
+            for &edge in problem.preds(order.places[at as usize].block) {
+                let pred = order.at(problem.edge(edge).from);
+                self.live_out[pred as usize] = stamp;
+                if pred != home {
+                    self.enter(pred, stamp);
+                }
+            }
+        }
+        self.members.sort_unstable();
+        let first = self.ranges.len();
+        for &at in &self.members {
+            let place = &order.places[at as usize];
+            let from = if at == home { def.point } else { place.start() };
+            let to = match self.live_out[at as usize] == stamp {
+                true => place.stop(),
+                false if at == home => home_end,
+                false => self.last_use[at as usize],
+            };
+            match self.ranges[first..].last_mut() {
+                Some(last) if last.to == from && at != home => last.to = to,
+                _ => self.ranges.push(Segment { from, to, vreg: def.vreg }),
+            }
+        }
+    }
+
+    fn enter(&mut self, at: u32, stamp: u32) {
+        if std::mem::replace(&mut self.live_in[at as usize], stamp) != stamp {
+            self.members.push(at);
+            self.work.push(at);
+        }
+    }
+}
