@@ -59,12 +59,13 @@ static LOOKUP: [u8; LOOKUP_SIZE] = {
 
 impl Opcode {
     /// The opcode with this name.
-    #[inline]
+    #[inline(always)]
     pub fn from_name(name: &[u8]) -> Option<Opcode> {
         let key = (ends(name), name.len());
         let mut slot = lookup_slot(key.0);
-        while LOOKUP[slot] != EMPTY {
-            let index = usize::from(LOOKUP[slot]);
+        while let index = usize::from(LOOKUP[slot])
+            && index < NAMES.len()
+        {
             if ENDS[index] == key && (name.len() <= 16 || NAMES[index] == name) {
                 return Some(Opcode::ALL[index]);
             }

@@ -82,18 +82,20 @@ impl Context<'_, '_> {
     }
 
     /// A value that has no definition yet, for this number.
-    #[inline]
+    #[inline(always)]
     fn define(&mut self, number: u32, position: usize) -> Result<Value> {
-        match self.tables.values.get(number).map(Value::from_u32) {
-            None => {
-                let value = self.func.dfg.make_undefined_value();
-                self.tables.values.insert(number, value.as_u32());
-                self.func.names.values.set(value, number);
-                Ok(value)
-            }
-            Some(value) if self.func.dfg.is_undefined(value) => Ok(value),
-            Some(_) => fault(position, ErrorKind::Duplicate { prefix: "v", number }),
+        match self.tables.values.get(number) {
+            None => Ok(self.new_value(number)),
+            Some(id) => self.define_used(Value::from_u32(id), number, position),
         }
+    }
+
+    #[cold]
+    fn define_used(&self, value: Value, number: u32, position: usize) -> Result<Value> {
+        if self.func.dfg.is_undefined(value) {
+            return Ok(value);
+        }
+        fault(position, ErrorKind::Duplicate { prefix: "v", number })
     }
 
     /// An alias or an instruction, perhaps with tags and a location in front.

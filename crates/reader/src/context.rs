@@ -171,17 +171,40 @@ impl Context<'_, '_> {
 /// Values, blocks and types.
 impl Context<'_, '_> {
     /// A used value; made without definition if it is not known yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(&mut self) -> Result<Value> {
-        let number = self.lexer.entity("v", "a value")?;
-        if let Some(id) = self.tables.values.get(number) {
-            return Ok(Value::from_u32(id));
+        match self.known_value() {
+            Some(value) => Ok(value),
+            None => self.unknown_value(),
         }
+    }
+
+    /// The next token if it is a value that is known; only then it is consumed. Apart, because an option comes back in
+    /// registers and a result of this size does not.
+    fn known_value(&mut self) -> Option<Value> {
+        self.lexer.skip();
+        let start = self.lexer.position();
+        let id = self.tables.values.get(self.lexer.try_entity("v")?);
+        if id.is_none() {
+            self.lexer.set_position(start);
+        }
+        id.map(Value::from_u32)
+    }
+
+    #[cold]
+    fn unknown_value(&mut self) -> Result<Value> {
+        let number = self.lexer.entity("v", "a value")?;
+        let value = self.new_value(number);
+        self.tables.forward_uses.push((value, number, self.lexer.position()));
+        Ok(value)
+    }
+
+    /// A value without definition under a number that has none.
+    pub(crate) fn new_value(&mut self, number: u32) -> Value {
         let value = self.func.dfg.make_undefined_value();
         self.tables.values.insert(number, value.as_u32());
         self.func.names.values.set(value, number);
-        self.tables.forward_uses.push((value, number, self.lexer.position()));
-        Ok(value)
+        value
     }
 
     /// The text's number of a value.
@@ -190,14 +213,29 @@ impl Context<'_, '_> {
     }
 
     /// A mentioned block; made if it is not known yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block(&mut self) -> Result<Block> {
+        match self.known_block() {
+            Some(block) => Ok(block),
+            None => self.unknown_block(),
+        }
+    }
+
+    fn known_block(&mut self) -> Option<Block> {
+        self.lexer.skip();
+        let start = self.lexer.position();
+        let id = self.tables.blocks.get(self.lexer.try_entity("block")?);
+        if id.is_none() {
+            self.lexer.set_position(start);
+        }
+        id.map(Block::from_u32)
+    }
+
+    #[inline(never)]
+    fn unknown_block(&mut self) -> Result<Block> {
         /// Upstream's limit: it keeps its blocks in a table by number.
         const BLOCK_NUMBERS: u32 = 100_000;
         let number = self.lexer.entity("block", "a block")?;
-        if let Some(id) = self.tables.blocks.get(number) {
-            return Ok(Block::from_u32(id));
-        }
         if number >= BLOCK_NUMBERS {
             let limit = u64::from(BLOCK_NUMBERS) - 1;
             return fault(self.lexer.position(), ErrorKind::Limit { what: "a block number", limit });
@@ -209,7 +247,7 @@ impl Context<'_, '_> {
     }
 
     /// A type by name or, in the body, as `dtN`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ty(&mut self) -> Result<Type> {
         match self.lexer.known_word(Type::from_name) {
             Some(ty) => Ok(ty),
@@ -217,6 +255,7 @@ impl Context<'_, '_> {
         }
     }
 
+    #[cold]
     fn numbered_type(&mut self) -> Result<Type> {
         let word = self.lexer.word("a type")?;
         let position = self.lexer.position() - word.len();

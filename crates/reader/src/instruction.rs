@@ -53,33 +53,34 @@ impl Context<'_, '_> {
     }
 
     /// The controlling type, from the suffix or from an operand.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ctrl(&self, head: Head, args: &[Value]) -> Result<Type> {
-        let Head { opcode, info, suffix, position } = head;
-        let ty = match (info.suffix, suffix) {
+        let ty = match (head.info.suffix, head.suffix) {
             (Suffix::None, types::INVALID) => return Ok(types::INVALID),
-            (Suffix::None, _) => return fault(position, ErrorKind::SuffixNotAllowed(opcode)),
-            (Suffix::Required, types::INVALID) => return fault(position, ErrorKind::SuffixRequired(opcode)),
-            (Suffix::From(index), types::INVALID) => {
-                let value = args[usize::from(index)];
-                let ty = self.func.dfg.value_type(value);
-                if ty.is_invalid() {
-                    let value = self.number_of(value);
-                    return fault(position, ErrorKind::CannotInfer { opcode, value });
-                }
-                ty
-            }
+            (Suffix::None, _) => types::INVALID,
+            (Suffix::From(index), types::INVALID) => self.func.dfg.value_type(args[usize::from(index)]),
             (_, suffix) => suffix,
         };
-        if info.class.set().contains(ty) {
-            Ok(ty)
-        } else {
-            fault(position, ErrorKind::BadControllingType { opcode, ty })
-        }
+        // No class contains the invalid type.
+        if head.info.class.set().contains(ty) { Ok(ty) } else { self.no_ctrl(head, args, ty) }
+    }
+
+    #[cold]
+    fn no_ctrl(&self, head: Head, args: &[Value], ty: Type) -> Result<Type> {
+        let Head { opcode, info, suffix, position } = head;
+        let kind = match info.suffix {
+            Suffix::None => ErrorKind::SuffixNotAllowed(opcode),
+            Suffix::Required if suffix.is_invalid() => ErrorKind::SuffixRequired(opcode),
+            Suffix::From(index) if ty.is_invalid() => {
+                ErrorKind::CannotInfer { opcode, value: self.number_of(args[usize::from(index)]) }
+            }
+            _ => ErrorKind::BadControllingType { opcode, ty },
+        };
+        fault(position, kind)
     }
 
     /// Operands by the opcode's shape.
-    #[inline]
+    #[inline(never)]
     fn operands(&mut self, head: Head) -> Result<Read> {
         match head.info.format {
             Format::Nullary => {

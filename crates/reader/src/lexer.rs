@@ -33,6 +33,12 @@ fn is_word(byte: u8) -> bool {
     CLASS[usize::from(byte)] & WORD != 0
 }
 
+/// Whether neither white space nor a comment begins with the byte.
+#[inline(always)]
+fn begins_token(byte: u8) -> bool {
+    CLASS[usize::from(byte)] & BETWEEN == 0
+}
+
 /// A position in the text and what has been seen up to it.
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
@@ -106,25 +112,25 @@ impl<'a> Lexer<'a> {
         Some(u64::from_le_bytes(*self.text.get(index..)?.first_chunk()?))
     }
 
-    /// Skips white space and comments. One space is the commonest, then the end of a line.
-    #[inline]
+    /// Skips white space and comments: nothing, one space, or the end of a line and one space, nearly always.
+    #[inline(always)]
     pub(crate) fn skip(&mut self) {
-        let token = |byte: u8| CLASS[usize::from(byte)] & BETWEEN == 0;
         let byte = self.byte();
-        if token(byte) {
+        if begins_token(byte) {
             return;
         }
-        if byte == b' ' && token(self.byte_at(self.position + 1)) {
+        if byte == b' ' && begins_token(self.byte_at(self.position + 1)) {
             self.position += 1;
             return;
         }
-        if byte == b'\n' && self.byte_at(self.position + 1) == b' ' && token(self.byte_at(self.position + 2)) {
+        if byte == b'\n' && self.byte_at(self.position + 1) == b' ' && begins_token(self.byte_at(self.position + 2)) {
             self.position += 2;
             return;
         }
         self.skip_on();
     }
 
+    #[inline(never)]
     fn skip_on(&mut self) {
         loop {
             let rest = &self.text[self.position..];
