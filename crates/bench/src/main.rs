@@ -14,6 +14,7 @@
 
 mod measure;
 mod ours;
+mod parse;
 mod shapes;
 mod upstream;
 
@@ -28,7 +29,7 @@ fn main() -> Result<()> {
         ["compile", files @ ..] if !files.is_empty() => compile(files),
         ["shapes"] => shapes::report(100_000),
         ["shapes", max] => shapes::report(max.parse()?),
-        ["parse", files @ ..] if !files.is_empty() => files.iter().try_for_each(|file| parse(file)),
+        ["parse", files @ ..] if !files.is_empty() => files.iter().try_for_each(|file| parse::report(file, &read(file)?)),
         ["memory", name, file] => memory(name, file),
         _ => bail!("usage: kingpost-bench compile FILE... | shapes [MAX] | parse FILE... | memory NAME FILE"),
     }
@@ -57,7 +58,8 @@ fn everything() -> Result<()> {
         println!("SKIPPED: modules: no {MODULES}");
     } else {
         compile(&files)?;
-        parse(files[files.len() - 1])?;
+        let file = files[files.len() - 1];
+        parse::report(file, &read(file)?)?;
     }
     shapes::report(100_000)
 }
@@ -127,21 +129,5 @@ fn memory(name: &str, file: &str) -> Result<()> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
     println!("{}", line.trim().trim_end_matches(" kB"));
-    Ok(())
-}
-
-fn parse(file: &str) -> Result<()> {
-    let text = read(file)?;
-    let mut compilers = [compilers()?.swap_remove(0), Box::new(ours::Kingpost::new("linear")?)];
-    let mut best = [f64::MAX; 2];
-    for _ in 0..3 {
-        for (compiler, best) in compilers.iter_mut().zip(&mut best) {
-            let start = cpu_time::ThreadTime::now();
-            compiler.load(&text)?;
-            *best = best.min(start.elapsed().as_secs_f64());
-        }
-    }
-    let speed = best.map(|seconds| text.len() as f64 / 1e6 / seconds);
-    println!("{file}: Cranelift {:.1} MB/s, Kingpost {:.1} MB/s, {:.1}x", speed[0], speed[1], speed[1] / speed[0]);
     Ok(())
 }
