@@ -1,0 +1,189 @@
+//! The ends of blocks: what a block finds in registers, and the moves on edges that bring it there.
+
+use crate::coalescing::Coalescing;
+use crate::coloring::{Coloring, Input, Resident, Span};
+use crate::liveness::DEAD;
+use crate::reload::Reloads;
+use kingpost_regalloc::{AllocError, Allocation, Block, Edge, Edit, Loc, NoRegister, PReg, PRegSet, Problem, VReg};
+
+/// Does the edge carry moves? Where there is only one way in, and nothing is passed, the block takes over what is.
+fn is_joined(problem: &Problem, block: Block) -> bool {
+    problem.preds(block).len() != 1 || !problem.params(block).is_empty()
+}
+
+/// Does a branch with operands or clobbers lead to a join? No move can stand between it and the block, so that
+/// what it leaves must do.
+fn has_busy_pred(problem: &Problem, block: Block) -> bool {
+    problem.preds(block).iter().any(|&edge| {
+        let inst = problem.terminator(problem.edge(edge).from);
+        let clobbers = problem.clobbers(inst);
+        !problem.operands(inst).is_empty() || !clobbers.lost.union(clobbers.partial).is_empty()
+    })
+}
+
+impl Coloring {
+    /// Fills the register map for the head of a block.
+    pub(crate) fn choose_entry(
+        &mut self,
+        input: Input,
+        block: Block,
+        classes: &mut Coalescing,
+        reloads: &mut Reloads,
+        out: &mut Allocation,
+    ) {
+        let problem = input.problem;
+        let preds = problem.preds(block);
+        let from = preds.iter().copied().find(|&edge| self.visited[problem.edge(edge).from]);
+        let Some(from) = from else { return };
+        match is_joined(problem, block) {
+            false => self.inherit(problem, from),
+            true if has_busy_pred(problem, block) => {}
+            true => {
+                self.take_over(input.problem, from);
+                self.place_params(input, block, from, classes, reloads, out);
+            }
+        }
+        let start = self.residents.len() as u32;
+        for &(vreg, distance) in input.live.entry(block) {
+            match self.at[vreg] {
+                _ if distance == DEAD => {}
+                Some(reg) => self.residents.push((vreg, reg)),
+                None => reloads.leave(problem, input.live, vreg, out),
+            }
+        }
+        self.entries[block] = Span { start, end: self.residents.len() as u32 };
+    }
+
+    /// The only way in: all that lives on is where it was.
+    fn inherit(&mut self, problem: &Problem, from: Edge) {
+        let data = problem.edge(from);
+        for i in self.ends[data.from].range() {
+            let (vreg, reg) = self.residents[i];
+            if self.is_entering(vreg) {
+                self.put(vreg, reg);
+            }
+        }
+        for &vreg in problem.edge_defs(from) {
+            let reg = self.branch_defs[vreg].and_then(Loc::as_reg);
+            if let Some(reg) = reg.filter(|_| self.is_entering(vreg)) {
+                self.put(vreg, reg);
+            }
+        }
+    }
+
+    /// Is the value among those that the head of the block at hand just set the next use of?
+    fn is_entering(&self, vreg: VReg) -> bool {
+        self.entering[vreg]
+    }
+
+    fn take_over(&mut self, problem: &Problem, from: Edge) {
+        for i in self.ends[problem.edge(from).from].range() {
+            let (vreg, reg) = self.residents[i];
+            if self.is_entering(vreg) {
+                self.put(vreg, reg);
+            }
+        }
+    }
+
+    /// Registers for parameters: those of their arguments, free ones, or those of values used later.
+    fn place_params(
+        &mut self,
+        input: Input,
+        block: Block,
+        from: Edge,
+        classes: &mut Coalescing,
+        reloads: &mut Reloads,
+        out: &mut Allocation,
+    ) {
+        let problem = input.problem;
+        let source = self.ends[problem.edge(from).from];
+        for (i, &param) in problem.params(block).iter().enumerate() {
+            if self.next[param].0 == DEAD {
+                continue;
+            }
+            let arg = problem.edge_args(from)[i];
+            let there = self.residents[source.range()].iter().find(|r| r.0 == arg).map(|r| r.1);
+            let class = input.env.class(problem.class(param));
+            let free = class.allocatable().difference(self.occupied);
+            let rate = |reg: PReg| {
+                let here = if there == Some(reg) { 4 } else { 0 };
+                let home = if classes.home(param) == Some(reg) { 3 } else { 0 };
+                self.saving(input, param, reg) - here - home
+            };
+            let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
+            let reg = match best {
+                Some(reg) => Some(reg),
+                None => self.make_room(input, param, reloads, out),
+            };
+            if let Some(reg) = reg {
+                self.put(param, reg);
+                classes.settle(param, reg);
+            }
+        }
+    }
+
+    /// Takes the register of the value that is used last, if that is after `param`.
+    fn make_room(&mut self, input: Input, param: VReg, reloads: &mut Reloads, out: &mut Allocation) -> Option<PReg> {
+        let all = input.env.class(input.problem.class(param)).allocatable();
+        let residents = self.occupied.intersection(all).iter().filter_map(|reg| Some((self.resident(reg)?, reg)));
+        let (rival, reg): Resident = residents.max_by_key(|r| (self.next[r.0].0, r.0))?;
+        if self.next[rival].0 <= self.next[param].0 {
+            return None;
+        }
+        reloads.leave(input.problem, input.live, rival, out);
+        self.take_out(reg);
+        Some(reg)
+    }
+
+    /// Adds to `edits` the moves of the one edge out of a block, before its branch.
+    pub(crate) fn resolve_edge(
+        &mut self,
+        input: Input,
+        edge: Edge,
+        reloads: &mut Reloads,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        let problem = input.problem;
+        let data = problem.edge(edge);
+        if problem.succs(data.from).len() != 1 || !is_joined(problem, data.to) {
+            return Ok(());
+        }
+        for i in self.ends[data.from].range() {
+            let (vreg, reg) = self.residents[i];
+            self.at[vreg] = Some(reg);
+        }
+        let mut kept = PRegSet::EMPTY;
+        for i in self.entries[data.to].range() {
+            let (vreg, reg) = self.residents[i];
+            kept.insert(reg);
+            if !problem.params(data.to).contains(&vreg) {
+                self.bring_to(input, vreg, Loc::reg(reg), reloads, out);
+            }
+        }
+        for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
+            let entries = &self.residents[self.entries[data.to].range()];
+            if let Some(&(_, reg)) = entries.iter().find(|r| r.0 == param) {
+                self.bring_to(input, arg, Loc::reg(reg), reloads, out);
+            }
+            if let Some(slot) = reloads.slot(param) {
+                self.bring_to(input, arg, Loc::slot(slot), reloads, out);
+            }
+        }
+        for i in self.ends[data.from].range() {
+            self.at[self.residents[i].0] = None;
+        }
+        let at = problem.terminator(data.from);
+        let free = input.env.allocatable().difference(kept);
+        let done = self.moves.resolve(free, input.env, out, &mut self.sequence);
+        out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
+        done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
+    }
+
+    fn bring_to(&mut self, input: Input, vreg: VReg, to: Loc, reloads: &mut Reloads, out: &mut Allocation) {
+        let problem = input.problem;
+        match self.at[vreg] {
+            Some(from) => self.moves.add(Loc::reg(from), to, problem.class(vreg), problem.width(vreg)),
+            None => reloads.bring(problem, input.live, vreg, to, &mut self.moves, out),
+        }
+    }
+}
