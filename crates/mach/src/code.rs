@@ -35,7 +35,7 @@ pub struct Code {
     pub layout: Vec<Block>,
     /// Symbols that instructions address, by [`MInst::aux`].
     pub symbols: Vec<SymbolRef>,
-    /// Their names, each once.
+    /// Their names. A name can stand here more than once.
     pub names: Vec<SymbolName>,
     /// Constants and jump tables.
     pub pool: Pool,

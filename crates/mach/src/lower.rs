@@ -403,6 +403,9 @@ fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
     }
 }
 
+/// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
+const MAX_RECENT_NAMES: usize = 64;
+
 /// Values and their definitions.
 impl Lower<'_> {
     /// The type of a value.
@@ -732,9 +735,10 @@ impl Lower<'_> {
             ExternalName::KnownSymbol(symbol) => SymbolName::KnownSymbol(*symbol),
         };
         let names = &mut self.code.names;
-        // Functions mention few symbols; those mentioned last are the likely ones.
-        let name = match names.iter().rposition(|n| *n == name) {
-            Some(index) => index as u32,
+        // Those mentioned last are the likely ones; a function that mentions very many names some of them twice.
+        let recent = names.len().saturating_sub(MAX_RECENT_NAMES);
+        let name = match names[recent..].iter().rposition(|n| *n == name) {
+            Some(index) => (recent + index) as u32,
             None => {
                 names.push(name);
                 names.len() as u32 - 1
