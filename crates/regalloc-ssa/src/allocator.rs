@@ -4,6 +4,7 @@ use crate::coalescing::Coalescing;
 use crate::coloring::{Coloring, Input};
 use crate::liveness::Liveness;
 use crate::reload::Reloads;
+use crate::spilling::Spilling;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 
 /// More values than this have no slot numbers.
@@ -14,6 +15,7 @@ const MAX_VALUES: u64 = (1 << 31) - 4;
 pub struct SsaAllocator {
     live: Liveness,
     classes: Coalescing,
+    spilling: Spilling,
     reloads: Reloads,
     coloring: Coloring,
 }
@@ -48,8 +50,10 @@ impl Allocator for SsaAllocator {
         self.live.compute(problem)?;
         observer.event(Event::Stage("coalescing"));
         self.classes.compute(problem);
+        observer.event(Event::Stage("spilling"));
+        self.spilling.compute(problem, env, &self.live);
         self.reloads.clear();
-        let input = Input { problem, env, live: &self.live };
+        let input = Input { problem, env, live: &self.live, plan: &self.spilling };
         observer.event(Event::Stage("coloring"));
         self.coloring.run(input, &mut self.classes, &mut self.reloads, out)?;
         observer.event(Event::Stage("edges"));
@@ -65,6 +69,8 @@ impl SsaAllocator {
         let _ = self.live.dump(&mut text);
         text.push_str("coalescing\n");
         let _ = self.classes.dump(problem, &mut text);
+        text.push_str("spilling\n");
+        let _ = self.spilling.dump(&self.live, &mut text);
         text.push_str("reload\n");
         let _ = self.reloads.dump(problem, &self.live, &mut text);
         text.push_str("coloring\n");

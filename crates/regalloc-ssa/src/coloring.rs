@@ -8,6 +8,7 @@ use crate::coalescing::Coalescing;
 use crate::liveness::{DEAD, Liveness};
 use crate::matching::Matcher;
 use crate::reload::Reloads;
+use crate::spilling::Spilling;
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{
     AllocError, Allocation, Block, Edit, EditKind, Inst, Loc, MachineEnv, PReg, PRegSet, ParallelMoves, Problem,
@@ -21,6 +22,7 @@ pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
     pub(crate) live: &'a Liveness,
+    pub(crate) plan: &'a Spilling,
 }
 
 /// A value in a register.
@@ -59,6 +61,12 @@ pub(crate) struct Coloring {
     pub(crate) next: SecondaryMap<VReg, Next>,
     /// Is the value live at the head of the block at hand?
     pub(crate) entering: SecondaryMap<VReg, bool>,
+    /// First and last instruction of the block at hand.
+    pub(crate) bounds: (u32, u32),
+    /// Values that only live through the loop at hand.
+    pub(crate) through: Vec<Resident>,
+    /// Values used in the loop at hand, with their distances.
+    pub(crate) near: Vec<(u32, VReg)>,
     pub(crate) matcher: Matcher,
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
@@ -72,6 +80,8 @@ pub(crate) struct Coloring {
     pub(crate) visited: SecondaryMap<Block, bool>,
     /// Where branches leave their results.
     pub(crate) branch_defs: SecondaryMap<VReg, Option<Loc>>,
+    /// Is the value where its def left it, or was moved to from there?
+    pub(crate) original: SecondaryMap<VReg, bool>,
     /// Somebody reads the register that the value is computed into.
     pub(crate) def_read: SecondaryMap<VReg, bool>,
     pub(crate) live_refs: Vec<VReg>,
@@ -120,8 +130,8 @@ impl Coloring {
         for &block in &input.live.order {
             self.enter(input, block, classes, reloads, out);
             let start = self.edits.len() as u32;
-            for (pos, inst) in input.problem.insts(block).enumerate() {
-                self.instruction(input, (block, inst, pos as u32), classes, reloads, out)?;
+            for inst in input.problem.insts(block) {
+                self.instruction(input, (block, inst), classes, reloads, out)?;
             }
             self.edit_spans[block] = Span { start, end: self.edits.len() as u32 };
             self.leave_block(input.problem, block);
@@ -147,6 +157,7 @@ impl Coloring {
         self.visited.clear();
         self.branch_defs.clear();
         self.def_read.clear();
+        self.original.clear();
         self.live_refs.clear();
         self.labelled.clear();
         self.stays.clear();
@@ -196,6 +207,7 @@ impl Coloring {
         out: &mut Allocation,
     ) {
         let problem = input.problem;
+        self.bounds = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32());
         self.empty();
         self.live_refs.clear();
         for &(vreg, distance) in input.live.entry(block) {
@@ -251,7 +263,7 @@ impl Coloring {
         for reg in self.occupied.iter() {
             if let Some(vreg) = self.resident(reg) {
                 self.residents.push((vreg, reg));
-                self.def_read[vreg] = true;
+                self.def_read[vreg] |= self.original[vreg];
             }
         }
         self.ends[block] = Span { start, end: self.residents.len() as u32 };

@@ -2,9 +2,12 @@
 
 use crate::coalescing::Coalescing;
 use crate::coloring::{Coloring, Input, Resident, Span};
-use crate::liveness::DEAD;
+use crate::liveness::{AWAY, DEAD};
 use crate::reload::Reloads;
 use kingpost_regalloc::{AllocError, Allocation, Block, Edge, Edit, Loc, NoRegister, PReg, PRegSet, Problem, VReg};
+
+/// Of how many predecessors it is asked whether they have a value in a register.
+const MAX_ASKED: usize = 8;
 
 /// Does the edge carry moves? Where there is only one way in, and nothing is passed, the block takes over what is.
 fn is_joined(problem: &Problem, block: Block) -> bool {
@@ -33,14 +36,17 @@ impl Coloring {
     ) {
         let problem = input.problem;
         let preds = problem.preds(block);
-        let from = preds.iter().copied().find(|&edge| self.visited[problem.edge(edge).from]);
+        let visited = preds.iter().copied().filter(|&edge| self.visited[problem.edge(edge).from]);
+        // The first of the most frequent ones.
+        let from = visited.rev().max_by_key(|&edge| problem.edge(edge).freq);
         let Some(from) = from else { return };
         match is_joined(problem, block) {
             false => self.inherit(problem, from),
             true if has_busy_pred(problem, block) => {}
             true => {
-                self.take_over(input.problem, from);
+                self.take_over(input, block, from);
                 self.place_params(input, block, from, classes, reloads, out);
+                self.load_early(input, block, classes);
             }
         }
         let start = self.residents.len() as u32;
@@ -76,13 +82,65 @@ impl Coloring {
         self.entering[vreg]
     }
 
-    fn take_over(&mut self, problem: &Problem, from: Edge) {
+    /// What the predecessor has in registers, but for values that only live through a loop without room for them, and
+    /// for those that are used far away and not in registers everywhere.
+    fn take_over(&mut self, input: Input, block: Block, from: Edge) {
+        let problem = input.problem;
+        self.through.clear();
         for i in self.ends[problem.edge(from).from].range() {
             let (vreg, reg) = self.residents[i];
-            if self.is_entering(vreg) {
+            if !self.is_entering(vreg) {
+                continue;
+            }
+            match (self.next[vreg].0 >= AWAY, input.plan.room(block)) {
+                (true, Some(_)) => self.through.push((vreg, reg)),
+                (true, None) if !self.is_everywhere(problem, block, vreg) => {}
+                _ => self.put(vreg, reg),
+            }
+        }
+        let Some(mut room) = input.plan.room(block) else { return };
+        let mut through = std::mem::take(&mut self.through);
+        through.sort_unstable_by_key(|&(vreg, _)| (self.next[vreg].0, vreg));
+        for &(vreg, reg) in &through {
+            let room = &mut room[problem.class(vreg).index()];
+            if *room > 0 {
+                *room -= 1;
                 self.put(vreg, reg);
             }
         }
+        self.through = through;
+    }
+
+    /// Is the value in a register at the end of each predecessor visited so far?
+    fn is_everywhere(&self, problem: &Problem, block: Block, vreg: VReg) -> bool {
+        problem.preds(block).iter().take(MAX_ASKED).all(|&edge| {
+            let from = problem.edge(edge).from;
+            !self.visited[from] || self.residents[self.ends[from].range()].iter().any(|r| r.0 == vreg)
+        })
+    }
+
+    /// Before a loop, values used in it are brought into registers that are free, the nearest first.
+    fn load_early(&mut self, input: Input, block: Block, classes: &Coalescing) {
+        if input.plan.room(block).is_none() {
+            return;
+        }
+        let first = input.problem.first_inst(block);
+        let mut near = std::mem::take(&mut self.near);
+        near.clear();
+        let entering = input.live.entry(block).iter().filter(|entry| entry.1 < AWAY && self.at[entry.0].is_none());
+        near.extend(entering.map(|&(vreg, distance)| (distance, vreg)));
+        near.retain(|&(_, vreg)| !input.problem.params(block).contains(&vreg));
+        near.sort_unstable();
+        for &(_, vreg) in &near {
+            let class = input.env.class(input.problem.class(vreg));
+            let free = class.allocatable().difference(self.occupied);
+            let rate = |reg: PReg| self.suits(input, classes, vreg, reg, first);
+            let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
+            if let Some(reg) = best.filter(|_| free.of_class(input.problem.class(vreg)).len() > 1) {
+                self.put(vreg, reg);
+            }
+        }
+        self.near = near;
     }
 
     /// Registers for parameters: those of their arguments, free ones, or those of values used later.
@@ -97,6 +155,7 @@ impl Coloring {
     ) {
         let problem = input.problem;
         let source = self.ends[problem.edge(from).from];
+        let first = problem.first_inst(block);
         for (i, &param) in problem.params(block).iter().enumerate() {
             if self.next[param].0 == DEAD {
                 continue;
@@ -107,8 +166,7 @@ impl Coloring {
             let free = class.allocatable().difference(self.occupied);
             let rate = |reg: PReg| {
                 let here = if there == Some(reg) { 4 } else { 0 };
-                let home = if classes.home(param) == Some(reg) { 3 } else { 0 };
-                self.saving(input, param, reg) - here - home
+                self.suits(input, classes, param, reg, first) - here
             };
             let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
             let reg = match best {

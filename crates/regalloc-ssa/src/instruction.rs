@@ -6,7 +6,7 @@
 
 use crate::coalescing::Coalescing;
 use crate::coloring::{Coloring, Input, Next};
-use crate::liveness::DEAD;
+use crate::liveness::{AWAY, DEAD};
 use crate::matching::Need;
 use crate::reload::Reloads;
 use cranelift_entity::SecondaryMap;
@@ -14,6 +14,7 @@ use kingpost_regalloc::{
     AllocError, Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Loc, NoRegister, Operand, PReg, PRegSet,
     Pos, VReg,
 };
+use std::cmp::Ordering::{Equal, Less};
 
 /// What an operand was given, or how it will be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +47,7 @@ struct EdgeOf(Option<Edge>);
 #[derive(Clone, Copy)]
 struct At<'a> {
     input: Input<'a>,
+    block: Block,
     inst: Inst,
     operands: &'a [Operand],
     is_safepoint: bool,
@@ -71,18 +73,18 @@ impl Coloring {
     pub(crate) fn instruction(
         &mut self,
         input: Input,
-        (block, inst, _pos): (Block, Inst, u32),
+        (block, inst): (Block, Inst),
         classes: &mut Coalescing,
         reloads: &mut Reloads,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
         let flags = input.problem.flags(inst);
         let operands = input.problem.operands(inst);
-        let at = At { input, inst, operands, is_safepoint: flags.has(InstFlags::SAFEPOINT) };
+        let at = At { input, block, inst, operands, is_safepoint: flags.has(InstFlags::SAFEPOINT) };
         for i in input.problem.operand_range(inst) {
             self.next[input.problem.all_operands()[i].vreg()] = Next(input.live.next_after[i]);
         }
-        if flags.has(InstFlags::REMAT) && self.drop_dead(at, out) {
+        if flags.has(InstFlags::REMAT) && self.defer(at, out) {
             return Ok(());
         }
         let is_terminator = inst == input.problem.terminator(block);
@@ -98,13 +100,19 @@ impl Coloring {
         Ok(())
     }
 
-    /// A value that can be computed anywhere and that nobody reads is not computed at all.
-    fn drop_dead(&mut self, at: At, out: &mut Allocation) -> bool {
-        let dead = self.next[at.operands[0].vreg()].0 == DEAD;
-        if dead {
-            out.drop_inst(at.inst);
+    /// A value that can be computed anywhere is computed where it is used, if that is in this block, far away or nowhere.
+    fn defer(&mut self, at: At, out: &mut Allocation) -> bool {
+        let problem = at.input.problem;
+        let vreg = at.operands[0].vreg();
+        let block_end = problem.insts(at.block).len() as u32;
+        let next = self.next[vreg].0;
+        let here = (next < block_end || next >= AWAY) && !at.input.live.read_in_memory[vreg] && !self.labelled[vreg];
+        if next != DEAD && !here {
+            return false;
         }
-        dead
+        self.original[vreg] = false;
+        out.drop_inst(at.inst);
+        true
     }
 
     /// Which edge each result of a branch belongs to.
@@ -199,14 +207,30 @@ impl Coloring {
             }
             _ => {}
         }
-        if classes.home(vreg) == Some(reg) {
-            score -= 4;
+        score + self.suits(at.input, classes, vreg, reg, at.inst)
+    }
+
+    /// How little a register suits a value from `inst` on, whoever is there.
+    pub(crate) fn suits(&self, input: Input, classes: &Coalescing, vreg: VReg, reg: PReg, inst: Inst) -> i32 {
+        let (first, last) = self.bounds;
+        let next = self.next[vreg].0;
+        let mut score = self.saving(input, vreg, reg);
+        let wish = input.live.wishes[vreg].filter(|&(_, at)| at.saturating_add(first) > inst.as_u32());
+        if wish.is_some_and(|(wish, _)| wish == reg) {
+            score -= 6;
+        } else if next != DEAD {
+            let taken = input.live.next_taken(reg, inst).as_u32();
+            score += match taken.cmp(&first.saturating_add(next)) {
+                Less if taken <= last => 4,
+                Equal if taken <= last => 2,
+                _ => 0,
+            };
         }
-        score + self.saving(at.input, vreg, reg)
+        if classes.home(vreg) == Some(reg) { score - 4 } else { score }
     }
 
     /// Callee-saved registers are for values that live across calls.
-    pub(crate) fn saving(&self, input: Input, vreg: VReg, reg: PReg) -> i32 {
+    fn saving(&self, input: Input, vreg: VReg, reg: PReg) -> i32 {
         let saved = input.env.class(reg.class()).callee_saved.contains(reg);
         match (input.live.crosses[vreg], saved) {
             (true, true) => -3,
@@ -350,8 +374,7 @@ impl Coloring {
                 at.allocatable(vreg).difference(at.killed(vreg)).difference(taken).difference(scratch.claims);
             let free = possible.difference(scratch.surviving);
             let order = &at.input.env.class(at.input.problem.class(vreg)).order;
-            let suits =
-                |reg: &PReg| self.saving(at.input, vreg, *reg) - i32::from(classes.home(vreg) == Some(*reg)) * 2;
+            let suits = |reg: &PReg| self.suits(at.input, classes, vreg, *reg, at.inst);
             if let Some(&reg) = order.iter().filter(|&&reg| free.contains(reg)).min_by_key(|reg| suits(reg)) {
                 scratch.keep(vreg, reg);
                 continue;
@@ -393,20 +416,20 @@ impl Coloring {
             let Need { vreg, early: true, is_use, reg: Some(reg), .. } = self.matcher.needs[i] else { continue };
             taken.insert(reg);
             if is_use {
-                self.def_read[vreg] |= self.at[vreg].is_some();
+                self.def_read[vreg] |= self.at[vreg].is_some() && self.original[vreg];
                 self.bring(at.input, vreg, reg, reloads, out);
             }
         }
         for i in 0..self.scratch.survivors.len() {
             let (vreg, reg) = self.scratch.survivors[i];
-            self.def_read[vreg] |= self.at[vreg].is_some_and(|from| from != reg);
+            self.def_read[vreg] |= self.at[vreg].is_some_and(|from| from != reg) && self.original[vreg];
             self.bring(at.input, vreg, reg, reloads, out);
         }
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
             let Choice::At(loc) = self.scratch.choices[i] else { continue };
             let vreg = operand.vreg();
             if loc.as_slot().is_none() {
-                self.def_read[vreg] = true;
+                self.def_read[vreg] |= self.original[vreg];
             } else if reloads.slot(vreg) != loc.as_slot() {
                 let from = match self.at[vreg] {
                     Some(reg) => Loc::reg(reg),
@@ -426,7 +449,10 @@ impl Coloring {
         let problem = input.problem;
         match self.at[vreg] {
             Some(from) => self.moves.add(Loc::reg(from), Loc::reg(to), problem.class(vreg), problem.width(vreg)),
-            None => reloads.bring(problem, input.live, vreg, Loc::reg(to), &mut self.moves, out),
+            None => {
+                self.original[vreg] = false;
+                reloads.bring(problem, input.live, vreg, Loc::reg(to), &mut self.moves, out);
+            }
         }
     }
 
@@ -474,6 +500,7 @@ impl Coloring {
             }
             if let Some(reg) = loc.as_reg() {
                 self.put(vreg, reg);
+                self.original[vreg] = true;
                 classes.settle(vreg, reg);
             }
             if self.labelled[vreg] {

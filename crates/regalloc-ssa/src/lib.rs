@@ -4,7 +4,9 @@
 //! | phase | file | does |
 //! |---|---|---|
 //! | liveness | `liveness.rs` | live sets at block heads, distances to next uses |
+//! | | `taken.rs` | .. instructions that take registers from values |
 //! | coalescing | `coalescing.rs` | classes of values that wish for one register |
+//! | spilling | `spilling.rs` | which values loops find in registers |
 //! | reload | `reload.rs` | where values that are in no register come from |
 //! | coloring | `coloring.rs` | the register map through blocks |
 //! | | `instruction.rs`, `matching.rs` | .. all operands of one instruction |
@@ -20,5 +22,7 @@ mod instruction;
 mod liveness;
 mod matching;
 mod reload;
+mod spilling;
+mod taken;
 
 pub use allocator::SsaAllocator;

@@ -6,9 +6,10 @@
 //! and for each operand the distance to the next use after it. Together they tell all that later phases ask: a value
 //! is live after an operand unless that distance is [`DEAD`].
 
+use crate::taken::Taken;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{AllocError, Block, Constraint, Inst, InstFlags, Problem, VReg};
+use kingpost_regalloc::{AllocError, Block, Constraint, Inst, InstFlags, Operand, PReg, Problem, VReg};
 use std::fmt::{self, Write};
 
 /// There is no next use.
@@ -16,7 +17,7 @@ pub(crate) const DEAD: u32 = u32::MAX;
 /// No distance that means something is larger.
 pub(crate) const FAR: u32 = 1 << 30;
 /// What an edge to a block that runs much less often adds, so that uses in a loop come before uses behind it.
-const AWAY: u32 = 1 << 16;
+pub(crate) const AWAY: u32 = 1 << 16;
 /// Entries and steps: for any function, and for each of its instructions and blocks.
 const STEPS: (u64, u64) = (1 << 22, 1 << 10);
 
@@ -33,6 +34,10 @@ pub(crate) struct Liveness {
     pub(crate) read_in_memory: SecondaryMap<VReg, bool>,
     /// Is the value live across an instruction with clobbers?
     pub(crate) crosses: SecondaryMap<VReg, bool>,
+    /// The register that a value is bound to next, and where in its block, unless it is lost before.
+    pub(crate) wishes: SecondaryMap<VReg, Option<(PReg, u32)>>,
+    /// Per register, the instructions that are bound to it or clobber it.
+    taken: Taken,
     pub(crate) steps: u64,
     entries: Vec<(VReg, u32)>,
     ends: SecondaryMap<Block, u32>,
@@ -64,6 +69,8 @@ impl Liveness {
         self.next_after.resize(problem.num_operands(), DEAD);
         self.distances.clear();
         self.crosses.clear();
+        self.wishes.clear();
+        self.taken.compute(problem);
         for _ in 0..2 {
             for i in (0..self.order.len()).rev() {
                 self.measure(problem, self.order[i]);
@@ -236,6 +243,7 @@ impl Liveness {
                 let vreg = operand.vreg();
                 let next = self.distances[vreg].0;
                 self.next_after[i] = next;
+                self.wish(problem, inst, operand, pos, clobbered);
                 if operand.is_use() {
                     self.crosses[vreg] |= next != DEAD && next > clobbered;
                     self.approach(vreg, pos);
@@ -254,6 +262,35 @@ impl Liveness {
         for vreg in self.touched.drain(..) {
             self.distances[vreg] = Distance::default();
         }
+    }
+
+    /// Takes wishes for registers backwards through an operand.
+    fn wish(&mut self, problem: &Problem, inst: Inst, operand: Operand, pos: u32, clobbered: u32) {
+        let vreg = operand.vreg();
+        if let (true, Some(reg)) = (operand.is_use(), operand.fixed_reg()) {
+            self.wishes[vreg] = Some((reg, pos));
+        }
+        if !operand.is_def() {
+            return;
+        }
+        let lost = clobbered != DEAD && clobbered > pos;
+        if self.wishes[vreg].is_some_and(|(_, at)| lost && clobbered < at) {
+            self.wishes[vreg] = None;
+        }
+        let input = match operand.constraint() {
+            Constraint::Reuse(k) => Some(problem.operands(inst)[usize::from(k)].vreg()),
+            _ if problem.flags(inst).has(InstFlags::MOVE) => Some(problem.operands(inst)[0].vreg()),
+            _ => None,
+        };
+        let wish = operand.fixed_reg().map(|reg| (reg, pos)).or(self.wishes[vreg]);
+        if let (Some(input), Some(_)) = (input, wish) {
+            self.wishes[input] = wish;
+        }
+    }
+
+    /// The first instruction behind `inst` that takes `reg` from whoever is there.
+    pub(crate) fn next_taken(&self, reg: PReg, inst: Inst) -> Inst {
+        self.taken.next(reg, inst)
     }
 
     /// One line per block: what is live at its head and how far away it is used.
