@@ -1,6 +1,7 @@
 //! The table of register allocators by name: the values of the setting `regalloc_algorithm`.
 
 use kingpost_regalloc::Allocator;
+use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_regalloc_linear::LinearScan;
 use kingpost_regalloc_spill_all::SpillAll;
 use std::sync::Arc;
@@ -11,8 +12,11 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 type Make = fn() -> Box<dyn Allocator>;
 
 /// Allocators that compile code, best first, under the names by which settings choose them.
-pub const ALLOCATORS: &[(&str, Make)] =
-    &[("linear", || Box::new(LinearScan::default())), ("spill-all", || Box::new(SpillAll::default()))];
+pub const ALLOCATORS: &[(&str, Make)] = &[
+    ("linear", || Box::new(LinearScan::default())),
+    ("backtracking", || Box::new(Backtracking::default())),
+    ("spill-all", || Box::new(SpillAll::default())),
+];
 
 /// The factory of the allocator called `name`. Upstream's name `single_pass` stands for `linear`.
 pub fn allocator(name: &str) -> Option<AllocatorFactory> {
