@@ -4,6 +4,7 @@ use kingpost_regalloc::Allocator;
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_regalloc_linear::LinearScan;
 use kingpost_regalloc_spill_all::SpillAll;
+use kingpost_regalloc_ssa::SsaAllocator;
 use std::sync::Arc;
 
 /// Makes one allocator for each compiling thread.
@@ -15,6 +16,7 @@ type Make = fn() -> Box<dyn Allocator>;
 pub const ALLOCATORS: &[(&str, Make)] = &[
     ("linear", || Box::new(LinearScan::default())),
     ("backtracking", || Box::new(Backtracking::default())),
+    ("ssa", || Box::new(SsaAllocator::default())),
     ("spill-all", || Box::new(SpillAll::default())),
 ];
 
