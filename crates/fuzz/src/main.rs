@@ -1,10 +1,11 @@
 //! Seeded random tests: `kingpost-fuzz TARGET COUNT [SEED]`.
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
-//! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), or
-//! `all`. Seeds count up from SEED, so a failure is
-//! repeated by its seed and a count of 1. Each target calls a function of `kingpost-testgen` that a test calls too.
+//! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), `ir` or
+//! `memory` (compiled code against the interpreter, and at the edges of memory), or `all`. Seeds count
+//! up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
 
+mod compiled;
 mod texts;
 
 use anyhow::{Result, bail, ensure};
@@ -25,7 +26,8 @@ fn main() -> Result<()> {
     let seeds = first..first.saturating_add(count);
     let names: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
     let all = target == "all";
-    let kinds: Vec<&str> = texts::KINDS.iter().map(|kind| kind.name).collect();
+    let mut kinds: Vec<&str> = texts::KINDS.iter().map(|kind| kind.name).collect();
+    kinds.extend(compiled::TARGETS.iter().map(|target| target.name));
     ensure!(
         all || target == "faults" || names.contains(&target.as_str()) || kinds.contains(&target.as_str()),
         "targets: all, faults, {}, {}",
@@ -35,6 +37,12 @@ fn main() -> Result<()> {
     for kind in texts::KINDS.iter().filter(|kind| all || kind.name == *target) {
         let start = Instant::now();
         let report = texts::run(kind, chunks(seeds.clone()))?;
+        println!("{}: {report}, {:.1} s", kind.name, start.elapsed().as_secs_f64());
+    }
+    for kind in compiled::TARGETS.iter().filter(|kind| all || kind.name == *target) {
+        let start = Instant::now();
+        let seeds = if all { first..first + (count * kind.percent).div_ceil(100) } else { seeds.clone() };
+        let report = compiled::run(kind, chunks(seeds))?;
         println!("{}: {report}, {:.1} s", kind.name, start.elapsed().as_secs_f64());
     }
     for &name in names.iter().filter(|name| all || *name == target) {

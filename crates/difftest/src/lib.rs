@@ -1,0 +1,17 @@
+//! Second opinions on compiled code: the interpreter, and the edges of memory.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
+//! | `memory.rs` | every access that may fold, at the first and last bytes of memory |
+//! | `native.rs` | compiles, loads and calls, in a process that may die |
+//! | `stub.rs` | machine code around each call that checks what must be preserved |
+//! | `failure.rs` | what is wrong with one case, and how to repeat it |
+
+mod failure;
+pub mod ir;
+pub mod memory;
+mod native;
+mod stub;
+
+pub use failure::{Failure, Report};

@@ -1,0 +1,316 @@
+//! Compiles, loads and calls, in a process that may die.
+
+use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
+use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, Settings};
+use kingpost_interpreter::DataValue;
+use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+use kingpost_ir::cursor::Cursor;
+use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+use kingpost_ir::libcall::LibCall;
+use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+use kingpost_ir::types::I64;
+use kingpost_ir::{Function, MemFlags, TrapCode, Value};
+use kingpost_isa_x64::X64Flags;
+use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
+use kingpost_jit::{Image, LoadError};
+use kingpost_mach::{ModuleBuffer, SymbolName};
+use std::fmt;
+use std::str::FromStr;
+use target_lexicon::Triple;
+
+/// Bytes from one value of a record to the next.
+const VALUE_BYTES: usize = 8;
+/// What stands above arguments narrower than their place.
+const GARBAGE: u8 = 0xa5;
+/// A call may take so long.
+const SECONDS: u32 = 5;
+const SHARED_BYTES: usize = 1 << 18;
+
+/// A compiler under test: an allocator and the CPU's flags.
+pub(crate) struct Lane {
+    pub(crate) allocator: &'static str,
+    /// Words of a `target` line.
+    pub(crate) flags: Vec<String>,
+    compiler: Compiler,
+    cx: Context,
+}
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.allocator)?;
+        self.flags.iter().try_for_each(|flag| write!(f, " {flag}"))
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Returned(Vec<DataValue>),
+    Trapped(TrapCode),
+    /// In a way in which no call may end.
+    Wrong(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Returned(values) => write!(f, "returned {}", display(values)),
+            Outcome::Trapped(code) => write!(f, "trapped with {code}"),
+            Outcome::Wrong(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Values as directives write them.
+pub(crate) fn display(values: &[DataValue]) -> String {
+    match values {
+        [value] => value.to_string(),
+        _ => format!("[{}]", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The triple that tests compile for.
+pub(crate) fn triple() -> Triple {
+    Triple::from_str("x86_64-unknown-linux-gnu").expect("a known triple")
+}
+
+/// Can this machine run the code?
+pub(crate) fn runs_here() -> bool {
+    cfg!(all(target_os = "linux", target_arch = "x86_64"))
+}
+
+/// The settings under test.
+pub(crate) fn settings(allocator: &str) -> Settings {
+    Settings {
+        regalloc_checker: true,
+        enable_multi_ret_implicit_sret: true,
+        unwind_info: false,
+        regalloc_algorithm: allocator.into(),
+        ..Settings::default()
+    }
+}
+
+impl Lane {
+    /// A compiler for `allocator`, for any CPU or for that of this machine.
+    pub(crate) fn new(allocator: &'static str, host: bool) -> Lane {
+        let cpu = X64Flags::host();
+        let names = X64Flags::FLAGS.iter().map(|&(name, _)| name.to_string());
+        let flags: Vec<String> = names.filter(|name| host && cpu.get(name) == Some(true)).collect();
+        let compiler = Compiler::new(&triple(), settings(allocator), &flags).expect("settings of the table");
+        let cx = compiler.context();
+        Lane { allocator, flags, compiler, cx }
+    }
+
+    /// Every allocator.
+    pub(crate) fn all(host: bool) -> Vec<Lane> {
+        ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, host)).collect()
+    }
+
+    pub(crate) fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// Compiles functions into one module.
+    pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, (String, CompileError)> {
+        let mut module = ModuleBuffer::default();
+        for function in functions {
+            let compiled = self.compiler.compile(&mut self.cx, &mut function.clone(), &mut module);
+            compiled.map_err(|error| (function.name.to_string(), error))?;
+        }
+        Ok(module)
+    }
+}
+
+/// A module in memory, with entries that take their arguments from a record.
+pub(crate) struct Loaded {
+    image: Image,
+    /// Address and signature of what each entry calls.
+    entries: Vec<(usize, Signature)>,
+}
+
+/// Compiles `functions` and entries for the first `entries` of them.
+pub(crate) fn load(lane: &mut Lane, functions: &[Function], entries: usize) -> Result<Loaded, NotLoaded> {
+    let mut module = lane.compile(functions).map_err(|(name, error)| NotLoaded::Compile(name, error))?;
+    let callees = &functions[..entries];
+    let stubs: Vec<Function> = callees.iter().enumerate().map(|(n, callee)| entry(n, callee)).collect();
+    module.append(&lane.compile(&stubs).map_err(|(name, error)| NotLoaded::Compile(name, error))?);
+    let image = Image::load(&module, &[], &mut library).map_err(NotLoaded::Load)?;
+    let address = |n| image.address(&SymbolName::named(&entry_name(n))).expect("it was just compiled");
+    let entries = callees.iter().enumerate().map(|(n, callee)| (address(n), callee.signature.clone())).collect();
+    Ok(Loaded { image, entries })
+}
+
+fn entry_name(number: usize) -> String {
+    format!("entry_of_the_test_{number}")
+}
+
+/// Why there is nothing to call.
+#[derive(Debug)]
+pub(crate) enum NotLoaded {
+    Compile(String, CompileError),
+    Load(LoadError),
+}
+
+impl fmt::Display for NotLoaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotLoaded::Compile(name, error) => write!(f, "{name}: {error}"),
+            NotLoaded::Load(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// Library routines, by the C convention.
+fn library(name: &SymbolName) -> Option<usize> {
+    extern "C" fn fma(x: f64, y: f64, z: f64) -> f64 {
+        x.mul_add(y, z)
+    }
+    extern "C" fn fmaf(x: f32, y: f32, z: f32) -> f32 {
+        x.mul_add(y, z)
+    }
+    macro_rules! rounding {
+        ($($name:ident $ty:ident $method:ident;)*) => { $(extern "C" fn $name(x: $ty) -> $ty { x.$method() })* };
+    }
+    rounding! {
+        ceil f64 ceil; ceilf f32 ceil; floor f64 floor; floorf f32 floor;
+        trunc f64 trunc; truncf f32 trunc; nearest f64 round_ties_even; nearestf f32 round_ties_even;
+    }
+    let SymbolName::LibCall(libcall) = name else { return None };
+    let address = match libcall {
+        LibCall::CeilF64 => ceil as *const (),
+        LibCall::CeilF32 => ceilf as *const (),
+        LibCall::FloorF64 => floor as *const (),
+        LibCall::FloorF32 => floorf as *const (),
+        LibCall::TruncF64 => trunc as *const (),
+        LibCall::TruncF32 => truncf as *const (),
+        LibCall::NearestF64 => nearest as *const (),
+        LibCall::NearestF32 => nearestf as *const (),
+        LibCall::FmaF64 => fma as *const (),
+        LibCall::FmaF32 => fmaf as *const (),
+        _ => return None,
+    };
+    Some(address as usize)
+}
+
+/// A function that takes the address of values, calls `callee` with them, and puts its results in their place. Narrow
+/// integers are cut from whole words, so that the callee gets them with undefined bits above.
+fn entry(number: usize, callee: &Function) -> Function {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.push(AbiParam::new(I64));
+    let mut func = Function::new(FuncName::Named(entry_name(number)), signature);
+    let signature = func.dfg.signatures.push(callee.signature.clone());
+    let name = match &callee.name {
+        FuncName::Named(name) => ExternalName::Named(name.as_str().into()),
+        &FuncName::User(namespace, index) => ExternalName::User(func.user_names.push((namespace, index))),
+    };
+    let callee_ref = func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: false, patchable: false });
+    let mut cursor = Cursor::new(&mut func);
+    let block = cursor.new_block();
+    let record = cursor.func.dfg.append_block_param(block, I64);
+    let flags = MemFlags::trusted();
+    let mut args: Vec<Value> = Vec::new();
+    for (n, param) in callee.signature.params.iter().enumerate() {
+        let (ty, offset) = (param.value_type, (n * VALUE_BYTES) as i32);
+        args.push(if ty.is_int() && ty != I64 {
+            let word = cursor.ins().load(I64, flags, record, offset);
+            cursor.ins().ireduce(ty, word)
+        } else {
+            cursor.ins().load(ty, flags, record, offset)
+        });
+    }
+    let call = cursor.ins().call(callee_ref, &args);
+    let results = cursor.func.dfg.inst_results(call).to_vec();
+    for (n, &result) in results.iter().enumerate() {
+        cursor.ins().store(flags, result, record, (n * VALUE_BYTES) as i32);
+    }
+    cursor.ins().return_(&[]);
+    func
+}
+
+/// What calls need: memory shared with the children, and the stub.
+pub(crate) struct Caller {
+    shared: SharedMemory,
+    stub_image: Image,
+    stub: usize,
+}
+
+impl Caller {
+    pub(crate) fn new(lane: &Lane) -> Result<Caller, LoadError> {
+        let shared = SharedMemory::new(SHARED_BYTES)?;
+        let (stub_image, stub) = stub::load(lane.compiler(), shared.address())?;
+        Ok(Caller { shared, stub_image, stub })
+    }
+
+    /// Makes all calls, in order; gives their endings. `more` is what the functions touch besides their own stack.
+    pub(crate) fn call(
+        &mut self,
+        requests: &[Request],
+        more: &mut [&mut SharedMemory],
+    ) -> Result<Vec<Outcome>, LoadError> {
+        let mut calls = Vec::new();
+        let mut records = Vec::new();
+        let mut end = stub::CONTROL;
+        for request in requests {
+            let (function, signature) = &request.module.entries[request.entry];
+            let values = signature.params.len().max(signature.returns.len());
+            let range = end..end + RECORD_HEAD + VALUE_BYTES * values;
+            end = range.end;
+            let record = &mut self.shared.bytes_mut()[range.clone()];
+            record.fill(0);
+            record[..8].copy_from_slice(&(*function as u64).to_le_bytes());
+            let params = signature.params.iter().zip(&request.input);
+            for (place, (param, value)) in record[RECORD_HEAD..].chunks_exact_mut(VALUE_BYTES).zip(params) {
+                let bytes = param.value_type.bytes() as usize;
+                place.fill(GARBAGE);
+                place[..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+            }
+            calls.push(IsolatedCall { function: self.stub, argument: self.shared.address() + range.start });
+            records.push(range);
+        }
+        let mut images: Vec<&Image> = requests.iter().map(|request| &request.module.image).collect();
+        images.push(&self.stub_image);
+        let mut memory: Vec<&mut SharedMemory> = more.iter_mut().map(|memory| &mut **memory).collect();
+        memory.push(&mut self.shared);
+        let endings = isolate::run(&images, &calls, &mut memory, SECONDS)?;
+        let ended = requests.iter().zip(endings).zip(records);
+        Ok(ended.map(|((request, ending), record)| outcome(request, ending, &self.shared.bytes()[record])).collect())
+    }
+}
+
+/// A call of an entry.
+pub(crate) struct Request<'a> {
+    pub(crate) module: &'a Loaded,
+    pub(crate) entry: usize,
+    /// The arguments' bits.
+    pub(crate) input: Vec<u64>,
+}
+
+fn outcome(request: &Request, ending: Ending, record: &[u8]) -> Outcome {
+    let wrong = |text: String| Outcome::Wrong(text);
+    let image = &request.module.image;
+    match ending {
+        Ending::Returned => {}
+        Ending::Fault { pc, signal, address, .. } => {
+            return match image.trap_at(pc) {
+                Some(code) => Outcome::Trapped(code),
+                None => {
+                    let place = image.function_at(pc).map(|(name, at)| format!("{name}+{at:#x}"));
+                    let place = place.unwrap_or_else(|| format!("{pc:#x}"));
+                    wrong(format!("signal {signal} at {place}, address {address:#x}, where no trap is known"))
+                }
+            };
+        }
+        Ending::Late => return wrong(format!("did not return within {SECONDS} seconds")),
+        Ending::Died { status } => return wrong(format!("the process died, status {status:#x}")),
+    }
+    let note = u64::from_le_bytes(record[NOTE..NOTE + 8].try_into().expect("eight bytes"));
+    if let Some(register) = note.checked_sub(1) {
+        return wrong(format!("did not preserve {}", PRESERVED.get(register as usize).unwrap_or(&"a register")));
+    }
+    let returns = request.module.entries[request.entry].1.returns.iter();
+    let values = returns.zip(record[RECORD_HEAD..].chunks_exact(VALUE_BYTES)).map(|(result, place)| {
+        let bits = u64::from_le_bytes(place.try_into().expect("eight bytes"));
+        DataValue::new(result.value_type, bits.into())
+    });
+    Outcome::Returned(values.collect())
+}

@@ -1,0 +1,26 @@
+//! Targets that judge compiled code: by the interpreter, and at the edges of memory.
+
+use anyhow::{Result, anyhow};
+use kingpost_difftest::{Failure, Report, ir, memory};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A target.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    /// Seeds per seed of `all`, in percent: some cases are large.
+    pub(crate) percent: u64,
+    run: fn(Range<u64>) -> Result<Report, Box<Failure>>,
+}
+
+pub(crate) const TARGETS: &[Target] =
+    &[Target { name: "ir", percent: 100, run: ir::run }, Target { name: "memory", percent: 1, run: memory::run }];
+
+/// Runs a target on chunks of seeds.
+pub(crate) fn run(target: &Target, chunks: Vec<Range<u64>>) -> Result<Report> {
+    let reports = chunks.into_par_iter().map(|seeds| (target.run)(seeds).map_err(|failure| anyhow!("{failure}")));
+    reports.try_reduce(Report::default, |mut a, b| {
+        a.add(&b);
+        Ok(a)
+    })
+}
