@@ -53,7 +53,7 @@ impl Allocator for SsaAllocator {
         observer.event(Event::Stage("spilling"));
         self.spilling.compute(problem, env, &self.live);
         self.reloads.clear();
-        let input = Input { problem, env, live: &self.live, plan: &self.spilling };
+        let input = Input { problem, env, live: &self.live, plan: &self.spilling, allocatable: env.allocatable() };
         observer.event(Event::Stage("coloring"));
         self.coloring.run(input, &mut self.classes, &mut self.reloads, out)?;
         observer.event(Event::Stage("edges"));

@@ -23,6 +23,8 @@ pub(crate) struct Input<'a> {
     pub(crate) env: &'a MachineEnv,
     pub(crate) live: &'a Liveness,
     pub(crate) plan: &'a Spilling,
+    /// Of both classes.
+    pub(crate) allocatable: PRegSet,
 }
 
 /// A value in a register.

@@ -133,10 +133,10 @@ impl Coloring {
         near.sort_unstable();
         for &(_, vreg) in &near {
             let class = input.env.class(input.problem.class(vreg));
-            let free = class.allocatable().difference(self.occupied);
+            let free = input.allocatable.of_class(input.problem.class(vreg)).difference(self.occupied);
             let rate = |reg: PReg| self.suits(input, classes, vreg, reg, first);
             let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
-            if let Some(reg) = best.filter(|_| free.of_class(input.problem.class(vreg)).len() > 1) {
+            if let Some(reg) = best.filter(|_| free.len() > 1) {
                 self.put(vreg, reg);
             }
         }
@@ -163,7 +163,7 @@ impl Coloring {
             let arg = problem.edge_args(from)[i];
             let there = self.residents[source.range()].iter().find(|r| r.0 == arg).map(|r| r.1);
             let class = input.env.class(problem.class(param));
-            let free = class.allocatable().difference(self.occupied);
+            let free = input.allocatable.of_class(problem.class(param)).difference(self.occupied);
             let rate = |reg: PReg| {
                 let here = if there == Some(reg) { 4 } else { 0 };
                 self.suits(input, classes, param, reg, first) - here
@@ -182,7 +182,7 @@ impl Coloring {
 
     /// Takes the register of the value that is used last, if that is after `param`.
     fn make_room(&mut self, input: Input, param: VReg, reloads: &mut Reloads, out: &mut Allocation) -> Option<PReg> {
-        let all = input.env.class(input.problem.class(param)).allocatable();
+        let all = input.allocatable.of_class(input.problem.class(param));
         let residents = self.occupied.intersection(all).iter().filter_map(|reg| Some((self.resident(reg)?, reg)));
         let (rival, reg): Resident = residents.max_by_key(|r| (self.next[r.0].0, r.0))?;
         if self.next[rival].0 <= self.next[param].0 {
@@ -231,7 +231,7 @@ impl Coloring {
             self.at[self.residents[i].0] = None;
         }
         let at = problem.terminator(data.from);
-        let free = input.env.allocatable().difference(kept);
+        let free = input.allocatable.difference(kept);
         let done = self.moves.resolve(free, input.env, out, &mut self.sequence);
         out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })

@@ -11,8 +11,8 @@ use crate::matching::Need;
 use crate::reload::Reloads;
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{
-    AllocError, Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Loc, NoRegister, Operand, PReg, PRegSet,
-    Pos, VReg,
+    AllocError, Allocation, Block, Constraint, Edge, Edit, Freq, Inst, InstFlags, Loc, NoRegister, Operand, PReg,
+    PRegSet, Pos, VReg,
 };
 use std::cmp::Ordering::{Equal, Less};
 
@@ -59,7 +59,7 @@ impl At<'_> {
     }
 
     fn allocatable(&self, vreg: VReg) -> PRegSet {
-        self.input.env.class(self.input.problem.class(vreg)).allocatable()
+        self.input.allocatable.of_class(self.input.problem.class(vreg))
     }
 
     /// Does the collector take the value out of registers?
@@ -194,7 +194,8 @@ impl Coloring {
         let vreg = need.vreg;
         let lives_on = self.next[vreg].0 != DEAD;
         if need.is_use && self.at[vreg] == Some(reg) {
-            score -= if need.written && lives_on { 8 } else { 20 };
+            // A copy is overwritten rather than the value itself, which may well be where others look for it.
+            score += if need.written && lives_on { 5 } else { -20 };
         }
         match self.resident(reg) {
             Some(other) if other != vreg => {
@@ -226,14 +227,24 @@ impl Coloring {
                 _ => 0,
             };
         }
-        if classes.home(vreg) == Some(reg) { score - 4 } else { score }
+        let kept = !input.live.crosses[vreg] || input.env.class(reg.class()).callee_saved.contains(reg);
+        if kept && classes.home(vreg) == Some(reg) { score - 4 } else { score }
+    }
+
+    /// Would the value cost more in memory than one more register to save and restore?
+    fn is_worth_saving(&self, input: Input, vreg: VReg) -> bool {
+        let costs = &input.env.costs;
+        let memory = input.live.weights[vreg].saturating_mul(u64::from(costs.fill));
+        let memory = if input.live.remat[vreg].is_some() { memory / 2 } else { memory };
+        memory > Freq::ENTRY.0 * u64::from(costs.callee_saved)
     }
 
     /// Callee-saved registers are for values that live across calls.
     fn saving(&self, input: Input, vreg: VReg, reg: PReg) -> i32 {
         let saved = input.env.class(reg.class()).callee_saved.contains(reg);
         match (input.live.crosses[vreg], saved) {
-            (true, true) => -3,
+            (true, true) if self.used.contains(reg) || self.is_worth_saving(input, vreg) => -5,
+            (true, true) => 8,
             (true, false) => 0,
             (false, true) if self.used.contains(reg) => 1,
             (false, true) => 3,
@@ -372,8 +383,11 @@ impl Coloring {
             }
             let possible =
                 at.allocatable(vreg).difference(at.killed(vreg)).difference(taken).difference(scratch.claims);
-            let free = possible.difference(scratch.surviving);
-            let order = &at.input.env.class(at.input.problem.class(vreg)).order;
+            let class = at.input.problem.class(vreg);
+            let fresh = at.input.env.class(class).callee_saved.difference(self.used);
+            let barred = if self.is_worth_saving(at.input, vreg) { PRegSet::EMPTY } else { fresh };
+            let free = possible.difference(scratch.surviving).difference(barred);
+            let order = &at.input.env.class(class).order;
             let suits = |reg: &PReg| self.suits(at.input, classes, vreg, *reg, at.inst);
             if let Some(&reg) = order.iter().filter(|&&reg| free.contains(reg)).min_by_key(|reg| suits(reg)) {
                 scratch.keep(vreg, reg);
@@ -438,7 +452,10 @@ impl Coloring {
                 self.moves.add(from, loc, problem.class(vreg), problem.width(vreg));
             }
         }
-        let free = at.input.env.allocatable().difference(taken);
+        if self.moves.is_empty() {
+            return Ok(());
+        }
+        let free = at.input.allocatable.difference(taken);
         let done = self.moves.resolve(free, at.input.env, out, &mut self.sequence);
         self.edits.extend(self.sequence.drain(..).map(|kind| Edit { at: at.inst, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at.inst, class })
@@ -448,6 +465,7 @@ impl Coloring {
     fn bring(&mut self, input: Input, vreg: VReg, to: PReg, reloads: &mut Reloads, out: &mut Allocation) {
         let problem = input.problem;
         match self.at[vreg] {
+            Some(from) if from == to => {}
             Some(from) => self.moves.add(Loc::reg(from), Loc::reg(to), problem.class(vreg), problem.width(vreg)),
             None => {
                 self.original[vreg] = false;

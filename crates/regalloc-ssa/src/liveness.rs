@@ -34,6 +34,8 @@ pub(crate) struct Liveness {
     pub(crate) read_in_memory: SecondaryMap<VReg, bool>,
     /// Is the value live across an instruction with clobbers?
     pub(crate) crosses: SecondaryMap<VReg, bool>,
+    /// How often the value is defined and used, together.
+    pub(crate) weights: SecondaryMap<VReg, u64>,
     /// The register that a value is bound to next, and where in its block, unless it is lost before.
     pub(crate) wishes: SecondaryMap<VReg, Option<(PReg, u32)>>,
     /// Per register, the instructions that are bound to it or clobber it.
@@ -70,6 +72,7 @@ impl Liveness {
         self.distances.clear();
         self.crosses.clear();
         self.wishes.clear();
+        self.weights.clear();
         self.taken.compute(problem);
         for _ in 0..2 {
             for i in (0..self.order.len()).rev() {
@@ -243,6 +246,9 @@ impl Liveness {
                 let vreg = operand.vreg();
                 let next = self.distances[vreg].0;
                 self.next_after[i] = next;
+                // Each block is measured twice.
+                let weight = &mut self.weights[vreg];
+                *weight = weight.saturating_add(problem.freq(block).0 / 2);
                 self.wish(problem, inst, operand, pos, clobbered);
                 if operand.is_use() {
                     self.crosses[vreg] |= next != DEAD && next > clobbered;
