@@ -129,7 +129,7 @@ impl Coloring {
         near.clear();
         let entering = input.live.entry(block).iter().filter(|entry| entry.1 < AWAY && self.at[entry.0].is_none());
         near.extend(entering.map(|&(vreg, distance)| (distance, vreg)));
-        near.retain(|&(_, vreg)| !input.problem.params(block).contains(&vreg));
+        near.retain(|&(_, vreg)| !input.live.is_defined_at_head(vreg, block));
         near.sort_unstable();
         for &(_, vreg) in &near {
             let class = input.env.class(input.problem.class(vreg));
@@ -214,7 +214,7 @@ impl Coloring {
         for i in self.entries[data.to].range() {
             let (vreg, reg) = self.residents[i];
             kept.insert(reg);
-            if !problem.params(data.to).contains(&vreg) {
+            if !input.live.is_defined_at_head(vreg, data.to) {
                 self.bring_to(input, vreg, Loc::reg(reg), reloads, out);
             }
         }

@@ -259,6 +259,9 @@ impl Coloring {
         reloads: &mut Reloads,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
+        if self.matcher.needs.is_empty() && !self.scratch.choices.contains(&Choice::Open) {
+            return Ok(());
+        }
         let mut matcher = std::mem::take(&mut self.matcher);
         let mut result = Ok(());
         if !matcher.needs.is_empty() {

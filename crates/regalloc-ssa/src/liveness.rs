@@ -89,6 +89,11 @@ impl Liveness {
         &self.entries[start as usize..self.ends[block] as usize]
     }
 
+    /// Of a value that is live at the head of `block`: is it a parameter, or a result of the branch before?
+    pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: Block) -> bool {
+        self.def_blocks[vreg].expand() == Some(block)
+    }
+
     /// The order of the problem if it serves, else reverse post-order.
     fn find_order(&mut self, problem: &Problem) {
         self.marks.clear();
