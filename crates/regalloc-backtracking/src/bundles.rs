@@ -66,7 +66,7 @@ impl Bundles {
         let mut steps = MERGE_STEPS * (self.segments.len() + 1);
         for i in 0..self.pairs.len() {
             let (_, a, b) = self.pairs[i];
-            self.merge(problem, a, b, &mut steps);
+            self.merge(problem, live, a, b, &mut steps);
         }
         self.family_of.clear();
         self.family_of.resize(problem.vregs.len(), NONE);
@@ -120,7 +120,10 @@ impl Bundles {
         v
     }
 
-    fn merge(&mut self, problem: &Problem, a: VReg, b: VReg, steps: &mut usize) {
+    fn merge(&mut self, problem: &Problem, live: &Liveness, a: VReg, b: VReg, steps: &mut usize) {
+        if live.is_in_memory(a) || live.is_in_memory(b) {
+            return;
+        }
         let (a, b) = (self.root(a.as_u32()), self.root(b.as_u32()));
         let (la, lb) = (self.lists[a as usize], self.lists[b as usize]);
         let (na, nb) = ((la.1 - la.0) as usize, (lb.1 - lb.0) as usize);

@@ -318,7 +318,7 @@ impl Emit<'_> {
 
     /// Says where a labelled value is before each instruction.
     fn label(&mut self, wish: LabelUse) {
-        if wish.from >= wish.to {
+        if wish.from >= wish.to || self.live.is_in_memory(wish.vreg) {
             return;
         }
         let place = *self.order.place(self.problem.block_of(wish.from));

@@ -31,7 +31,7 @@
 //! | `emit.rs` | operands and edits |
 //! | `edges.rs` | edits of edges |
 //!
-//! Known limits: live ranges are exact and may be quadratic in values and blocks.
+//! Known limits: values whose live ranges are too long to find within a budget are in memory but for single instructions.
 
 mod allocator;
 mod bundles;

@@ -2,15 +2,22 @@
 //!
 //! A use that is fixed to a register, or whose register a result takes over, is a copy made before the instruction: the
 //! value itself need only live until then. A result in a fixed register is copied from it after the instruction. So the
-//! value's own place is bound by neither. Live ranges are exact, found by walks backwards from the uses.
+//! value's own place is bound by neither.
+//!
+//! Live ranges are exact, found by walks backwards from the uses. As they may be quadratic in values and blocks, the
+//! walks share a budget; values looked at once it is used up are in memory but for single instructions, and live
+//! everywhere as far as slots are concerned.
 
 use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Constraint, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
 use std::ops::Range;
 
-/// Blocks that walks may visit, per slot of the order.
-const BLOCKS_PER_SLOT: usize = 512;
+/// Blocks that walks may visit, per slot of the order, before values are kept in memory instead.
+const BLOCKS_PER_SLOT: usize = 16;
+
+/// By how much walks may exceed that for references, since stack maps must be exact.
+const LAST_RESORT: usize = 64;
 
 /// What a use or def wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +76,8 @@ pub(crate) struct Liveness {
     range_starts: Vec<u32>,
     /// The rematerialisable instruction that makes the value.
     remat: Vec<Option<Inst>>,
+    /// Is the value kept in memory, its range unknown?
+    in_memory: Vec<bool>,
     /// Where the value begins: at a head, or at its def.
     defs: Vec<u32>,
     /// The edge on which the value, a result of a branch, exists.
@@ -104,6 +113,11 @@ impl Liveness {
 
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         self.remat[vreg.index()]
+    }
+
+    /// Is the value in memory but for single instructions, since its range is unknown?
+    pub(crate) fn is_in_memory(&self, vreg: VReg) -> bool {
+        self.in_memory[vreg.index()]
     }
 
     /// Where the value begins.
@@ -216,6 +230,9 @@ impl Liveness {
         }
         self.ranges.clear();
         self.range_starts.clear();
+        self.in_memory.clear();
+        self.in_memory.resize(problem.vregs.len(), false);
+        let budget = BLOCKS_PER_SLOT * order.num_slots();
         let mut visited = 0;
         for vreg in problem.vregs.keys() {
             self.range_starts.push(self.ranges.len() as u32);
@@ -227,14 +244,26 @@ impl Liveness {
                 }
                 continue;
             }
+            let is_ref = problem.vregs[vreg].is_ref;
+            if visited > budget && !is_ref && !self.is_local(order, def, uses.clone()) {
+                self.in_memory[vreg.index()] = true;
+                self.ranges.push(Segment { from: 0, to: order.num_slots() as u32 * 4, vreg });
+                continue;
+            }
             self.walk(problem, order, def, uses);
             visited += self.members.len();
-            if visited > BLOCKS_PER_SLOT * order.num_slots() {
+            if visited > LAST_RESORT * budget {
                 return Err(AllocError::StepBudget { steps: visited as u64 });
             }
         }
         self.range_starts.push(self.ranges.len() as u32);
         Ok(())
+    }
+
+    /// Is the value used only in the block that defines it?
+    fn is_local(&self, order: &Order, def: Use, uses: Range<usize>) -> bool {
+        let home = order.index_at(def.point);
+        self.uses[uses].iter().all(|u| order.index_at(u.point) == home)
     }
 
     fn walk(&mut self, problem: &Problem, order: &Order, def: Use, uses: Range<usize>) {

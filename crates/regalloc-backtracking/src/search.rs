@@ -91,7 +91,10 @@ impl Search<'_> {
         self.s.tenants.iter_mut().for_each(BTreeMap::clear);
         self.s.queue.clear();
         for bundle in 0..self.bundles.bundles.len() as u32 {
-            self.enqueue(bundle);
+            match self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
+                true => self.shatter(bundle),
+                false => self.enqueue(bundle),
+            }
         }
         while let Some((_, std::cmp::Reverse(bundle))) = self.s.queue.pop() {
             self.process(bundle)?;

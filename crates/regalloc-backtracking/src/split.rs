@@ -133,7 +133,7 @@ impl Search<'_> {
     }
 
     /// Cuts to minimal bundles, one for each instruction that needs a register.
-    fn shatter(&mut self, bundle: u32) {
+    pub(crate) fn shatter(&mut self, bundle: u32) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         cuts.clear();
         for i in 0..self.bundles.segments(bundle).len() {

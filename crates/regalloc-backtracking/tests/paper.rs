@@ -45,7 +45,7 @@ macro_rules! paper {
         $(
             #[test]
             fn $name() {
-                check(include_str!(concat!("paper/", stringify!($name), ".ra")));
+                check(include_str!(concat!("../../regalloc-spill-all/tests/paper/", stringify!($name), ".ra")));
             }
         )*
     };
@@ -73,7 +73,7 @@ fn br_table() {
 /// The price of the loop above all: three arguments round the back edge, two more uses in the body.
 #[test]
 fn the_swap_loop_has_a_price() {
-    let file = text::parse(include_str!("paper/swap_loop.ra")).unwrap();
+    let file = text::parse(include_str!("../../regalloc-spill-all/tests/paper/swap_loop.ra")).unwrap();
     let env = file.env.unwrap();
     let allocation = solve(&file.cases[0].problem, &env);
     let cost = Cost::of(&file.cases[0].problem, &env, &allocation);
