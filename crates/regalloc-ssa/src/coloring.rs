@@ -63,6 +63,8 @@ pub(crate) struct Coloring {
     pub(crate) next: SecondaryMap<VReg, Next>,
     /// Is the value live at the head of the block at hand?
     pub(crate) entering: SecondaryMap<VReg, bool>,
+    /// The register that a value had at the head of the last loop: back edges want it there.
+    pub(crate) former: SecondaryMap<VReg, Option<PReg>>,
     /// First and last instruction of the block at hand.
     pub(crate) bounds: (u32, u32),
     /// Values that only live through the loop at hand.
@@ -160,6 +162,7 @@ impl Coloring {
         self.branch_defs.clear();
         self.def_read.clear();
         self.original.clear();
+        self.former.clear();
         self.live_refs.clear();
         self.labelled.clear();
         self.stays.clear();

@@ -49,11 +49,17 @@ impl Coloring {
                 self.load_early(input, block, classes);
             }
         }
+        let is_loop = input.plan.room(block).is_some();
         let start = self.residents.len() as u32;
         for &(vreg, distance) in input.live.entry(block) {
             match self.at[vreg] {
                 _ if distance == DEAD => {}
-                Some(reg) => self.residents.push((vreg, reg)),
+                Some(reg) => {
+                    self.residents.push((vreg, reg));
+                    if is_loop {
+                        self.former[vreg] = Some(reg);
+                    }
+                }
                 None => reloads.leave(problem, input.live, vreg, out),
             }
         }
@@ -119,11 +125,9 @@ impl Coloring {
         })
     }
 
-    /// Before a loop, values used in it are brought into registers that are free, the nearest first.
+    /// Before a loop that has registers left, values used in it are brought into free ones, the nearest first.
     fn load_early(&mut self, input: Input, block: Block, classes: &Coalescing) {
-        if input.plan.room(block).is_none() {
-            return;
-        }
+        let Some(room) = input.plan.room(block) else { return };
         let first = input.problem.first_inst(block);
         let mut near = std::mem::take(&mut self.near);
         near.clear();
@@ -133,10 +137,13 @@ impl Coloring {
         near.sort_unstable();
         for &(_, vreg) in &near {
             let class = input.env.class(input.problem.class(vreg));
-            let free = input.allocatable.of_class(input.problem.class(vreg)).difference(self.occupied);
+            let saved = class.callee_saved.difference(self.used);
+            let free =
+                input.allocatable.of_class(input.problem.class(vreg)).difference(self.occupied).difference(saved);
             let rate = |reg: PReg| self.suits(input, classes, vreg, reg, first);
             let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
-            if let Some(reg) = best.filter(|_| free.len() > 1) {
+            let fits = room[input.problem.class(vreg).index()] > 0 && free.len() > 1;
+            if let Some(reg) = best.filter(|_| fits) {
                 self.put(vreg, reg);
             }
         }

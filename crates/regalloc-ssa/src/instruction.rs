@@ -216,6 +216,9 @@ impl Coloring {
         let (first, last) = self.bounds;
         let next = self.next[vreg].0;
         let mut score = self.saving(input, vreg, reg);
+        if self.former[vreg] == Some(reg) {
+            score -= 4;
+        }
         let wish = input.live.wishes[vreg].filter(|&(_, at)| at.saturating_add(first) > inst.as_u32());
         if wish.is_some_and(|(wish, _)| wish == reg) {
             score -= 6;
