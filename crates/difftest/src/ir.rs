@@ -75,6 +75,17 @@ fn expected(program: &Program) -> Result<Vec<Outcome>, String> {
 }
 
 fn judge(program: &Program, lanes: &mut [Lane], caller: &mut Caller, report: &mut Report) -> Result<(), Trouble> {
+    judge_as(program, &program.functions, lanes, caller, report)
+}
+
+/// Compares what `compiled` does with what the program does; they differ only in tests of this test.
+fn judge_as(
+    program: &Program,
+    compiled: &[Function],
+    lanes: &mut [Lane],
+    caller: &mut Caller,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let expected = match expected(program) {
         Ok(expected) => expected,
         Err(reason) => {
@@ -84,7 +95,7 @@ fn judge(program: &Program, lanes: &mut [Lane], caller: &mut Caller, report: &mu
     };
     let mut modules = Vec::new();
     for (lane, compiler) in lanes.iter_mut().enumerate() {
-        match load(compiler, &program.functions, 1) {
+        match load(compiler, compiled, 1) {
             Ok(module) => modules.push(module),
             Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => {
                 report.skip(error);
@@ -159,11 +170,38 @@ fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, flags: &
 mod tests {
     use super::*;
     use kingpost_ir::verifier::verify;
+    use kingpost_ir::{InstData, Opcode};
 
     #[test]
     fn smoke() {
         let report = run(0..120).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(!runs_here() || report.cases > 100, "{report}");
+    }
+
+    /// The comparison sees a planted fault: exclusive or becomes or in what is compiled.
+    #[test]
+    fn planted_faults_are_seen() {
+        if !runs_here() {
+            return;
+        }
+        let mut lanes = Lane::all(false);
+        let mut caller = Caller::new(&lanes[0]).unwrap();
+        let (mut planted, mut seen) = (0, 0);
+        for seed in 0..40 {
+            let program = generate(seed);
+            let mut compiled = program.functions.clone();
+            let f = &mut compiled[0];
+            let insts: Vec<_> = f.layout.blocks().flat_map(|block| f.layout.block_insts(block)).collect();
+            // The checksum at the end is made of these.
+            let Some(&inst) = insts.iter().rev().find(|&&inst| f.dfg.opcode(inst) == Opcode::Bxor) else { continue };
+            let args = [f.dfg.inst_args(inst)[0], f.dfg.inst_args(inst)[1]];
+            let ty = f.dfg.ctrl_type(inst);
+            f.dfg.replace_inst(inst, InstData::binary(Opcode::Bor, ty, args));
+            planted += 1;
+            let judged = judge_as(&program, &compiled, &mut lanes, &mut caller, &mut Report::default());
+            seen += u32::from(judged.is_err());
+        }
+        assert!(planted > 20 && seen * 2 > planted, "{seen} of {planted}");
     }
 
     #[test]

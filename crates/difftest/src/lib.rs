@@ -1,13 +1,15 @@
-//! Second opinions on compiled code: the interpreter, and the edges of memory.
+//! Second opinions on compiled code: the interpreter, the system's C compiler, and the edges of memory.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
+//! | `abi.rs` | generated signatures: compiled code and C call each other |
 //! | `memory.rs` | every access that may fold, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
 //! | `stub.rs` | machine code around each call that checks what must be preserved |
 //! | `failure.rs` | what is wrong with one case, and how to repeat it |
 
+pub mod abi;
 mod failure;
 pub mod ir;
 pub mod memory;

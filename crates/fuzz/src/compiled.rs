@@ -1,7 +1,7 @@
-//! Targets that judge compiled code: by the interpreter, and at the edges of memory.
+//! Targets that judge compiled code: by the interpreter, by C, and at the edges of memory.
 
 use anyhow::{Result, anyhow};
-use kingpost_difftest::{Failure, Report, ir, memory};
+use kingpost_difftest::{Failure, Report, abi, ir, memory};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -13,8 +13,11 @@ pub(crate) struct Target {
     run: fn(Range<u64>) -> Result<Report, Box<Failure>>,
 }
 
-pub(crate) const TARGETS: &[Target] =
-    &[Target { name: "ir", percent: 100, run: ir::run }, Target { name: "memory", percent: 1, run: memory::run }];
+pub(crate) const TARGETS: &[Target] = &[
+    Target { name: "ir", percent: 100, run: ir::run },
+    Target { name: "abi", percent: 10, run: abi::run },
+    Target { name: "memory", percent: 1, run: memory::run },
+];
 
 /// Runs a target on chunks of seeds.
 pub(crate) fn run(target: &Target, chunks: Vec<Range<u64>>) -> Result<Report> {
