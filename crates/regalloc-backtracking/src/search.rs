@@ -13,6 +13,10 @@ const MAX_EVICTED: usize = 16;
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
 const STEPS: (u64, u64) = (4096, 512);
 
+/// How many times the price of a save a bundle must be worth to use a fresh callee-saved register: its parts may yet find
+/// others.
+const SAVE_FACTOR: u64 = 2;
+
 /// Weight of a bundle that must have a register and cannot be cut.
 const MINIMAL: u64 = u64::MAX;
 
@@ -216,8 +220,8 @@ impl Search<'_> {
         let mut tried = PRegSet::EMPTY;
         let (mut lightest, mut best) = (wants.weight, None);
         let mut farthest = if wants.first_loss == u32::MAX { 0 } else { wants.first_loss };
-        let worth_saving =
-            wants.must && wants.is_minimal || wants.price > u64::from(env.costs.callee_saved) * Freq::ENTRY.0;
+        let worth_saving = wants.must && wants.is_minimal
+            || wants.price > SAVE_FACTOR * u64::from(env.costs.callee_saved) * Freq::ENTRY.0;
         for round in 0..2 {
             let order = env.class(wants.class).order.iter().copied();
             for reg in hints.into_iter().flatten().chain(order) {
