@@ -200,6 +200,7 @@ impl Context<'_, '_> {
     }
 
     /// A value without definition under a number that has none.
+    #[inline]
     pub(crate) fn new_value(&mut self, number: u32) -> Value {
         let value = self.func.dfg.make_undefined_value();
         self.tables.values.insert(number, value.as_u32());
@@ -278,7 +279,9 @@ impl Context<'_, '_> {
     pub(crate) fn claim_comments(&mut self, entity: AnyEntity) {
         if self.lexer.gathers() {
             self.lexer.skip();
-            self.tables.comments.extend(self.lexer.take_comments().map(|range| (entity, range)));
+            if self.lexer.has_comments() {
+                self.tables.comments.extend(self.lexer.take_comments().map(|range| (entity, range)));
+            }
         }
     }
 }

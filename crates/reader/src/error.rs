@@ -265,8 +265,9 @@ impl Lines {
         if position < self.position {
             *self = Lines::default();
         }
-        for (index, _) in text[self.position..position].iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
-            self.line += 1;
+        let passed = &text[self.position..position];
+        self.line += passed.iter().filter(|&&byte| byte == b'\n').count() as u32;
+        if let Some(index) = passed.iter().rposition(|&byte| byte == b'\n') {
             self.line_start = self.position + index + 1;
         }
         self.position = position;

@@ -82,6 +82,11 @@ impl<'a> Lexer<'a> {
         self.gather
     }
 
+    /// Whether there were comments since they were last taken.
+    pub(crate) fn has_comments(&self) -> bool {
+        !self.comments.is_empty()
+    }
+
     /// The comments since the last call.
     pub(crate) fn take_comments(&mut self) -> std::vec::Drain<'_, Range<usize>> {
         self.comments.drain(..)
@@ -281,12 +286,23 @@ impl<'a> Lexer<'a> {
     #[inline(always)]
     pub(crate) fn try_small_number(&mut self) -> Option<u32> {
         self.skip();
-        let chunk = self.chunk(self.position)?;
+        self.small_number_at(self.position)
+    }
+
+    /// The same behind a `+`.
+    #[inline(always)]
+    pub(crate) fn try_small_offset(&mut self) -> Option<u32> {
+        if self.peek() == b'+' { self.small_number_at(self.position + 1) } else { None }
+    }
+
+    #[inline(always)]
+    fn small_number_at(&mut self, start: usize) -> Option<u32> {
+        let chunk = self.chunk(start)?;
         if let count @ 1..8 = swar::digit_count(chunk)
             && (chunk as u8 != b'0' || count == 1)
             && CLASS[usize::from((chunk >> (8 * count)) as u8)] & NUMBER == 0
         {
-            self.position += count;
+            self.position = start + count;
             return Some(swar::decimal(chunk, count));
         }
         None

@@ -96,7 +96,10 @@ pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -
         return lexer.expected(what);
     }
     let token = lexer.number(what)?;
-    let value = check(lexer, token, parse_int(token, 64))? as u64;
+    let value = match plain_decimal(token) {
+        Some(value) => value as u64,
+        None => check(lexer, token, parse_int(token, 64))? as u64,
+    };
     check(lexer, token, T::try_from(value).map_err(|_| LiteralError::OutOfRange))
 }
 
@@ -110,6 +113,9 @@ pub(crate) fn offset64(lexer: &mut Lexer) -> Result<i64> {
 }
 
 fn written_offset(lexer: &mut Lexer) -> Result<i64> {
+    if let Some(offset) = lexer.try_small_offset() {
+        return Ok(offset.into());
+    }
     let token = lexer.number("an offset")?;
     if let Some(value) = plain_decimal(token.strip_prefix(b"+").unwrap_or(token)) {
         return Ok(value);

@@ -20,7 +20,7 @@ const fn equal(bytes: u64, byte: u8) -> u64 {
 #[inline(always)]
 const fn word_bytes(bytes: u64) -> u64 {
     let ascii = bytes & LOW;
-    let lower = ascii | 0x20 * ONES;
+    let lower = ascii | (0x20 * ONES);
     let letters = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
     let digits = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
     (letters | digits | equal(ascii, b'_')) & !bytes
@@ -50,7 +50,7 @@ pub(crate) const fn number_len(bytes: u64) -> usize {
 /// How many bytes at the front are decimal digits.
 #[inline(always)]
 pub(crate) const fn digit_count(bytes: u64) -> usize {
-    let digits = bytes ^ 0x30 * ONES;
+    let digits = bytes ^ (0x30 * ONES);
     // A carry only reaches bytes behind the first that is no digit.
     let others = (digits.wrapping_add((0x80 - 10) * ONES) | digits) & HIGH;
     (others.trailing_zeros() / 8) as usize
@@ -60,7 +60,7 @@ pub(crate) const fn digit_count(bytes: u64) -> usize {
 #[inline(always)]
 pub(crate) const fn decimal(bytes: u64, count: usize) -> u32 {
     // Zeros in front make it eight digits; then neighbours are joined three times.
-    let digits = (bytes ^ 0x30 * ONES) << (64 - 8 * count);
+    let digits = (bytes ^ (0x30 * ONES)) << (64 - 8 * count);
     let pairs = (digits.wrapping_mul(10).wrapping_add(digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32)) as u32

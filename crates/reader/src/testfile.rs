@@ -55,16 +55,15 @@ pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
     let preamble = parser.take_file_comments();
     let preamble_comments =
         preamble.into_iter().map(|range| comment(text, &mut lines, AnyEntity::Function, range)).collect();
-    let mut functions = Vec::new();
+    let (mut functions, mut function) = (Vec::new(), Function::default());
     loop {
-        let mut function = Function::default();
         let line = lines.locate(text.as_bytes(), parser.position()).0;
         if !parser.next_function(&mut function)? {
             break;
         }
         let comments = parser.function_comments().iter();
         let comments = comments.map(|(entity, range)| comment(text, &mut lines, *entity, range.clone())).collect();
-        functions.push(TestFunction { function, line, comments });
+        functions.push(TestFunction { function: function.clone(), line, comments });
     }
     let data = parser.data()?;
     Ok(TestFile { header: parser.header().clone(), preamble_comments, functions, data })
