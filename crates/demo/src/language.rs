@@ -50,7 +50,7 @@ enum Operator {
 
 /// A program and the names of its variables; `n` is number 0, `result` number 1.
 #[derive(Debug)]
-pub struct Program {
+pub(crate) struct Program {
     statements: Vec<Statement>,
     variables: Vec<String>,
 }
@@ -70,7 +70,7 @@ impl Program {
     ///
     /// # Errors
     /// What is not of the language, by the number of the word.
-    pub fn parse(text: &str) -> Result<Program> {
+    pub(crate) fn parse(text: &str) -> Result<Program> {
         let variables = vec!["n".into(), "result".into()];
         let mut parser = Parser { words: words(text), at: 0, depth: 0, variables };
         let mut statements = Vec::new();
@@ -81,7 +81,7 @@ impl Program {
     }
 
     /// What the program answers to `n`, by walking its text: the oracle.
-    pub fn evaluate(&self, n: i64) -> i64 {
+    pub(crate) fn evaluate(&self, n: i64) -> i64 {
         let mut values = vec![0; self.variables.len()];
         values[0] = n;
         run(&self.statements, &mut values);
@@ -89,7 +89,7 @@ impl Program {
     }
 
     /// The program as a function `%program(address of n and, behind it, of the result)`.
-    pub fn build(&self) -> Result<Function> {
+    pub(crate) fn build(&self) -> Result<Function> {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.push(AbiParam::new(I64));
         let mut func = Function::new(FuncName::Named("program".into()), signature);
@@ -333,10 +333,10 @@ fn value_of(expression: &Expression, b: &mut FunctionBuilder<'_>) -> Result<Valu
 }
 
 /// A program of the language in machine code.
-pub struct Compiled {
+pub(crate) struct Compiled {
     image: Image,
     /// Bytes of its code.
-    pub code_bytes: usize,
+    pub(crate) code_bytes: usize,
 }
 
 impl Compiled {
@@ -344,7 +344,7 @@ impl Compiled {
     ///
     /// # Errors
     /// A machine without compiler.
-    pub fn new(program: &Program, allocator: &str) -> Result<Compiled> {
+    pub(crate) fn new(program: &Program, allocator: &str) -> Result<Compiled> {
         let mut settings = Settings::default();
         settings.set("regalloc_algorithm", allocator)?;
         settings.set("regalloc_checker", "true")?;
@@ -356,7 +356,7 @@ impl Compiled {
     }
 
     /// What the program answers to `n`.
-    pub fn answer(&self, n: i64) -> i64 {
+    pub(crate) fn answer(&self, n: i64) -> i64 {
         let mut io = [n as u64, 0];
         self.image.run(&SymbolName::named("program"), &mut io);
         io[1] as i64

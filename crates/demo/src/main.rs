@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const ALLOCATORS: &[&str] = &["linear", "spill-all"];
+const ALLOCATORS: &[&str] = &["ssa", "linear", "backtracking", "spill-all"];
 
 /// A program: its name, how its input is made, and what must be true of its output.
 struct Program {
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     fs::create_dir_all(&out)?;
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     println!(
-        "{:<10} {:<10} {:>10} {:>12} {:>9} {:>9}",
+        "{:<10} {:<12} {:>10} {:>12} {:>9} {:>9}",
         "program", "allocator", "code bytes", "compile ms", "run ms", "answer"
     );
     for program in PROGRAMS {
@@ -94,7 +94,7 @@ fn compile_and_compare(name: &str, text: &str, allocator: &str) -> Result<String
 
 fn row(name: &str, allocator: &str, bytes: u64, compile: Duration, run: Duration) -> String {
     let [compile, run] = [compile, run].map(|time| time.as_secs_f64() * 1e3);
-    format!("{name:<10} {allocator:<10} {bytes:>10} {compile:>12.1} {run:>9.1} {:>9}", "correct")
+    format!("{name:<10} {allocator:<12} {bytes:>10} {compile:>12.1} {run:>9.1} {:>9}", "correct")
 }
 
 fn build_and_check(
