@@ -6,11 +6,11 @@ use kingpost_regalloc_spill_all::SpillAll;
 use kingpost_testgen::rng::Rng;
 
 const TEXTS: &[&str] = &[
-    include_str!("paper/try_call.ra"),
-    include_str!("paper/casp.ra"),
-    include_str!("paper/wide_over_call.ra"),
-    include_str!("paper/big_frame.ra"),
-    include_str!("paper/swap_loop.ra"),
+    include_str!("../../testgen/paper/try_call.ra"),
+    include_str!("../../testgen/paper/casp.ra"),
+    include_str!("../../testgen/paper/wide_over_call.ra"),
+    include_str!("../../testgen/paper/big_frame.ra"),
+    include_str!("../../testgen/paper/swap_loop.ra"),
     "env {\nint r0-r2 scratch r3\nfloat f0, f1\n}\nproblem %f {\nv0: int 8\nv1: int 8 ref\nv2, v3, v4: int 8\nb0:\ni0: def v0 = r0, def v1 any\n\
      i1: safepoint use v0 mem, use v0 in {r0, r1}, def v2 reuse 0 rmw, clobbers {r0} kept 4 {r1}\ni2: move use v2, def v3\n\
      i3: branch early def v4 -> b1, b2\nb1:\nuse v1\nbranch -> b3\nb2:\nbranch -> b3\nb3:\nuse v3\nbranch\nlabel 1 = v0 over i1..i3\n}",

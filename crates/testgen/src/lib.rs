@@ -8,10 +8,13 @@
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | makes a failing problem small |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
+//! | `shapes.rs` | problems of any size in the shapes that compilers meet |
+//! | `conformance.rs` | what every allocator must do, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
 
+pub mod conformance;
 pub mod draft;
 pub mod faults;
 mod feasible;
@@ -20,6 +23,7 @@ pub mod fuzz;
 pub mod ir;
 pub mod problem;
 pub mod rng;
+pub mod shapes;
 pub mod shrink;
 pub mod simulate;
 pub mod text;

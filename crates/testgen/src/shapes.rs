@@ -5,7 +5,7 @@ use kingpost_regalloc::{
 };
 
 /// A machine like x86-64 under System V: 15 integer registers, five of them callee-saved, and 16 for floats.
-pub(crate) fn machine() -> MachineEnv {
+pub fn machine() -> MachineEnv {
     let ints: Vec<PReg> = [0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15].map(PReg::int).to_vec();
     let saved: PRegSet = [3, 12, 13, 14, 15].map(PReg::int).into_iter().collect();
     let int = ClassEnv { order: ints, callee_saved: saved, exchange: true, ..ClassEnv::default() };
@@ -18,7 +18,7 @@ pub(crate) fn machine() -> MachineEnv {
 type Shape = fn(usize) -> Problem;
 
 /// The shapes by name.
-pub(crate) const SHAPES: [(&str, Shape); 15] = [
+pub const SHAPES: [(&str, Shape); 15] = [
     ("straight line", straight_line),
     ("high pressure", high_pressure),
     ("two-address code", two_address),

@@ -1,0 +1,188 @@
+//! What every register allocator must do, as one macro for its tests.
+//!
+//! ```ignore
+//! kingpost_testgen::conformance! { kingpost_regalloc_linear::LinearScan::default() }
+//! ```
+
+use crate::{fuzz, shapes};
+use kingpost_checker::Checker;
+use kingpost_regalloc::text::{self, display_allocation};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
+use std::fmt::Write;
+
+/// The problems against which the contract was designed on paper, as `.ra` text.
+pub const PAPER: [(&str, &str); 9] = [
+    ("try_call", include_str!("../paper/try_call.ra")),
+    ("i128_add", include_str!("../paper/i128_add.ra")),
+    ("casp", include_str!("../paper/casp.ra")),
+    ("struct_argument", include_str!("../paper/struct_argument.ra")),
+    ("tail_call", include_str!("../paper/tail_call.ra")),
+    ("wide_over_call", include_str!("../paper/wide_over_call.ra")),
+    ("remat_between", include_str!("../paper/remat_between.ra")),
+    ("big_frame", include_str!("../paper/big_frame.ra")),
+    ("swap_loop", include_str!("../paper/swap_loop.ra")),
+];
+
+/// Tests of an allocator, given an expression that makes one.
+#[macro_export]
+macro_rules! conformance {
+    ($allocator:expr) => {
+        #[test]
+        fn problems_from_paper_are_solved() {
+            $crate::conformance::paper(&mut $allocator);
+        }
+
+        #[test]
+        fn a_very_large_jump_table_is_solved() {
+            $crate::conformance::solve_text(&mut $allocator, &$crate::conformance::jump_table(100_000));
+        }
+
+        #[test]
+        fn what_cannot_be_placed_is_an_error() {
+            $crate::conformance::impossible(&mut $allocator);
+        }
+
+        #[test]
+        fn work_grows_in_proportion() {
+            $crate::conformance::growth(&mut $allocator);
+        }
+
+        #[test]
+        fn generated_problems_are_solved() {
+            $crate::conformance::generated(&mut $allocator);
+        }
+    };
+}
+
+/// Solves a problem that has a solution, which the checker must accept.
+///
+/// # Panics
+/// Where something is wrong, with the texts of all.
+#[track_caller]
+pub fn solve(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> (Allocation, Cost) {
+    problem.verify_with(env).unwrap_or_else(|errors| panic!("{}: {errors:?}", problem.name));
+    let mut answer = Allocation::default();
+    allocator.allocate(problem, env, &mut answer).unwrap_or_else(|error| panic!("{}: {error}", problem.name));
+    accept(problem, env, &answer);
+    let cost = Cost::of(problem, env, &answer);
+    (answer, cost)
+}
+
+#[track_caller]
+fn accept(problem: &Problem, env: &MachineEnv, answer: &Allocation) {
+    if let Err(errors) = Checker::new().check(problem, env, answer) {
+        let errors: String = errors.iter().take(5).map(|error| format!("{error}\n")).collect();
+        panic!("{errors}{problem}{}", display_allocation(problem, answer));
+    }
+}
+
+/// Solves all problems of a text. What the text has of answers is checked, and what is printed can be read again.
+///
+/// # Panics
+/// Where something is wrong.
+#[track_caller]
+pub fn solve_text(allocator: &mut dyn Allocator, source: &str) -> Vec<(Allocation, Cost)> {
+    let mut file = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let env = file.env.clone().expect("the file describes a machine");
+    let mut answers = Vec::new();
+    for case in &mut file.cases {
+        if let Some(answer) = &case.allocation {
+            accept(&case.problem, &env, answer);
+        }
+        let (answer, cost) = solve(allocator, &case.problem, &env);
+        case.allocation = Some(answer.clone());
+        answers.push((answer, cost));
+    }
+    let printed = file.to_string();
+    assert_eq!(text::parse(&printed).map(|file| file.to_string()), Ok(printed));
+    answers
+}
+
+/// Solves [`PAPER`].
+///
+/// # Panics
+/// Where something is wrong.
+pub fn paper(allocator: &mut dyn Allocator) {
+    for (_, source) in PAPER {
+        solve_text(allocator, source);
+    }
+}
+
+/// A jump table whose entries have each a block of their own that leads to a common end. Its branch has a temporary for
+/// the address.
+pub fn jump_table(entries: usize) -> String {
+    let mut source = String::from("env {\nint r0-r3\n}\nproblem %br_table {\nv0, v1, v2, v3: int 8\n");
+    source.push_str("b0:\ndef v0 = r0, def v1 = r1\nbranch use v0, early def v2 -> b1");
+    let mut line = |text: std::fmt::Arguments<'_>| source.write_fmt(text).expect("strings take all");
+    (2..=entries).for_each(|entry| line(format_args!(", b{entry}")));
+    let end = entries + 1;
+    for entry in 1..=entries {
+        line(format_args!("\nb{entry} freq 0.00001:\nbranch -> b{end}(v{}) freq 0.00001", entry % 2));
+    }
+    line(format_args!("\nb{end}(v3):\nbranch use v3 = r0\n}}\n"));
+    source
+}
+
+/// Instructions that need more than the machine has are named in the error.
+///
+/// # Panics
+/// Where they are not.
+pub fn impossible(allocator: &mut dyn Allocator) {
+    let mut error = |body: &str| {
+        let source = format!("env {{\nint r0, r1\n}}\nproblem %f {{\nv0, v1, v2, v3: int 8\nb0:\n{body}\n}}");
+        let file = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
+        let env = file.env.expect("the text begins with a machine");
+        allocator.allocate(&file.cases[0].problem, &env, &mut Allocation::default())
+    };
+    let named = |error| {
+        let at = Inst::from_u32(2);
+        matches!(error, Err(AllocError::TooFewRegisters { inst, class: RegClass::Int }) if inst == at)
+            || error == Err(AllocError::FixedConflict { inst: at, reg: PReg::int(1) })
+    };
+    assert!(named(error("def v0\ndef v1\nuse v0, use v1, early def v2\nbranch")));
+    assert!(named(error("def v0\ndef v1\nuse v0 = r1, use v1 in {r1}\nbranch")));
+    assert_eq!(error("def v0\ndef v1\nuse v0, use v1, def v2, def v3\nbranch"), Ok(()));
+}
+
+/// Things an allocator has to look at.
+fn items(problem: &Problem) -> u64 {
+    (problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len()) as u64
+}
+
+/// Steps per item grow by no more than an exponent of 1.1 in problems of 10^3 to 10^5 instructions, whatever their shape.
+///
+/// # Panics
+/// Where they do, or an answer is wrong.
+pub fn growth(allocator: &mut dyn Allocator) {
+    let env = shapes::machine();
+    for (name, shape) in shapes::SHAPES {
+        solve(allocator, &shape(10), &env);
+        let mut steps_at = |size| {
+            let problem = shape(size);
+            let (answer, _) = solve(allocator, &problem, &env);
+            (answer.stats.steps as f64 / items(&problem) as f64).max(1.0)
+        };
+        let (small, large) = (steps_at(1_000), steps_at(100_000));
+        let exponent = 1.0 + (large / small).ln() / 100f64.ln();
+        assert!(exponent <= 1.1, "{name}: {small:.1} steps per item become {large:.1}, exponent {exponent:.2}");
+    }
+}
+
+/// Generated problems, judged by checker and simulator. `SEEDS=a..b` in the environment widens the run.
+///
+/// # Panics
+/// With the shrunken problem that is not solved, and the whole one if it is not solved at all, since cut down it may come
+/// to need more registers than there are.
+pub fn generated(allocator: &mut dyn Allocator) {
+    let seeds = std::env::var("SEEDS").ok().and_then(|seeds| {
+        let (from, to) = seeds.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    });
+    match fuzz::allocator(allocator, seeds.unwrap_or(0..2000)) {
+        Ok(report) => println!("{report}"),
+        Err(failure) if matches!(failure.trouble, fuzz::Trouble::Unsolved(_)) => {
+            panic!("{failure}\nwhole:\n{}", fuzz::show(failure.seed))
+        }
+        Err(failure) => panic!("{failure}"),
+    }
+}
