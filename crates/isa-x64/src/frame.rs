@@ -10,15 +10,16 @@
 //! leave
 //! ret
 //! ```
-//! A function that needs no frame has none of this.
+//! A function that needs no frame has none of this. If the frame is large enough to be probed, registers are saved first,
+//! as probing writes some.
 
 use crate::branches::jump_if;
 use crate::encode::{Args, encode};
-use crate::regs::{CC_NE, R11, RBP, RSP};
+use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
 use crate::rows;
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, UnwindOp};
-use kingpost_regalloc::RegClass;
+use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SymbolRef, UnwindOp};
+use kingpost_regalloc::{PRegSet, RegClass};
 
 /// Bytes of the return address.
 const RETURN_BYTES: u32 = 8;
@@ -46,6 +47,9 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout
     Ok(frame)
 }
 
+/// Registers that probing the stack may write: those of the loop, and of the routine whose argument is in `eax`.
+pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
+
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
     if !frame.has_frame {
@@ -56,15 +60,37 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
     encode(rows::MOV64_RR, &Args::regs(&[RBP, RSP]), buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
-    match guard {
-        Some(guard) if frame.size > guard => probe(frame.size, guard, buffer),
-        _ => move_down(frame.size, buffer),
+    let Some(guard) = guard.filter(|&guard| frame.size > guard) else {
+        move_down(frame.size, buffer);
+        save(frame, buffer);
+        return;
+    };
+    let saves = frame.saves.last().map_or(0, |&(_, below)| u64::from(below).next_multiple_of(16));
+    move_down(saves, buffer);
+    save(frame, buffer);
+    match frame.probestack {
+        Some(routine) => call_probestack(frame.size - saves, routine, buffer),
+        None => probe(frame.size - saves, guard, buffer),
     }
+}
+
+fn save(frame: &FrameLayout, buffer: &mut Buffer) {
     for &(reg, below) in &frame.saves {
         let row = if reg.class() == RegClass::Int { rows::MOV64_MR } else { rows::MOVUPS_MR };
         encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
+}
+
+/// Has `routine` touch the next `bytes` bytes, then moves the stack pointer down. The routine gets their number in `eax`
+/// and preserves all registers but [`PROBE_CLOBBERS`].
+fn call_probestack(bytes: u64, routine: SymbolRef, buffer: &mut Buffer) {
+    encode(rows::MOV32_RI, &Args::imm(&[RAX], bytes as i64), buffer);
+    let row = if routine.colocated { rows::CALL_SYM } else { rows::CALL_PLT };
+    let symbol = Some(Mem::base(MemBase::Symbol(0), 0));
+    encode(row, &Args { mem: symbol, symbols: &[routine], ..Args::default() }, buffer);
+    buffer.call();
+    move_down(bytes, buffer);
 }
 
 fn move_down(bytes: u64, buffer: &mut Buffer) {
@@ -139,7 +165,7 @@ fn save_slot(below: u32) -> Mem {
 mod tests {
     use super::*;
     use crate::regs::{R12, RBX, xmm};
-    use kingpost_regalloc::{PReg, PRegSet};
+    use kingpost_regalloc::PReg;
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
         FrameNeeds {
@@ -190,16 +216,34 @@ mod tests {
     fn large_frames_touch_every_guard_page() {
         let probed = |bytes, guard| {
             let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, 16).unwrap();
-            let mut buffer = Buffer::default();
-            buffer.start(0);
-            prologue(&frame, Some(guard), &mut buffer);
-            buffer.bytes().iter().map(|b| format!("{b:02x}")).collect::<String>()
+            hex(&frame, guard)
         };
         let step = "4881ec00100000c7042400000000";
         assert_eq!(probed(4096, 4096), "554889e54881ec00100000");
         assert_eq!(probed(8192 + 16, 4096), format!("554889e5{step}{step}4883ec10"));
         // lea r11, [rsp - 0x100000]; the step; cmp rsp, r11; jne, whose distance is filled in later
         assert_eq!(probed(1 << 20, 4096), format!("554889e54c8d9c240000f0ff{step}4c39dc0000"));
+        // sub rsp, 16; mov [rbp - 8], rbx; the steps
+        let saved = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
+        assert_eq!(hex(&saved, 4096), format!("554889e54883ec1048895df8{step}{step}"));
+    }
+
+    #[test]
+    fn a_routine_touches_guard_pages() {
+        let frame = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
+        let probestack = Some(SymbolRef { name: 7, colocated: false, offset: 0 });
+        let frame = FrameLayout { probestack, ..frame };
+        // sub rsp, 16; mov [rbp - 8], rbx; mov eax, 8192; call; sub rsp, 8192
+        assert_eq!(hex(&frame, 4096), "554889e54883ec1048895df8b800200000e8000000004881ec00200000");
+        assert_eq!(hex(&frame, 8208), "554889e54881ec1020000048895df8");
+    }
+
+    /// Bytes of the prologue.
+    fn hex(frame: &FrameLayout, guard: u64) -> String {
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        prologue(frame, Some(guard), &mut buffer);
+        buffer.bytes().iter().map(|b| format!("{b:02x}")).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{abi, emit, frame, lower, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy};
+use kingpost_mach::settings::LibcallCallConv;
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
@@ -53,9 +53,6 @@ fn check(settings: &Settings) -> Result<(), SettingError> {
         | LibcallCallConv::PreserveAll => {
             return refuse("libcall_call_conv", settings.libcall_call_conv.to_string());
         }
-    }
-    if settings.enable_probestack && settings.probestack_strategy == ProbestackStrategy::Outline {
-        return refuse("probestack_strategy", settings.probestack_strategy.to_string());
     }
     Ok(())
 }

@@ -136,3 +136,32 @@ pub(crate) unsafe fn call(address: usize, io: *mut u64) {
     let function = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut u64)>(address) };
     function(io);
 }
+
+/// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax` and
+/// `r11` only, as the calling convention `probestack` has it.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn probestack() -> Option<usize> {
+    // SAFETY: the body is whole: it reads memory only where the caller is about to have its frame, and returns.
+    #[unsafe(naked)]
+    extern "C" fn routine() {
+        core::arch::naked_asm!(
+            "lea r11, [rsp + 8]",
+            "2: sub r11, 4096",
+            "sub rax, 4096",
+            "jb 3f",
+            "test byte ptr [r11], 0",
+            "jmp 2b",
+            // Fewer than a page are left: `rax` is how many, less a page.
+            "3: sub r11, rax",
+            "test byte ptr [r11], 0",
+            "ret",
+        )
+    }
+    Some(routine as *const () as usize)
+}
+
+/// No other target calls the routine.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn probestack() -> Option<usize> {
+    None
+}

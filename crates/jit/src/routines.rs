@@ -1,6 +1,7 @@
-//! Library routines that a process may lack: those of the mathematics library, which is linked only if somebody asks.
+//! Library routines that a process may lack: those of the mathematics library, which is linked only if somebody asks, and
+//! the one that probes the stack.
 
-use crate::memory::process_symbol;
+use crate::memory::{probestack, process_symbol};
 
 macro_rules! routines {
     ($($name:literal $function:ident($($arg:ident),+: $ty:ty) $body:expr;)+) => {
@@ -33,7 +34,8 @@ routines! {
 
 /// Address of a library routine by its name in C: of this process, or else one that stands in for it.
 pub fn library_address(name: &str) -> Option<usize> {
-    process_symbol(name).or_else(|| routine(name))
+    let probestack = || if name == "__kingpost_probestack" { probestack() } else { None };
+    process_symbol(name).or_else(|| routine(name)).or_else(probestack)
 }
 
 #[cfg(test)]

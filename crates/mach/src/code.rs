@@ -8,7 +8,7 @@ use crate::compiled::SymbolName;
 use crate::inst::MInst;
 use crate::row::Row;
 use cranelift_entity::PrimaryMap;
-use kingpost_regalloc::{Block, Inst, Problem};
+use kingpost_regalloc::{Block, Inst, PRegSet, Problem};
 use std::fmt;
 
 /// A symbol the code refers to, and how near it is.
@@ -51,6 +51,10 @@ pub struct Code {
     pub popped_bytes: u64,
     /// Does it call anything, so that the stack must be aligned and the return address is not enough?
     pub has_calls: bool,
+    /// Registers this function preserves for its caller beyond those that allocators know as callee-saved.
+    pub also_preserved: PRegSet,
+    /// The routine that touches the pages of a large frame, if the target calls one.
+    pub probestack: Option<SymbolRef>,
 }
 
 impl Code {
@@ -69,6 +73,8 @@ impl Code {
         self.incoming_bytes = 0;
         self.popped_bytes = 0;
         self.has_calls = false;
+        self.also_preserved = PRegSet::EMPTY;
+        self.probestack = None;
     }
 
     /// The text form: blocks and instructions with virtual registers.

@@ -124,9 +124,13 @@ impl Emitter {
         allocation: &Allocation,
         options: &EmitOptions,
     ) -> Result<FrameLayout, LowerError> {
-        self.spill_area.place(allocation, FrameLayout::saves_bytes(allocation.saved));
-        isa.frame(&FrameNeeds {
-            saved: allocation.saved,
+        let mut saved = allocation.saved;
+        if !code.also_preserved.is_empty() {
+            saved = saved.union(allocation.written(&code.problem).intersection(code.also_preserved));
+        }
+        self.spill_area.place(allocation, FrameLayout::saves_bytes(saved));
+        let frame = isa.frame(&FrameNeeds {
+            saved,
             spill_bytes: self.spill_area.bytes(),
             slots_bytes: code.slots_bytes,
             slots_align: code.slots_align,
@@ -135,7 +139,8 @@ impl Emitter {
             popped_bytes: code.popped_bytes,
             has_calls: code.has_calls,
             keep_frame_pointer: options.keep_frame_pointer,
-        })
+        })?;
+        Ok(FrameLayout { probestack: code.probestack, ..frame })
     }
 
     /// Finds for every block where a branch to it ends up. Blocks with only a jump and no edits are passed through,

@@ -14,6 +14,7 @@
 //!
 //! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements.
 
+use crate::code::SymbolRef;
 use crate::isa::{Mem, MemBase};
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{Allocation, PReg, PRegSet, RegClass, Slot};
@@ -62,6 +63,8 @@ pub struct FrameLayout {
     pub popped_bytes: u64,
     /// Bytes of stack arguments received.
     pub incoming_bytes: u64,
+    /// The routine that touches the pages of a large frame, if the target calls one.
+    pub probestack: Option<SymbolRef>,
 }
 
 impl FrameLayout {

@@ -162,6 +162,8 @@ impl Lowering {
         self.needed.compute(func, &self.order);
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
         let abi = Arc::new(isa.abi(&func.signature)?);
+        let env = isa.env();
+        code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
         let rows = isa.rows();
         let mut lower = Lower { func, settings, code, abi, isa, rows, cx: self, srcloc: u32::MAX, block: entry };
         lower.place_slots()?;

@@ -264,6 +264,11 @@ impl Allocation {
 
     /// Sets `saved` to the members of `callee_saved` that an operand's def or an edit writes.
     pub fn collect_saved(&mut self, problem: &Problem, callee_saved: PRegSet) {
+        self.saved = self.written(problem).intersection(callee_saved);
+    }
+
+    /// All registers that an operand's def, an edit or a clobber writes.
+    pub fn written(&self, problem: &Problem) -> PRegSet {
         let mut written = PRegSet::EMPTY;
         for (operand, loc) in problem.all_operands().iter().zip(&self.locs) {
             if let (true, Some(reg)) = (operand.is_def(), loc.as_reg()) {
@@ -283,6 +288,6 @@ impl Allocation {
             let clobbers = problem.clobbers(Inst::new(inst));
             written = written.union(clobbers.lost).union(clobbers.partial);
         }
-        self.saved = written.intersection(callee_saved);
+        written
     }
 }

@@ -7,22 +7,29 @@ use super::convert::extend_for_abi;
 use super::cx::{Cx, is_little};
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::{context_of, global_base};
+use crate::frame::PROBE_CLOBBERS;
 use crate::regs::CC_B;
 use crate::rows;
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::libcall::LibCall;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, TrapCode};
 use kingpost_mach::abi::{AbiArg, AbiPlace};
+use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{Address, LowerError, RowId};
-use kingpost_regalloc::{ClobberId, Operand, VReg};
+use kingpost_regalloc::{ClobberId, Operand, PRegSet, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Defines the parameters that somebody wants: those in registers by one instruction without bytes, the others by loads.
 pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
-    if cx.func.signature.call_conv == CallConv::PreserveAll {
-        return Err(cx.unsupported_feature("a function of the calling convention `preserve_all`"));
+    let probes = cx.settings.enable_probestack;
+    if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
+        let near = cx.settings.use_colocated_libcalls;
+        let symbol = cx.symbol(&ExternalName::LibCall(LibCall::Probestack), near, 0);
+        cx.code.probestack = Some(cx.code.symbols[symbol as usize]);
     }
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
@@ -32,8 +39,12 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     }
     let mut incoming = Incoming::default();
     incoming.collect(cx)?;
-    if !incoming.operands.is_empty() {
-        cx.emit_with(rows::ENTRY, &[], None, &incoming.operands, ClobberId::NONE);
+    // Only who preserves everything needs to know what probing writes: nothing is live yet.
+    let probe_writes = probes && cx.func.signature.call_conv == CallConv::PreserveAll;
+    if !incoming.operands.is_empty() || probe_writes {
+        let lost = if probe_writes { PROBE_CLOBBERS } else { PRegSet::EMPTY };
+        let clobbers = cx.clobbers(lost, PRegSet::EMPTY, 0);
+        cx.emit_with(rows::ENTRY, &[], None, &incoming.operands, clobbers);
     }
     for (def, row, offset) in incoming.loads {
         cx.emit_mem(row, &[def], Address::Incoming(offset));
