@@ -5,9 +5,9 @@ use anyhow::Result;
 use std::fmt::Write;
 
 /// A shape: its name, and a function that writes CLIF of about so many instructions.
-type Shape = (&'static str, fn(usize) -> String);
+pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
-const SHAPES: &[Shape] = &[
+pub(crate) const SHAPES: &[Shape] = &[
     ("straight line", straight_line),
     ("high pressure", high_pressure),
     ("diamonds", diamonds),
@@ -15,6 +15,8 @@ const SHAPES: &[Shape] = &[
     ("switch interpreter", switch_interpreter),
     ("chain of loops", chain_of_loops),
     ("deep nest", deep_nest),
+    ("irreducible nest", irreducible_nest),
+    ("calls in loops", calls_in_loops),
     ("all live", all_live),
     ("wide parameters", wide_parameters),
     ("many predecessors", many_predecessors),
@@ -51,7 +53,7 @@ pub fn report(max: usize) -> Result<()> {
 }
 
 /// Slope of the least-squares line through the logarithms.
-fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
+pub(crate) fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
     let points: Vec<(f64, f64)> = sizes.iter().zip(seconds).map(|(&n, s)| ((n as f64).ln(), s.ln())).collect();
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
@@ -118,13 +120,13 @@ fn high_pressure(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
     let p = t.fresh(1);
     t.line(&format!("block0({}):", list(&p, ": i64")));
-    let mut window = vec![p[0]];
-    for i in 0..size {
-        let a = window[i * 7 % window.len()];
-        let b = window[window.len() - 1];
-        window.push(t.def(&format!("iadd v{a}, v{b}")));
+    // Every value lives until forty more have been made.
+    let mut window = std::collections::VecDeque::from([p[0]]);
+    for _ in 0..size {
+        let (a, b) = (window[0], window[window.len() - 1]);
+        window.push_back(t.def(&format!("iadd v{a}, v{b}")));
         if window.len() > 40 {
-            window.remove(0);
+            window.pop_front();
         }
     }
     let last = window[window.len() - 1];
@@ -245,11 +247,60 @@ fn deep_nest(size: usize) -> String {
     t.end()
 }
 
+/// A nest whose loops are also entered in their middles.
+fn irreducible_nest(size: usize) -> String {
+    let depth = size / 8;
+    let mut t = Text::new("(i64, i64) -> i64 system_v");
+    let p = t.fresh(2);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line("    jump block1");
+    // Every block on the way in may also go to its counterpart on the way out.
+    for i in 1..=depth {
+        t.line(&format!("block{i}:"));
+        let x = t.def(&format!("iadd.i64 v{}, v{}", p[0], p[1]));
+        let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
+        t.line(&format!("    brif v{c}, block{}, block{}", i + 1, 2 * depth + 1 - i));
+    }
+    for i in depth + 1..=2 * depth {
+        t.line(&format!("block{i}:"));
+        let x = t.def(&format!("isub.i64 v{}, v{}", p[0], p[1]));
+        let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
+        t.line(&format!("    brif v{c}, block{}, block{}", 2 * depth + 1 - i, i + 1));
+    }
+    t.line(&format!("block{}:", 2 * depth + 1));
+    t.line(&format!("    return v{}", p[0]));
+    t.end()
+}
+
+fn calls_in_loops(size: usize) -> String {
+    let mut t = Text::new("(i64, i64, i64, i64, i64) -> i64 system_v");
+    t.line("    fn0 = colocated %g(i64, i64) -> i64 system_v");
+    let p = t.fresh(5);
+    t.line(&format!("block0({}):", list(&p, ": i64")));
+    t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
+    let loops = size / 7;
+    for i in 1..=loops {
+        let q = t.fresh(2);
+        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let r = t.def(&format!("call fn0(v{}, v{})", q[1], p[2 + i % 3]));
+        let x = t.def(&format!("iadd v{r}, v{}", p[2 + (i + 1) % 3]));
+        let n = t.def(&format!("isub v{}, v{}", q[0], p[1]));
+        t.line(&format!("    brif v{n}, block{i}(v{n}, v{x}), block{}(v{}, v{x})", i + 1, p[0]));
+    }
+    let q = t.fresh(2);
+    t.line(&format!("block{}({}):", loops + 1, list(&q, ": i64")));
+    t.line(&format!("    return v{}", q[1]));
+    t.end()
+}
+
 fn all_live(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
     let p = t.fresh(1);
     t.line(&format!("block0({}):", list(&p, ": i64")));
-    let values: Vec<usize> = (0..size / 2).map(|i| t.def(&format!("load.i64 notrap v{}+{}", p[0], 8 * i))).collect();
+    let mut values = vec![p[0]];
+    for i in 0..size / 2 {
+        values.push(t.def(&format!("bxor v{}, v{}", values[i], p[0])));
+    }
     let mut sum = p[0];
     for v in values.iter().rev() {
         sum = t.def(&format!("iadd v{sum}, v{v}"));
@@ -316,6 +367,7 @@ fn many_constants(size: usize) -> String {
 }
 
 fn tiny_functions(size: usize) -> String {
-    let one = "function %f(i64, i64) -> i64 system_v {\nblock0(v0: i64, v1: i64):\n    v2 = iadd v0, v1\n    return v2\n}\n";
+    let one =
+        "function %f(i64, i64) -> i64 system_v {\nblock0(v0: i64, v1: i64):\n    v2 = iadd v0, v1\n    return v2\n}\n";
     one.repeat(size / 2)
 }

@@ -1,0 +1,87 @@
+//! What is allocated: the problems of one file or of one generated shape.
+
+use crate::ours::FLAGS;
+use crate::shapes;
+use anyhow::{Context, Result, anyhow, bail};
+use kingpost_codegen::{Compiler, Settings};
+use kingpost_mach::ModuleBuffer;
+use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Problems that belong together.
+pub struct Case {
+    /// The file, or the shape and its size.
+    pub name: String,
+    /// Is it generated?
+    pub is_shape: bool,
+    /// One per function.
+    pub problems: Vec<Problem>,
+    /// Functions that could not be lowered.
+    pub not_lowered: usize,
+    /// The machine of all of them.
+    pub env: MachineEnv,
+}
+
+impl Case {
+    /// The case that `spec` stands for: `shape:NAME:SIZE` or the path of a CLIF file.
+    ///
+    /// # Errors
+    /// A name that stands for nothing, or a text that cannot be read.
+    pub fn load(spec: &str) -> Result<Case> {
+        let Some(shape) = spec.strip_prefix("shape:") else {
+            let name = spec.rsplit('/').next().unwrap_or(spec);
+            let name = name.trim_end_matches(".xz").trim_end_matches(".clif");
+            return Case::new(name, false, &crate::read(spec)?);
+        };
+        let (name, size) = shape.split_once(':').context("a shape is shape:NAME:SIZE")?;
+        let Some((_, make)) = shapes::SHAPES.iter().find(|(known, _)| *known == name) else {
+            bail!("no shape is called {name}");
+        };
+        let size: usize = size.parse()?;
+        Case::new(&format!("{name} {size}"), true, &make(size))
+    }
+
+    fn new(name: &str, is_shape: bool, text: &str) -> Result<Case> {
+        let functions = kingpost_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
+        let mut settings = Settings::default();
+        for key in ["preserve_frame_pointers", "enable_multi_ret_implicit_sret", "is_pic"] {
+            settings.set(key, "true")?;
+        }
+        settings.set("enable_verifier", "false")?;
+        let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();
+        let triple = "x86_64-unknown-linux-gnu".parse().map_err(|error| anyhow!("{error}"))?;
+        let collected = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&collected);
+        let compiler = Compiler::new(&triple, settings, &flags)?
+            .with_allocator(Arc::new(move || Box::new(Collector(Arc::clone(&shared)))));
+        let mut context = compiler.context();
+        let mut module = ModuleBuffer::default();
+        let all = functions.len();
+        for mut function in functions {
+            // The collector's answer to every problem is an error.
+            let _refused = compiler.compile(&mut context, &mut function, &mut module);
+        }
+        let problems = std::mem::take(&mut *collected.lock().unwrap_or_else(PoisonError::into_inner));
+        let env = compiler.isa().env().clone();
+        Ok(Case { name: name.into(), is_shape, not_lowered: all - problems.len(), problems, env })
+    }
+
+    /// Instructions of all problems.
+    pub fn insts(&self) -> usize {
+        self.problems.iter().map(Problem::num_insts).sum()
+    }
+}
+
+/// An allocator that only keeps what it is asked.
+struct Collector(Arc<Mutex<Vec<Problem>>>);
+
+impl Allocator for Collector {
+    fn name(&self) -> &'static str {
+        "collector"
+    }
+
+    fn allocate(&mut self, problem: &Problem, _: &MachineEnv, _: &mut Allocation) -> Result<(), AllocError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(problem.clone());
+        Err(AllocError::StepBudget { steps: 0 })
+    }
+}

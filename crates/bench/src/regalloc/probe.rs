@@ -1,0 +1,116 @@
+//! One allocator on one case in a process of its own: does it finish in time, and how much memory does it take?
+//!
+//! A process can be ended and has counters of its own. `kingpost-bench-peak` calls [`run`] with an allocator that
+//! counts bytes; the measuring program does not, so that counting costs nothing where time is measured.
+
+use super::cases::Case;
+use super::duel::{Contestant, entries, names};
+use anyhow::{Context, Result};
+use cpu_time::ProcessTime;
+use kingpost_regalloc::Allocation;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, park_timeout, spawn};
+use std::time::Duration;
+
+/// CPU seconds that a contestant may take for a case.
+pub const LIMIT: u64 = 60;
+
+/// What became of one.
+#[derive(Clone, Copy, Debug)]
+pub enum Probe {
+    /// The most bytes it had at once, its answer included, and the steps it counted.
+    Done {
+        /// Bytes.
+        bytes: u64,
+        /// Steps.
+        steps: u64,
+    },
+    /// It took more than [`LIMIT`].
+    Over,
+    /// The other program is not there or failed.
+    Unknown,
+}
+
+/// Asks the other program about each of `names` on a case.
+pub fn probe(spec: &str, names: &[&'static str]) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    while probes.len() < names.len() {
+        let before = probes.len();
+        let text = ask(spec, &names[before..]).unwrap_or_default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[..] {
+                ["done", bytes, steps] => {
+                    let number = |word: &str| word.parse().unwrap_or(0);
+                    probes.push(Probe::Done { bytes: number(bytes), steps: number(steps) });
+                }
+                _ => probes.push(Probe::Over),
+            }
+        }
+        if probes.len() == before {
+            probes.push(Probe::Unknown);
+        }
+    }
+    probes
+}
+
+fn ask(spec: &str, names: &[&str]) -> Option<String> {
+    let program = std::env::current_exe().ok()?.with_file_name("kingpost-bench-peak");
+    let output = Command::new(program).arg(spec).args(names).output().ok()?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// Counts bytes.
+pub struct Meter {
+    /// Forgets the peak and says how many bytes there are.
+    pub reset: fn() -> usize,
+    /// The most bytes since.
+    pub peak: fn() -> usize,
+}
+
+/// What `kingpost-bench-peak` does: solves a case with each of the named and prints a line for each.
+///
+/// # Errors
+/// A case that cannot be loaded, or a name that nobody has.
+pub fn run(args: &[String], meter: &Meter) -> Result<()> {
+    let (spec, wanted) = args.split_first().context("usage: kingpost-bench-peak CASE NAME...")?;
+    super::be_quiet();
+    let case = Case::load(spec)?;
+    let entries = entries(&case);
+    for name in wanted {
+        let name = names().into_iter().find(|known| known == name).context("no such allocator")?;
+        let start = ProcessTime::now();
+        let done = Arc::new(AtomicBool::new(false));
+        let watch = watch(start, Arc::clone(&done));
+        let before = (meter.reset)();
+        let mut contestant = Contestant::new(name, &case).context("no such allocator")?;
+        let mut out = Allocation::default();
+        let mut steps = 0;
+        for entry in &entries {
+            out.stats.steps = 0;
+            let _refused = contestant.run(entry, &mut out);
+            steps += out.stats.steps;
+        }
+        let bytes = (meter.peak)().saturating_sub(before);
+        done.store(true, Ordering::Relaxed);
+        watch.thread().unpark();
+        let _ended = watch.join();
+        println!("done {bytes} {steps}");
+    }
+    Ok(())
+}
+
+/// Ends the process with a word when time is up.
+fn watch(start: ProcessTime, done: Arc<AtomicBool>) -> JoinHandle<()> {
+    spawn(move || {
+        while !done.load(Ordering::Relaxed) {
+            if start.elapsed() >= Duration::from_secs(LIMIT) {
+                println!("over");
+                std::process::exit(0);
+            }
+            park_timeout(Duration::from_millis(100));
+        }
+    })
+}

@@ -1,0 +1,135 @@
+//! What is printed.
+
+use super::duel::{FASTALLOC, ION, Outcome, Row};
+use super::probe::LIMIT;
+
+/// One case.
+pub fn print(outcome: &Outcome) {
+    let Outcome { name, problems, insts, not_lowered, rows, .. } = outcome;
+    println!("{name}: {problems} problems, {insts} instructions, {not_lowered} functions not lowered");
+    println!(
+        "  {:24} {:>9} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14} {:>7} {:>7} {:>8}",
+        "allocator",
+        "seconds",
+        "faster",
+        "KiB",
+        "spills",
+        "fills",
+        "moves",
+        "remats",
+        "saved",
+        "cost",
+        "ratio",
+        "each",
+        "checker"
+    );
+    let ion = outcome.row(ION);
+    for row in rows {
+        if row.over {
+            println!("  {:24} ≥ {LIMIT} s, takes no part", row.name);
+            continue;
+        }
+        let against = |of: &dyn Fn(&Row) -> f64| ion.map_or("-".into(), |ion| format!("{:.2}", of(ion)));
+        println!(
+            "  {:24} {:>9.4} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14.0} {:>7} {:>7} {:>8}",
+            row.name,
+            row.seconds,
+            against(&|ion| ion.seconds / row.seconds),
+            row.bytes.map_or("-".into(), |bytes| (bytes / 1024).to_string()),
+            row.cost.spills,
+            row.cost.fills,
+            row.cost.moves + row.cost.exchanges,
+            row.cost.remats,
+            row.cost.callee_saved,
+            row.cost.loads(),
+            against(&|ion| cost_ratio(row, ion)),
+            against(&|ion| each(row, ion)),
+            if row.check_seconds > 0.0 { against(&|ion| row.check_seconds / ion.seconds) } else { "-".into() },
+        );
+    }
+    for row in rows {
+        for (reason, (count, first)) in &row.refused {
+            println!("  refused by {}: {count} × {reason}, first {first}", row.name);
+        }
+    }
+}
+
+/// Cost of a case against another's, with a load added to each problem so that nothing is a ratio too.
+fn cost_ratio(row: &Row, rival: &Row) -> f64 {
+    let add = row.costs.len() as f64;
+    (row.cost.loads() + add) / (rival.cost.loads() + add)
+}
+
+/// Geometric mean over the problems of the same.
+fn each(row: &Row, rival: &Row) -> f64 {
+    geomean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a + 1.0) / (b + 1.0)))
+}
+
+fn geomean(ratios: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = ratios.fold((0usize, 0.0), |(n, sum), ratio| (n + 1, sum + ratio.ln()));
+    if count == 0 { f64::NAN } else { (sum / count as f64).exp() }
+}
+
+/// A ratio of one to a rival in one case.
+type Ratio<'a> = (&'a str, f64);
+
+/// A column of the summary: its title, how it compares two, and whether a large ratio is a good one.
+type Column = (&'static str, fn(&Row, &Row) -> f64, bool);
+
+const COLUMNS: [Column; 5] = [
+    ("faster", |row, rival| rival.seconds / row.seconds, true),
+    ("cost", cost_ratio, false),
+    ("cost of each", each, false),
+    ("bytes", |row, rival| row.bytes.zip(rival.bytes).map_or(f64::NAN, |(a, b)| a as f64 / b as f64), false),
+    ("checker", |row, rival| if row.check_seconds > 0.0 { row.check_seconds / rival.seconds } else { f64::NAN }, false),
+];
+
+/// Geometric mean and worst of all cases, of files and of shapes.
+pub fn summary(outcomes: &[Outcome]) {
+    let Some(first) = outcomes.first() else { return };
+    let names: Vec<&str> = first.rows.iter().map(|row| row.name).collect();
+    for rival in [ION, FASTALLOC].into_iter().filter(|rival| names.contains(rival)) {
+        println!("\nAgainst {rival}: geometric mean over cases, each a file or a shape, and the worst case");
+        for name in names.iter().filter(|&&name| name != rival) {
+            for (kind, shapes) in [("files", Some(false)), ("shapes", Some(true)), ("all", None)] {
+                let of_kind = |o: &&Outcome| shapes.is_none_or(|shape| o.is_shape == shape);
+                let some: Vec<&Outcome> = outcomes.iter().filter(of_kind).collect();
+                if shapes.is_none() || some.len() < outcomes.len() {
+                    line(kind, name, rival, &some);
+                }
+            }
+        }
+    }
+    println!();
+    for name in &names {
+        let over: Vec<&str> = outcomes.iter().filter(|o| o.row(name).is_none()).map(|o| o.name.as_str()).collect();
+        if !over.is_empty() {
+            println!("{name} took ≥ {LIMIT} s and is left out of: {}", over.join(", "));
+        }
+        let refused = outcomes.iter().filter_map(|o| o.row(name)).flat_map(|row| row.refused.values());
+        let refused: usize = refused.map(|(count, _)| count).sum();
+        println!("{name} refused {refused} problems");
+    }
+}
+
+fn line(kind: &str, name: &str, rival: &str, outcomes: &[&Outcome]) {
+    let both: Vec<(&str, &Row, &Row)> =
+        outcomes.iter().filter_map(|o| Some((o.name.as_str(), o.row(name)?, o.row(rival)?))).collect();
+    if both.is_empty() {
+        return;
+    }
+    let mut text = format!("  {name:24} {kind:6} {:3} cases", both.len());
+    for (title, of, more_is_better) in COLUMNS {
+        let ratios: Vec<Ratio<'_>> = both.iter().map(|&(case, row, rival)| (case, of(row, rival))).collect();
+        text += &part(title, ratios, more_is_better);
+    }
+    println!("{text}");
+}
+
+fn part(title: &str, mut ratios: Vec<Ratio<'_>>, more_is_better: bool) -> String {
+    ratios.retain(|(_, ratio)| ratio.is_finite());
+    ratios.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let worst = if more_is_better { ratios.first() } else { ratios.last() };
+    let Some((case, worst)) = worst else { return String::new() };
+    format!(" | {title} {:.3}, worst {worst:.2} {case}", geomean(ratios.iter().map(|r| r.1)))
+}
