@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &str)] = &[
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach regalloc"),
     ("jit", "codegen ir mach"),
-    ("testgen", "checker ir regalloc"),
+    ("testgen", "checker ir mach reader regalloc"),
 ];
 
 /// Crates that may use everything.

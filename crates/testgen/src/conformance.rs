@@ -1,7 +1,8 @@
-//! What every register allocator must do, as one macro for its tests.
+//! What every register allocator must do, and what a good one does, as macros for their tests.
 //!
 //! ```ignore
 //! kingpost_testgen::conformance! { kingpost_regalloc_linear::LinearScan::default() }
+//! kingpost_testgen::quality! { kingpost_regalloc_linear::LinearScan::default() }
 //! ```
 
 use crate::{fuzz, shapes};
@@ -50,6 +51,22 @@ macro_rules! conformance {
         #[test]
         fn generated_problems_are_solved() {
             $crate::conformance::generated(&mut $allocator);
+        }
+
+        #[test]
+        fn functions_of_others_are_solved() {
+            $crate::properties::others(&mut $allocator);
+        }
+    };
+}
+
+/// A test of what an allocator's answers may cost, for those that want to be good.
+#[macro_export]
+macro_rules! quality {
+    ($allocator:expr) => {
+        #[test]
+        fn small_functions_cost_no_more_than_they_must() {
+            $crate::properties::ours(&mut $allocator);
         }
     };
 }

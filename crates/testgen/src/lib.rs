@@ -8,6 +8,8 @@
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | makes a failing problem small |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
+//! | `properties.rs` | what a good allocator needs for small functions, with any number of registers |
+//! | `neutral.rs` | CLIF functions as problems for any number of registers |
 //! | `shapes.rs` | problems of any size in the shapes that compilers meet |
 //! | `conformance.rs` | what every allocator must do, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
@@ -21,7 +23,9 @@ mod feasible;
 mod flow;
 pub mod fuzz;
 pub mod ir;
+pub mod neutral;
 pub mod problem;
+pub mod properties;
 pub mod rng;
 pub mod shapes;
 pub mod shrink;
