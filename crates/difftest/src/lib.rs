@@ -3,8 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
-//! | `abi.rs` | generated signatures: compiled code and C call each other |
-//! | `memory.rs` | every access that may fold, at the first and last bytes of memory |
+//! | `abi/` | generated signatures: compiled code and C call each other |
+//! | `memory/` | every access that may fold, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
 //! | `stub.rs` | machine code around each call that checks what must be preserved |
 //! | `failure.rs` | what is wrong with one case, and how to repeat it |

@@ -1,18 +1,7 @@
-//! Generated signatures: compiled code and C call each other.
-//!
-//! For each signature there are four functions: a callee and a caller of ours, and a callee and a caller in C. A caller
-//! takes the arguments from `sent`; a callee puts what it gets into `seen` and returns what is in `ret`; a caller puts
-//! what comes back into `got`. The C program compares. Arguments are integers of all widths with and without extension,
-//! floats, and structs by value; results are scalars, or a struct through `sret`.
+//! Signatures, and their texts in CLIF and C.
 
-use crate::failure::{Failure, Report};
-use crate::native::{Lane, runs_here, triple};
-use kingpost_emit_object::ObjectOptions;
 use kingpost_testgen::rng::Rng;
 use std::fmt::Write;
-use std::ops::Range;
-use std::path::Path;
-use std::process::{Command, Output};
 
 /// A parameter or result that is no struct: our type, the C type, the C type that sees the extension, bytes.
 type Scalar = (&'static str, &'static str, &'static str, usize);
@@ -32,42 +21,72 @@ const SCALARS: &[Scalar] = &[
     ("f64", "double", "double", 8),
 ];
 
-#[derive(Clone, Copy)]
-enum Param {
+/// To C the context is an ordinary first argument.
+const VMCTX: Scalar = ("i64 vmctx", "uint64_t", "uint64_t", 8);
+
+/// Structs that come back in two registers: their C type and our two results.
+const PAIRS: &[(&str, [&str; 2])] = &[
+    ("struct pii", ["i64", "i64"]),
+    ("struct pid", ["i64", "f64"]),
+    ("struct pdi", ["f64", "i64"]),
+    ("struct pdd", ["f64", "f64"]),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Param {
     Scalar(Scalar),
     /// So many words, by value.
     Struct(usize),
+    /// A member of [`PAIRS`]; only as a result.
+    Pair(usize),
 }
 
-struct Signature {
-    params: Vec<Param>,
-    result: Option<Param>,
+impl Param {
+    /// What every other one is simpler than.
+    pub(super) const SIMPLEST: Param = Param::Scalar(("i64", "int64_t", "int64_t", 8));
 }
 
-fn signature(rng: &mut Rng) -> Signature {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Signature {
+    /// Whence the values come.
+    pub(super) seed: u64,
+    pub(super) params: Vec<Param>,
+    pub(super) result: Option<Param>,
+}
+
+/// The signature of a seed.
+pub(super) fn signature(seed: u64) -> Signature {
+    let rng = &mut Rng::new(seed);
     let count = rng.range(0..21);
     let scalar = |rng: &mut Rng| SCALARS[rng.range(0..SCALARS.len())];
     let param = |rng: &mut Rng| {
         if rng.chance(8) { Param::Struct(rng.range(3..7)) } else { Param::Scalar(scalar(rng)) }
     };
-    let params = (0..count).map(|_| param(rng)).collect();
-    let result = match rng.range(0..8) {
+    let context = rng.chance(15).then_some(Param::Scalar(VMCTX));
+    let params = context.into_iter().chain((0..count).map(|_| param(rng))).collect();
+    let result = match rng.range(0..9) {
         0 => None,
         1 => Some(Param::Struct(rng.range(3..7))),
+        2 => Some(Param::Pair(rng.range(0..PAIRS.len()))),
         _ => Some(Param::Scalar(scalar(rng))),
     };
-    Signature { params, result }
+    Signature { seed, params, result }
 }
 
 impl Param {
     fn words(self) -> usize {
-        if let Param::Struct(words) = self { words } else { 1 }
+        match self {
+            Param::Scalar(_) => 1,
+            Param::Struct(words) => words,
+            Param::Pair(_) => 2,
+        }
     }
 
     fn c(self) -> String {
         match self {
             Param::Scalar((_, c, ..)) => c.into(),
             Param::Struct(words) => format!("struct s{words}"),
+            Param::Pair(index) => PAIRS[index].0.into(),
         }
     }
 
@@ -75,7 +94,7 @@ impl Param {
     fn c_extended(self) -> String {
         match self {
             Param::Scalar((_, _, c, _)) => c.into(),
-            Param::Struct(_) => self.c(),
+            Param::Struct(_) | Param::Pair(_) => self.c(),
         }
     }
 }
@@ -100,16 +119,18 @@ impl Signature {
         params.extend(self.params.iter().map(|param| match param {
             Param::Scalar((ty, ..)) => (*ty).to_string(),
             Param::Struct(words) => format!("i64 sarg({})", words * 8),
+            Param::Pair(_) => unreachable!("pairs are results only"),
         }));
         let result = match self.result {
             Some(Param::Scalar((ty, ..))) => format!(" -> {ty}"),
+            Some(Param::Pair(index)) => format!(" -> {}", PAIRS[index].1.join(", ")),
             _ => String::new(),
         };
         format!("({}){result} system_v", params.join(", "))
     }
 
     /// Our callee and our caller.
-    fn clif(&self, n: usize) -> String {
+    pub(super) fn clif(&self, n: usize) -> String {
         let bare = |ty: &'static str| ty.split(' ').next().unwrap_or(ty);
         let globals = "    gv0 = symbol %sent\n    gv1 = symbol %seen\n    gv2 = symbol %ret\n    gv3 = symbol %got\n";
         let sret = matches!(self.result, Some(Param::Struct(_)));
@@ -131,11 +152,16 @@ impl Signature {
                         body += &format!("    v{temp} = load.i64 v{value}+{from}\n    store v{temp}, v1000+{to}\n");
                     }
                 }
+                Param::Pair(_) => unreachable!("pairs are results only"),
             }
         }
         body += &match self.result {
             None => "    return\n".to_string(),
             Some(Param::Scalar((ty, ..))) => format!("    v1002 = load.{} v1001\n    return v1002\n", bare(ty)),
+            Some(Param::Pair(index)) => {
+                let [first, second] = PAIRS[index].1;
+                format!("    v1002 = load.{first} v1001\n    v1003 = load.{second} v1001+8\n    return v1002, v1003\n")
+            }
             Some(Param::Struct(words)) => {
                 let copy = |word: usize| {
                     let (value, at) = (1002 + word, word * 8);
@@ -159,7 +185,7 @@ impl Signature {
                     format!("    v{wide} = load.i64 v1000+{at}\n    v{} = ireduce.{} v{wide}\n", k + 1, bare(ty))
                 }
                 Param::Scalar((ty, ..)) => format!("    v{} = load.{} v1000+{at}\n", k + 1, bare(ty)),
-                Param::Struct(_) => {
+                Param::Struct(_) | Param::Pair(_) => {
                     format!("    v{0} = iconst.i64 {at}\n    v{1} = iadd v1000, v{0}\n", 3000 + k, k + 1)
                 }
             };
@@ -167,6 +193,9 @@ impl Signature {
         let call = format!("call fn0({})", args.join(", "));
         body += &match self.result {
             Some(Param::Scalar(_)) => format!("    v1002 = {call}\n    store v1002, v1001\n"),
+            Some(Param::Pair(_)) => {
+                format!("    v1002, v1003 = {call}\n    store v1002, v1001\n    store v1003, v1001+8\n")
+            }
             _ => format!("    {call}\n"),
         };
         // Writing to a string does not fail.
@@ -179,7 +208,8 @@ impl Signature {
     }
 
     /// The callee in C, and a function that makes both calls and compares.
-    fn c(&self, n: usize, seed: u64) -> String {
+    pub(super) fn c(&self, n: usize) -> String {
+        let Signature { seed, .. } = self;
         let result = self.result.map_or("void".into(), Param::c);
         let list = |ty: fn(Param) -> String| {
             let params = self.params.iter().enumerate().map(|(k, &param)| format!("{} p{k}", ty(param)));
@@ -227,9 +257,12 @@ impl Signature {
     }
 }
 
-const HEAD: &str = "#include <stdint.h>
+/// What every C text begins with.
+pub(super) const HEAD: &str = "#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+struct pii { int64_t a, b; }; struct pid { int64_t a; double b; }; struct pdi { double a; int64_t b; };
+struct pdd { double a, b; };
 struct s3 { uint64_t w[3]; }; struct s4 { uint64_t w[4]; }; struct s5 { uint64_t w[5]; }; struct s6 { uint64_t w[6]; };
 uint64_t sent[128], seen[128], ret[8], got[8];
 static void fill(uint64_t seed) {
@@ -238,79 +271,3 @@ static void fill(uint64_t seed) {
   for (int i = 0; i < 8; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; ret[i] = x; got[i] = 0; }
 }
 ";
-
-/// Compiles the signatures of `seeds` under every allocator, links them with C, and lets them call each other.
-///
-/// # Errors
-/// A signature with which the two disagree; or what keeps the comparison from being made.
-pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
-    let mut report = Report::default();
-    let has_cc = Command::new("cc").arg("--version").output().is_ok();
-    if !runs_here() || !has_cc {
-        let reason = "there is no C compiler for this machine's code";
-        assert!(std::env::var_os("CI").is_none(), "{reason}");
-        eprintln!("calls to and from C are not compared: {reason}");
-        report.skip(reason);
-        return Ok(report);
-    }
-    let signatures: Vec<Signature> = seeds.clone().map(|seed| signature(&mut Rng::new(seed))).collect();
-    let fail = |n: usize, what: String| {
-        let seed = seeds.start + n as u64;
-        let what = format!("{what}\nrepeat with: make fuzz TARGET=abi N=1 SEED={seed}");
-        let text = signatures.get(n).map_or_else(String::new, |signature| signature.clif(n));
-        Box::new(Failure { seed, what, text })
-    };
-    let mut c = HEAD.to_string();
-    for ((n, signature), seed) in signatures.iter().enumerate().zip(seeds.clone()) {
-        c += &signature.c(n, seed);
-    }
-    c += "int main(void) {\n  int r;\n";
-    for n in 0..signatures.len() {
-        c += &format!("  if ((r = check_{n}())) {{ printf(\"{n} %d\", r); return 1; }}\n");
-    }
-    c += "  return 0;\n}\n";
-    let folder = tempfile::tempdir().map_err(|error| fail(0, error.to_string()))?;
-    let at = |name: &str| folder.path().join(name);
-    std::fs::write(at("c.c"), c).map_err(|error| fail(0, error.to_string()))?;
-    let level = if seeds.start.is_multiple_of(2) { "-O1" } else { "-O0" };
-    cc(folder.path(), &["-c", level, "-fno-strict-aliasing", "c.c"]).map_err(|what| fail(0, what))?;
-    let text: String = signatures.iter().enumerate().map(|(n, signature)| signature.clif(n)).collect();
-    let functions = kingpost_reader::parse_functions(&text).map_err(|error| fail(0, error.to_string()))?;
-    for mut lane in Lane::all(false) {
-        let module = lane.compile(&functions).map_err(|(name, error)| fail(0, format!("{lane}: {name}: {error}")))?;
-        let object = kingpost_emit_object::write(&triple(), &module, &[], ObjectOptions::default());
-        let object = object.map_err(|error| fail(0, error.to_string()))?;
-        std::fs::write(at("k.o"), object).map_err(|error| fail(0, error.to_string()))?;
-        cc(folder.path(), &["-o", "test", "c.o", "k.o"]).map_err(|what| fail(0, what))?;
-        let output = Command::new(at("test")).output().map_err(|error| fail(0, error.to_string()))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            let n = said.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-            let what = "1: our callee's arguments, 2: its result, 3: C's arguments, 4: C's result";
-            return Err(fail(n, format!("{lane}: {said}, {}; {what}", output.status)));
-        }
-        report.functions += functions.len() as u64;
-        report.calls += 2 * signatures.len() as u64;
-    }
-    report.cases += signatures.len() as u64;
-    Ok(report)
-}
-
-fn cc(folder: &Path, args: &[&str]) -> Result<Output, String> {
-    let output = Command::new("cc").current_dir(folder).args(args).output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    Err(format!("cc {}:\n{}", args.join(" "), String::from_utf8_lossy(&output.stderr)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn smoke() {
-        let report = run(0..60).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(report.cases == 60 || !report.skipped.is_empty(), "{report}");
-    }
-}

@@ -1,0 +1,128 @@
+//! Generated signatures: compiled code and C call each other.
+//!
+//! For each signature there are four functions: a callee and a caller of ours, and a callee and a caller in C. A caller
+//! takes the arguments from `sent`; a callee puts what it gets into `seen` and returns what is in `ret`; a caller puts
+//! what comes back into `got`. The C program compares. Arguments are integers of all widths with and without extension,
+//! floats, structs by value, and perhaps a context first; results are scalars, a struct in two registers, or a larger one
+//! through `sret`.
+
+mod shrink;
+mod signature;
+
+use crate::failure::{Failure, Report};
+use crate::native::{Lane, runs_here, triple};
+use kingpost_emit_object::ObjectOptions;
+use shrink::shrink;
+use signature::{HEAD, Signature, signature};
+use std::ops::Range;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What is wrong, with which signature, and in which lane.
+struct Trouble {
+    signature: usize,
+    lane: usize,
+    what: String,
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Trouble {
+        Trouble { signature: 0, lane: 0, what }
+    }
+}
+
+/// Compiles the signatures of `seeds` under every allocator, links them with C, and lets them call each other.
+///
+/// # Errors
+/// A signature with which the two disagree, made small; or what keeps the comparison from being made.
+pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    let mut report = Report::default();
+    let has_cc = Command::new("cc").arg("--version").output().is_ok();
+    if !runs_here() || !has_cc {
+        let reason = "there is no C compiler for this machine's code";
+        assert!(std::env::var_os("CI").is_none(), "{reason}");
+        eprintln!("calls to and from C are not compared: {reason}");
+        report.skip(reason);
+        return Ok(report);
+    }
+    let signatures: Vec<Signature> = seeds.clone().map(signature).collect();
+    let level = if seeds.start.is_multiple_of(2) { "-O1" } else { "-O0" };
+    let mut lanes = Lane::all(false);
+    if let Err(trouble) = judge(&signatures, &mut lanes, level, &mut report) {
+        let seed = seeds.start + trouble.signature as u64;
+        let Some(signature) = signatures.get(trouble.signature) else {
+            return Err(failure(seed, &trouble.what, None));
+        };
+        let lane = &mut lanes[trouble.lane..=trouble.lane];
+        let mut judge = |candidate: &Signature| judge(&[candidate.clone()], lane, level, &mut Report::default()).err();
+        let small = shrink(signature, |candidate| judge(candidate).is_some());
+        // Alone it may be right: then what was said about all of them has to do.
+        let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
+        return Err(failure(seed, &what, Some(&small)));
+    }
+    report.cases += signatures.len() as u64;
+    Ok(report)
+}
+
+fn failure(seed: u64, what: &str, signature: Option<&Signature>) -> Box<Failure> {
+    let what = format!("{what}\nrepeat with: make fuzz TARGET=abi N=1 SEED={seed}");
+    let text = signature.map_or_else(String::new, |signature| {
+        let c: String = signature.c(0).lines().map(|line| format!("; {line}\n")).collect();
+        format!("test compile\ntarget x86_64\n\n{}; What calls them and what they call:\n{c}", signature.clif(0))
+    });
+    Box::new(Failure { seed, what, text })
+}
+
+fn judge(signatures: &[Signature], lanes: &mut [Lane], level: &str, report: &mut Report) -> Result<(), Trouble> {
+    let mut c = HEAD.to_string();
+    for (n, signature) in signatures.iter().enumerate() {
+        c += &signature.c(n);
+    }
+    c += "int main(void) {\n  int r;\n";
+    for n in 0..signatures.len() {
+        c += &format!("  if ((r = check_{n}())) {{ printf(\"{n} %d\", r); return 1; }}\n");
+    }
+    c += "  return 0;\n}\n";
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("c.c"), c).map_err(|error| error.to_string())?;
+    cc(folder.path(), &["-c", level, "-fno-strict-aliasing", "c.c"])?;
+    let text: String = signatures.iter().enumerate().map(|(n, signature)| signature.clif(n)).collect();
+    let functions = kingpost_reader::parse_functions(&text).map_err(|error| error.to_string())?;
+    for (index, lane) in lanes.iter_mut().enumerate() {
+        let module = lane.compile(&functions).map_err(|(name, error)| format!("{lane}: {name}: {error}"))?;
+        let object = kingpost_emit_object::write(&triple(), &module, &[], ObjectOptions::default());
+        std::fs::write(at("k.o"), object.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+        cc(folder.path(), &["-o", "test", "c.o", "k.o"])?;
+        let output = Command::new(at("test")).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let signature = said.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+            let meaning = "1: our callee's arguments, 2: its result, 3: C's arguments, 4: C's result";
+            let what = format!("{lane}: {said}, {}; {meaning}", output.status);
+            return Err(Trouble { signature, lane: index, what });
+        }
+        report.functions += functions.len() as u64;
+        report.calls += 2 * signatures.len() as u64;
+    }
+    Ok(())
+}
+
+fn cc(folder: &Path, args: &[&str]) -> Result<Output, String> {
+    let output = Command::new("cc").current_dir(folder).args(args).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(format!("cc {}:\n{}", args.join(" "), String::from_utf8_lossy(&output.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smoke() {
+        let report = run(0..60).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(report.cases == 60 || !report.skipped.is_empty(), "{report}");
+    }
+}
