@@ -2,28 +2,12 @@
 
 use kingpost_emit_object::{ObjectOptions, write};
 use kingpost_mach::{
-    BranchForms, Buffer, DataObject, DataPointer, FixupKind, FrameInfo, FunctionHead, ModuleBuffer, Pool, RelocKind,
+    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, RelocKind,
     SymbolName, UnwindOp,
 };
 use kingpost_regalloc::PReg;
 use std::process::Command;
 use target_lexicon::triple;
-
-struct NoBranches;
-
-impl BranchForms for NoBranches {
-    fn sizes(&self, _: u32) -> (u8, u8) {
-        (0, 0)
-    }
-    fn short_reach(&self, _: u32) -> (i64, i64) {
-        (0, 0)
-    }
-    fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
-    fn patch(&self, _: FixupKind, _: &mut [u8], _: i64) {}
-    fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
-        out.resize(out.len() + bytes, 0x90);
-    }
-}
 
 /// `main` calls `puts` through the PLT with a string it finds through a pointer in data, and gives 7 back.
 fn module() -> (ModuleBuffer, Vec<DataObject>) {

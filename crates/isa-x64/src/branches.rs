@@ -1,6 +1,6 @@
 //! Branches to labels: a signed byte or four of distance from the instruction's end.
 
-use kingpost_mach::{BranchForms, Buffer, FixupKind, Label};
+use kingpost_mach::{BranchForms, Buffer, Label, Reach};
 
 /// The form of an unconditional jump; smaller forms are condition codes.
 const JUMP: u32 = 16;
@@ -19,6 +19,11 @@ pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
 #[derive(Clone, Copy, Debug)]
 pub struct X64Branches;
 
+/// A signed byte of distance from the instruction's end.
+const SHORT: Reach = Reach { bytes: 2, low: -128 + 2, high: 127 + 2 };
+const JUMP_REACH: [Reach; 2] = [SHORT, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }];
+const CONDITIONAL_REACH: [Reach; 2] = [SHORT, Reach { bytes: 6, low: i64::MIN, high: i64::MAX }];
+
 /// The recommended sequences (SDM volume 2, `NOP`, table 4-12), by length.
 const NOPS: [&[u8]; 10] = [
     &[],
@@ -34,17 +39,13 @@ const NOPS: [&[u8]; 10] = [
 ];
 
 impl BranchForms for X64Branches {
-    fn sizes(&self, form: u32) -> (u8, u8) {
-        (2, if form == JUMP { 5 } else { 6 })
+    fn encodings(&self, form: u32) -> &'static [Reach] {
+        if form == JUMP { &JUMP_REACH } else { &CONDITIONAL_REACH }
     }
 
-    fn short_reach(&self, _: u32) -> (i64, i64) {
-        (-128 + 2, 127 + 2)
-    }
-
-    fn encode(&self, form: u32, long: bool, distance: i64, out: &mut Vec<u8>) {
+    fn encode(&self, form: u32, encoding: usize, distance: i64, _: &[u8], out: &mut Vec<u8>) {
         let condition = form as u8 & 15;
-        match (form == JUMP, long) {
+        match (form == JUMP, encoding > 0) {
             (true, false) => out.extend_from_slice(&[0xeb, (distance - 2) as u8]),
             (false, false) => out.extend_from_slice(&[0x70 | condition, (distance - 2) as u8]),
             (true, true) => {
@@ -58,10 +59,8 @@ impl BranchForms for X64Branches {
         }
     }
 
-    fn patch(&self, kind: FixupKind, field: &mut [u8], distance: i64) {
-        let FixupKind::PcRel4(addend) = kind else { unreachable!("the other kinds are of another machine") };
-        let value = distance as i32 + addend;
-        field.copy_from_slice(&value.to_le_bytes());
+    fn always_reached(&self) -> usize {
+        126
     }
 
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {

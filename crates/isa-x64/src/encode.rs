@@ -6,7 +6,7 @@
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
 use crate::regs::{RAX, RBP, RSP};
 use crate::rows::{ENCODINGS, ROWS};
-use kingpost_mach::{Buffer, FixupKind, FixupTarget, Mem, MemBase, RelocKind, RowId, SymbolRef};
+use kingpost_mach::{Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// What goes into an instruction besides its row.
@@ -248,7 +248,7 @@ impl<'a> Form<'a> {
                 let symbol = args.symbols[index as usize];
                 buffer.reloc(self.encoding.reloc, symbol.name, symbol.offset + from_end);
             }
-            MemBase::Pool(entry) => buffer.fixup(FixupKind::PcRel4(from_end as i32), FixupTarget::Pool(entry)),
+            MemBase::Pool(entry) => buffer.fixup(entry, from_end as i32),
             _ => return,
         }
         buffer.put4(0);

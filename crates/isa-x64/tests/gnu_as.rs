@@ -11,7 +11,7 @@ use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
 use kingpost_mach::{
     BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool, PoolEntry,
-    RelocKind, Row, RowId, SymbolName, SymbolRef,
+    Reach, RelocKind, Row, RowId, SymbolName, SymbolRef,
 };
 use kingpost_regalloc::{PReg, RegClass};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
@@ -229,12 +229,12 @@ fn add_branches(cases: &mut Cases) {
             16 => "jmp".to_string(),
             n => format!("j{}", kingpost_isa_x64::regs::CC_NAMES[n as usize]),
         };
-        let (low, high) = forms.short_reach(form);
+        let [Reach { low, high, .. }, long] = *forms.encodings(form) else { panic!("two encodings") };
         for distance in [low, low - 1, 0, 2, high, high + 1, 1 << 20, -(1 << 30)] {
             let mut bytes = Vec::new();
-            forms.encode(form, distance < low || distance > high, distance, &mut bytes);
-            let (short, long) = forms.sizes(form);
-            assert!(bytes.len() == usize::from(short) || bytes.len() == usize::from(long));
+            let is_long = distance < low || distance > high;
+            forms.encode(form, usize::from(is_long), distance, &[], &mut bytes);
+            assert_eq!(bytes.len(), usize::from(if is_long { long.bytes } else { 2 }));
             cases.raw(format!("{name} . + {distance}"), &bytes);
         }
     }

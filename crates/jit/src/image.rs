@@ -200,23 +200,7 @@ impl Image {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, Pool, RelocKind};
-
-    struct NoBranches;
-
-    impl kingpost_mach::BranchForms for NoBranches {
-        fn sizes(&self, _: u32) -> (u8, u8) {
-            (0, 0)
-        }
-        fn short_reach(&self, _: u32) -> (i64, i64) {
-            (0, 0)
-        }
-        fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
-        fn patch(&self, _: kingpost_mach::FixupKind, _: &mut [u8], _: i64) {}
-        fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
-            out.resize(out.len() + bytes, 0x90);
-        }
-    }
+    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, NoBranches, Pool, RelocKind};
 
     fn add(module: &mut ModuleBuffer, name: &str, symbols: &[SymbolName], emit: impl FnOnce(&mut Buffer)) {
         let mut buffer = Buffer::default();

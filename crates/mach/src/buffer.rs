@@ -1,12 +1,17 @@
-//! The buffer one function is emitted into, and its completion: short and long branches, constants, fixups.
+//! The buffer one function is emitted into, and its completion: short and long branches, constants, jump tables.
 //!
-//! Every branch to a label is emitted as a hole of its short form's size. [`Buffer::finish`] finds the branches that do
-//! not reach, grows them, and looks again, since growth moves others out of reach; branches only grow, so this ends.
-//! Each round is one pass over the branches; after [`MAX_ROUNDS`] rounds all that remain grow at once. Then the code is
-//! copied into the module buffer with the branches filled in, and offsets of every table are moved along in one
-//! merged walk.
+//! Every reference whose size depends on its distance (a branch to a label, a load of a constant) is emitted as a hole
+//! of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings, and
+//! looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass over the
+//! references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on its second,
+//! and so on. Then the code is copied into the module buffer with the references filled in, and offsets of every table
+//! are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
 //!
-//! Cost: linear in bytes plus rounds × branches.
+//! A longer encoding contains all it takes to reach its target: an inverted branch around a far one, a copy of the
+//! constant. So there are no islands of veneers that would have to be placed between instructions, found again, and
+//! kept in reach themselves, at the price of a few bytes for each reference beyond the first to a far target.
+//!
+//! Cost: linear in bytes plus rounds × references.
 
 use crate::compiled::SymbolName;
 use crate::compiled::{
@@ -14,7 +19,7 @@ use crate::compiled::{
 };
 use kingpost_ir::TrapCode;
 
-/// Rounds of branch growth before all remaining short branches become long.
+/// Rounds of growth before each shortest encoding is given up, and again before each second one.
 const MAX_ROUNDS: usize = 12;
 
 /// A place in the code that branches go to.
@@ -33,53 +38,80 @@ impl Label {
     }
 }
 
-/// How an instruction set encodes its branches to labels. `form` is its own: a condition code, a register to test.
+/// One encoding of a reference: its size, and the distances it reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reach {
+    /// Size in bytes.
+    pub bytes: u8,
+    /// Least distance from its first byte to the target.
+    pub low: i64,
+    /// Greatest distance.
+    pub high: i64,
+}
+
+/// How an instruction set encodes its references to labels and constants. `form` is its own: a condition code, a word.
 pub trait BranchForms {
-    /// Size in bytes of the short and of the long encoding.
-    fn sizes(&self, form: u32) -> (u8, u8);
-    /// Inclusive range of distances from the branch's first byte that the short encoding reaches.
-    fn short_reach(&self, form: u32) -> (i64, i64);
-    /// Appends the encoding for a target at `distance` bytes from the branch's first byte.
-    fn encode(&self, form: u32, long: bool, distance: i64, out: &mut Vec<u8>);
-    /// Writes the distance from a fixup's `at` to its target into the code.
-    fn patch(&self, kind: FixupKind, field: &mut [u8], distance: i64);
+    /// The encodings of a form, the shortest first. The last one reaches everything.
+    fn encodings(&self, form: u32) -> &'static [Reach];
+    /// Appends encoding number `encoding` for a target at `distance` bytes from its first byte. If that target is
+    /// a constant, its bytes are given too.
+    fn encode(&self, form: u32, encoding: usize, distance: i64, constant: &[u8], out: &mut Vec<u8>);
+    /// A distance that every encoding reaches in both directions.
+    fn always_reached(&self) -> usize;
     /// Appends `bytes` bytes that do nothing when executed.
     fn nops(&self, bytes: usize, out: &mut Vec<u8>);
 }
 
+/// The forms of code that has no references, such as stubs.
 #[derive(Clone, Copy, Debug)]
-struct Branch {
-    at: u32,
-    label: Label,
-    form: u32,
-    long: bool,
+pub struct NoBranches;
+
+impl BranchForms for NoBranches {
+    fn encodings(&self, _: u32) -> &'static [Reach] {
+        &[Reach { bytes: 0, low: i64::MIN, high: i64::MAX }]
+    }
+
+    fn encode(&self, _: u32, _: usize, _: i64, _: &[u8], _: &mut Vec<u8>) {}
+
+    fn always_reached(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Zeros: padding that is never executed.
+    fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
+        out.resize(out.len() + bytes, 0);
+    }
 }
 
-/// What a fixup writes.
+/// Target of a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FixupKind {
-    /// 4 bytes: target minus the field's address, plus an addend.
-    PcRel4(i32),
-    /// AArch64 `adr`: 21 bits.
-    Aarch64Adr,
-    /// AArch64 `ldr` (literal): 19 bits of words.
-    Aarch64Literal,
-}
-
-/// Target of a fixup.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FixupTarget {
+pub enum Target {
     /// A label.
     Label(Label),
     /// An entry of the pool behind the code.
     Pool(u32),
 }
 
+/// A hole for code that depends on the distance to a target.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    at: u32,
+    target: Target,
+    form: u32,
+    /// Which encoding.
+    encoding: u8,
+    /// Size of the hole.
+    hole: u8,
+    /// By how much the encoding is longer than the hole.
+    growth: u8,
+}
+
+/// Four bytes to be filled with the distance to a pool entry, plus an addend.
 #[derive(Clone, Copy, Debug)]
 struct Fixup {
     at: u32,
-    kind: FixupKind,
-    target: FixupTarget,
+    entry: u32,
+    addend: i32,
 }
 
 /// Something placed behind the code.
@@ -99,6 +131,15 @@ pub enum PoolEntry {
         /// Number of targets.
         len: u32,
     },
+}
+
+impl PoolEntry {
+    fn align_and_bytes(self) -> (usize, usize) {
+        match self {
+            PoolEntry::Bytes { len, .. } => (len.next_power_of_two() as usize, len as usize),
+            PoolEntry::Table { len, .. } => (4, 4 * len as usize),
+        }
+    }
 }
 
 /// Constants and jump tables of one function.
@@ -144,6 +185,20 @@ impl Pool {
         self.entries.push(PoolEntry::Table { start, len: self.targets.len() as u32 - start });
         (self.entries.len() - 1) as u32
     }
+
+    /// The contents of a constant, nothing for a table.
+    fn constant_bytes(&self, entry: u32) -> &[u8] {
+        match self.entries[entry as usize] {
+            PoolEntry::Bytes { start, len } => &self.bytes[start as usize..(start + len) as usize],
+            PoolEntry::Table { .. } => &[],
+        }
+    }
+
+    /// No less than all of it takes.
+    fn max_bytes(&self) -> usize {
+        const PADDING: usize = 16;
+        self.entries.len() * PADDING + self.bytes.len() + 4 * self.targets.len()
+    }
 }
 
 const UNBOUND: u32 = u32::MAX;
@@ -162,7 +217,7 @@ struct DeferredTrap {
 pub struct Buffer {
     bytes: Vec<u8>,
     labels: Vec<u32>,
-    branches: Vec<Branch>,
+    references: Vec<Reference>,
     fixups: Vec<Fixup>,
     relocs: Vec<Reloc>,
     traps: Vec<TrapSite>,
@@ -173,6 +228,7 @@ pub struct Buffer {
     pool_offsets: Vec<u32>,
     /// Labels in the order in which they were bound, which is the order of their offsets.
     bound: Vec<Label>,
+    /// Where labels are once references have grown.
     moved_labels: Vec<u32>,
     deferred: Vec<DeferredTrap>,
 }
@@ -184,7 +240,7 @@ impl Buffer {
         self.bytes.clear();
         self.labels.clear();
         self.labels.resize(labels, UNBOUND);
-        self.branches.clear();
+        self.references.clear();
         self.fixups.clear();
         self.relocs.clear();
         self.traps.clear();
@@ -272,18 +328,24 @@ impl Buffer {
         }
     }
 
-    /// Appends a branch to `label`.
-    pub fn branch(&mut self, label: Label, form: u32, forms: &dyn BranchForms) {
+    /// Appends a reference to `target`.
+    pub fn reference(&mut self, target: Target, form: u32, forms: &dyn BranchForms) {
         let at = self.at();
-        self.branches.push(Branch { at, label, form, long: false });
-        let (short, _) = forms.sizes(form);
-        self.bytes.resize(self.bytes.len() + usize::from(short), 0);
+        let hole = forms.encodings(form)[0].bytes;
+        self.references.push(Reference { at, target, form, encoding: 0, hole, growth: 0 });
+        self.bytes.resize(self.bytes.len() + usize::from(hole), 0);
     }
 
-    /// Notes that the field at the present end (emitted next) is to be filled with a distance.
-    pub fn fixup(&mut self, kind: FixupKind, target: FixupTarget) {
+    /// Appends a branch to `label`.
+    pub fn branch(&mut self, label: Label, form: u32, forms: &dyn BranchForms) {
+        self.reference(Target::Label(label), form, forms);
+    }
+
+    /// Notes that the four bytes at the present end (emitted next) are to be filled with the distance from there to a
+    /// pool entry, plus `addend`.
+    pub fn fixup(&mut self, entry: u32, addend: i32) {
         let at = self.at();
-        self.fixups.push(Fixup { at, kind, target });
+        self.fixups.push(Fixup { at, entry, addend });
     }
 
     /// Notes a relocation of the field at the present end (emitted next).
@@ -342,19 +404,18 @@ impl Buffer {
         forms: &dyn BranchForms,
         module: &mut ModuleBuffer,
     ) -> Result<(), TooLong> {
-        if self.bytes.len() > MAX_CODE_BYTES / 8 * 3 {
+        if self.bytes.len() > MAX_CODE_BYTES {
             return Err(TooLong);
         }
-        self.grow_branches(forms);
+        self.grow(pool, forms)?;
         let mark = module.mark();
         let base = module.code.len();
-        self.copy_code(forms, &mut module.code);
-        self.move_offsets(forms);
+        self.copy_code(pool, forms, &mut module.code);
         self.place_pool(pool, base, forms, &mut module.code);
         if module.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);
         }
-        self.apply_fixups(base, forms, &mut module.code);
+        self.apply_fixups(&mut module.code[base..]);
         module.relocs.extend_from_slice(&self.relocs);
         module.symbols.extend_from_slice(symbols);
         module.traps.extend_from_slice(&self.traps);
@@ -366,89 +427,123 @@ impl Buffer {
         Ok(())
     }
 
-    /// Decides which branches are long, and moves labels to their final offsets.
-    fn grow_branches(&mut self, forms: &dyn BranchForms) {
-        let moved = &mut self.moved_labels;
-        moved.clone_from(&self.labels);
+    /// Decides how long references are, and moves all offsets to where they finally are.
+    fn grow(&mut self, pool: &Pool, forms: &dyn BranchForms) -> Result<(), TooLong> {
+        if self.bytes.len() + pool.max_bytes() <= forms.always_reached() {
+            self.layout_pool(pool, self.bytes.len());
+            return Ok(());
+        }
+        self.moved_labels.clone_from(&self.labels);
         for round in 0.. {
-            let mut growth = 0u32;
-            let mut next = self.bound.iter().peekable();
-            for branch in &self.branches {
-                while let Some(l) = next.next_if(|l| self.labels[l.index()] <= branch.at) {
-                    moved[l.index()] = self.labels[l.index()] + growth;
-                }
-                if branch.long {
-                    let (short, long) = forms.sizes(branch.form);
-                    growth += u32::from(long - short);
-                }
+            let growth = self.move_labels();
+            if self.bytes.len() as u64 + growth > MAX_CODE_BYTES as u64 {
+                return Err(TooLong);
             }
-            for l in next {
-                moved[l.index()] = self.labels[l.index()] + growth;
-            }
-            let mut changed = false;
-            let mut shift = 0u32;
-            for branch in &mut self.branches {
-                let distance = i64::from(moved[branch.label.index()]) - i64::from(branch.at + shift);
-                let (short, long) = forms.sizes(branch.form);
-                let (low, high) = forms.short_reach(branch.form);
-                if branch.long {
-                    shift += u32::from(long - short);
-                } else if distance < low || distance > high || round == MAX_ROUNDS {
-                    branch.long = true;
-                    changed = true;
-                }
-            }
-            if !changed {
+            self.layout_pool(pool, self.bytes.len() + growth as usize);
+            if !self.lengthen(forms, round / MAX_ROUNDS) {
                 break;
             }
         }
         std::mem::swap(&mut self.labels, &mut self.moved_labels);
+        self.move_offsets();
+        Ok(())
     }
 
-    /// Appends the code to `out` with every branch encoded.
-    fn copy_code(&self, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+    /// Moves labels as far as the references before them have grown, and gives the growth of all of them.
+    fn move_labels(&mut self) -> u64 {
+        let mut growth = 0u64;
+        let mut next = self.bound.iter().peekable();
+        for reference in &self.references {
+            while let Some(l) = next.next_if(|l| self.labels[l.index()] <= reference.at) {
+                self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+            }
+            growth += u64::from(reference.growth);
+        }
+        for l in next {
+            self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+        }
+        growth
+    }
+
+    /// Gives longer encodings to all references that do not reach, and at least encoding `least`. Did any grow?
+    fn lengthen(&mut self, forms: &dyn BranchForms, least: usize) -> bool {
+        let mut changed = false;
+        let mut shift = 0u32;
+        for reference in &mut self.references {
+            let target = match reference.target {
+                Target::Label(label) => self.moved_labels[label.index()],
+                Target::Pool(entry) => self.pool_offsets[entry as usize],
+            };
+            let distance = i64::from(target) - i64::from(reference.at + shift);
+            let old = usize::from(reference.encoding);
+            shift += u32::from(reference.growth);
+            let encodings = forms.encodings(reference.form);
+            let last = encodings.len() - 1;
+            let mut new = old.max(least.min(last));
+            while new < last && !(encodings[new].low..=encodings[new].high).contains(&distance) {
+                new += 1;
+            }
+            if new != old {
+                reference.encoding = new as u8;
+                reference.growth = encodings[new].bytes - reference.hole;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Appends the code to `out` with every reference encoded.
+    fn copy_code(&self, pool: &Pool, forms: &dyn BranchForms, out: &mut Vec<u8>) {
         let base = out.len();
         let mut from = 0;
-        for branch in &self.branches {
-            let at = branch.at as usize;
+        for reference in &self.references {
+            let at = reference.at as usize;
             out.extend_from_slice(&self.bytes[from..at]);
             let here = (out.len() - base) as i64;
-            let target = self.labels[branch.label.index()];
+            let (target, constant) = match reference.target {
+                Target::Label(label) => (self.labels[label.index()], &[][..]),
+                Target::Pool(entry) => (self.pool_offsets[entry as usize], pool.constant_bytes(entry)),
+            };
             debug_assert_ne!(target, UNBOUND, "branch to a label that is not bound");
-            let before = out.len();
-            forms.encode(branch.form, branch.long, i64::from(target) - here, out);
-            let (short, long) = forms.sizes(branch.form);
-            debug_assert_eq!(out.len() - before, usize::from(if branch.long { long } else { short }));
-            from = at + usize::from(short);
+            let distance = i64::from(target) - here;
+            forms.encode(reference.form, usize::from(reference.encoding), distance, constant, out);
+            debug_assert_eq!(out.len() - base - here as usize, usize::from(reference.hole + reference.growth));
+            from = at + usize::from(reference.hole);
         }
         out.extend_from_slice(&self.bytes[from..]);
     }
 
-    /// Moves the offsets of all tables along with the grown branches. A table's entry at a branch's own offset stays
-    /// before it.
-    fn move_offsets(&mut self, forms: &dyn BranchForms) {
-        let branches = &self.branches;
-        move_table(branches, forms, self.fixups.iter_mut().map(|f| &mut f.at));
-        move_table(branches, forms, self.relocs.iter_mut().map(|r| &mut r.offset));
-        move_table(branches, forms, self.traps.iter_mut().map(|t| &mut t.offset));
-        move_table(branches, forms, self.srclocs.iter_mut().map(|s| &mut s.offset));
-        move_table(branches, forms, self.calls.iter_mut().map(|c| &mut c.return_offset));
-        move_table(branches, forms, self.unwind.iter_mut().map(|u| &mut u.offset));
-        move_table(branches, forms, self.block_starts.iter_mut());
+    /// Moves the offsets of all tables along with the grown references. A table's entry at a reference's own offset
+    /// stays before it.
+    fn move_offsets(&mut self) {
+        let references = &self.references;
+        move_table(references, self.fixups.iter_mut().map(|f| &mut f.at));
+        move_table(references, self.relocs.iter_mut().map(|r| &mut r.offset));
+        move_table(references, self.traps.iter_mut().map(|t| &mut t.offset));
+        move_table(references, self.srclocs.iter_mut().map(|s| &mut s.offset));
+        move_table(references, self.calls.iter_mut().map(|c| &mut c.return_offset));
+        move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
+        move_table(references, self.block_starts.iter_mut());
     }
 
-    fn place_pool(&mut self, pool: &Pool, base: usize, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+    /// Finds the offsets of the pool's entries behind `code_bytes` bytes of code.
+    fn layout_pool(&mut self, pool: &Pool, code_bytes: usize) {
+        self.pool_offsets.clear();
+        let mut end = code_bytes;
         for entry in &pool.entries {
-            let align = match *entry {
-                PoolEntry::Bytes { len, .. } => len.next_power_of_two() as usize,
-                PoolEntry::Table { .. } => 4,
-            };
-            let misaligned = (out.len() - base) % align;
-            if misaligned != 0 {
-                forms.nops(align - misaligned, out);
+            let (align, bytes) = entry.align_and_bytes();
+            let start = end.next_multiple_of(align);
+            self.pool_offsets.push(start as u32);
+            end = start + bytes;
+        }
+    }
+
+    fn place_pool(&self, pool: &Pool, base: usize, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+        for (entry, &offset) in pool.entries.iter().zip(&self.pool_offsets) {
+            let padding = offset as usize - (out.len() - base);
+            if padding != 0 {
+                forms.nops(padding, out);
             }
-            let offset = (out.len() - base) as u32;
-            self.pool_offsets.push(offset);
             match *entry {
                 PoolEntry::Bytes { start, len } => {
                     out.extend_from_slice(&pool.bytes[start as usize..(start + len) as usize]);
@@ -463,14 +558,11 @@ impl Buffer {
         }
     }
 
-    fn apply_fixups(&self, base: usize, forms: &dyn BranchForms, code: &mut [u8]) {
+    fn apply_fixups(&self, code: &mut [u8]) {
         for fixup in &self.fixups {
-            let target = match fixup.target {
-                FixupTarget::Label(label) => self.labels[label.index()],
-                FixupTarget::Pool(index) => self.pool_offsets[index as usize],
-            };
-            let at = base + fixup.at as usize;
-            forms.patch(fixup.kind, &mut code[at..at + 4], i64::from(target) - i64::from(fixup.at));
+            let distance = self.pool_offsets[fixup.entry as usize].wrapping_sub(fixup.at) as i32;
+            let at = fixup.at as usize;
+            code[at..at + 4].copy_from_slice(&(distance + fixup.addend).to_le_bytes());
         }
     }
 }
@@ -482,15 +574,12 @@ const MAX_CODE_BYTES: usize = 1 << 31;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
-fn move_table<'a>(branches: &[Branch], forms: &dyn BranchForms, offsets: impl Iterator<Item = &'a mut u32>) {
-    let mut next = branches.iter().peekable();
+fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mut u32>) {
+    let mut next = references.iter().peekable();
     let mut growth = 0;
     for offset in offsets {
-        while let Some(branch) = next.next_if(|b| b.at < *offset) {
-            if branch.long {
-                let (short, long) = forms.sizes(branch.form);
-                growth += u32::from(long - short);
-            }
+        while let Some(reference) = next.next_if(|r| r.at < *offset) {
+            growth += u32::from(reference.growth);
         }
         *offset += growth;
     }
@@ -505,14 +594,11 @@ mod tests {
     struct Toy;
 
     impl BranchForms for Toy {
-        fn sizes(&self, _: u32) -> (u8, u8) {
-            (2, 5)
+        fn encodings(&self, _: u32) -> &'static [Reach] {
+            &[Reach { bytes: 2, low: -126, high: 129 }, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }]
         }
-        fn short_reach(&self, _: u32) -> (i64, i64) {
-            (-126, 129)
-        }
-        fn encode(&self, _: u32, long: bool, distance: i64, out: &mut Vec<u8>) {
-            if long {
+        fn encode(&self, _: u32, encoding: usize, distance: i64, _: &[u8], out: &mut Vec<u8>) {
+            if encoding == 1 {
                 out.push(0xe9);
                 out.extend_from_slice(&((distance - 5) as i32).to_le_bytes());
             } else {
@@ -520,9 +606,8 @@ mod tests {
                 out.push((distance - 2) as i8 as u8);
             }
         }
-        fn patch(&self, kind: FixupKind, field: &mut [u8], distance: i64) {
-            let FixupKind::PcRel4(addend) = kind else { panic!("not a kind of this machine") };
-            field.copy_from_slice(&(distance as i32 + addend).to_le_bytes());
+        fn always_reached(&self) -> usize {
+            126
         }
         fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
             out.resize(out.len() + bytes, 0x90);
@@ -597,7 +682,7 @@ mod tests {
         b.start(2);
         b.bind(Label::new(0));
         for entry in [c, t] {
-            b.fixup(FixupKind::PcRel4(-4), FixupTarget::Pool(entry));
+            b.fixup(entry, -4);
             b.put4(0);
         }
         b.bind(Label::new(1));

@@ -41,7 +41,7 @@ pub mod row;
 pub mod settings;
 pub mod verify;
 
-pub use buffer::{BranchForms, Buffer, FixupKind, FixupTarget, Label, Pool, PoolEntry};
+pub use buffer::{BranchForms, Buffer, Label, NoBranches, Pool, PoolEntry, Reach, Target};
 pub use code::{Code, SymbolRef};
 pub use compiled::{
     CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,

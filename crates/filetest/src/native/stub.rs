@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use kingpost_mach::{BranchForms, Buffer, FixupKind, FrameInfo, FunctionHead, ModuleBuffer, Pool, SymbolName};
+use kingpost_mach::{Buffer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, SymbolName};
 
 use crate::native::call::PRESERVED;
 
@@ -94,27 +94,6 @@ fn code(control: u64) -> Vec<u8> {
         0xc3, // ret
     ]);
     code
-}
-
-/// The stub has no branches and needs no padding.
-struct NoBranches;
-
-impl BranchForms for NoBranches {
-    fn sizes(&self, _: u32) -> (u8, u8) {
-        (0, 0)
-    }
-
-    fn short_reach(&self, _: u32) -> (i64, i64) {
-        (0, 0)
-    }
-
-    fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
-
-    fn patch(&self, _: FixupKind, _: &mut [u8], _: i64) {}
-
-    fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
-        out.resize(out.len() + bytes, 0x90);
-    }
 }
 
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
