@@ -29,4 +29,4 @@ pub use error::CompileError;
 pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{SettingError, Settings};
 pub use stages::{Stage, Stats};
-pub use targets::{TargetError, Unavailable};
+pub use targets::{CpuFlags, TargetError, Unavailable};

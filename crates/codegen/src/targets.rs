@@ -55,3 +55,50 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: &[String]) -> Res
         _ => Err(TargetError::Unavailable(Unavailable(triple.to_string()))),
     }
 }
+
+/// What a processor can do beyond the base of its architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CpuFlags {
+    /// An x86-64 processor.
+    X64(X64Flags),
+}
+
+impl CpuFlags {
+    /// The flags that words of a `target` line set, if there is an instruction set for the architecture. Words that are
+    /// no flags are left out.
+    pub fn of(architecture: Architecture, words: &[String]) -> Option<CpuFlags> {
+        match architecture {
+            Architecture::X86_64 => {
+                let mut flags = X64Flags::default();
+                words.iter().for_each(|word| drop(flags.set(word)));
+                Some(CpuFlags::X64(flags))
+            }
+            _ => None,
+        }
+    }
+
+    /// The flags of this machine's processor, if there is an instruction set for it.
+    pub fn host() -> Option<CpuFlags> {
+        match Triple::host().architecture {
+            Architecture::X86_64 => Some(CpuFlags::X64(X64Flags::host())),
+            _ => None,
+        }
+    }
+
+    /// The first flag set here that another processor of the same architecture lacks.
+    pub fn missing_from(&self, other: &CpuFlags) -> Option<&'static str> {
+        match (self, other) {
+            (CpuFlags::X64(flags), CpuFlags::X64(other)) => flags.missing_from(other),
+        }
+    }
+
+    /// The words of a `target` line that set these flags.
+    pub fn words(&self) -> Vec<String> {
+        let names: Vec<&str> = match self {
+            CpuFlags::X64(flags) => {
+                X64Flags::FLAGS.iter().map(|&(name, _)| name).filter(|name| flags.get(name) == Some(true)).collect()
+            }
+        };
+        names.into_iter().map(str::to_string).collect()
+    }
+}

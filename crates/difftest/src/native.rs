@@ -1,7 +1,7 @@
 //! Compiles, loads and calls, in a process that may die.
 
 use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
-use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, Settings};
+use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
 use kingpost_interpreter::DataValue;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::cursor::Cursor;
@@ -10,7 +10,6 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, MemFlags, TrapCode, Value};
-use kingpost_isa_x64::X64Flags;
 use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
 use kingpost_jit::{Image, LoadError};
 use kingpost_mach::{ModuleBuffer, SymbolName};
@@ -93,9 +92,7 @@ pub(crate) fn settings(allocator: &str) -> Settings {
 impl Lane {
     /// A compiler for `allocator`, for any CPU or for that of this machine.
     pub(crate) fn new(allocator: &'static str, host: bool) -> Lane {
-        let cpu = X64Flags::host();
-        let names = X64Flags::FLAGS.iter().map(|&(name, _)| name.to_string());
-        let flags: Vec<String> = names.filter(|name| host && cpu.get(name) == Some(true)).collect();
+        let flags = CpuFlags::host().filter(|_| host).map_or_else(Vec::new, |cpu| cpu.words());
         let compiler = Compiler::new(&triple(), settings(allocator), &flags).expect("settings of the table");
         let cx = compiler.context();
         Lane { allocator, flags, compiler, cx }

@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TargetError};
+use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, TargetError};
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::verifier::TargetInfo;
-use kingpost_isa_x64::X64Flags;
 use kingpost_reader::{Header, Setting, Target};
 use target_lexicon::{Architecture, PointerWidth, Triple};
 
@@ -117,13 +116,10 @@ pub(crate) fn is_host(architecture: Architecture) -> bool {
 }
 
 /// A flag of a `target` line that a processor lacks.
-pub(crate) fn missing_flag(target: &Target, processor: &X64Flags) -> Option<&'static str> {
-    let mut flags = X64Flags::default();
-    if triple(&target.triple).ok()?.architecture == Architecture::X86_64 {
-        // Words that are no flags have been refused or are shared settings.
-        target.flags.iter().for_each(|flag| drop(flags.set(&word(flag))));
-    }
-    flags.missing_from(processor)
+pub(crate) fn missing_flag(target: &Target, processor: &CpuFlags) -> Option<&'static str> {
+    let words: Vec<String> = target.flags.iter().map(word).collect();
+    // Words that are no flags have been refused or are shared settings.
+    CpuFlags::of(triple(&target.triple).ok()?.architecture, &words)?.missing_from(processor)
 }
 
 /// The names of all allocators.

@@ -2,6 +2,7 @@
 
 use kingpost_interpreter::DataValue;
 use kingpost_ir::{TrapCode, Type};
+use target_lexicon::Architecture;
 
 use crate::directives::Ending;
 use crate::native::trampoline::SLOT_BYTES;
@@ -13,7 +14,12 @@ pub(crate) const SECONDS: u32 = 20;
 /// What stands above arguments narrower than their slot.
 const GARBAGE: u8 = 0xa5;
 /// Registers that calls preserve, in the order in which they are looked at.
-pub(crate) const PRESERVED: [&str; 7] = ["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"];
+const PRESERVED_X64: &[&str] = &["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"];
+/// The same; only the low halves of vector registers are preserved.
+const PRESERVED_AARCH64: &[&str] = &[
+    "sp", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "d8", "d9", "d10", "d11", "d12",
+    "d13", "d14", "d15",
+];
 /// A fault this close to the stack pointer means that the stack is exhausted, bytes.
 const STACK_REACH: u64 = 1 << 16;
 
@@ -53,9 +59,14 @@ impl Request {
     }
 }
 
+/// Registers that calls preserve on a machine, in the order in which they are looked at.
+pub(crate) fn preserved(architecture: Architecture) -> &'static [&'static str] {
+    if architecture == Architecture::X86_64 { PRESERVED_X64 } else { PRESERVED_AARCH64 }
+}
+
 /// The ending of a call that did not preserve a register, by its place among those that it should.
-pub(crate) fn clobbered(register: usize) -> Ending {
-    Ending::Wrong(format!("did not preserve {}", PRESERVED.get(register).unwrap_or(&"a register")))
+pub(crate) fn clobbered(architecture: Architecture, register: usize) -> Ending {
+    Ending::Wrong(format!("did not preserve {}", preserved(architecture).get(register).unwrap_or(&"a register")))
 }
 
 pub(crate) fn died() -> Ending {
@@ -73,6 +84,8 @@ pub(crate) struct Fault {
     pub(crate) pc: u64,
     pub(crate) address: u64,
     pub(crate) sp: u64,
+    /// The machine's.
+    pub(crate) architecture: Architecture,
 }
 
 impl Fault {
@@ -81,8 +94,9 @@ impl Fault {
 
     /// The ending of the call; `code_at` knows the trap codes of instructions by address.
     pub(crate) fn ending(self, code_at: impl Fn(u64) -> Option<TrapCode>) -> Ending {
-        // The processor reports a breakpoint behind it.
-        let pc = if self.signal == Self::SIGTRAP { self.pc.saturating_sub(1) } else { self.pc };
+        // This processor reports a breakpoint behind it.
+        let behind = self.signal == Self::SIGTRAP && self.architecture == Architecture::X86_64;
+        let pc = self.pc.saturating_sub(u64::from(behind));
         let exhausted = self.signal == Self::SIGSEGV && self.address.abs_diff(self.sp) < STACK_REACH;
         Ending::Trapped(code_at(pc).or(exhausted.then_some(TrapCode::STACK_OVERFLOW)))
     }

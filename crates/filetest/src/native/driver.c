@@ -1,23 +1,31 @@
 /* The child process in which compiled functions run. It is linked with the object under test, which
    defines the table of trampolines and functions; it reads calls from its standard input and writes
    what came of them to its standard output. It names as few symbols as it can, because the names of
-   the functions under test could be the same.
+   the functions under test could be the same, and needs no library, which would want to be started.
 
    Output: the addresses in the table, then for each call a header and its results, or a header and
-   the place of a fault, behind which the process ends. */
+   the place of a fault. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
-enum { MAX_SLOTS = 4096, CLOBBERED = 1000 };
+enum { MAX_SLOTS = 4096, CLOBBERED = 1000, FAULTED = 9999 };
 
 struct request { uint32_t index, inputs, outputs, seconds; };
 struct header { uint64_t tag; };
 struct fault { uint64_t tag, pc, address, sp; };
+
+/* The kernel's form of it. */
+struct action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+enum { RESTORER = 0x04000000 };
 
 /* Number of entries, then the entries. */
 extern const uint64_t __kingpost_table[];
@@ -25,11 +33,26 @@ extern const uint64_t __kingpost_table[];
 static uint64_t slots[MAX_SLOTS][2] __attribute__((aligned(16)));
 static char handler_stack[65536];
 
+static long system_call(long number, long a, long b, long c, long d) {
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    return number;
+#else
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c, x3 __asm__("x3") = d;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    return x0;
+#endif
+}
+
+static void leave(int status) { system_call(SYS_exit_group, status, 0, 0, 0); }
+
 static void put(const void *bytes, unsigned long size) {
     const char *at = bytes;
     while (size > 0) {
-        long written = syscall(SYS_write, 1, at, size);
-        if (written <= 0) syscall(SYS_exit_group, 3);
+        long written = system_call(SYS_write, 1, (long)at, size, 0);
+        if (written <= 0) leave(3);
         at += written;
         size -= written;
     }
@@ -38,7 +61,7 @@ static void put(const void *bytes, unsigned long size) {
 static int get(void *bytes, unsigned long size) {
     char *at = bytes;
     while (size > 0) {
-        long count = syscall(SYS_read, 0, at, size);
+        long count = system_call(SYS_read, 0, (long)at, size, 0);
         if (count <= 0) return 0;
         at += count;
         size -= count;
@@ -46,22 +69,31 @@ static int get(void *bytes, unsigned long size) {
     return 1;
 }
 
+/* Where a call that faults comes back to, and the stack pointer there. */
+extern char kingpost_recover[];
+extern uint64_t kingpost_saved_sp;
+
 static void handle(int number, siginfo_t *info, void *context) {
-    const ucontext_t *c = context;
+    ucontext_t *c = context;
 #if defined(__x86_64__)
-    struct fault fault = {number, c->uc_mcontext.gregs[REG_RIP], (uint64_t)info->si_addr, c->uc_mcontext.gregs[REG_RSP]};
+    greg_t *pc = &c->uc_mcontext.gregs[REG_RIP], *sp = &c->uc_mcontext.gregs[REG_RSP];
 #else
-    struct fault fault = {number, c->uc_mcontext.pc, (uint64_t)info->si_addr, c->uc_mcontext.sp};
+    unsigned long long *pc = &c->uc_mcontext.pc, *sp = &c->uc_mcontext.sp;
 #endif
+    struct fault fault = {number, *pc, (uint64_t)info->si_addr, *sp};
     put(&fault, sizeof fault);
-    syscall(SYS_exit_group, 0);
+    *pc = (uint64_t)kingpost_recover;
+    *sp = kingpost_saved_sp;
 }
 
-#if defined(__x86_64__)
-/* Calls a trampoline; the result is 0, or which register the callee did not preserve. */
+/* Calls a trampoline; the result is 0, or which register the callee did not preserve, or FAULTED. */
 uint64_t kingpost_call_checked(uint64_t trampoline, void *slots);
+#if defined(__x86_64__)
+/* Where a signal handler returns to, which elsewhere the kernel provides. */
+void kingpost_restore(void);
 __asm__(".text\n"
-        ".globl kingpost_call_checked\n"
+        ".globl kingpost_call_checked, kingpost_recover, kingpost_restore\n"
+        "kingpost_restore: mov $15, %eax; syscall\n"
         "kingpost_call_checked:\n"
         "push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; sub $8, %rsp\n"
         "mov %rdi, %rax; mov %rsi, %rdi\n"
@@ -78,16 +110,65 @@ __asm__(".text\n"
         "inc %rcx; mov $6, %eax; cmp %rcx, %r14; jne 1f\n"
         "inc %rcx; mov $7, %eax; cmp %rcx, %r15; jne 1f\n"
         "xor %eax, %eax\n"
+        "jmp 1f\n"
+        "kingpost_recover: mov $9999, %eax\n"
         "1: mov kingpost_saved_sp(%rip), %rsp; cld\n"
-        "add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n"
-        ".local kingpost_saved_sp\n"
-        ".comm kingpost_saved_sp, 8, 8\n");
+        "add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n");
+/* Touches the pages of a frame of `eax` bytes, writing only `rax` and `r11`. */
+__asm__(".text\n"
+        ".globl __kingpost_probestack\n"
+        "__kingpost_probestack: lea 8(%rsp), %r11\n"
+        "1: sub $4096, %r11; sub $4096, %rax; jb 2f\n"
+        "testb $0, (%r11); jmp 1b\n"
+        "2: sub %rax, %r11; testb $0, (%r11); ret\n");
 #else
-static uint64_t kingpost_call_checked(uint64_t trampoline, void *slots) {
-    ((void (*)(void *))trampoline)(slots);
-    return 0;
-}
+/* Registers 19 to 29 and the low halves of v8 to v15 are preserved. The rest is filled with garbage, as are the upper
+   halves of those. */
+__asm__(".text\n"
+        ".globl kingpost_call_checked, kingpost_recover\n"
+        ".macro kingpost_expect number, register\n"
+        "mov x0, #\\number; cmp \\register, x1; b.ne 1f; add x1, x1, #1\n"
+        ".endm\n"
+        "kingpost_call_checked:\n"
+        "stp x29, x30, [sp, #-160]!\n"
+        "stp x19, x20, [sp, #16]; stp x21, x22, [sp, #32]; stp x23, x24, [sp, #48]\n"
+        "stp x25, x26, [sp, #64]; stp x27, x28, [sp, #80]\n"
+        "stp d8, d9, [sp, #96]; stp d10, d11, [sp, #112]; stp d12, d13, [sp, #128]; stp d14, d15, [sp, #144]\n"
+        "adrp x2, kingpost_saved_sp; add x2, x2, :lo12:kingpost_saved_sp; mov x3, sp; str x3, [x2]\n"
+        "mov x16, x0; mov x0, x1\n"
+        "ldr x1, =0xb1b2b3b4b5b6b7b8\n"
+        ".irp r, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29\n"
+        "mov x\\r, x1; add x1, x1, #1\n"
+        ".endr\n"
+        ".irp r, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "dup v\\r\\().2d, x1; add x1, x1, #1\n"
+        ".endr\n"
+        ".irp r, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+        "dup v\\r\\().2d, x1\n"
+        ".endr\n"
+        ".irp r, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18\n"
+        "mov x\\r, x1\n"
+        ".endr\n"
+        "blr x16\n"
+        "adrp x2, kingpost_saved_sp; ldr x1, [x2, :lo12:kingpost_saved_sp]; mov x3, sp\n"
+        "kingpost_expect 1, x3\n"
+        "ldr x1, =0xb1b2b3b4b5b6b7b8\n"
+        "kingpost_expect 2, x19\n kingpost_expect 3, x20\n kingpost_expect 4, x21\n kingpost_expect 5, x22\n"
+        "kingpost_expect 6, x23\n kingpost_expect 7, x24\n kingpost_expect 8, x25\n kingpost_expect 9, x26\n"
+        "kingpost_expect 10, x27\n kingpost_expect 11, x28\n kingpost_expect 12, x29\n"
+        ".irp r, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "fmov x2, d\\r; kingpost_expect (\\r + 5), x2\n"
+        ".endr\n"
+        "mov x0, #0\n"
+        "b 1f\n"
+        "kingpost_recover: mov x0, #9999\n"
+        "1: adrp x2, kingpost_saved_sp; ldr x1, [x2, :lo12:kingpost_saved_sp]; mov sp, x1\n"
+        "ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x23, x24, [sp, #48]\n"
+        "ldp x25, x26, [sp, #64]; ldp x27, x28, [sp, #80]\n"
+        "ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]; ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144]\n"
+        "ldp x29, x30, [sp], #160; ret\n");
 #endif
+uint64_t kingpost_saved_sp;
 
 #if defined(__x86_64__)
 __attribute__((force_align_arg_pointer))
@@ -95,21 +176,26 @@ __attribute__((force_align_arg_pointer))
 void _start(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
-    sigaltstack(&stack, 0);
+    system_call(SYS_sigaltstack, (long)&stack, 0, 0, 0);
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-        sigaction(signals[i], &action, 0);
+#if defined(__x86_64__)
+        struct action action = {handle, SA_SIGINFO | SA_ONSTACK | RESTORER, kingpost_restore, 0};
+#else
+        struct action action = {handle, SA_SIGINFO | SA_ONSTACK, 0, 0};
+#endif
+        system_call(SYS_rt_sigaction, signals[i], (long)&action, 0, sizeof action.mask);
     }
     put(__kingpost_table + 1, __kingpost_table[0] * 8);
     struct request request;
     while (get(&request, sizeof request)) {
         struct itimerval timer = {.it_value = {.tv_sec = request.seconds}};
         if (request.inputs > MAX_SLOTS || request.outputs > MAX_SLOTS || !get(slots, request.inputs * 16ul)) break;
-        syscall(SYS_setitimer, ITIMER_REAL, &timer, 0);
+        system_call(SYS_setitimer, ITIMER_REAL, (long)&timer, 0, 0);
         uint64_t clobbered = kingpost_call_checked(__kingpost_table[1 + request.index], slots);
+        if (clobbered == FAULTED) continue;
         struct header header = {clobbered ? CLOBBERED + clobbered : 0};
         put(&header, sizeof header);
         if (!clobbered) put(slots, request.outputs * 16ul);
     }
-    syscall(SYS_exit_group, 0);
+    leave(0);
 }

@@ -6,12 +6,12 @@ use kingpost_codegen::module::default_libcall_name;
 use kingpost_jit::isolate::{self, IsolatedCall, SharedMemory};
 use kingpost_jit::{Image, library_address};
 use kingpost_mach::SymbolName;
-use target_lexicon::{Architecture, Triple};
+use target_lexicon::Triple;
 
 use crate::directives::Ending;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
-use crate::native::stub::{self, CONTROL, RECORD_HEAD};
+use crate::native::stub::{CONTROL, Stub};
 use crate::native::trampoline::SLOT_BYTES;
 
 /// The stack of the calls is as large as that of a program usually is.
@@ -22,18 +22,18 @@ const STACK_BYTES: usize = 8 << 20;
 /// # Errors
 /// If the program cannot be loaded, or the system gives no process.
 pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
-    if program.triple.architecture != Architecture::X86_64 {
-        return Err(format!("there is no stub for {}", program.triple.architecture));
-    }
+    let architecture = program.triple.architecture;
+    let stub = Stub::of(architecture).ok_or_else(|| format!("there is no stub for {architecture}"))?;
+    let head = stub.record_head;
     let image = Image::load(&program.module, &program.data, &mut |name| library(name, &program.triple));
     let image = image.map_err(|error| error.to_string())?;
-    let sizes = requests.iter().map(|request| RECORD_HEAD + request.count() * SLOT_BYTES);
+    let sizes = requests.iter().map(|request| head + request.count() * SLOT_BYTES);
     let size = CONTROL + sizes.clone().sum::<usize>();
     let mut shared = SharedMemory::new(size).map_err(|error| error.to_string())?;
     let name = SymbolName::named("stub");
-    let stub = Image::load(&stub::module(&name, shared.address())?, &[], &mut |_| None);
-    let stub = stub.map_err(|error| error.to_string())?;
-    let entry = stub.address(&name).ok_or("there is no stub")?;
+    let stub_image = Image::load(&stub.module(&name, shared.address())?, &[], &mut |_| None);
+    let stub_image = stub_image.map_err(|error| error.to_string())?;
+    let entry = stub_image.address(&name).ok_or("there is no stub")?;
     let functions: Vec<&SymbolName> = program.module.functions().map(|view| &view.function.head.name).collect();
 
     let (mut calls, mut records, mut end) = (Vec::new(), Vec::new(), CONTROL);
@@ -43,13 +43,15 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
         let address = image.address(functions[request.trampoline as usize]).ok_or("there is no trampoline")?;
         let (bytes, slots) = (&mut shared.bytes_mut()[record.clone()], request.slots());
         bytes[..8].copy_from_slice(&(address as u64).to_le_bytes());
-        bytes[RECORD_HEAD..RECORD_HEAD + slots.len()].copy_from_slice(&slots);
+        bytes[head..head + slots.len()].copy_from_slice(&slots);
         calls.push(IsolatedCall { function: entry, argument: shared.address() + record.start });
         records.push(record);
     }
-    let endings = isolated(&[&image, &stub], &calls, &mut shared)?;
+    let endings = isolated(&[&image, &stub_image], &calls, &mut shared)?;
     let ended = requests.iter().zip(endings).zip(records);
-    Ok(ended.map(|((request, ending), record)| ended_as(request, ending, &image, &shared.bytes()[record])).collect())
+    Ok(ended
+        .map(|((request, ending), record)| ended_as(stub, request, ending, &image, &shared.bytes()[record]))
+        .collect())
 }
 
 /// Makes the calls on a stack of known size.
@@ -67,14 +69,20 @@ fn isolated(
     })
 }
 
-fn ended_as(request: &Request, ending: isolate::Ending, image: &Image, record: &[u8]) -> Ending {
+fn ended_as(stub: Stub, request: &Request, ending: isolate::Ending, image: &Image, record: &[u8]) -> Ending {
     match ending {
-        isolate::Ending::Returned => match stub::not_preserved(record) {
-            None => request.returned(&record[RECORD_HEAD..]).unwrap_or_else(died),
-            Some(register) => clobbered(register),
+        isolate::Ending::Returned => match stub.not_preserved(record) {
+            None => request.returned(&record[stub.record_head..]).unwrap_or_else(died),
+            Some(register) => clobbered(stub.architecture, register),
         },
         isolate::Ending::Fault { signal, pc, address, sp } => {
-            let fault = Fault { signal, pc: pc as u64, address: address as u64, sp: sp as u64 };
+            let fault = Fault {
+                signal,
+                pc: pc as u64,
+                address: address as u64,
+                sp: sp as u64,
+                architecture: stub.architecture,
+            };
             fault.ending(|pc| image.trap_at(pc as usize))
         }
         isolate::Ending::Late => late(),

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use kingpost_emit_object::ObjectOptions;
 use kingpost_mach::{DataObject, DataPointer, ModuleBuffer, SymbolName};
 use tempfile::TempDir;
 
 use crate::native::build::Program;
+use crate::native::machine::{Tools, tools};
 
 const DRIVER: &str = include_str!("driver.c");
 const TABLE: &str = "__kingpost_table";
@@ -20,6 +20,8 @@ pub(crate) struct Executable {
     /// Holds the executable; removed with it.
     pub(crate) folder: TempDir,
     pub(crate) path: PathBuf,
+    /// What runs it.
+    pub(crate) tools: &'static Tools,
 }
 
 /// Writes a program as an object and links it with the driver.
@@ -27,18 +29,18 @@ pub(crate) struct Executable {
 /// # Errors
 /// If there is no object, or the linker fails or warns.
 pub(crate) fn link(program: &Program) -> Result<Executable, String> {
-    static DRIVER_OBJECT: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
-    let driver = DRIVER_OBJECT.get_or_init(compile_driver).as_ref()?;
+    let tools = tools(program.triple.architecture)?;
+    let driver = tools.driver.get_or_init(|| compile_driver(tools)).as_ref()?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(|error| error.to_string());
     write("driver.o", driver)?;
     write("test.o", &object(program)?)?;
-    let mut cc = Command::new("cc");
-    cc.args(["-nostartfiles", "-no-pie", "-o"]).arg(at("test")).args([at("driver.o"), at("test.o")]);
+    let mut cc = Command::new(tools.cc);
+    cc.arg("-nostartfiles").args(tools.link).arg("-o").arg(at("test")).args([at("driver.o"), at("test.o")]);
     succeed(cc.args(["-Wl,--as-needed", "-lm"]))?;
     let path = at("test");
-    Ok(Executable { folder, path })
+    Ok(Executable { folder, path, tools })
 }
 
 fn object(program: &Program) -> Result<Vec<u8>, String> {
@@ -69,20 +71,21 @@ fn table(module: &ModuleBuffer) -> DataObject {
     }
 }
 
-fn compile_driver() -> Result<Vec<u8>, String> {
+fn compile_driver(tools: &Tools) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (source, object) = (folder.path().join("driver.c"), folder.path().join("driver.o"));
     fs::write(&source, DRIVER).map_err(|error| error.to_string())?;
-    let mut cc = Command::new("cc");
+    let mut cc = Command::new(tools.cc);
     succeed(cc.args(["-c", "-O1", "-fno-stack-protector", "-fno-pie", "-o"]).args([&object, &source]))?;
     fs::read(object).map_err(|error| error.to_string())
 }
 
 /// Runs a tool that must say nothing.
 fn succeed(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("cannot run `cc`: {error}"))?;
+    let tool = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("cannot run `{tool}`: {error}"))?;
     if output.status.success() && output.stderr.is_empty() {
         return Ok(());
     }
-    Err(format!("`cc` failed or warned:\n{}", String::from_utf8_lossy(&output.stderr)))
+    Err(format!("`{tool}` failed or warned:\n{}", String::from_utf8_lossy(&output.stderr)))
 }

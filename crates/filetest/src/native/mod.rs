@@ -5,12 +5,14 @@
 //! stores the results, so that whoever calls it needs to know nothing about signatures.
 //!
 //! Up to here both ways are the same. Then the code is loaded into this process and called in a copy of
-//! it (`jit.rs`), or written as an object and linked with a driver (`object.rs`).
+//! it (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine
+//! always takes the second way, and an emulator runs it (`machine.rs`).
 
 mod build;
 mod call;
 mod jit;
 mod link;
+mod machine;
 mod object;
 mod rename;
 mod stub;
@@ -18,14 +20,16 @@ mod trampoline;
 
 pub(crate) use build::{Program, build};
 pub(crate) use call::Request;
+pub(crate) use machine::tools;
 
 use crate::directives::Ending;
+use crate::target;
 use call::MAX_SLOTS;
 
 /// How compiled code is run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Via {
-    /// In executable memory of a copy of this process.
+    /// In executable memory of a copy of this process, if it is code of this machine.
     #[default]
     Jit,
     /// As an object, linked by the system linker, in a process of its own.
@@ -40,9 +44,10 @@ pub(crate) fn run(program: &Program, requests: &[Request], via: Via) -> Result<V
     if requests.iter().any(|request| request.count() > MAX_SLOTS) {
         return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
     }
+    let host = target::is_host(program.triple.architecture);
     match via {
         _ if requests.is_empty() => Ok(Vec::new()),
-        Via::Jit => jit::run(program, requests),
-        Via::Object => object::run(program, requests),
+        Via::Jit if host => jit::run(program, requests),
+        Via::Jit | Via::Object => object::run(program, requests),
     }
 }

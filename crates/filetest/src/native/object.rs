@@ -1,12 +1,11 @@
-//! Runs calls via an object: linked with the driver, in a child process that is started again after each call that does
-//! not return.
+//! Runs calls via an object: linked with the driver, in a child process. The driver survives calls that fault or are late;
+//! should it die nevertheless, it is started again.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use kingpost_ir::TrapCode;
-use kingpost_mach::ModuleBuffer;
 
 use crate::directives::Ending;
 use crate::native::build::Program;
@@ -42,16 +41,15 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
         let mut input = File::open(&path).map_err(|error| error.to_string())?;
         input.seek(SeekFrom::Start(start)).map_err(|error| error.to_string())?;
         let output = start_child(&executable, input)?;
-        Answers { module: &program.module, bytes: &output, table: Vec::new() }
-            .read(&requests[first..], &mut endings)?;
+        Answers { program, bytes: &output, table: Vec::new() }.read(&requests[first..], &mut endings)?;
         start += encoded[first..endings.len()].iter().map(|bytes| bytes.len() as u64).sum::<u64>();
     }
     Ok(endings)
 }
 
 fn start_child(executable: &Executable, input: File) -> Result<Vec<u8>, String> {
-    let mut command = Command::new(&executable.path);
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).env_clear();
+    let mut command = executable.tools.command(&executable.path);
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot start the program: {error}"))?;
     let mut output = Vec::new();
     if let Some(mut stdout) = child.stdout.take() {
@@ -63,16 +61,16 @@ fn start_child(executable: &Executable, input: File) -> Result<Vec<u8>, String> 
 
 /// What a child wrote.
 struct Answers<'a> {
-    module: &'a ModuleBuffer,
+    program: &'a Program,
     bytes: &'a [u8],
     /// Addresses of the functions.
     table: Vec<u64>,
 }
 
 impl Answers<'_> {
-    /// Appends the endings up to the first call that did not return; at least one.
+    /// Appends the endings up to the call that killed the process; at least one.
     fn read(&mut self, requests: &[Request], endings: &mut Vec<Ending>) -> Result<(), String> {
-        for _ in 0..self.module.len() {
+        for _ in 0..self.program.module.len() {
             let address = self.word().ok_or("the program ended before its first call")?;
             self.table.push(address);
         }
@@ -83,15 +81,10 @@ impl Answers<'_> {
             };
             match tag {
                 0 => endings.push(self.results(request).unwrap_or_else(died)),
-                _ if tag > CLOBBERED => endings.push(clobbered((tag - CLOBBERED - 1) as usize)),
-                SIGALRM => {
-                    endings.push(late());
-                    return Ok(());
+                _ if tag > CLOBBERED => {
+                    endings.push(clobbered(self.program.triple.architecture, (tag - CLOBBERED - 1) as usize));
                 }
-                _ => {
-                    endings.push(self.fault(tag).unwrap_or_else(died));
-                    return Ok(());
-                }
+                _ => endings.push(self.fault(tag).unwrap_or_else(died)),
             }
         }
         Ok(())
@@ -114,13 +107,17 @@ impl Answers<'_> {
 
     fn fault(&mut self, signal: u64) -> Option<Ending> {
         let (pc, address, sp) = (self.word()?, self.word()?, self.word()?);
-        let fault = Fault { signal: i32::try_from(signal).ok()?, pc, address, sp };
+        if signal == SIGALRM {
+            return Some(late());
+        }
+        let architecture = self.program.triple.architecture;
+        let fault = Fault { signal: i32::try_from(signal).ok()?, pc, address, sp, architecture };
         Some(fault.ending(|pc| self.trap_code(pc)))
     }
 
     /// The code in the trap table of the function that holds an address.
     fn trap_code(&self, pc: u64) -> Option<TrapCode> {
-        self.table.iter().zip(self.module.functions()).find_map(|(start, view)| {
+        self.table.iter().zip(self.program.module.functions()).find_map(|(start, view)| {
             let offset = u32::try_from(pc.checked_sub(*start)?).ok()?;
             let index = view.traps.binary_search_by_key(&offset, |trap| trap.offset).ok()?;
             Some(view.traps[index].code)

@@ -1,35 +1,64 @@
-//! Machine code around each call on x86-64.
+//! Machine code around each call.
 //!
 //! The stub gets the address of a record. It fills the registers that calls preserve with known values, calls what the
 //! record names with the address of the record's slots, and notes in the record what those registers hold then. Where the
 //! record is while the call runs stands in a control block at a fixed address: nothing that the callee may break can be
 //! relied on.
 
-use std::ops::Range;
+use kingpost_mach::{BranchForms, Buffer, FixupKind, FrameInfo, FunctionHead, ModuleBuffer, Pool, SymbolName};
+use target_lexicon::Architecture;
 
-use kingpost_mach::{Buffer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, SymbolName};
-
-use crate::native::call::PRESERVED;
+use crate::native::call::preserved;
 
 /// Bytes of the control block: the record's address, then the stack pointer.
 pub(crate) const CONTROL: usize = 16;
-/// Bytes of a record in front of its slots: the function's address, the stack pointer at the call, the registers of
-/// [`PRESERVED`] after the call, and up to a multiple of 16.
-pub(crate) const RECORD_HEAD: usize = 80;
-const STACK_POINTER: Range<usize> = 8..16;
-const REGISTERS: Range<usize> = 16..16 + 8 * PRESERVED.len();
-
+/// Where a record has the stack pointer at the call, behind the function's address.
+const STACK_POINTER: usize = 8;
+/// Where it has the registers that calls preserve, as they are after the call.
+const REGISTERS: usize = 16;
 /// What the first register after the stack pointer holds at the call; the others hold one more each.
 const PATTERN: u64 = 0xb1b2_b3b4_b5b6_b7b8;
 
-/// The stub as a module, for a control block at an address.
-///
-/// # Errors
-/// If the stub is too long, which it is not.
-pub(crate) fn module(name: &SymbolName, control: usize) -> Result<ModuleBuffer, String> {
-    let mut module = ModuleBuffer::default();
-    add_bytes(&mut module, name, &code(control as u64))?;
-    Ok(module)
+/// The stub for an architecture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stub {
+    pub(crate) architecture: Architecture,
+    /// Bytes of a record in front of its slots, a multiple of 16.
+    pub(crate) record_head: usize,
+    code: fn(u64) -> Vec<u8>,
+}
+
+impl Stub {
+    /// The stub for this machine.
+    pub(crate) fn of(architecture: Architecture) -> Option<Stub> {
+        let code = match architecture {
+            Architecture::X86_64 => code_x64,
+            Architecture::Aarch64(_) => code_aarch64,
+            _ => return None,
+        };
+        let record_head = (REGISTERS + 8 * preserved(architecture).len()).next_multiple_of(16);
+        Some(Stub { architecture, record_head, code })
+    }
+
+    /// The stub as a module, for a control block at an address.
+    ///
+    /// # Errors
+    /// If the stub is too long, which it is not.
+    pub(crate) fn module(self, name: &SymbolName, control: usize) -> Result<ModuleBuffer, String> {
+        let mut module = ModuleBuffer::default();
+        add_bytes(&mut module, name, &(self.code)(control as u64))?;
+        Ok(module)
+    }
+
+    /// The first register that a call did not preserve, by its place among those that it should, from the record it left.
+    pub(crate) fn not_preserved(self, record: &[u8]) -> Option<usize> {
+        let word = |at: usize| &record[at..at + 8];
+        let expected = |index: usize| match index {
+            0 => word(STACK_POINTER).to_vec(),
+            _ => (PATTERN + index as u64 - 1).to_le_bytes().to_vec(),
+        };
+        (0..preserved(self.architecture).len()).find(|&index| word(REGISTERS + 8 * index) != expected(index))
+    }
 }
 
 /// Adds a function that consists of these bytes.
@@ -42,17 +71,7 @@ fn add_bytes(module: &mut ModuleBuffer, name: &SymbolName, bytes: &[u8]) -> Resu
     finished.map_err(|_| format!("{name} is too long"))
 }
 
-/// The first register that a call did not preserve, by its place in [`PRESERVED`], from the record it left.
-pub(crate) fn not_preserved(record: &[u8]) -> Option<usize> {
-    let (found, _) = record[REGISTERS].as_chunks::<8>();
-    let expected = |index: usize| match index {
-        0 => record[STACK_POINTER].to_vec(),
-        _ => (PATTERN + index as u64 - 1).to_le_bytes().to_vec(),
-    };
-    (0..PRESERVED.len()).find(|&index| found[index][..] != expected(index))
-}
-
-fn code(control: u64) -> Vec<u8> {
+fn code_x64(control: u64) -> Vec<u8> {
     let mut code = vec![
         0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, // push rbx, rbp, r12 to r15
         0x48, 0x83, 0xec, 0x08, // sub rsp, 8
@@ -96,11 +115,117 @@ fn code(control: u64) -> Vec<u8> {
     code
 }
 
+/// The words before the pattern and the address of the control block, which they load relative to themselves.
+const WORDS_AARCH64: [u32; 74] = [
+    0xa9b67bfd, // stp x29, x30, [sp, #-160]!
+    0xa90153f3, // stp x19, x20, [sp, #16]
+    0xa9025bf5, // stp x21, x22, [sp, #32]
+    0xa90363f7, // stp x23, x24, [sp, #48]
+    0xa9046bf9, // stp x25, x26, [sp, #64]
+    0xa90573fb, // stp x27, x28, [sp, #80]
+    0x6d0627e8, // stp d8, d9, [sp, #96]
+    0x6d072fea, // stp d10, d11, [sp, #112]
+    0x6d0837ec, // stp d12, d13, [sp, #128]
+    0x6d093fee, // stp d14, d15, [sp, #144]
+    0x58000841, // ldr x1, control
+    0xf9000020, // str x0, [x1]
+    0x910003e2, // mov x2, sp
+    0xf9000422, // str x2, [x1, #8]
+    0x58000782, // ldr x2, pattern
+    0xaa0203f3, // mov x19, x2
+    0x91000454, // add x20, x2, #0x1
+    0x91000855, // add x21, x2, #0x2
+    0x91000c56, // add x22, x2, #0x3
+    0x91001057, // add x23, x2, #0x4
+    0x91001458, // add x24, x2, #0x5
+    0x91001859, // add x25, x2, #0x6
+    0x91001c5a, // add x26, x2, #0x7
+    0x9100205b, // add x27, x2, #0x8
+    0x9100245c, // add x28, x2, #0x9
+    0x9100285d, // add x29, x2, #0xa
+    0x91002c42, // add x2, x2, #0xb
+    0x4e080c48, // dup v8.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c49, // dup v9.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4a, // dup v10.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4b, // dup v11.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4c, // dup v12.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4d, // dup v13.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4e, // dup v14.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0x4e080c4f, // dup v15.2d, x2
+    0x91000442, // add x2, x2, #0x1
+    0xf9400010, // ldr x16, [x0]
+    0x9102c000, // add x0, x0, #0xb0
+    0xd63f0200, // blr x16
+    0x580003c1, // ldr x1, control
+    0xa9400823, // ldp x3, x2, [x1]
+    0xf9000462, // str x2, [x3, #8]
+    0x910003e4, // mov x4, sp
+    0xf9000864, // str x4, [x3, #16]
+    0xa901d073, // stp x19, x20, [x3, #24]
+    0xa902d875, // stp x21, x22, [x3, #40]
+    0xa903e077, // stp x23, x24, [x3, #56]
+    0xa904e879, // stp x25, x26, [x3, #72]
+    0xa905f07b, // stp x27, x28, [x3, #88]
+    0xf900347d, // str x29, [x3, #104]
+    0x6d072468, // stp d8, d9, [x3, #112]
+    0x6d082c6a, // stp d10, d11, [x3, #128]
+    0x6d09346c, // stp d12, d13, [x3, #144]
+    0x6d0a3c6e, // stp d14, d15, [x3, #160]
+    0x9100005f, // mov sp, x2
+    0xa94153f3, // ldp x19, x20, [sp, #16]
+    0xa9425bf5, // ldp x21, x22, [sp, #32]
+    0xa94363f7, // ldp x23, x24, [sp, #48]
+    0xa9446bf9, // ldp x25, x26, [sp, #64]
+    0xa94573fb, // ldp x27, x28, [sp, #80]
+    0x6d4627e8, // ldp d8, d9, [sp, #96]
+    0x6d472fea, // ldp d10, d11, [sp, #112]
+    0x6d4837ec, // ldp d12, d13, [sp, #128]
+    0x6d493fee, // ldp d14, d15, [sp, #144]
+    0xa8ca7bfd, // ldp x29, x30, [sp], #160
+    0xd65f03c0, // ret
+    0xd503201f, // nop
+];
+
+fn code_aarch64(control: u64) -> Vec<u8> {
+    let mut code: Vec<u8> = WORDS_AARCH64.iter().flat_map(|word| word.to_le_bytes()).collect();
+    code.extend(PATTERN.to_le_bytes());
+    code.extend(control.to_le_bytes());
+    code
+}
+
+/// The stub has no branches and needs no padding.
+struct NoBranches;
+
+impl BranchForms for NoBranches {
+    fn sizes(&self, _: u32) -> (u8, u8) {
+        (0, 0)
+    }
+
+    fn short_reach(&self, _: u32) -> (i64, i64) {
+        (0, 0)
+    }
+
+    fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
+
+    fn patch(&self, _: FixupKind, _: &mut [u8], _: i64) {}
+
+    fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
+        out.resize(out.len() + bytes, 0x90);
+    }
+}
+
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use crate::directives::Ending;
-    use crate::native::{Program, Request, Via, run};
+    use crate::native::{Program, Request, Via, run, tools};
     use kingpost_interpreter::DataValue;
     use kingpost_ir::types::I64;
     use target_lexicon::Triple;
@@ -122,20 +247,56 @@ mod tests {
             (&[0x59, 0x6a, 0x00, 0xff, 0xe1], clobbered("rsp")), // pop rcx; push 0; jmp rcx
             (&[0x48, 0xff, 0x07, 0xc3], seven),                  // as the first
         ];
+        for via in [Via::Jit, Via::Object] {
+            check(Triple::host(), &cases, via);
+        }
+    }
+
+    #[test]
+    fn bad_code_is_found_out_under_the_emulator() {
+        let triple: Triple = "aarch64-unknown-linux-gnu".parse().unwrap();
+        if let Err(reason) = tools(triple.architecture) {
+            eprintln!("SKIPPED: bad_code_is_found_out_under_the_emulator: {reason}");
+            return;
+        }
+        let clobbered = |register: &str| Ending::Wrong(format!("did not preserve {register}"));
+        let seven = Ending::Returned(vec![DataValue::new(I64, 7)]);
+        let ret = 0xd65f_03c0_u32;
+        // Trampolines in words, and how a call with one argument of value 6 ends.
+        let cases: Vec<(Vec<u32>, Ending)> = vec![
+            (vec![0xf940_0001, 0x9100_0421, 0xf900_0001, ret], seven.clone()), // ldr x1, [x0]; add x1, x1, #1; str x1, [x0]
+            (vec![0xd280_0013, ret], clobbered("x19")),                        // mov x19, #0
+            (vec![0x9100_079c, ret], clobbered("x28")),                        // add x28, x28, #1
+            (vec![0xd280_001d, ret], clobbered("x29")),                        // mov x29, #0
+            (vec![0x0000_0000], Ending::Trapped(None)),                        // udf #0
+            (vec![0x9e67_0008, ret], clobbered("d8")),                         // fmov d8, x0
+            (vec![0x9e67_000f, ret], clobbered("d15")),                        // fmov d15, x0
+            (vec![0x4e18_1c08, ret], Ending::Returned(vec![DataValue::new(I64, 6)])), // mov v8.d[1], x0
+            (vec![0xd100_43ff, ret], clobbered("sp")),                         // sub sp, sp, #16
+            (vec![0x9280_0001, 0xf940_0021, ret], Ending::Trapped(None)),      // mov x1, #-1; ldr x1, [x1]
+            (vec![0xd420_0000], Ending::Trapped(None)),                        // brk #0
+            (vec![0xf940_0001, 0x9100_0421, 0xf900_0001, ret], seven),         // as the first
+        ];
+        let bytes: Vec<(Vec<u8>, Ending)> = cases
+            .into_iter()
+            .map(|(words, ending)| (words.iter().flat_map(|word| word.to_le_bytes()).collect(), ending))
+            .collect();
+        let cases: Vec<(&[u8], Ending)> = bytes.iter().map(|(bytes, ending)| (&bytes[..], ending.clone())).collect();
+        check(triple, &cases, Via::Object);
+    }
+
+    fn check(triple: Triple, cases: &[(&[u8], Ending)], via: Via) {
         let mut module = ModuleBuffer::default();
         for (index, (bytes, _)) in cases.iter().enumerate() {
             add_bytes(&mut module, &SymbolName::named(&format!("trampoline_{index}")), bytes).unwrap();
         }
-        let (triple, data) = (Triple::host(), Vec::new());
-        let (trampolines, left_out) = (Vec::new(), Vec::new());
+        let (trampolines, left_out, data) = (Vec::new(), Vec::new(), Vec::new());
         let program = Program { triple, unwind_info: false, module, data, trampolines, left_out };
         let arguments = vec![DataValue::new(I64, 6)];
         let request = |trampoline| Request { trampoline, arguments: arguments.clone(), results: vec![I64] };
         let requests: Vec<Request> = (0..cases.len() as u32).map(request).collect();
-        for via in [Via::Jit, Via::Object] {
-            let endings = run(&program, &requests, via).unwrap();
-            let expected: Vec<Ending> = cases.iter().map(|(_, ending)| ending.clone()).collect();
-            assert_eq!(endings, expected, "{via:?}");
-        }
+        let endings = run(&program, &requests, via).unwrap();
+        let expected: Vec<Ending> = cases.iter().map(|(_, ending)| ending.clone()).collect();
+        assert_eq!(endings, expected, "{via:?}");
     }
 }

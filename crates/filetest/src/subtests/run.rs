@@ -1,8 +1,7 @@
 //! `test run`: the compiled code obeys the run directives, in a process of its own. Where they cannot be run,
 //! functions are compiled nevertheless, and their allocations checked.
 
-use kingpost_codegen::Compiler;
-use kingpost_isa_x64::X64Flags;
+use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_reader::{Comment, RunCommand, TestFunction};
 
 use crate::directives::{Call, Ending, Judge};
@@ -20,10 +19,10 @@ struct Directive<'a> {
 }
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
-    run_on(&X64Flags::host(), job, findings);
+    run_on(CpuFlags::host(), job, findings);
 }
 
-fn run_on(processor: &X64Flags, job: &Job, findings: &mut Findings) {
+fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     let Some(compiler) = job.compiler(findings) else { return };
     if compiler.settings().enable_pinned_reg {
         return findings.skip("test run with enable_pinned_reg");
@@ -82,13 +81,13 @@ fn directives<'a>(job: &Job<'a>, findings: &mut Findings) -> Vec<Directive<'a>> 
     directives
 }
 
-/// Whether this machine can run the code.
-fn runs_here(processor: &X64Flags, job: &Job, compiler: &Compiler) -> Result<(), String> {
+/// Whether this machine, or an emulator on it, can run the code.
+fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Result<(), String> {
     let architecture = compiler.triple().architecture;
-    if !target::is_host(architecture) {
-        return Err(format!("this machine does not run {architecture} code"));
-    }
-    match job.unit.target.and_then(|target| target::missing_flag(target, processor)) {
+    native::tools(architecture)?;
+    // Emulators have all flags.
+    let Some(processor) = processor.filter(|_| target::is_host(architecture)) else { return Ok(()) };
+    match job.unit.target.and_then(|target| target::missing_flag(target, &processor)) {
         Some(flag) => Err(format!("this machine's processor lacks {flag}")),
         None => Ok(()),
     }
@@ -112,7 +111,7 @@ mod tests {
         let units = crate::plan::units(&file.header, &options);
         let job = Job { name: "t.clif", file: &file, unit: &units[0], info: None, bless: false, via: Via::Jit };
         let mut findings = Findings::default();
-        run_on(&X64Flags::default(), &job, &mut findings);
+        run_on(CpuFlags::of(target_lexicon::Architecture::X86_64, &[]), &job, &mut findings);
         findings.outcome()
     }
 

@@ -1,0 +1,70 @@
+//! What runs the code of an architecture: this machine, or an emulator on it.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use target_lexicon::{Architecture, Triple};
+
+/// System tools that make a program of an object, and run it.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    /// The C compiler, which also links.
+    pub(crate) cc: &'static str,
+    /// How it links: without shared libraries where the emulator would have to find them.
+    pub(crate) link: &'static [&'static str],
+    /// What runs the program, if this machine does not.
+    emulator: Option<&'static str>,
+    /// The first of these that is not installed, once somebody has looked.
+    missing: OnceLock<Option<&'static str>>,
+    /// The driver's object, once somebody has compiled it.
+    pub(crate) driver: OnceLock<Result<Vec<u8>, String>>,
+}
+
+const fn new(cc: &'static str, link: &'static [&'static str], emulator: Option<&'static str>) -> Tools {
+    Tools { cc, link, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
+}
+
+static HOST: Tools = new("cc", &["-no-pie"], None);
+
+/// Tools for other machines, by architecture.
+static EMULATED: [(&str, Tools); 1] =
+    [("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64")))];
+
+/// The tools for an architecture.
+///
+/// # Errors
+/// Why its code cannot be run here.
+pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String> {
+    if architecture == Triple::host().architecture {
+        return Ok(&HOST);
+    }
+    let name = architecture.to_string();
+    let Some((_, tools)) = EMULATED.iter().find(|(emulated, _)| *emulated == name) else {
+        return Err(format!("this machine does not run {name} code"));
+    };
+    let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
+    let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().find(is_missing);
+    match tools.missing.get_or_init(find) {
+        None => Ok(tools),
+        Some(tool) => {
+            // Where tests count, everything they need is installed.
+            assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
+            Err(format!("there is no {tool} to run {name} code"))
+        }
+    }
+}
+
+impl Tools {
+    /// A command that runs a program.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        match self.emulator {
+            None => Command::new(program),
+            Some(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(program);
+                command
+            }
+        }
+    }
+}
