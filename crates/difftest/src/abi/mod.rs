@@ -54,7 +54,8 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
             return Err(failure(seed, &trouble.what, None));
         };
         let lane = &mut lanes[trouble.lane..=trouble.lane];
-        let mut judge = |candidate: &Signature| judge(&[candidate.clone()], lane, level, &mut Report::default()).err();
+        let mut judge =
+            |candidate: &Signature| judge(std::slice::from_ref(candidate), lane, level, &mut Report::default()).err();
         let small = shrink(signature, |candidate| judge(candidate).is_some());
         // Alone it may be right: then what was said about all of them has to do.
         let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
