@@ -54,7 +54,7 @@ impl LinearScan {
         self.machine.build(problem, env);
         self.order.build(problem);
         self.live.build(problem, &self.order)?;
-        self.hints.build(problem, &self.order, &self.machine);
+        self.hints.build(problem, &self.order, &self.live, &self.machine);
 
         stage("walk");
         let LinearScan { machine, order, live, hints, found, scratch: s, .. } = self;
@@ -64,7 +64,7 @@ impl LinearScan {
         let LinearScan { machine, order, live, hints, found, resolved, slots, emit, .. } = self;
         let input = &Input { problem, machine, order, live, hints };
         resolved.build(input, found, out);
-        slots.build(problem, live, hints, &found.residence, out)?;
+        slots.build(input, &found.residence, out)?;
         Emit { input, env, found, resolved, slots, s: emit, out }.run()
     }
 }

@@ -224,7 +224,7 @@ impl Scan<'_, '_> {
             return;
         }
         let class = self.problem.class(param).index();
-        let next = self.next_use(param, start);
+        let next = self.next_use_through(param, start);
         let free = self.machine.allocatable[class] & !self.found.residence.held[class];
         if free != 0 {
             if free & !self.blocked(param, next) != 0 {

@@ -138,13 +138,13 @@ impl Scan<'_, '_> {
     }
 
     /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is.
-    fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
+    pub(crate) fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
         let next = self.next_use(vreg, point);
         if next.is_early() {
             return next;
         }
         let param = self.hints.partner(vreg).filter(|&param| self.live.def(param) > next);
-        param.and_then(|param| self.live.uses(param).first().copied()).unwrap_or(next)
+        param.map_or(next, |param| self.hints.first_use(param).max(next))
     }
 
     /// Of the registers in `candidates`, the one whose value is used again last. Computing a value again is cheap, so

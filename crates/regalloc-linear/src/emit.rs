@@ -207,7 +207,7 @@ impl Emit<'_> {
         let resolved = self.resolved;
         for m in resolved.edge_moves(edge) {
             let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.machine.preg(m.to)) };
-            if !to.is_none() && self.is_wanted(m) {
+            if !to.is_none() && self.is_wanted(m) && !self.is_stored(m) {
                 let from = match m.from.is_none() {
                     true => self.memory(m.from_vreg),
                     false => Loc::reg(self.input.machine.preg(m.from)),
@@ -232,6 +232,16 @@ impl Emit<'_> {
 
     fn is_wanted(&self, m: &EdgeMove) -> bool {
         !m.leaves_register || self.resolved.stores[m.to_vreg.index()] == Store::WhereItLeaves
+    }
+
+    /// Is the value in its new place in memory already, since it was stored there when it was defined?
+    fn is_stored(&self, m: &EdgeMove) -> bool {
+        m.to.is_none()
+            && !m.from.is_none()
+            && m.from_vreg != m.to_vreg
+            && (self.resolved.stores[m.from_vreg.index()] == Store::AtDef
+                || self.found.residence.facts[m.from_vreg.index()].def_in_mem)
+            && self.slots.get(m.from_vreg) == self.slots.get(m.to_vreg)
     }
 
     /// Makes the collected moves one after the other.

@@ -5,8 +5,10 @@
 //! moves, tied operands and forward edges: `v1 = move v0` with `v1` wanted in `r3` makes `v0` want `r3`.
 //! Cost: linear in operands and edge arguments.
 
+use crate::liveness::Liveness;
 use crate::machine::{Machine, Masks, Reg};
 use crate::order::{NONE, Order};
+use crate::point::Point;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, VReg};
 
@@ -31,6 +33,8 @@ pub(crate) struct Hints {
     partner: Vec<u32>,
     /// Per value: the instruction that computes it anywhere, or [`NONE`].
     remat: Vec<u32>,
+    /// Per block parameter: where it is read first by more than edges that pass it on.
+    first_use: Vec<Point>,
     /// Ascending by slot.
     pub(crate) obstacles: Vec<Obstacle>,
     /// By obstacle: how often clobbering instructions from it on run, together.
@@ -38,12 +42,14 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order, machine: &Machine) {
+    pub(crate) fn build(&mut self, problem: &Problem, order: &Order, live: &Liveness, machine: &Machine) {
         let values = problem.vregs.len();
         self.wish.clear();
         self.wish.resize(values, (Reg::NONE, 0));
         self.partner.clear();
         self.partner.resize(values, NONE);
+        self.first_use.clear();
+        self.first_use.resize(values, Point::FIRST);
         self.remat.clear();
         self.remat.resize(values, NONE);
         self.obstacles.clear();
@@ -51,7 +57,7 @@ impl Hints {
             for &edge in problem.succs(place.block) {
                 let params = problem.params(problem.edge(edge).to);
                 for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
-                    self.flows(arg, param);
+                    self.passes(live, arg, param);
                 }
             }
             for (slot, inst) in (place.head + 1..place.end).zip(problem.insts(place.block)).rev() {
@@ -103,6 +109,21 @@ impl Hints {
     /// How often clobbering instructions from the obstacle at `index` on run, together.
     pub(crate) fn calls_from(&self, index: usize) -> u64 {
         self.calls_from.get(index).copied().unwrap_or(0)
+    }
+
+    /// An edge passes `arg` to `param`. Blocks come backwards, so that what happens to the parameter further on is known.
+    fn passes(&mut self, live: &Liveness, arg: VReg, param: VReg) {
+        let first = live.uses(param).first().copied().unwrap_or(live.end(param));
+        self.first_use[param.index()] = match self.partner(param) {
+            Some(next) if !first.is_early() && live.def(next) > first => self.first_use[next.index()].max(first),
+            _ => first,
+        };
+        self.flows(arg, param);
+    }
+
+    /// Where the parameter is read first by more than edges that pass it on.
+    pub(crate) fn first_use(&self, param: VReg) -> Point {
+        self.first_use[param.index()]
     }
 
     fn flows(&mut self, from: VReg, to: VReg) {

@@ -11,7 +11,7 @@
 //! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
 //! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
-//! | slots | `slots.rs` | memory for spilled values |
+//! | slots | `slot_classes.rs`, `slots.rs` | memory for spilled values |
 //! | emission | `emit.rs` | the answer |
 
 mod allocator;
@@ -31,6 +31,7 @@ mod point;
 mod residence;
 mod resolve;
 mod simple;
+mod slot_classes;
 mod slots;
 mod spill;
 mod walk;

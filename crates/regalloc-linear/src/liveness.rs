@@ -132,11 +132,6 @@ impl Liveness {
         ranges.get(next).is_some_and(|range| range.from <= point)
     }
 
-    /// The first point at which the value is live or defined. In an unusual order uses may come before the definition.
-    pub(crate) fn start(&self, vreg: VReg) -> Point {
-        self.ranges(vreg).first().map_or(self.def(vreg), |range| range.from.min(self.def(vreg)))
-    }
-
     /// One past the last point of the value's life.
     pub(crate) fn end(&self, vreg: VReg) -> Point {
         self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)

@@ -146,13 +146,13 @@ impl Resolved {
             if self.at_head[vreg.index()] != 0 && live.def(vreg) != start {
                 // Where liveness is a superset there may be nothing to move.
                 if live.is_exact(vreg) || live.is_live(vreg, last) {
-                    self.pass(&found.residence.stays, vreg, vreg);
+                    self.pass(&found.residence.stays, vreg, vreg, data.freq.0);
                 }
             }
         }
         for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
             if !live.use_range(param).is_empty() {
-                self.pass(&found.residence.stays, arg, param);
+                self.pass(&found.residence.stays, arg, param, data.freq.0);
             }
         }
         for &def in problem.edge_defs(edge) {
@@ -186,10 +186,15 @@ impl Resolved {
     }
 
     /// `from` at the predecessor's end becomes `to` at the successor's head.
-    fn pass(&mut self, stays: &[Stay], from_vreg: VReg, to_vreg: VReg) {
+    fn pass(&mut self, stays: &[Stay], from_vreg: VReg, to_vreg: VReg, freq: u64) {
         let from = reg_at(stays, self.at_end[from_vreg.index()]);
         let to = reg_at(stays, self.at_head[to_vreg.index()]);
         self.moves.push(EdgeMove { from_vreg, to_vreg, from, to, leaves_register: false });
+        // Once stored where it is defined, it need not be stored for a parameter that shares its slot.
+        if to.is_none() && !from.is_none() {
+            let leaving = &mut self.leaving_freq[from_vreg.index()];
+            *leaving = leaving.saturating_add(freq);
+        }
     }
 
     /// A result of the terminator, in the place the terminator wrote, becomes what it is at the successor's head.

@@ -1,14 +1,13 @@
-//! Spill slots: one per value that is ever in memory, shared by values that never live at the same time.
+//! Spill slots: one per class of values that share one, shared again by classes that never live at the same time.
 //!
-//! A linear scan over the lives of the values, holes included, one list of free slots per width. A block parameter and its
-//! arguments try to share, since a move from a slot to itself is none. Cost: n log n in spilled values.
+//! A linear scan over the lives of the classes, holes included, one list of free slots per width. Cost: n log n in spilled
+//! values.
 
-use crate::hints::Hints;
-use crate::liveness::Liveness;
 use crate::point::Point;
 use crate::residence::Residence;
-use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Problem, Slot, VReg};
+use crate::resolve::Input;
+use crate::slot_classes::SlotClasses;
+use kingpost_regalloc::{AllocError, Allocation, Slot, VReg};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,74 +18,59 @@ const WIDTHS: usize = 7;
 
 #[derive(Default)]
 pub(crate) struct Slots {
-    /// By value.
+    classes: SlotClasses,
+    /// By class that was not merged into another one.
     slots: Vec<Option<Slot>>,
-    spilled: Vec<VReg>,
+    /// Classes by the start of their lives.
+    sorted: Vec<(Point, u32)>,
     /// Slots in use, by the point where they come free.
     busy: BinaryHeap<Reverse<(Point, u32)>>,
     free: [Vec<Slot>; WIDTHS],
-    /// By slot: is it free? Lists may name slots that were taken for the sake of a partner since.
-    is_free: Vec<bool>,
-    /// By slot: where its last owner's life ends.
-    until: Vec<Point>,
-    /// By parameter: a slot one of its arguments has.
-    offered: Vec<Option<Slot>>,
 }
 
 impl Slots {
     pub(crate) fn build(
         &mut self,
-        problem: &Problem,
-        live: &Liveness,
-        hints: &Hints,
+        input: &Input<'_>,
         residence: &Residence,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
-        self.begin(problem, hints, residence);
-        self.spilled.sort_unstable_by_key(|&vreg| (live.start(vreg), vreg));
-        for i in 0..self.spilled.len() {
-            let vreg = self.spilled[i];
-            let start = live.start(vreg);
+        self.classes.build(input, &residence.facts);
+        self.begin();
+        for i in 0..self.sorted.len() {
+            let (start, id) = self.sorted[i];
+            let class = self.classes.classes[id as usize];
             // A slot that is modified in place is written before the instruction as well, and that of a parameter on
-            // edges, where others may still be read: only the value's own source may end there.
-            let is_pair = residence.facts[vreg.index()].pair_in_mem;
-            let has_source = start == live.def(vreg) && (is_pair || live.is_at_head(vreg));
-            self.expire(if has_source { Point::early(start.slot()).prev() } else { start }, out);
-            let size = u32::from(problem.width(vreg));
-            let own = |s: &Slot| has_source && self.until[s.index()] <= start && out.slots[*s].size == size;
-            let slot = match self.offered[vreg.index()].filter(own) {
+            // edges, where others may still be read.
+            self.expire(if class.is_written_early { start.prev() } else { start }, out);
+            let slot = match self.free[list(u32::from(class.width))].pop() {
                 Some(slot) => slot,
-                None => self.choose(problem, hints, vreg, out)?,
+                None if out.slots.len() >= MAX_SLOTS => {
+                    return Err(AllocError::TooLarge { what: "spill slots", limit: MAX_SLOTS as u64 });
+                }
+                None => out.add_slot(class.width),
             };
-            self.slots[vreg.index()] = Some(slot);
-            self.is_free[slot.index()] = false;
-            self.until[slot.index()] = live.end(vreg);
-            self.busy.push(Reverse((live.end(vreg), slot.as_u32())));
-            if let Some(param) = hints.partner(vreg) {
-                self.offered[param.index()].get_or_insert(slot);
-            }
+            self.slots[id as usize] = Some(slot);
+            self.busy.push(Reverse((self.classes.life(id).to, slot.as_u32())));
         }
         Ok(())
     }
 
     /// The value's slot, if it is ever in memory.
     pub(crate) fn get(&self, vreg: VReg) -> Option<Slot> {
-        self.slots[vreg.index()]
+        self.slots[self.classes.class_of(vreg)? as usize]
     }
 
-    fn begin(&mut self, problem: &Problem, hints: &Hints, residence: &Residence) {
+    fn begin(&mut self) {
+        let classes = self.classes.classes.len() as u32;
         self.slots.clear();
-        self.slots.resize(problem.vregs.len(), None);
-        self.offered.clear();
-        self.offered.resize(problem.vregs.len(), None);
-        self.is_free.clear();
-        self.until.clear();
+        self.slots.resize(classes as usize, None);
         self.busy.clear();
         self.free.iter_mut().for_each(Vec::clear);
-        self.spilled.clear();
-        let spilled = problem.vregs.keys().filter(|&vreg| residence.facts[vreg.index()].mem_read);
-        let facts = |vreg: VReg| residence.facts[vreg.index()];
-        self.spilled.extend(spilled.filter(|&vreg| !hints.is_remat(vreg) || facts(vreg).in_operand));
+        self.sorted.clear();
+        let roots = (0..classes).filter(|&class| self.classes.is_root(class));
+        self.sorted.extend(roots.map(|class| (self.classes.life(class).from, class)));
+        self.sorted.sort_unstable();
     }
 
     fn expire(&mut self, point: Point, out: &Allocation) {
@@ -96,40 +80,12 @@ impl Slots {
             }
             self.busy.pop();
             let slot = Slot::from_u32(slot);
-            // Taken over in place by a value that lives on.
-            if self.until[slot.index()] > end {
-                continue;
-            }
-            self.is_free[slot.index()] = true;
-            self.free[out.slots[slot].size.trailing_zeros() as usize].push(slot);
+            self.free[list(out.slots[slot].size)].push(slot);
         }
     }
+}
 
-    fn choose(
-        &mut self,
-        problem: &Problem,
-        hints: &Hints,
-        vreg: VReg,
-        out: &mut Allocation,
-    ) -> Result<Slot, AllocError> {
-        let width = problem.width(vreg);
-        let partners = [self.offered[vreg.index()], hints.partner(vreg).and_then(|p| self.slots[p.index()])];
-        for slot in partners.into_iter().flatten() {
-            if self.is_free[slot.index()] && out.slots[slot].size == u32::from(width) {
-                return Ok(slot);
-            }
-        }
-        let list = &mut self.free[width.trailing_zeros() as usize % WIDTHS];
-        while let Some(slot) = list.pop() {
-            if self.is_free[slot.index()] {
-                return Ok(slot);
-            }
-        }
-        if out.slots.len() >= MAX_SLOTS {
-            return Err(AllocError::TooLarge { what: "spill slots", limit: MAX_SLOTS as u64 });
-        }
-        self.is_free.push(false);
-        self.until.push(Point::FIRST);
-        Ok(out.add_slot(width))
-    }
+/// Which list of free slots is for slots of this size.
+fn list(size: u32) -> usize {
+    size.trailing_zeros() as usize % WIDTHS
 }

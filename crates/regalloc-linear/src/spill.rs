@@ -25,8 +25,13 @@ impl Scan<'_, '_> {
         if cursor > uses.start {
             busy = busy.max(self.live.use_at(cursor - 1));
         }
+        let def = self.live.def(vreg);
         if let Some(head) = self.outermost_loop(point, busy) {
             self.found.residence.cut_back(id, head);
+        } else if busy == def && def < point && self.live.is_at_head(vreg) && !self.live.is_edge_def(vreg) {
+            // A parameter that nobody reads before it goes to memory is passed there.
+            self.found.residence.cut_back(id, def);
+            self.found.residence.facts(vreg).def_in_mem = true;
         }
         self.plan_reload(vreg, point);
     }
