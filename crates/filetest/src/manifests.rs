@@ -29,7 +29,7 @@ const ARROWS: &[(&str, &str)] = &[
     ),
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach regalloc"),
-    ("jit", "codegen ir mach"),
+    ("jit", "codegen ir mach regalloc"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
 

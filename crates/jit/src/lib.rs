@@ -10,7 +10,8 @@
 //! | `image.rs` | loading, symbols, traps by address |
 //! | `relocate.rs` | what each relocation writes |
 //! | `routines.rs` | library routines that a process may lack |
-//! | `memory.rs` | pages and calls; with `isolate.rs`, the only `unsafe` |
+//! | `unwind.rs` | unwind information for this process |
+//! | `memory.rs` | pages and calls; with `isolate.rs` and `unwind.rs`, the only `unsafe` |
 //! | `isolate.rs` | calls in a process of their own, for tests |
 //! | `error.rs` | why a module could not be loaded |
 
@@ -21,6 +22,7 @@ mod memory;
 mod module;
 mod relocate;
 mod routines;
+mod unwind;
 
 pub use error::LoadError;
 pub use image::{Image, Resolver};

@@ -1,4 +1,4 @@
-//! Pages of memory, and calls into them. All `unsafe` of the project is in this file and in `isolate.rs`.
+//! Pages of memory, and calls into them. All `unsafe` of the project is in this file, in `isolate.rs` and in `unwind.rs`.
 //!
 //! Sound because: a [`Pages`] owns its mapping from `mmap` to `munmap`; its contents are reached only through slices
 //! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made a

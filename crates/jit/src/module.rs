@@ -3,6 +3,7 @@
 use crate::error::LoadError;
 use crate::image::Image;
 use crate::routines::library_address;
+use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
 use kingpost_ir::TrapCode;
@@ -17,11 +18,14 @@ pub type Lookup = Box<dyn Fn(&str) -> Option<usize> + Send + Sync>;
 /// A module in executable memory.
 ///
 /// Definitions become callable by [`JitModule::finalize_definitions`], which may come again and again: each time it loads what
-/// was defined since. Memory goes when the module is dropped; addresses are then dangling.
+/// was defined since. Memory goes when the module is dropped; addresses are then dangling. With the setting `unwind_info`,
+/// exceptions and backtraces pass through its functions.
 pub struct JitModule {
     definitions: Definitions,
     imports: Imports,
     images: Vec<Image>,
+    /// Of the functions in `images`, if they have any.
+    unwind_info: Vec<Registration>,
     /// Functions and data that are defined but not loaded.
     pending: (ModuleBuffer, Vec<DataObject>),
 }
@@ -55,6 +59,7 @@ impl JitModule {
             definitions: Definitions::new(compiler),
             imports: Imports::default(),
             images: Vec::new(),
+            unwind_info: Vec::new(),
             pending: Default::default(),
         }
     }
@@ -89,6 +94,9 @@ impl JitModule {
         }
         let mut resolve = |name: &SymbolName| self.resolve(name);
         let image = Image::load(functions, data, &mut resolve)?;
+        if self.definitions.compiler().settings().unwind_info {
+            self.unwind_info.push(Registration::new(functions, &image));
+        }
         self.images.push(image);
         self.pending = Default::default();
         Ok(())
@@ -139,6 +147,13 @@ impl JitModule {
     /// The function whose code holds `address`, and the offset into it.
     pub fn function_at(&self, address: usize) -> Option<(&SymbolName, usize)> {
         self.images.iter().find_map(|image| image.function_at(address))
+    }
+}
+
+impl Drop for JitModule {
+    fn drop(&mut self) {
+        // Nobody may look up a function in memory that is gone.
+        self.unwind_info.clear();
     }
 }
 

@@ -1,0 +1,220 @@
+//! Unwind information for whoever walks the stack of this process: exceptions and backtraces pass through loaded functions.
+//!
+//! The functions' unwind operations become an `.eh_frame` with absolute addresses (System V ABI, section 4.2.4; DWARF 5,
+//! section 6.4), which is registered with the unwinder as long as the functions are loaded. A process without an
+//! unwinder that takes registrations does without.
+
+use crate::image::Image;
+use crate::memory::process_symbol;
+use kingpost_mach::{ModuleBuffer, UnwindOp};
+use kingpost_regalloc::{PReg, RegClass};
+
+/// What DWARF calls the registers of this machine, and how it counts.
+struct Machine {
+    stack_pointer: u8,
+    frame_pointer: u8,
+    return_address: u8,
+    /// Bytes by which code offsets are divided.
+    code_align: u8,
+    /// Bytes between the stack pointer and the CFA at a function's start.
+    entry_bytes: u8,
+    number: fn(PReg) -> u8,
+}
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: Machine = Machine {
+    stack_pointer: 7,
+    frame_pointer: 6,
+    return_address: 16,
+    code_align: 1,
+    entry_bytes: 8,
+    number: |reg| match reg.class() {
+        // rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi (System V ABI for AMD64, figure 3.36).
+        RegClass::Int if reg.enc() < 8 => [0, 2, 1, 3, 7, 6, 4, 5][usize::from(reg.enc())],
+        RegClass::Int => reg.enc(),
+        RegClass::Float => 17 + reg.enc(),
+    },
+};
+
+#[cfg(not(target_arch = "x86_64"))]
+const MACHINE: Machine = Machine {
+    stack_pointer: 31,
+    frame_pointer: 29,
+    return_address: 30,
+    code_align: 4,
+    entry_bytes: 0,
+    number: |reg| reg.enc() + if reg.class() == RegClass::Float { 64 } else { 0 },
+};
+
+/// Bytes by which offsets of saved registers are divided, downwards.
+const DATA_ALIGN: u32 = 8;
+
+const ADVANCE_LOC: u8 = 0x40;
+const OFFSET: u8 = 0x80;
+const RESTORE: u8 = 0xc0;
+const ADVANCE_LOC4: u8 = 0x04;
+const OFFSET_EXTENDED: u8 = 0x05;
+const RESTORE_EXTENDED: u8 = 0x06;
+const REMEMBER_STATE: u8 = 0x0a;
+const RESTORE_STATE: u8 = 0x0b;
+const DEF_CFA: u8 = 0x0c;
+
+/// Unwind information that the process knows of until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    /// A CIE, FDEs and the end mark. Not moved or changed while registered.
+    section: Box<[u8]>,
+}
+
+impl Registration {
+    /// Makes the unwinder know the functions of `module`, which are loaded in `image`.
+    pub(crate) fn new(module: &ModuleBuffer, image: &Image) -> Registration {
+        let registration = Registration { section: section(module, image).into() };
+        registration.tell("__register_frame");
+        registration
+    }
+
+    /// Calls `function` of the unwinder, if it has one, with what it wants to know: LLVM's takes each FDE, that of GCC the whole
+    /// section.
+    fn tell(&self, function: &str) {
+        let Some(address) = process_symbol(function) else { return };
+        // SAFETY: both unwinders declare the function like this.
+        let function = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8)>(address) };
+        if process_symbol("__unw_add_dynamic_fde").is_none() {
+            function(self.section.as_ptr());
+            return;
+        }
+        let mut at = 0;
+        while let Some(length) = self.section[at..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes)) {
+            if length == 0 {
+                break;
+            }
+            if at > 0 {
+                function(self.section[at..].as_ptr());
+            }
+            at += 4 + length as usize;
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.tell("__deregister_frame");
+    }
+}
+
+/// An `.eh_frame` section. Functions that `image` does not know are left out.
+fn section(module: &ModuleBuffer, image: &Image) -> Vec<u8> {
+    let mut out = Vec::new();
+    entry(&mut out, |out| {
+        out.extend([0; 4]);
+        // The version, and no augmentation: addresses are plain.
+        out.extend([1, 0, MACHINE.code_align]);
+        // -8 as a signed LEB128.
+        out.push(0x78);
+        out.push(MACHINE.return_address);
+        out.extend([DEF_CFA, MACHINE.stack_pointer, MACHINE.entry_bytes]);
+        if MACHINE.entry_bytes > 0 {
+            out.extend([OFFSET | MACHINE.return_address, 1]);
+        }
+    });
+    for f in module.functions() {
+        let Some(address) = image.address(&f.function.head.name) else { continue };
+        entry(&mut out, |out| {
+            // How far back the CIE is.
+            out.extend((out.len() as u32).to_le_bytes());
+            out.extend((address as u64).to_le_bytes());
+            out.extend((f.code.len() as u64).to_le_bytes());
+            let mut at = 0;
+            for site in f.unwind {
+                advance((site.offset - at) / u32::from(MACHINE.code_align), out);
+                at = site.offset;
+                instruction(site.op, out);
+            }
+        });
+    }
+    out.extend([0; 4]);
+    out
+}
+
+/// Appends an entry: its length, what `fill` appends, and padding to whole words.
+fn entry(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend([0; 4]);
+    fill(out);
+    out.resize((out.len() - start).next_multiple_of(8) + start, 0);
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+fn advance(units: u32, out: &mut Vec<u8>) {
+    match units {
+        0 => {}
+        1..64 => out.push(ADVANCE_LOC | units as u8),
+        _ => {
+            out.push(ADVANCE_LOC4);
+            out.extend(units.to_le_bytes());
+        }
+    }
+}
+
+fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
+    let number = |reg| (MACHINE.number)(reg);
+    match op {
+        UnwindOp::CfaStackPointer(bytes) => define_cfa(MACHINE.stack_pointer, bytes, out),
+        UnwindOp::CfaFramePointer(bytes) => define_cfa(MACHINE.frame_pointer, bytes, out),
+        UnwindOp::Saved(reg, below) => {
+            match number(reg) {
+                number @ 0..64 => out.push(OFFSET | number),
+                number => out.extend([OFFSET_EXTENDED, number]),
+            }
+            leb128(below / DATA_ALIGN, out);
+        }
+        UnwindOp::Restored(reg) => match number(reg) {
+            number @ 0..64 => out.push(RESTORE | number),
+            number => out.extend([RESTORE_EXTENDED, number]),
+        },
+        UnwindOp::EpilogueBegin => out.push(REMEMBER_STATE),
+        UnwindOp::EpilogueEnd => out.push(RESTORE_STATE),
+    }
+}
+
+fn define_cfa(reg: u8, bytes: u32, out: &mut Vec<u8>) {
+    out.extend([DEF_CFA, reg]);
+    leb128(bytes, out);
+}
+
+fn leb128(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_shortest_form() {
+        let bytes = |fill: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            fill(&mut out);
+            out
+        };
+        assert_eq!(bytes(&|out| leb128(0, out)), [0]);
+        assert_eq!(bytes(&|out| leb128(300, out)), [0xac, 2]);
+        assert_eq!(bytes(&|out| advance(0, out)), []);
+        assert_eq!(bytes(&|out| advance(63, out)), [0x7f]);
+        assert_eq!(bytes(&|out| advance(64, out)), [4, 64, 0, 0, 0]);
+        assert_eq!(bytes(&|out| instruction(UnwindOp::Saved(PReg::int(3), 24), out)).last(), Some(&3));
+    }
+
+    #[test]
+    fn entries_are_whole_words() {
+        let mut out = Vec::new();
+        entry(&mut out, |out| out.extend([7; 5]));
+        assert_eq!(out, [12, 0, 0, 0, 7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}
