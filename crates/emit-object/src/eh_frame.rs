@@ -68,9 +68,11 @@ fn instruction(op: UnwindOp, registers: &Registers) -> CallFrameInstruction {
     let number = |reg| Register((registers.number)(reg));
     match op {
         UnwindOp::CfaStackPointer(bytes) => CallFrameInstruction::Cfa(registers.stack_pointer, bytes as i32),
+        UnwindOp::CfaPopped(bytes) => CallFrameInstruction::Cfa(registers.stack_pointer, -(bytes as i32)),
         UnwindOp::CfaFramePointer(bytes) => CallFrameInstruction::Cfa(registers.frame_pointer, bytes as i32),
         UnwindOp::Saved(reg, below) => CallFrameInstruction::Offset(number(reg), -(below as i32)),
         UnwindOp::Restored(reg) => CallFrameInstruction::Restore(number(reg)),
+        UnwindOp::SignedReturnToggled => CallFrameInstruction::NegateRaState,
         UnwindOp::EpilogueBegin => CallFrameInstruction::RememberState,
         UnwindOp::EpilogueEnd => CallFrameInstruction::RestoreState,
     }

@@ -178,6 +178,7 @@ mod tests {
             popped_bytes: 0,
             has_calls: false,
             keep_frame_pointer: false,
+            moves_stack_pointer: false,
         }
     }
 

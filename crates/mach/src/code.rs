@@ -51,6 +51,8 @@ pub struct Code {
     pub popped_bytes: u64,
     /// Does it call anything, so that the stack must be aligned and the return address is not enough?
     pub has_calls: bool,
+    /// Does a callee pop its arguments, so that the stack pointer is elsewhere until it is moved back?
+    pub moves_stack_pointer: bool,
     /// Registers this function preserves for its caller beyond those that allocators know as callee-saved.
     pub also_preserved: PRegSet,
     /// The routine that touches the pages of a large frame, if the target calls one.
@@ -73,6 +75,7 @@ impl Code {
         self.incoming_bytes = 0;
         self.popped_bytes = 0;
         self.has_calls = false;
+        self.moves_stack_pointer = false;
         self.also_preserved = PRegSet::EMPTY;
         self.probestack = None;
     }

@@ -129,12 +129,16 @@ pub struct CallSite {
 pub enum UnwindOp {
     /// The CFA is the stack pointer plus this many bytes.
     CfaStackPointer(u32),
+    /// The CFA is the stack pointer minus this many bytes: the stack arguments are popped.
+    CfaPopped(u32),
     /// The CFA is the frame pointer plus this many bytes.
     CfaFramePointer(u32),
     /// The caller's value of a register is at the CFA minus this many bytes.
     Saved(PReg, u32),
     /// The register has the caller's value again.
     Restored(PReg),
+    /// From here on the return address is signed if it was not, and not signed if it was (AArch64).
+    SignedReturnToggled,
     /// What follows is an epilogue: the present state comes back at the matching [`UnwindOp::EpilogueEnd`].
     EpilogueBegin,
     /// The code behind this point has the state from before the epilogue.

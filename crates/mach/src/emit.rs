@@ -139,6 +139,7 @@ impl Emitter {
             popped_bytes: code.popped_bytes,
             has_calls: code.has_calls,
             keep_frame_pointer: options.keep_frame_pointer,
+            moves_stack_pointer: code.moves_stack_pointer,
         })?;
         Ok(FrameLayout { probestack: code.probestack, ..frame })
     }

@@ -41,6 +41,8 @@ pub struct FrameNeeds {
     pub has_calls: bool,
     /// Must there be a frame pointer in any case?
     pub keep_frame_pointer: bool,
+    /// Is the stack pointer elsewhere for a while, because a callee popped its arguments?
+    pub moves_stack_pointer: bool,
 }
 
 /// The shape of a frame. Offsets are bytes.
@@ -65,6 +67,10 @@ pub struct FrameLayout {
     pub incoming_bytes: u64,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
+    /// Are slots addressed from the stack pointer, where that reaches further?
+    pub slots_from_stack_pointer: bool,
+    /// Is the return address signed as long as it is in memory (AArch64)?
+    pub signs_return: bool,
 }
 
 impl FrameLayout {
@@ -86,7 +92,7 @@ impl FrameLayout {
         }
         let mut top = 0u64;
         for reg in needs.saved.iter() {
-            top += save_bytes(reg);
+            top = top_of_save(top, reg);
             layout.saves.push((reg, top as u32));
         }
         layout.spill_top = top;
@@ -101,17 +107,26 @@ impl FrameLayout {
 
     /// Bytes that saving these registers takes.
     pub fn saves_bytes(saved: PRegSet) -> u64 {
-        saved.iter().map(save_bytes).sum()
+        saved.iter().fold(0, top_of_save)
+    }
+
+    /// What lies so far below the frame pointer, in the body.
+    fn below(&self, bytes: u64, offset: u64) -> Mem {
+        if self.slots_from_stack_pointer {
+            Mem::base(MemBase::StackPointer, (self.size - bytes + offset) as i64)
+        } else {
+            Mem::base(MemBase::FramePointer, offset as i64 - bytes as i64)
+        }
     }
 
     /// The memory of a byte range that starts `offset` bytes into the user's slots.
     pub fn user_slot(&self, offset: u32) -> Mem {
-        Mem::base(MemBase::FramePointer, i64::from(offset) - self.slots_base as i64)
+        self.below(self.slots_base, offset.into())
     }
 
     /// The memory of a spill slot placed at `offset` by [`SpillArea::place`].
     pub fn spill_slot(&self, offset: u64) -> Mem {
-        Mem::base(MemBase::FramePointer, -((self.spill_top + offset) as i64))
+        self.below(self.spill_top + offset, 0)
     }
 
     /// The memory of an incoming stack argument.
@@ -126,9 +141,11 @@ impl FrameLayout {
     }
 }
 
-/// Float registers are saved whole, as a convention may preserve them whole.
-fn save_bytes(reg: PReg) -> u64 {
-    if reg.class() == RegClass::Int { 8 } else { 16 }
+/// How far below the frame pointer a register is saved, what was saved before reaching down to `top`. Float registers are
+/// saved whole, as a convention may preserve them whole, and aligned.
+fn top_of_save(top: u64, reg: PReg) -> u64 {
+    let bytes = if reg.class() == RegClass::Int { 8 } else { 16 };
+    (top + bytes).next_multiple_of(bytes)
 }
 
 /// Offsets of spill slots within the spill area. Cleared and used again.
