@@ -58,6 +58,8 @@ const RESTORE_EXTENDED: u8 = 0x06;
 const REMEMBER_STATE: u8 = 0x0a;
 const RESTORE_STATE: u8 = 0x0b;
 const DEF_CFA: u8 = 0x0c;
+const DEF_CFA_SF: u8 = 0x12;
+const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 
 /// Unwind information that the process knows of until this is dropped.
 #[derive(Debug)]
@@ -162,6 +164,11 @@ fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
     let number = |reg| (MACHINE.number)(reg);
     match op {
         UnwindOp::CfaStackPointer(bytes) => define_cfa(MACHINE.stack_pointer, bytes, out),
+        UnwindOp::CfaPopped(bytes) => {
+            // The CFA is below the stack pointer, and offsets are divided by -8.
+            out.extend([DEF_CFA_SF, MACHINE.stack_pointer]);
+            signed_leb128(bytes / DATA_ALIGN, out);
+        }
         UnwindOp::CfaFramePointer(bytes) => define_cfa(MACHINE.frame_pointer, bytes, out),
         UnwindOp::Saved(reg, below) => {
             match number(reg) {
@@ -174,6 +181,7 @@ fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
             number @ 0..64 => out.push(RESTORE | number),
             number => out.extend([RESTORE_EXTENDED, number]),
         },
+        UnwindOp::SignedReturnToggled => out.push(AARCH64_NEGATE_RA_STATE),
         UnwindOp::EpilogueBegin => out.push(REMEMBER_STATE),
         UnwindOp::EpilogueEnd => out.push(RESTORE_STATE),
     }
@@ -186,6 +194,15 @@ fn define_cfa(reg: u8, bytes: u32, out: &mut Vec<u8>) {
 
 fn leb128(mut value: u32, out: &mut Vec<u8>) {
     while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// A number that is not negative, in the form of signed ones: the last byte's sixth bit is the sign.
+fn signed_leb128(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x40 {
         out.push(value as u8 | 0x80);
         value >>= 7;
     }
@@ -205,6 +222,8 @@ mod tests {
         };
         assert_eq!(bytes(&|out| leb128(0, out)), [0]);
         assert_eq!(bytes(&|out| leb128(300, out)), [0xac, 2]);
+        assert_eq!(bytes(&|out| signed_leb128(63, out)), [63]);
+        assert_eq!(bytes(&|out| signed_leb128(64, out)), [0xc0, 0]);
         assert_eq!(bytes(&|out| advance(0, out)), []);
         assert_eq!(bytes(&|out| advance(63, out)), [0x7f]);
         assert_eq!(bytes(&|out| advance(64, out)), [4, 64, 0, 0, 0]);
