@@ -1,0 +1,127 @@
+//! Addresses that loads and stores cannot say themselves: computed into x16, with x17 for a large displacement if x16 is
+//! taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions may keep
+//! a value in x17. None of these instructions touches the flags.
+
+use crate::branches::{A64Branches, ADR};
+use crate::encode::{Args, encode};
+use crate::immediates::{Extend, add_sub, extended, reaches};
+use crate::regs::{FP, SP, X16, X17};
+use crate::rows;
+use kingpost_mach::{Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
+use kingpost_regalloc::PReg;
+
+/// The base register, if the address has one.
+pub(crate) fn register(base: MemBase) -> Option<PReg> {
+    match base {
+        MemBase::Reg(reg) => Some(reg),
+        MemBase::StackPointer => Some(SP),
+        MemBase::FramePointer => Some(FP),
+        MemBase::Symbol(_) | MemBase::Pool(_) => None,
+    }
+}
+
+/// How an index is widened, as instructions say it.
+pub(crate) fn extension(extend: IndexExtend) -> Extend {
+    match extend {
+        IndexExtend::None => Extend::Uxtx,
+        IndexExtend::Zero32 => Extend::Uxtw,
+        IndexExtend::Sign32 => Extend::Sxtw,
+    }
+}
+
+/// Is this a base and an index that one access to `bytes` bytes can add up?
+pub(crate) fn is_plain_index(mem: &Mem, bytes: u8) -> bool {
+    mem.disp == 0 && mem.index.is_some_and(|(_, shift, _)| shift == 0 || 1 << shift == bytes)
+}
+
+/// A register that holds the address: its base, if that is all of it, or else x16.
+pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
+    match register(mem.base) {
+        Some(base) if mem.index.is_none() && mem.disp == 0 => base,
+        _ => {
+            compute(X16, mem, args, buffer);
+            X16
+        }
+    }
+}
+
+/// A base and an offset that an access to `bytes` bytes reaches.
+pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> (PReg, i64) {
+    let base = match (register(mem.base), mem.index) {
+        (Some(base), None) => base,
+        (Some(_), Some(_)) => {
+            compute(X16, Mem { disp: 0, ..mem }, args, buffer);
+            X16
+        }
+        (None, _) => {
+            compute(X16, mem, args, buffer);
+            return (X16, 0);
+        }
+    };
+    if reaches(mem.disp, bytes) {
+        return (base, mem.disp);
+    }
+    // The upper part is one addition or subtraction if it has at most 12 bits of its own.
+    let low = mem.disp & 0xfff;
+    let high = mem.disp - low;
+    if add_sub(high.unsigned_abs()).is_some() && reaches(low, bytes) {
+        add(X16, base, high, buffer);
+        (X16, low)
+    } else {
+        add(X16, base, mem.disp, buffer);
+        (X16, 0)
+    }
+}
+
+/// Computes the address into `to`.
+pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+    match mem.base {
+        MemBase::Symbol(index) => {
+            let symbol = args.symbols[index as usize];
+            let addend = symbol.offset + mem.disp;
+            let number = u32::from(to.enc());
+            buffer.reloc(RelocKind::Aarch64AdrPage, symbol.name, addend);
+            buffer.put4(0x9000_0000 | number);
+            buffer.reloc(RelocKind::Aarch64AddLo12, symbol.name, addend);
+            buffer.put4(0x9100_0000 | number << 5 | number);
+        }
+        MemBase::Pool(entry) => {
+            debug_assert!(mem.disp == 0 && mem.index.is_none(), "entries of the pool are addressed as a whole");
+            buffer.reference(Target::Pool(entry), ADR | u32::from(to.enc()), &A64Branches);
+        }
+        MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {
+            let base = register(mem.base).expect("one of those with a register");
+            match mem.index {
+                Some((index, shift, extend)) => {
+                    let imm = i64::from(extended(extension(extend), shift));
+                    encode(rows::ADD64_RRX, &Args::imm(&[to, base, index], imm), buffer);
+                    if mem.disp != 0 {
+                        add(to, to, mem.disp, buffer);
+                    }
+                }
+                None => add(to, base, mem.disp, buffer),
+            }
+        }
+    }
+}
+
+/// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base, x17.
+pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
+    let (row, far) = if number < 0 { (rows::SUB64_RRI, rows::SUB64_RRX) } else { (rows::ADD64_RRI, rows::ADD64_RRX) };
+    let magnitude = number.unsigned_abs();
+    let (high, low) = (magnitude & !0xfff, magnitude & 0xfff);
+    let mut put = |base, imm| encode(row, &Args::imm(&[to, base], imm as i64), buffer);
+    if high == 0 {
+        put(base, low);
+    } else if add_sub(high).is_some() {
+        put(base, high);
+        if low != 0 {
+            put(to, low);
+        }
+    } else {
+        let scratch = if base == X16 { X17 } else { X16 };
+        encode(rows::CONST64_I, &Args::imm(&[scratch], magnitude as i64), buffer);
+        let imm = i64::from(extended(Extend::Uxtx, 0));
+        encode(far, &Args::imm(&[to, base, scratch], imm), buffer);
+    }
+}

@@ -1,0 +1,124 @@
+//! The text of one instruction, as GNU `as` reads it.
+
+use crate::address::{extension, register};
+use crate::encode::Args;
+use crate::immediates::{Extend, float_value, logical_value};
+use crate::regs::{CC_NAMES, name};
+use crate::rows::{ENCODINGS, ROWS};
+use kingpost_mach::{Mem, MemBase, RowId};
+use std::fmt::Write;
+
+/// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several instructions
+/// has a name of its own.
+pub fn text(row: RowId, args: &Args<'_>) -> String {
+    let template = ROWS[usize::from(row.0)].asm;
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((field, behind)) = after.split_once('}') else { break };
+        place(field, row, args, &mut out);
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Appends what stands for the template's `{field}`.
+fn place(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
+    let imm = args.imm;
+    let written = match (field, args.mem) {
+        ("m", Some(mem)) => {
+            memory(&mem, ENCODINGS[usize::from(row.0)].bytes, args, out);
+            Ok(())
+        }
+        ("t", Some(Mem { base: MemBase::Symbol(index), disp, .. })) => {
+            let symbol = args.symbols[index as usize];
+            write!(out, "symbol{}{}", symbol.name, Plus(symbol.offset + disp))
+        }
+        ("i", _) => write!(out, "#{imm}"),
+        ("c", _) => write!(out, "{}", CC_NAMES[(imm & 15) as usize]),
+        ("cc", _) => write!(out, "{}", CC_NAMES[(imm >> 12 & 15) as usize]),
+        ("n", _) => write!(out, "#{}", imm & 15),
+        ("k", _) => write!(out, "#{}", imm >> 16),
+        ("s", _) => shift(imm, out),
+        ("x", _) => extend(imm, out),
+        ("b", _) => write!(out, "#{}, #{}", imm >> 6, imm & 63),
+        ("w", _) => write!(out, "#{}, lsl #{}", imm & 0xffff, 16 * (imm >> 16)),
+        ("l32", _) => write!(out, "#{:#x}", logical_value(imm as i32, 32)),
+        ("l64", _) => write!(out, "#{:#x}", logical_value(imm as i32, 64)),
+        ("f", _) => write!(out, "#{:?}", float_value(imm as i32)),
+        _ => operand(field, row, args, out),
+    };
+    debug_assert!(written.is_ok(), "a string takes everything");
+}
+
+/// Appends a register: `0` by its operand's width, `0v` a vector, `0w` 32 bits, `0x` by its extension.
+fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::fmt::Result {
+    let (digits, kind) = field.split_at(field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len()));
+    let k = digits.parse().unwrap_or(usize::MAX);
+    let (Some(&reg), Some(spec)) = (args.regs.get(k), ROWS[usize::from(row.0)].operands.get(k)) else {
+        return write!(out, "{{{field}}}");
+    };
+    match kind {
+        "v" => write!(out, "v{}", reg.enc()),
+        "w" => out.write_str(&name(reg, 4)),
+        "x" if args.imm >> 3 & 3 != 3 => out.write_str(&name(reg, 4)),
+        _ => out.write_str(&name(reg, spec.width)),
+    }
+}
+
+const SHIFTS: [&str; 4] = ["lsl", "lsr", "asr", "ror"];
+
+/// Appends the shift that [`shifted`](crate::immediates::shifted) made, unless it is none.
+fn shift(imm: i64, out: &mut String) -> std::fmt::Result {
+    if imm == 0 { Ok(()) } else { write!(out, ", {} #{}", SHIFTS[(imm >> 12 & 3) as usize], imm & 63) }
+}
+
+const EXTENDS: [&str; 8] = ["uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx"];
+
+/// Appends the extension that [`extended`](crate::immediates::extended) made.
+fn extend(imm: i64, out: &mut String) -> std::fmt::Result {
+    write!(out, ", {} #{}", EXTENDS[(imm >> 3 & 7) as usize], imm & 7)
+}
+
+/// A displacement with its sign, unless it is 0.
+struct Plus(i64);
+
+impl std::fmt::Display for Plus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0 == 0 { Ok(()) } else { write!(f, "{:+}", self.0) }
+    }
+}
+
+fn memory(mem: &Mem, bytes: u8, args: &Args<'_>, out: &mut String) {
+    let _ = match (mem.base, register(mem.base)) {
+        (MemBase::Symbol(index), _) => {
+            let symbol = args.symbols[index as usize];
+            write!(out, "symbol{}{}", symbol.name, Plus(symbol.offset + mem.disp))
+        }
+        (MemBase::Pool(entry), _) => write!(out, "pool{entry}"),
+        (_, Some(base)) => {
+            let _ = write!(out, "[{}", name(base, 8));
+            index(mem, bytes, out);
+            if mem.disp != 0 {
+                let _ = write!(out, ", #{}", mem.disp);
+            }
+            out.write_str("]")
+        }
+        (_, None) => Ok(()),
+    };
+}
+
+fn index(mem: &Mem, bytes: u8, out: &mut String) {
+    let Some((index, shift, extend)) = mem.index else { return };
+    let extend = extension(extend);
+    let (width, how) = if extend == Extend::Uxtx { (8, "lsl") } else { (4, EXTENDS[extend as usize]) };
+    let _ = write!(out, ", {}", name(index, width));
+    // The amount of a byte's index says whether there is a scale, which makes no other difference.
+    if shift != 0 || (bytes > 1 && how != "lsl") {
+        let _ = write!(out, ", {how} #{shift}");
+    } else if how != "lsl" {
+        let _ = write!(out, ", {how}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Read-modify-write operations on CPUs without instructions for them: a loop of exclusive load and store.
+//!
+//! ```text
+//! 1:  ldaxr    old, [m]
+//!     and      tmp, old, value    minimum and maximum: cmp old, value; csel tmp, old, value, cc
+//!     stlxr    w17, tmp, [m]
+//!     cbnz     w17, 1b
+//! ```
+//! It is one row because nothing may be spilled or filled between its load and its store: another access may end the
+//! exclusive state. An address that is more than a register is computed into x16 first.
+
+use crate::address;
+use crate::branches::{jump, jump_if, jump_test};
+use crate::encode::{Args, encode, word};
+use crate::encoding::LoopOp;
+use crate::immediates::{Extend, compare, extended};
+use crate::regs::{CC_EQ, CC_NE, X17};
+use crate::rows::*;
+use kingpost_mach::{Buffer, Label, Mem, MemBase, RowId};
+use kingpost_regalloc::PReg;
+
+/// The rows of one width in bytes.
+struct Rows {
+    load: RowId,
+    store: RowId,
+    add: RowId,
+    sub: RowId,
+    and: RowId,
+    or: RowId,
+    xor: RowId,
+    not: RowId,
+    select: RowId,
+    /// Compares with operand 1 as it is, widened with zeros, and widened with its sign.
+    cmp: RowId,
+    unsigned: i32,
+    signed: i32,
+    /// Widens the old value, which the load gave zeros, with its sign.
+    widen: Option<RowId>,
+}
+
+/// Registers hold at least 32 bits, so narrow operations only load, compare and store narrowly.
+const NARROW: Rows = Rows {
+    load: LDAXR32_RM,
+    store: STLXR32_RMR,
+    add: ADD32_RRR,
+    sub: SUB32_RRR,
+    and: AND32_RRR,
+    or: ORR32_RRR,
+    xor: EOR32_RRR,
+    not: MVN32_RR,
+    select: CSEL32_RRR,
+    cmp: CMP32_RX,
+    unsigned: extended(Extend::Uxtw, 0),
+    signed: extended(Extend::Uxtw, 0),
+    widen: None,
+};
+
+/// By binary logarithm of the width.
+const WIDTHS: [Rows; 4] = [
+    Rows {
+        load: LDAXR8_RM,
+        store: STLXR8_RMR,
+        unsigned: extended(Extend::Uxtb, 0),
+        signed: extended(Extend::Sxtb, 0),
+        widen: Some(SXTB32_RR),
+        ..NARROW
+    },
+    Rows {
+        load: LDAXR16_RM,
+        store: STLXR16_RMR,
+        unsigned: extended(Extend::Uxth, 0),
+        signed: extended(Extend::Sxth, 0),
+        widen: Some(SXTH32_RR),
+        ..NARROW
+    },
+    NARROW,
+    Rows {
+        load: LDAXR64_RM,
+        store: STLXR64_RMR,
+        add: ADD64_RRR,
+        sub: SUB64_RRR,
+        and: AND64_RRR,
+        or: ORR64_RRR,
+        xor: EOR64_RRR,
+        not: MVN64_RR,
+        select: CSEL64_RRR,
+        cmp: CMP64_RX,
+        unsigned: extended(Extend::Uxtx, 0),
+        signed: extended(Extend::Uxtx, 0),
+        widen: None,
+    },
+];
+
+/// Emits the loop on `bytes` bytes at `args.mem`. Registers: old value, temporary if any, operands.
+pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) {
+    let mem = args.mem.expect("the rows have a memory operand");
+    let place = Mem::base(MemBase::Reg(address::base(mem, args, buffer)), 0);
+    let again = buffer.new_label();
+    buffer.bind(again);
+    let args = Args { mem: Some(place), ..*args };
+    if bytes == 16 {
+        compare_exchange_pair(again, &args, buffer);
+        return;
+    }
+    let w = &WIDTHS[bytes.trailing_zeros() as usize];
+    let old = args.regs[0];
+    encode(w.load, &Args { regs: &[old], ..args }, buffer);
+    let done = buffer.new_label();
+    let stored = modify(operation, w, args.regs, done, buffer);
+    encode(w.store, &Args { regs: &[X17, stored], ..args }, buffer);
+    repeat(again, buffer);
+    buffer.bind(done);
+}
+
+/// Goes back if the store did not happen.
+fn repeat(again: Label, buffer: &mut Buffer) {
+    let cbnz = &ENCODINGS[usize::from(CBNZ32_R.0)];
+    jump_test(word(cbnz, &Args::regs(&[X17])), again, buffer);
+}
+
+/// Emits what stands between load and store, and gives the register to store.
+fn modify(operation: LoopOp, w: &Rows, regs: &[PReg], done: Label, buffer: &mut Buffer) -> PReg {
+    let mut put = |row, regs: &[PReg], imm: i32| encode(row, &Args::imm(regs, i64::from(imm)), buffer);
+    let (old, tmp) = (regs[0], regs[1]);
+    let row = match operation {
+        LoopOp::Swap => return regs[1],
+        LoopOp::CompareExchange => {
+            put(w.cmp, &[old, regs[1]], w.unsigned);
+            jump_if(CC_NE, done, buffer);
+            return regs[2];
+        }
+        LoopOp::Keep(condition, signed) => {
+            let kept = match w.widen.filter(|_| signed) {
+                Some(widen) => {
+                    put(widen, &[tmp, old], 0);
+                    tmp
+                }
+                None => old,
+            };
+            put(w.cmp, &[kept, regs[2]], if signed { w.signed } else { w.unsigned });
+            put(w.select, &[tmp, kept, regs[2]], condition);
+            return tmp;
+        }
+        LoopOp::Add => w.add,
+        LoopOp::Sub => w.sub,
+        LoopOp::And | LoopOp::Nand => w.and,
+        LoopOp::Or => w.or,
+        LoopOp::Xor => w.xor,
+    };
+    put(row, &[tmp, old, regs[2]], 0);
+    if operation == LoopOp::Nand {
+        put(w.not, &[tmp, tmp], 0);
+    }
+    tmp
+}
+
+/// Compare and exchange of 16 bytes. A pair is known to have been loaded as a whole only once it is stored again, so the
+/// old value is stored if it is not the expected one.
+fn compare_exchange_pair(again: Label, args: &Args<'_>, buffer: &mut Buffer) {
+    let &[low, high, expected_low, expected_high, new_low, new_high] = args.regs else {
+        unreachable!("the row has six operands")
+    };
+    let (store, done) = (buffer.new_label(), buffer.new_label());
+    encode(LDAXP64_RRM, &Args { regs: &[low, high], ..*args }, buffer);
+    encode(CMP64_RR, &Args::regs(&[low, expected_low]), buffer);
+    encode(CCMP64_RR, &Args::imm(&[high, expected_high], i64::from(compare(CC_EQ, 0, 0))), buffer);
+    jump_if(CC_EQ, store, buffer);
+    encode(STLXP64_RMRR, &Args { regs: &[X17, low, high], ..*args }, buffer);
+    repeat(again, buffer);
+    jump(done, buffer);
+    buffer.bind(store);
+    encode(STLXP64_RMRR, &Args { regs: &[X17, new_low, new_high], ..*args }, buffer);
+    repeat(again, buffer);
+    buffer.bind(done);
+}

@@ -1,0 +1,198 @@
+//! Words of one instruction, from its row's encoding, its registers, memory operand and immediate.
+//!
+//! Takes neither code nor allocation problem, so any emitter can use it. A memory operand that the instruction itself
+//! cannot say is computed into x16 first, see `address.rs`.
+
+use crate::address;
+use crate::branches::A64Branches;
+use crate::encoding::{Encoding, ImmField, MemField, Special};
+use crate::immediates::{Step, constant, paired, scaled, unscaled};
+use crate::regs::X16;
+use crate::rows::{self, ENCODINGS};
+use kingpost_ir::TrapCode;
+use kingpost_mach::{Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef, Target};
+use kingpost_regalloc::PReg;
+
+/// What goes into an instruction besides its row.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Args<'a> {
+    /// Registers of the row's operands.
+    pub regs: &'a [PReg],
+    /// Memory operand, or the symbol that is called.
+    pub mem: Option<Mem>,
+    /// Immediate or condition code.
+    pub imm: i64,
+    /// Symbols by index.
+    pub symbols: &'a [SymbolRef],
+    /// Why it may trap. Of several words, those that access memory do.
+    pub trap: Option<TrapCode>,
+}
+
+impl<'a> Args<'a> {
+    /// Only registers.
+    pub fn regs(regs: &'a [PReg]) -> Args<'a> {
+        Args { regs, ..Args::default() }
+    }
+
+    /// Registers and memory.
+    pub fn mem(regs: &'a [PReg], mem: Mem) -> Args<'a> {
+        Args { regs, mem: Some(mem), ..Args::default() }
+    }
+
+    /// Registers and an immediate.
+    pub fn imm(regs: &'a [PReg], imm: i64) -> Args<'a> {
+        Args { regs, imm, ..Args::default() }
+    }
+
+    fn symbol(&self) -> SymbolRef {
+        match self.mem {
+            Some(Mem { base: MemBase::Symbol(index), .. }) => self.symbols[index as usize],
+            _ => unreachable!("the row names a symbol"),
+        }
+    }
+}
+
+/// Appends the instruction `row` with `args`.
+pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let encoding = &ENCODINGS[usize::from(row.0)];
+    let word = word(encoding, args);
+    match (encoding.mem, args.mem) {
+        (MemField::None, _) => plain(encoding, word, args, buffer),
+        (MemField::Single, Some(mem)) => single(word, encoding.bytes, mem, args, buffer),
+        (MemField::Pair, Some(mem)) => pair(word, encoding.bytes / 2, mem, args, buffer),
+        (MemField::Base, Some(mem)) => {
+            let base = address::base(mem, args, buffer);
+            put(word | at_rn(base), args, buffer);
+        }
+        (MemField::Literal, Some(Mem { base: MemBase::Pool(entry), .. })) => {
+            buffer.reference(Target::Pool(entry), word, &A64Branches);
+        }
+        (MemField::Address, Some(mem)) => address::compute(args.regs[0], mem, args, buffer),
+        _ => unreachable!("the row has a memory operand"),
+    }
+}
+
+/// The word with registers and immediate filled in: all but the memory operand.
+pub(crate) fn word(encoding: &Encoding, args: &Args<'_>) -> u32 {
+    let mut word = encoding.word | place(encoding.imm, args.imm);
+    for (reg, field) in args.regs.iter().zip(encoding.fields) {
+        word |= u32::from(reg.enc()) * field;
+    }
+    word
+}
+
+/// The immediate where it stands in the word.
+fn place(field: ImmField, imm: i64) -> u32 {
+    let value = imm as u32;
+    match field {
+        ImmField::None => 0,
+        ImmField::At(at) => value << at,
+        ImmField::Signed { at, bits, scale } => ((imm >> scale) as u32 & ((1 << bits) - 1)) << at,
+        ImmField::AddSub if value > 0xfff => 1 << 22 | (value >> 12) << 10,
+        ImmField::AddSub => value << 10,
+        ImmField::LeftShift(bits) => {
+            let bits = u32::from(bits);
+            (bits.wrapping_sub(value) & (bits - 1)) << 16 | (bits - 1 - value) << 10
+        }
+        ImmField::Inverted => (value ^ 1) << 12,
+        ImmField::TestBit => (value & 31) << 19 | (value >> 5) << 31,
+        ImmField::VectorRight(bits) => (2 * u32::from(bits) - value) << 16,
+        ImmField::VectorLeft(bits) => (u32::from(bits) + value) << 16,
+    }
+}
+
+fn at_rn(reg: PReg) -> u32 {
+    u32::from(reg.enc()) << 5
+}
+
+/// Appends a word that may trap.
+fn put(word: u32, args: &Args<'_>, buffer: &mut Buffer) {
+    if let Some(code) = args.trap {
+        buffer.trap(code);
+    }
+    buffer.put4(word);
+}
+
+/// What has no memory operand.
+fn plain(encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
+    match encoding.special {
+        Special::Constant(bits) => make_constant(bits, args, buffer),
+        Special::Got => {
+            let symbol = args.symbol();
+            buffer.reloc(RelocKind::Aarch64AdrGotPage, symbol.name, symbol.offset);
+            buffer.put4(0x9000_0000 | word);
+            buffer.reloc(RelocKind::Aarch64LdGotLo12, symbol.name, symbol.offset);
+            buffer.put4(0xf940_0000 | word | at_rn(args.regs[0]));
+        }
+        Special::Absolute => {
+            // ldr rd, 1f; b 2f; 1: .xword symbol; 2:
+            let symbol = args.symbol();
+            buffer.put4(0x5800_0040 | word);
+            buffer.put4(0x1400_0003);
+            buffer.reloc(RelocKind::Abs8, symbol.name, symbol.offset);
+            buffer.put8(0);
+        }
+        _ => {
+            if let Some(kind) = encoding.reloc {
+                let symbol = args.symbol();
+                buffer.reloc(kind, symbol.name, symbol.offset);
+            }
+            put(word, args, buffer);
+        }
+    }
+}
+
+/// The moves that make a constant.
+fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
+    let to = args.regs[0];
+    let [zero, ones, keep, pattern] = if bits == 32 {
+        [rows::MOVZ32_RI, rows::MOVN32_RI, rows::MOVK32_RI, rows::ORR32_ZI]
+    } else {
+        [rows::MOVZ64_RI, rows::MOVN64_RI, rows::MOVK64_RI, rows::ORR64_ZI]
+    };
+    for step in constant(args.imm as u64, u32::from(bits)) {
+        let (row, field) = match step {
+            Step::Zero(field) => (zero, field),
+            Step::Ones(field) => (ones, field),
+            Step::Keep(field) => (keep, field),
+            Step::Pattern(field) => (pattern, field),
+        };
+        encode(row, &Args::imm(&[to], i64::from(field)), buffer);
+    }
+}
+
+/// A load or store of one register. `word` is the form with a scaled offset.
+fn single(word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+    // The forms differ in these bits (Arm ARM, C4.1, "Loads and Stores").
+    const SCALED: u32 = 1 << 24;
+    const REGISTER: u32 = 1 << 21 | 2 << 10;
+    let (base, disp) = match mem.index {
+        Some((index, shift, extend)) if address::is_plain_index(&mem, bytes) => {
+            let base = address::register(mem.base).expect("an index comes with a base register");
+            let scale = u32::from(shift != 0) << 12;
+            let option = (address::extension(extend) as u32) << 13;
+            put(word & !SCALED | REGISTER | u32::from(index.enc()) << 16 | option | scale | at_rn(base), args, buffer);
+            return;
+        }
+        _ => address::within_reach(mem, bytes, args, buffer),
+    };
+    let word = word | at_rn(base);
+    match (scaled(disp, bytes), unscaled(disp)) {
+        (Some(field), _) => put(word | field << 10, args, buffer),
+        (None, Some(field)) => put(word & !SCALED | field << 12, args, buffer),
+        (None, None) => unreachable!("the offset was brought within reach"),
+    }
+}
+
+/// A load or store of two registers of `bytes` bytes each.
+fn pair(word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+    let direct = match mem.index {
+        None => address::register(mem.base).zip(paired(mem.disp, bytes)),
+        Some(_) => None,
+    };
+    let (base, field) = direct.unwrap_or_else(|| {
+        address::compute(X16, mem, args, buffer);
+        (X16, 0)
+    });
+    put(word | at_rn(base) | field << 15, args, buffer);
+}

@@ -1,0 +1,334 @@
+//! How an instruction form is encoded, as pure data: a word, and where operands and the immediate stand in it.
+//!
+//! `op(0x0b00_0000).rd(0).rn(1).rm(2)` has operand 0 in bits 0 to 4, operand 1 in bits 5 to 9 and operand 2 in bits 16
+//! to 20. A register that is part of the form, such as the zero register of a comparison, is part of the word. Source:
+//! Arm Architecture Reference Manual for A-profile, chapter C6 (base instructions) and C7 (floating point and vectors).
+
+use kingpost_mach::RelocKind;
+
+/// Operands of the row with the most.
+pub const MAX_OPERANDS: usize = 6;
+
+/// How the immediate stands in the word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImmField {
+    /// There is none.
+    None,
+    /// As it is, its lowest bit at this position. [`immediates`](crate::immediates) makes such fields.
+    At(u8),
+    /// The low `bits` of the immediate divided by 2 to the power of `scale`.
+    Signed {
+        /// Position of the lowest bit.
+        at: u8,
+        /// Number of bits.
+        bits: u8,
+        /// Binary logarithm of the divisor.
+        scale: u8,
+    },
+    /// 12 bits, or 12 bits shifted left by 12, at bit 10.
+    AddSub,
+    /// The amount of a left shift of so many bits, as `ubfm` wants it.
+    LeftShift(u8),
+    /// The opposite of a condition, at bit 12.
+    Inverted,
+    /// The number of a bit from 0 to 63: at bit 19, the highest of its bits at bit 31.
+    TestBit,
+    /// The amount of a right shift of vector elements of so many bits.
+    VectorRight(u8),
+    /// The amount of a left shift of vector elements of so many bits.
+    VectorLeft(u8),
+}
+
+/// What the memory operand may be without help of other instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemField {
+    /// There is no memory operand.
+    None,
+    /// Base plus scaled or unscaled offset, or base plus register. The word is the one for scaled offsets.
+    Single,
+    /// Base plus a scaled offset of 7 bits.
+    Pair,
+    /// Just a base.
+    Base,
+    /// A constant near the instruction.
+    Literal,
+    /// Any address, which is the result.
+    Address,
+}
+
+/// Rows whose emission depends on where blocks lie, or is more than one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Special {
+    /// Encoded as the other fields say.
+    No,
+    /// Unconditional jump to a block.
+    Jump,
+    /// Jump to one of two blocks on a condition.
+    JumpIf,
+    /// Jump to the first of two blocks if any of two conditions holds.
+    JumpIfOr,
+    /// Jump to the first of two blocks if both of two conditions hold.
+    JumpIfAnd,
+    /// Jump to one of two blocks after a test of a register, which the word describes.
+    JumpTest,
+    /// Trap on a condition.
+    TrapIf,
+    /// Trap if any of two conditions holds.
+    TrapIfOr,
+    /// Trap if both of two conditions hold.
+    TrapIfAnd,
+    /// Trap after a test of a register, which the word describes.
+    TrapTest,
+    /// No bytes at all.
+    Nothing,
+    /// Tear the frame down, then the instruction the other fields describe.
+    Leave,
+    /// As many moves as a constant of so many bits needs.
+    Constant(u8),
+    /// The address of a symbol from the GOT.
+    Got,
+    /// The address of a symbol from the code itself.
+    Absolute,
+    /// An exclusive load and store around the operation.
+    AtomicLoop(LoopOp),
+}
+
+/// The operation between an exclusive load and store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopOp {
+    /// The operand replaces the value.
+    Swap,
+    /// The operand replaces the value if that is as expected.
+    CompareExchange,
+    /// Addition.
+    Add,
+    /// Subtraction.
+    Sub,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Complement of bitwise and.
+    Nand,
+    /// Minimum or maximum: the condition under which the old value stays, and whether values are signed.
+    Keep(i32, bool),
+}
+
+/// The encoding of one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Encoding {
+    /// Everything that is the same for all instructions of the row.
+    pub word: u32,
+    /// What each operand's register number is multiplied by before it is added to the word.
+    pub fields: [u32; MAX_OPERANDS],
+    /// The immediate.
+    pub imm: ImmField,
+    /// Is the immediate 64 bits wide?
+    pub wide: bool,
+    /// The memory operand.
+    pub mem: MemField,
+    /// Bytes the memory operand stands for.
+    pub bytes: u8,
+    /// Relocation of the symbol, if the word itself names one.
+    pub reloc: Option<RelocKind>,
+    /// Anything that is not a single instruction.
+    pub special: Special,
+}
+
+/// An instruction word.
+pub(crate) const fn op(word: u32) -> Encoding {
+    Encoding {
+        word,
+        fields: [0; MAX_OPERANDS],
+        imm: ImmField::None,
+        wide: false,
+        mem: MemField::None,
+        bytes: 0,
+        reloc: None,
+        special: Special::No,
+    }
+}
+
+/// A result and one source.
+pub(crate) const fn rr(word: u32) -> Encoding {
+    op(word).rd(0).rn(1)
+}
+
+/// A result and two sources.
+pub(crate) const fn rrr(word: u32) -> Encoding {
+    rr(word).rm(2)
+}
+
+/// A result and three sources.
+pub(crate) const fn rrrr(word: u32) -> Encoding {
+    rrr(word).ra(3)
+}
+
+/// A result in the place of operand 1, and another source. Operand 1 has no field of its own.
+pub(crate) const fn tied(word: u32) -> Encoding {
+    op(word).rd(0).rn(2)
+}
+
+/// As [`tied`], with two other sources.
+pub(crate) const fn tied2(word: u32) -> Encoding {
+    tied(word).rm(3)
+}
+
+/// A comparison: two sources.
+pub(crate) const fn cmp(word: u32) -> Encoding {
+    op(word).rn(0).rm(1)
+}
+
+/// Load or store of operand 0, `bytes` bytes.
+pub(crate) const fn single(word: u32, bytes: u8) -> Encoding {
+    op(word).rd(0).mem(MemField::Single, bytes)
+}
+
+/// Store of `bytes` zero bytes.
+pub(crate) const fn zero(word: u32, bytes: u8) -> Encoding {
+    op(word | 31).mem(MemField::Single, bytes)
+}
+
+/// Load or store of operands 0 and 1, `bytes` bytes together.
+pub(crate) const fn pair(word: u32, bytes: u8) -> Encoding {
+    op(word).rd(0).ra(1).mem(MemField::Pair, bytes)
+}
+
+/// Access to `bytes` bytes at a base.
+pub(crate) const fn base(word: u32, bytes: u8) -> Encoding {
+    op(word).mem(MemField::Base, bytes)
+}
+
+/// Something that is not a single instruction.
+pub(crate) const fn special(special: Special) -> Encoding {
+    let mut e = op(0);
+    e.special = special;
+    e
+}
+
+/// A jump after a test of operand 0.
+pub(crate) const fn jump_test(word: u32) -> Encoding {
+    special(Special::JumpTest).or(word).rd(0)
+}
+
+/// A trap after a test of operand 0.
+pub(crate) const fn trap_test(word: u32) -> Encoding {
+    special(Special::TrapTest).or(word).rd(0)
+}
+
+/// An exclusive load and store of `bytes` bytes around `operation`.
+pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
+    special(Special::AtomicLoop(operation)).mem(MemField::Base, bytes)
+}
+
+impl Encoding {
+    const fn or(mut self, word: u32) -> Encoding {
+        self.word |= word;
+        self
+    }
+
+    /// Operand `k` at bit `at`.
+    const fn field(mut self, k: u8, at: u8) -> Encoding {
+        self.fields[k as usize] |= 1 << at;
+        self
+    }
+
+    /// Operand `k` in bits 0 to 4.
+    pub(crate) const fn rd(self, k: u8) -> Encoding {
+        self.field(k, 0)
+    }
+
+    /// Operand `k` in bits 5 to 9.
+    pub(crate) const fn rn(self, k: u8) -> Encoding {
+        self.field(k, 5)
+    }
+
+    /// Operand `k` in bits 10 to 14.
+    pub(crate) const fn ra(self, k: u8) -> Encoding {
+        self.field(k, 10)
+    }
+
+    /// Operand `k` in bits 16 to 20.
+    pub(crate) const fn rm(self, k: u8) -> Encoding {
+        self.field(k, 16)
+    }
+
+    const fn mem(mut self, mem: MemField, bytes: u8) -> Encoding {
+        self.mem = mem;
+        self.bytes = bytes;
+        self
+    }
+
+    /// A constant of `bytes` bytes near the instruction.
+    pub(crate) const fn literal(self, bytes: u8) -> Encoding {
+        self.mem(MemField::Literal, bytes)
+    }
+
+    /// An address, whose memory is not accessed.
+    pub(crate) const fn addr(self) -> Encoding {
+        self.mem(MemField::Address, 0)
+    }
+
+    const fn imm(mut self, imm: ImmField) -> Encoding {
+        self.imm = imm;
+        self
+    }
+
+    /// The immediate's lowest bit is at bit `at`.
+    pub(crate) const fn at(self, at: u8) -> Encoding {
+        self.imm(ImmField::At(at))
+    }
+
+    /// A signed immediate of 9 bits at bit 12.
+    pub(crate) const fn simm9(self) -> Encoding {
+        self.imm(ImmField::Signed { at: 12, bits: 9, scale: 0 })
+    }
+
+    /// A signed immediate of 7 bits at bit 15, in units of 2 to the power of `scale`.
+    pub(crate) const fn simm7(self, scale: u8) -> Encoding {
+        self.imm(ImmField::Signed { at: 15, bits: 7, scale })
+    }
+
+    pub(crate) const fn add_sub(self) -> Encoding {
+        self.imm(ImmField::AddSub)
+    }
+
+    pub(crate) const fn left_shift(self, bits: u8) -> Encoding {
+        self.imm(ImmField::LeftShift(bits))
+    }
+
+    /// The number of the bit that a jump tests.
+    pub(crate) const fn test_bit(self) -> Encoding {
+        self.imm(ImmField::TestBit)
+    }
+
+    /// The condition stands in the word inverted.
+    pub(crate) const fn inverted(self) -> Encoding {
+        self.imm(ImmField::Inverted)
+    }
+
+    pub(crate) const fn vector_right(self, bits: u8) -> Encoding {
+        self.imm(ImmField::VectorRight(bits))
+    }
+
+    pub(crate) const fn vector_left(self, bits: u8) -> Encoding {
+        self.imm(ImmField::VectorLeft(bits))
+    }
+
+    pub(crate) const fn wide(mut self) -> Encoding {
+        self.wide = true;
+        self
+    }
+
+    pub(crate) const fn reloc(mut self, kind: RelocKind) -> Encoding {
+        self.reloc = Some(kind);
+        self
+    }
+
+    pub(crate) const fn leave(mut self) -> Encoding {
+        self.special = Special::Leave;
+        self
+    }
+}

@@ -1,0 +1,342 @@
+//! Which constants fit into which fields of an instruction, and how they stand there.
+//!
+//! A function that can fail gives the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source: Arm
+//! Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
+
+use smallvec::SmallVec;
+
+/// How a register operand is shifted. The number is its encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shift {
+    /// To the left.
+    Lsl = 0,
+    /// To the right, zeros move in.
+    Lsr = 1,
+    /// To the right, copies of the sign move in.
+    Asr = 2,
+    /// Rotated to the right. Bitwise operations only.
+    Ror = 3,
+}
+
+/// How a register operand is widened. The number is its encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extend {
+    /// The low 8 bits, with zeros.
+    Uxtb = 0,
+    /// The low 16 bits, with zeros.
+    Uxth = 1,
+    /// The low 32 bits, with zeros.
+    Uxtw = 2,
+    /// All 64 bits.
+    Uxtx = 3,
+    /// The low 8 bits, with the sign.
+    Sxtb = 4,
+    /// The low 16 bits, with the sign.
+    Sxth = 5,
+    /// The low 32 bits, with the sign.
+    Sxtw = 6,
+    /// All 64 bits.
+    Sxtx = 7,
+}
+
+/// Of a shifted register: by `amount` less than the operation's width.
+pub const fn shifted(shift: Shift, amount: u8) -> i32 {
+    (shift as i32) << 12 | amount as i32
+}
+
+/// Of an extended register: shifted left by `amount`, 0 to 4, after the extension.
+pub const fn extended(extend: Extend, amount: u8) -> i32 {
+    (extend as i32) << 3 | amount as i32
+}
+
+/// Of an addition or subtraction: 12 bits, or 12 bits shifted left by 12.
+pub const fn add_sub(value: u64) -> Option<i32> {
+    if value <= 0xfff || (value <= 0xff_ffff && value & 0xfff == 0) { Some(value as i32) } else { None }
+}
+
+/// Of a conditional comparison: the condition, the flags (N, Z, C, V from bit 3 down) if it does not hold, and for `RI`
+/// the number from 0 to 31.
+pub const fn compare(condition: i32, flags: i32, number: i32) -> i32 {
+    number << 16 | condition << 12 | flags
+}
+
+/// Of `sbfm`, `bfm` and `ubfm`: rotation and highest bit, as the manual names them.
+pub const fn bitfield(immr: u8, imms: u8) -> i32 {
+    (immr as i32) << 6 | imms as i32
+}
+
+/// Of the same: `width` bits from bit `lsb` of the source go to bit 0 (`sbfx`, `bfxil`, `ubfx`).
+pub const fn bitfield_extract(lsb: u8, width: u8) -> i32 {
+    bitfield(lsb, lsb + width - 1)
+}
+
+/// Of the same, on `bits` bits: the low `width` bits of the source go to bit `lsb` (`sbfiz`, `bfi`, `ubfiz`).
+pub const fn bitfield_insert(lsb: u8, width: u8, bits: u8) -> i32 {
+    bitfield((bits - lsb) % bits, width - 1)
+}
+
+/// Of a bitwise operation on `bits` bits, 32 or 64: N, immr and imms. The low `bits` of `value` must be a repetition of an
+/// element of 2, 4, ..., 64 bits that is a rotated run of ones.
+pub fn logical(value: u64, bits: u32) -> Option<i32> {
+    let value = if bits == 32 { value << 32 | value & 0xffff_ffff } else { value };
+    if value == 0 || value == u64::MAX {
+        return None;
+    }
+    // Rotated so that a run of ones begins at bit 0, and a zero stands at bit 63.
+    let rotation = (value & (value + 1)).trailing_zeros() & 63;
+    let normal = value.rotate_right(rotation);
+    let zeros = normal.leading_zeros();
+    let ones = (!normal).trailing_zeros();
+    // If the element is `zeros` zeros and `ones` ones, a rotation by its size changes nothing.
+    let size = zeros + ones;
+    if value.rotate_right(size & 63) != value {
+        return None;
+    }
+    let n = size >> 6;
+    let immr = rotation.wrapping_neg() & (size - 1);
+    let imms = (size.wrapping_neg() << 1 | (ones - 1)) & 0x3f;
+    Some((n << 12 | immr << 6 | imms) as i32)
+}
+
+/// The bit pattern that an immediate made by [`logical`] stands for. Of one that is not, some number.
+pub fn logical_value(field: i32, bits: u32) -> u64 {
+    let (n, immr, imms) = (field as u32 >> 12 & 1, field as u32 >> 6 & 63, field as u32 & 63);
+    // The size of the element is in the position of the highest zero of imms, N counting as its inverted bit 6.
+    let size = 1 << (31 - (n << 6 | !imms & 63 | 1).leading_zeros());
+    let ones = (imms & (size - 1)) + 1;
+    let element = if ones == 64 { u64::MAX } else { (1 << ones) - 1 };
+    let mut value = rotate_right(element, immr & (size - 1), size);
+    let mut width = size;
+    while width < 64 {
+        value |= value << width;
+        width *= 2;
+    }
+    if bits == 32 { value & 0xffff_ffff } else { value }
+}
+
+/// The low `size` bits of `value`, which has no others, rotated.
+fn rotate_right(value: u64, by: u32, size: u32) -> u64 {
+    if by == 0 {
+        return value;
+    }
+    let mask = u64::MAX >> (64 - size);
+    (value >> by | value << (size - by)) & mask
+}
+
+/// Of `movz`, `movn` and `movk`: 16 bits, shifted left by 16 times `chunk`.
+pub const fn mov_wide(value: u16, chunk: u8) -> i32 {
+    (chunk as i32) << 16 | value as i32
+}
+
+/// One instruction of those that make a constant, with its immediate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// `movz`.
+    Zero(i32),
+    /// `movn`.
+    Ones(i32),
+    /// `movk`.
+    Keep(i32),
+    /// `orr` with the zero register.
+    Pattern(i32),
+}
+
+/// The shortest way to make the constant of `bits` bits, 32 or 64: a bit pattern, or one move and others that keep the
+/// rest. On 32 bits the upper half of `value` does not matter.
+pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
+    let value = if bits == 32 { value & 0xffff_ffff } else { value };
+    let chunks = (bits / 16) as u8;
+    let chunk = |k: u8| (value >> (16 * k)) as u16;
+    let count = |of: u16| (0..chunks).filter(|&k| chunk(k) == of).count();
+    let (zeros, ones) = (count(0), count(0xffff));
+    let mut steps = SmallVec::new();
+    if zeros.max(ones) + 1 < usize::from(chunks)
+        && let Some(field) = logical(value, bits)
+    {
+        steps.push(Step::Pattern(field));
+        return steps;
+    }
+    let invert = ones > zeros;
+    let rest = if invert { 0xffff } else { 0 };
+    for k in (0..chunks).filter(|&k| chunk(k) != rest) {
+        steps.push(match (steps.is_empty(), invert) {
+            (true, false) => Step::Zero(mov_wide(chunk(k), k)),
+            (true, true) => Step::Ones(mov_wide(!chunk(k), k)),
+            (false, _) => Step::Keep(mov_wide(chunk(k), k)),
+        });
+    }
+    if steps.is_empty() {
+        steps.push(if invert { Step::Ones(0) } else { Step::Zero(0) });
+    }
+    steps
+}
+
+/// Of `fmov`: the float of `bits` bits, 32 or 64, given by its representation, if it has a sign, 3 bits of exponent and
+/// 4 bits of fraction.
+pub fn float(value: u64, bits: u32) -> Option<i32> {
+    // Sign, then exponent bits: one, its opposite several times, two more.
+    let (fraction, repeated) = if bits == 32 { (23, 5) } else { (52, 8) };
+    let sign = value >> (bits - 1) & 1;
+    let low = value >> (fraction - 4) & 0x3f;
+    let run = value >> (fraction + 2) & ((1 << repeated) - 1);
+    let top = value >> (bits - 2) & 1;
+    let rest = value & ((1 << (fraction - 4)) - 1);
+    let expected = if top == 1 { 0 } else { (1 << repeated) - 1 };
+    if rest != 0 || run != expected {
+        return None;
+    }
+    Some((sign << 7 | (run & 1) << 6 | low) as i32)
+}
+
+/// The float that an immediate made by [`float`] stands for.
+pub fn float_value(field: i32) -> f64 {
+    let field = field as u64;
+    let exponent = if field & 0x40 == 0 { 0x400 } else { 0x3fc } | field >> 4 & 3;
+    f64::from_bits((field >> 7 & 1) << 63 | exponent << 52 | (field & 15) << 48)
+}
+
+/// Does an access to `bytes` bytes reach `offset` from its base? Either 12 bits in units of `bytes`, or 9 bits signed.
+pub const fn reaches(offset: i64, bytes: u8) -> bool {
+    scaled(offset, bytes).is_some() || unscaled(offset).is_some()
+}
+
+/// The field of a scaled offset: 12 bits in units of `bytes`.
+pub(crate) const fn scaled(offset: i64, bytes: u8) -> Option<u32> {
+    let bytes = bytes as i64;
+    if offset >= 0 && offset & (bytes - 1) == 0 && offset / bytes <= 0xfff {
+        Some((offset / bytes) as u32)
+    } else {
+        None
+    }
+}
+
+/// The field of an unscaled offset: 9 bits signed.
+pub(crate) const fn unscaled(offset: i64) -> Option<u32> {
+    if offset >= -256 && offset <= 255 { Some(offset as u32 & 0x1ff) } else { None }
+}
+
+/// The field of a pair's offset: 7 bits signed in units of `bytes`, of one register.
+pub(crate) const fn paired(offset: i64, bytes: u8) -> Option<u32> {
+    let bytes = bytes as i64;
+    if offset & (bytes - 1) == 0 && offset >= -64 * bytes && offset <= 63 * bytes {
+        Some((offset / bytes) as u32 & 0x7f)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// All patterns by their definition, of both widths: element size, number of ones, rotation.
+    fn patterns(bits: u32) -> HashSet<u64> {
+        let mut all = HashSet::new();
+        let mut size = 2;
+        while size <= bits {
+            for ones in 1..size {
+                for rotation in 0..size {
+                    let run = (1u64 << ones) - 1;
+                    let element = rotate_right(run, rotation, size);
+                    all.insert((0..bits / size).fold(0, |value, k| value | element << (k * size)));
+                }
+            }
+            size *= 2;
+        }
+        all
+    }
+
+    #[test]
+    fn every_bit_pattern_is_found_and_only_those() {
+        for (bits, number) in [(64, 5334), (32, 1302)] {
+            let all = patterns(bits);
+            assert_eq!(all.len(), number);
+            let fields: HashSet<i32> = all
+                .iter()
+                .map(|&value| {
+                    let field = logical(value, bits).unwrap_or_else(|| panic!("{value:#x} of {bits} bits"));
+                    assert_eq!(logical_value(field, bits), value, "{field:#x}");
+                    field
+                })
+                .collect();
+            assert_eq!(fields.len(), number, "one field each");
+            // Neighbours of patterns, and numbers at random.
+            let near = all.iter().flat_map(|&v| (0..bits).map(move |bit| v ^ 1 << bit));
+            let mut seed = 1u64;
+            let random = (0..100_000).map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                seed >> (64 - bits) ^ seed >> 40
+            });
+            let mask = u64::MAX >> (64 - bits);
+            for value in near.chain(random).map(|v| v & mask).chain([0, mask]) {
+                assert_eq!(logical(value, bits).is_some(), all.contains(&value), "{value:#x} of {bits} bits");
+            }
+        }
+    }
+
+    /// What the steps make.
+    fn run(steps: &[Step], bits: u32) -> u64 {
+        let place = |field: i32| ((field as u64 & 0xffff) << (16 * (field >> 16)), 0xffff << (16 * (field >> 16)));
+        let value = steps.iter().fold(0, |value: u64, step| match *step {
+            Step::Zero(field) => place(field).0,
+            Step::Ones(field) => !place(field).0,
+            Step::Keep(field) => value & !place(field).1 | place(field).0,
+            Step::Pattern(field) => logical_value(field, bits),
+        });
+        if bits == 32 { value & 0xffff_ffff } else { value }
+    }
+
+    #[test]
+    fn constants_take_the_shortest_way() {
+        let cases: [(u64, u32, usize); 14] = [
+            (0, 64, 1),
+            (u64::MAX, 64, 1),
+            (u64::MAX, 32, 1),
+            (0x1234, 64, 1),
+            (0x1234_0000_0000, 64, 1),
+            (!0x1234_0000, 64, 1),
+            (!0x1234, 32, 1),
+            (0x5555_5555_5555_5555, 64, 1),
+            (0x00ff_00ff, 32, 1),
+            (0x1234_5678, 32, 2),
+            (0x1234_5678, 64, 2),
+            (0xffff_ffff_1234_5678, 64, 2),
+            (0x1234_5678_0000_ffff, 64, 3),
+            (0x1234_5678_9abc_def0, 64, 4),
+        ];
+        for (value, bits, steps) in cases {
+            let found = constant(value, bits);
+            assert_eq!(found.len(), steps, "{value:#x}: {found:?}");
+            assert_eq!(run(&found, bits), if bits == 32 { value & 0xffff_ffff } else { value });
+        }
+        for value in (0..64).flat_map(|bit| [1u64 << bit, !(1 << bit), (1 << bit) - 1, 0x8001 << bit]) {
+            assert_eq!(run(&constant(value, 64), 64), value);
+            assert_eq!(run(&constant(value, 32), 32), value & 0xffff_ffff);
+        }
+    }
+
+    #[test]
+    fn floats_of_eight_bits_are_found() {
+        let fields: Vec<i32> = (0..256).map(|f| float(float_value(f).to_bits(), 64).unwrap()).collect();
+        assert_eq!(fields, (0..256).collect::<Vec<i32>>());
+        for f in 0..256 {
+            assert_eq!(float(u64::from((float_value(f) as f32).to_bits()), 32), Some(f));
+        }
+        assert_eq!((float_value(0x70), float_value(0x80)), (1.0, -2.0));
+        for value in [0.0, -0.0, 0.1, 33.0, 32.0, 0.0625, f64::INFINITY, f64::NAN] {
+            assert_eq!(float(value.to_bits(), 64), None, "{value}");
+            assert_eq!(float(u64::from((value as f32).to_bits()), 32), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn offsets_have_limits() {
+        assert!(reaches(4095, 1) && !reaches(4096, 1) && reaches(32760, 8) && !reaches(32768, 8));
+        assert!(reaches(255, 8) && !reaches(257, 8) && reaches(-256, 8) && !reaches(-257, 8));
+        assert_eq!((paired(-512, 8), paired(504, 8)), (Some(0x40), Some(63)));
+        assert_eq!((paired(-520, 8), paired(512, 8), paired(4, 8)), (None, None, None));
+        assert_eq!((add_sub(0xfff), add_sub(0x1000), add_sub(0x1001)), (Some(0xfff), Some(0x1000), None));
+        assert_eq!((add_sub(0xfff000), add_sub(0x1000000)), (Some(0xfff000), None));
+    }
+}

@@ -1,0 +1,138 @@
+//! Registers and condition codes: numbers, names, and which registers are allocated.
+
+use kingpost_regalloc::{ClassEnv, Costs, MachineEnv, PReg, PRegSet, RegClass};
+
+/// General-purpose register `n`.
+pub const fn x(n: u8) -> PReg {
+    PReg::int(n)
+}
+
+/// Vector register `n`.
+pub const fn v(n: u8) -> PReg {
+    PReg::float(n)
+}
+
+/// Where the address of a returned structure is passed.
+pub const X8: PReg = x(8);
+/// First scratch register of frames and addresses. Never allocated, and no value outlives one instruction or edit in it.
+pub const X16: PReg = x(16);
+/// Second scratch register, also the one of the allocators' edits.
+pub const X17: PReg = x(17);
+/// The pinned register, else callee-saved.
+pub const X21: PReg = x(21);
+/// The frame pointer.
+pub const FP: PReg = x(29);
+/// The link register: the return address.
+pub const LR: PReg = x(30);
+/// The stack pointer. Other instructions read register 31 as zero.
+pub const SP: PReg = x(31);
+/// Scratch vector register of the allocators' edits.
+pub const V31: PReg = v(31);
+
+/// Equal, zero.
+pub const CC_EQ: i32 = 0;
+/// Not equal, not zero.
+pub const CC_NE: i32 = 1;
+/// Unsigned higher or same, carry set (no borrow).
+pub const CC_HS: i32 = 2;
+/// Unsigned lower, carry clear (borrow); after `fcmp`, less.
+pub const CC_LO: i32 = 3;
+/// Negative; after `fcmp`, less.
+pub const CC_MI: i32 = 4;
+/// Not negative.
+pub const CC_PL: i32 = 5;
+/// Overflow; after `fcmp`, unordered.
+pub const CC_VS: i32 = 6;
+/// No overflow; after `fcmp`, ordered.
+pub const CC_VC: i32 = 7;
+/// Unsigned higher.
+pub const CC_HI: i32 = 8;
+/// Unsigned lower or same; after `fcmp`, less or equal.
+pub const CC_LS: i32 = 9;
+/// Signed greater or equal; after `fcmp`, the same and ordered.
+pub const CC_GE: i32 = 10;
+/// Signed less; after `fcmp`, less or unordered.
+pub const CC_LT: i32 = 11;
+/// Signed greater; after `fcmp`, the same and ordered.
+pub const CC_GT: i32 = 12;
+/// Signed less or equal; after `fcmp`, less, equal or unordered.
+pub const CC_LE: i32 = 13;
+/// Always.
+pub const CC_AL: i32 = 14;
+
+/// The opposite condition.
+pub const fn invert(condition: i32) -> i32 {
+    condition ^ 1
+}
+
+/// What stands for each condition in mnemonics, by number.
+pub const CC_NAMES: [&str; 16] =
+    ["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"];
+
+/// Registers a function of the standard convention preserves: x19 to x29, and the low halves of v8 to v15 (AAPCS64,
+/// 6.1.1 and 6.1.2). The stack pointer is not counted.
+pub const AAPCS_CALLEE_SAVED: PRegSet =
+    PRegSet::from_mask(RegClass::Int, 0x3ff8_0000).union(PRegSet::from_mask(RegClass::Float, 0xff00));
+
+/// Registers a call of the standard convention destroys wholly: x0 to x17, x30, v0 to v7, v16 to v31.
+pub const AAPCS_CLOBBERS: PRegSet =
+    PRegSet::from_mask(RegClass::Int, 0x4003_ffff).union(PRegSet::from_mask(RegClass::Float, 0xffff_00ff));
+
+/// Registers of which such a call keeps the low [`AAPCS_KEPT_BYTES`] only: v8 to v15.
+pub const AAPCS_PARTIAL: PRegSet = PRegSet::from_mask(RegClass::Float, 0xff00);
+
+/// How much of [`AAPCS_PARTIAL`] calls keep.
+pub const AAPCS_KEPT_BYTES: u8 = 8;
+
+/// The name of a register when `width` bytes of it are used.
+pub(crate) fn name(reg: PReg, width: u8) -> String {
+    let n = reg.enc();
+    let prefix = match (reg.class(), width) {
+        (RegClass::Float, 1) => "b",
+        (RegClass::Float, 2) => "h",
+        (RegClass::Float, 4) => "s",
+        (RegClass::Float, 8) => "d",
+        (RegClass::Float, _) => "q",
+        (RegClass::Int, 8) if reg == SP => return "sp".to_string(),
+        (RegClass::Int, _) if reg == SP => return "wsp".to_string(),
+        (RegClass::Int, 8) => "x",
+        (RegClass::Int, _) => "w",
+    };
+    format!("{prefix}{n}")
+}
+
+/// The registers to allocate: caller-saved ones first. Never among them are the stack and frame pointers, the link
+/// register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), nor x21 if it is the pinned register.
+pub(crate) fn env(pinned: bool) -> MachineEnv {
+    let ints = (0..=15).chain(19..=28).map(x).filter(|&r| !(pinned && r == X21));
+    let floats = (0..=7).chain(16..=30).chain(8..=15).map(v);
+    MachineEnv { classes: [class(ints, X17), class(floats, V31)], costs: Costs::default() }
+}
+
+fn class(order: impl Iterator<Item = PReg>, scratch: PReg) -> ClassEnv {
+    let order: Vec<PReg> = order.collect();
+    let callee_saved = order.iter().copied().filter(|&r| AAPCS_CALLEE_SAVED.contains(r)).collect();
+    ClassEnv { order, callee_saved, scratch: Some(scratch), exchange: false, slot_move: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_widths() {
+        let names: Vec<String> = [1, 2, 4, 8, 16].iter().map(|&w| name(v(9), w)).collect();
+        assert_eq!(names, ["b9", "h9", "s9", "d9", "q9"]);
+        assert_eq!([name(x(3), 4), name(x(3), 8), name(SP, 8), name(LR, 8)], ["w3", "x3", "sp", "x30"]);
+    }
+
+    #[test]
+    fn every_register_is_allocated_or_reserved() {
+        let env = env(false);
+        let reserved = [X16, X17, FP, LR, V31].into_iter().collect();
+        assert_eq!(env.allocatable(), AAPCS_CLOBBERS.union(AAPCS_CALLEE_SAVED).difference(reserved));
+        let pinned = super::env(true);
+        assert_eq!(env.allocatable().difference(pinned.allocatable()), PRegSet::EMPTY.with(X21));
+        assert!(!pinned.callee_saved().contains(X21));
+    }
+}

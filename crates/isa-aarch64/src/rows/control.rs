@@ -1,0 +1,67 @@
+//! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
+//!
+//! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one, or
+//! the number of the tested bit. Calls to symbols have an address of kind `Symbol`.
+
+use crate::encoding::{Special, jump_test, op, special, trap_test};
+use crate::rows::{D8, FD8, FU8, T8, U4, U8, rows};
+use kingpost_mach::{RelocKind, RowKind};
+
+rows! {
+    crate::rows::bits::END;
+
+    // Jumps to blocks.
+    B = None "b {t}" [] special(Special::Jump), .kind(RowKind::Branch);
+    B_IF = Use "b.{c} {t}" [] special(Special::JumpIf), .kind(RowKind::Branch);
+    B_IF_OR = Use "b.{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
+    B_IF_AND = Use "b.{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
+    CBZ32_R = None "cbz {0}, {t}" [U4] jump_test(0x3400_0000), .kind(RowKind::Branch);
+    CBZ64_R = None "cbz {0}, {t}" [U8] jump_test(0xb400_0000), .kind(RowKind::Branch);
+    CBNZ32_R = None "cbnz {0}, {t}" [U4] jump_test(0x3500_0000), .kind(RowKind::Branch);
+    CBNZ64_R = None "cbnz {0}, {t}" [U8] jump_test(0xb500_0000), .kind(RowKind::Branch);
+    TBZ_RI = None "tbz {0}, {i}, {t}" [U8] jump_test(0x3600_0000).test_bit(), .kind(RowKind::Branch);
+    TBNZ_RI = None "tbnz {0}, {i}, {t}" [U8] jump_test(0x3700_0000).test_bit(), .kind(RowKind::Branch);
+    BR_R = None "br {0}" [U8] op(0xd61f_0000).rn(0), .kind(RowKind::Branch);
+    // Calls. A linker puts something in between where a symbol is out of reach.
+    BL_SYM = Clobber "bl {t}" [] op(0x9400_0000).reloc(RelocKind::Aarch64Call), .kind(RowKind::Call);
+    BLR_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::Call);
+    // Out of the function: the frame is taken down first.
+    RET = None "ret" [] op(0xd65f_03c0).leave(), .kind(RowKind::Exit);
+    TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);
+    TAIL_R = None "br {0}" [U8] op(0xd61f_0000).rn(0).leave(), .kind(RowKind::Exit);
+    // Traps.
+    UDF = None "udf {i}" [] op(0).at(0), .kind(RowKind::Exit);
+    BRK = None "brk {i}" [] op(0xd420_0000).at(5);
+    TRAP_IF = Use "trap.{c}" [] special(Special::TrapIf);
+    TRAP_IF_OR = Use "trap.{c}; or" [] special(Special::TrapIfOr);
+    TRAP_IF_AND = Use "trap.{c}; and" [] special(Special::TrapIfAnd);
+    TRAP_CBZ32_R = None "trap.z {0}" [U4] trap_test(0x3400_0000);
+    TRAP_CBZ64_R = None "trap.z {0}" [U8] trap_test(0xb400_0000);
+    TRAP_CBNZ32_R = None "trap.nz {0}" [U4] trap_test(0x3500_0000);
+    TRAP_CBNZ64_R = None "trap.nz {0}" [U8] trap_test(0xb500_0000);
+    // Where parameters are: defs only, no bytes.
+    ENTRY = None "" [] special(Special::Nothing);
+    // Frames: emitted by prologue and epilogue. Operand 0 is the moved base, in the place of the base before.
+    STR64_PRE = None "str {2}, [{1}, {i}]!" [T8, U8, U8] op(0xf800_0c00).rn(1).rd(2).simm9();
+    LDR64_POST = None "ldr {2}, [{1}], {i}" [T8, U8, D8] op(0xf840_0400).rn(1).rd(2).simm9();
+    STP64_PRE = None "stp {2}, {3}, [{1}, {i}]!" [T8, U8, U8, U8] op(0xa980_0000).rn(1).rd(2).ra(3).simm7(3);
+    LDP64_POST = None "ldp {2}, {3}, [{1}], {i}" [T8, U8, D8, D8] op(0xa8c0_0000).rn(1).rd(2).ra(3).simm7(3);
+    STP64_FPRE = None "stp {2}, {3}, [{1}, {i}]!" [T8, U8, FU8, FU8] op(0x6d80_0000).rn(1).rd(2).ra(3).simm7(3);
+    LDP64_FPOST = None "ldp {2}, {3}, [{1}], {i}" [T8, U8, FD8, FD8] op(0x6cc0_0000).rn(1).rd(2).ra(3).simm7(3);
+    RET_BARE = None "ret" [] op(0xd65f_03c0), .kind(RowKind::Exit);
+    ADDSP_I = None "add sp, sp, {i}" [] op(0x9100_03ff).add_sub();
+    SUBSP_I = None "sub sp, sp, {i}" [] op(0xd100_03ff).add_sub();
+    ADDSP_R = None "add sp, sp, {0}" [U8] op(0x8b20_63ff).rm(0);
+    SUBSP_R = None "sub sp, sp, {0}" [U8] op(0xcb20_63ff).rm(0);
+    CMPSP_R = Def "cmp sp, {0}" [U8] op(0xeb20_63ff).rm(0);
+    MOV64_TO_SP = None "mov sp, {0}" [U8] op(0x9100_001f).rn(0);
+    // Registers that are not allocated.
+    MOV64_FROM_SP = None "mov {0}, sp" [D8] op(0x9100_03e0).rd(0);
+    MOV64_FROM_FP = None "mov {0}, x29" [D8] op(0xaa1d_03e0).rd(0);
+    MOV64_FROM_LR = None "mov {0}, x30" [D8] op(0xaa1e_03e0).rd(0);
+    MOV64_FROM_X21 = None "mov {0}, x21" [D8] op(0xaa15_03e0).rd(0);
+    MOV64_TO_X21 = None "mov x21, {0}" [U8] op(0xaa00_03f5).rm(0);
+    // Nothing, or by number: signing and checking the return address, landing pads.
+    HINT_I = None "hint {i}" [] op(0xd503_201f).at(5);
+    NOP = None "nop" [] op(0xd503_201f);
+}

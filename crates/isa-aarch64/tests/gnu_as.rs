@@ -1,0 +1,501 @@
+//! Every instruction row agrees with GNU `as`, byte for byte, and relocation for relocation.
+//!
+//! Text and bytes of each row come from the same table line, over all registers in each operand's place, edge
+//! immediates and address forms. All texts go through the assembler once, one word each. Rows and addresses that become
+//! several instructions are compared with the lines that they should become.
+
+use kingpost_isa_aarch64::asm;
+use kingpost_isa_aarch64::branches::A64Branches;
+use kingpost_isa_aarch64::encode::{Args, encode};
+use kingpost_isa_aarch64::encoding::{Encoding, ImmField, MemField, Special};
+use kingpost_isa_aarch64::immediates::{self, Shift, bitfield, compare, logical_value, mov_wide, shifted};
+use kingpost_isa_aarch64::regs::{CC_NAMES, SP, v, x};
+use kingpost_isa_aarch64::rows::{self, ENCODINGS, ROWS};
+use kingpost_mach::{
+    BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool, RelocKind, Row,
+    RowId, SymbolName, SymbolRef,
+};
+use kingpost_regalloc::{PReg, RegClass};
+use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::process::Command;
+
+const ASSEMBLER: &str = "aarch64-linux-gnu-as";
+
+const SYMBOLS: [SymbolRef; 3] = [
+    SymbolRef { name: 0, colocated: true, offset: 0 },
+    SymbolRef { name: 1, colocated: false, offset: 8 },
+    SymbolRef { name: 2, colocated: true, offset: -300 },
+];
+
+/// What `as` is asked, and what we would have said.
+#[derive(Default)]
+struct Cases {
+    rows: usize,
+    /// Each with the offset of its code.
+    texts: Vec<(usize, String)>,
+    buffer: Buffer,
+}
+
+impl Cases {
+    fn add(&mut self, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
+        let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
+        let start = self.buffer.len();
+        self.lines(&asm::text(row, &args), row, &args);
+        assert_eq!(self.buffer.len(), start + 4, "{} is one instruction", ROWS[usize::from(row.0)]);
+    }
+
+    /// The row should become these lines.
+    fn lines(&mut self, text: &str, row: RowId, args: &Args<'_>) {
+        self.texts.push((self.buffer.len(), text.to_string()));
+        encode(row, args, &mut self.buffer);
+    }
+
+    fn raw(&mut self, text: String, bytes: &[u8]) {
+        self.texts.push((self.buffer.len(), text));
+        self.buffer.put(bytes);
+    }
+}
+
+/// Register 31 is zero or the stack pointer, which rows say themselves.
+fn all_regs(class: RegClass) -> impl Iterator<Item = PReg> {
+    (0..if class == RegClass::Int { 31 } else { 32 }).map(move |n| PReg::new(class, n))
+}
+
+/// Registers for the operands of `row`: `chosen` for the free ones, in order.
+fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
+    let mut chosen = chosen.iter();
+    let mut regs: Vec<Option<PReg>> = Vec::new();
+    for operand in row.operands {
+        regs.push(match operand.place {
+            Place::Fixed(reg) => Some(reg),
+            Place::Reuse(_) => None,
+            _ => Some(*chosen.next().unwrap()),
+        });
+    }
+    let place = |i: usize| match row.operands[i].place {
+        Place::Reuse(k) => regs[usize::from(k)],
+        _ => regs[i],
+    };
+    (0..regs.len()).map(|i| place(i).unwrap()).collect()
+}
+
+/// Register choices for `row`: each register in each place, among two sets of others.
+fn choices(row: &Row) -> Vec<Vec<PReg>> {
+    let free: Vec<RegClass> = row
+        .operands
+        .iter()
+        .filter(|o| !matches!(o.place, Place::Fixed(_) | Place::Reuse(_)))
+        .map(|o| o.class)
+        .collect();
+    if free.is_empty() {
+        return vec![vec![]];
+    }
+    let mut out = Vec::new();
+    for others in [[1, 2, 3, 4, 5, 6], [29, 21, 30, 10, 13, 8]] {
+        for k in 0..free.len() {
+            for reg in all_regs(free[k]) {
+                let mut regs: Vec<PReg> = free.iter().zip(others).map(|(&class, n)| PReg::new(class, n)).collect();
+                regs[k] = reg;
+                out.push(regs);
+            }
+        }
+    }
+    out
+}
+
+/// The registers of `row`, in general different ones.
+fn distinct(row: &Row) -> Vec<PReg> {
+    let choices = choices(row);
+    assign(row, &choices[choices.len() / 2])
+}
+
+/// Does the row's text have this field?
+fn has(row: &Row, field: &str) -> bool {
+    row.asm.contains(field)
+}
+
+/// Edge values of what the row's text shows.
+fn immediates(row: &Row, encoding: &Encoding) -> Vec<i64> {
+    let wide = row.operands.iter().any(|o| o.width == 8 && o.class == RegClass::Int);
+    let bits: i64 = if wide { 64 } else { 32 };
+    let (chunks, ranges) = (bits / 16, |n: i64| vec![0, 1, n / 2, n - 2, n - 1]);
+    match encoding.imm {
+        ImmField::None => vec![0],
+        ImmField::AddSub => vec![0, 1, 0x7ff, 0xfff, 0x1000, 0x1000 * 0x7ff, 0xfff000],
+        ImmField::LeftShift(_) => (0..bits).collect(),
+        ImmField::Signed { bits, scale, .. } => {
+            let half = 1i64 << (bits - 1);
+            [-half, -half + 1, -1, 0, 1, half - 1].map(|n| n << scale).to_vec()
+        }
+        // The assembler has no condition "always" here.
+        ImmField::Inverted => (0..14).collect(),
+        ImmField::TestBit => (0..64).collect(),
+        ImmField::VectorRight(bits) => (1..=i64::from(bits)).collect(),
+        ImmField::VectorLeft(bits) => (0..i64::from(bits)).collect(),
+        ImmField::At(_) if has(row, "{s}") => shifts(row, bits),
+        ImmField::At(_) if has(row, "{x}") => {
+            (0..8).flat_map(|kind| (0..5).map(move |amount| kind << 3 | amount)).collect()
+        }
+        ImmField::At(_) if has(row, "{c}") => (0..14).collect(),
+        ImmField::At(_) if has(row, "{cc}") => {
+            let cases = (0..14).flat_map(|c| [0, 5, 10, 15].map(|flags| (c, flags)));
+            let number = |c| if has(row, "{k}") { (c * 7) & 31 } else { 0 };
+            cases.map(|(c, flags)| i64::from(compare(c, flags, number(c)))).collect()
+        }
+        ImmField::At(_) if has(row, "{b}") => {
+            let fields = ranges(bits).into_iter().flat_map(|r| ranges(bits).into_iter().map(move |s| (r, s)));
+            fields.map(|(r, s)| i64::from(bitfield(r as u8, s as u8))).collect()
+        }
+        ImmField::At(_) if has(row, "{w}") => {
+            let values = [0, 1, 0x1234, 0x8000, 0xffff];
+            values.into_iter().flat_map(|n| (0..chunks as u8).map(move |k| i64::from(mov_wide(n, k)))).collect()
+        }
+        ImmField::At(_) if has(row, "{l64}") => logical_fields(64).step_by(97).collect(),
+        ImmField::At(_) if has(row, "{l32}") => logical_fields(32).step_by(31).collect(),
+        ImmField::At(_) if has(row, "{f}") => (0..256).collect(),
+        ImmField::At(_) if row.name == "hint_i" => (0..128).collect(),
+        // Amounts of shifts, and numbers of traps.
+        ImmField::At(_) if row.operands.is_empty() => vec![0, 1, 0xc11f, 0xffff],
+        ImmField::At(_) => (0..bits).collect(),
+    }
+}
+
+/// All amounts of all shifts. Only bitwise operations rotate.
+fn shifts(row: &Row, bits: i64) -> Vec<i64> {
+    let rotates = ["and", "bic", "orr", "orn", "eor", "eon", "tst", "mvn"].iter().any(|&op| row.asm.starts_with(op));
+    let kinds = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror];
+    let kinds = &kinds[..if rotates { 4 } else { 3 }];
+    let amounts = (0..bits).flat_map(|amount| kinds.iter().map(move |&kind| (kind, amount)));
+    // No shift is a left shift to the assembler.
+    let said = amounts.filter(|&(kind, amount)| amount != 0 || kind == Shift::Lsl);
+    said.map(|(kind, amount)| i64::from(shifted(kind, amount as u8))).collect()
+}
+
+/// The immediates of all bit patterns.
+fn logical_fields(bits: u32) -> impl Iterator<Item = i64> {
+    let fields = (0..1 << 13).map(move |field| (field, logical_value(field, bits)));
+    fields.filter(move |&(field, value)| immediates::logical(value, bits) == Some(field)).map(|(field, _)| field.into())
+}
+
+fn symbol(index: u32) -> Mem {
+    Mem::base(MemBase::Symbol(index), 0)
+}
+
+const EXTENDS: [IndexExtend; 3] = [IndexExtend::None, IndexExtend::Zero32, IndexExtend::Sign32];
+
+/// Addresses that the row can say itself.
+fn addresses(encoding: &Encoding) -> Vec<Mem> {
+    let bytes = i64::from(encoding.bytes);
+    let bases = all_regs(RegClass::Int).map(MemBase::Reg).chain([MemBase::StackPointer, MemBase::FramePointer]);
+    let mut out: Vec<Mem> = bases.map(|base| Mem::base(base, 0)).collect();
+    let base = MemBase::Reg(x(7));
+    let disps = match encoding.mem {
+        MemField::Single => vec![-256, -255, -1, 1, 7, 255, bytes, 4095 * bytes],
+        MemField::Pair => [-64, -63, -1, 1, 63].map(|n| n * bytes / 2).to_vec(),
+        _ => vec![],
+    };
+    out.extend(disps.into_iter().map(|disp| Mem::base(base, disp)));
+    if encoding.mem == MemField::Single {
+        let scale = encoding.bytes.trailing_zeros() as u8;
+        let indexes = all_regs(RegClass::Int).flat_map(|r| EXTENDS.map(|extend| (r, extend)));
+        let scaled = indexes.flat_map(|(r, extend)| [0, scale].map(|shift| Some((r, shift, extend))));
+        out.extend(scaled.map(|index| Mem { base, index, disp: 0 }));
+    }
+    out
+}
+
+fn add_row(row_id: RowId, cases: &mut Cases) {
+    let row = &ROWS[usize::from(row_id.0)];
+    let encoding = &ENCODINGS[usize::from(row_id.0)];
+    if !matches!(encoding.special, Special::No | Special::Leave) {
+        return;
+    }
+    let regs = distinct(row);
+    match encoding.mem {
+        MemField::Literal | MemField::Address => return,
+        MemField::None if encoding.reloc.is_some() => cases.add(row_id, &regs, Some(symbol(0)), 0),
+        MemField::None => {
+            let all = immediates(row, encoding);
+            all.iter().for_each(|&imm| cases.add(row_id, &regs, None, imm));
+            for regs in choices(row) {
+                cases.add(row_id, &assign(row, &regs), None, all[all.len() / 2]);
+            }
+        }
+        MemField::Single | MemField::Pair | MemField::Base => {
+            for mem in addresses(encoding) {
+                cases.add(row_id, &regs, Some(mem), 0);
+            }
+            for regs in choices(row) {
+                let regs = assign(row, &regs);
+                // What an exclusive store says of itself, and a pair of loads, must not be overwritten at once.
+                if regs.iter().collect::<BTreeSet<_>>().len() == regs.len() {
+                    cases.add(row_id, &regs, Some(Mem::base(MemBase::StackPointer, 0)), 0);
+                }
+            }
+        }
+    }
+    cases.rows += 1;
+}
+
+/// Instructions on the stack pointer, which is register 31 of some rows.
+fn add_stack_pointer(cases: &mut Cases) {
+    for (a, b) in [(SP, SP), (x(29), SP), (SP, x(1))] {
+        cases.add(rows::ADD64_RRI, &[a, b], None, 0xfff);
+        cases.add(rows::SUB64_RRI, &[a, b], None, 0x1000);
+        cases.add(rows::ADD64_RRX, &[a, b, x(3)], None, 3 << 3);
+    }
+    cases.add(rows::STP64_PRE, &[SP, SP, x(29), x(30)], None, -16);
+    cases.add(rows::LDP64_POST, &[SP, SP, x(29), x(30)], None, 16);
+    cases.add(rows::STR64_PRE, &[SP, SP, x(19)], None, -16);
+}
+
+/// All bit patterns, of both widths.
+fn add_logical(cases: &mut Cases) {
+    for field in logical_fields(64) {
+        cases.add(rows::AND64_RRI, &[x(3), x(4)], None, field);
+    }
+    for field in logical_fields(32) {
+        cases.add(rows::EOR32_RRI, &[x(3), x(4)], None, field);
+    }
+}
+
+fn add_branches(cases: &mut Cases) {
+    let mut forms: Vec<(u32, String)> = vec![(0x1400_0000, "b".into()), (0x1000_0011, "adr x17,".into())];
+    forms.extend((0..14).map(|c| (0x5400_0000 | c, format!("b.{}", CC_NAMES[c as usize]))));
+    for (word, text) in [(0x3400_0000, "cbz w5,"), (0xb500_001e, "cbnz x30,")] {
+        forms.push((word | if word >> 31 == 0 { 5 } else { 0 }, text.into()));
+    }
+    forms.push((0x3728_0003, "tbnz w3, #5,".into()));
+    forms.push((0xb638_0003, "tbz x3, #39,".into()));
+    forms.push((0x5800_0003, "ldr x3,".into()));
+    forms.push((0x1c00_0004, "ldr s4,".into()));
+    forms.push((0x9c00_001f, "ldr q31,".into()));
+    for (form, text) in forms {
+        let reach = A64Branches.encodings(form)[0];
+        for distance in [reach.low, -4, 0, 4, 4096, reach.high] {
+            let mut bytes = Vec::new();
+            A64Branches.encode(form, 0, distance, &[], &mut bytes);
+            cases.raw(format!("{text} . + {distance}"), &bytes);
+        }
+    }
+    cases.raw("nop\nnop".into(), &{
+        let mut bytes = Vec::new();
+        A64Branches.nops(8, &mut bytes);
+        bytes
+    });
+}
+
+/// What the far encodings are made of, as lines.
+fn add_far_branches(cases: &mut Cases) {
+    let mut add = |form, encoding, distance, constant: &[u8], text: String| {
+        let mut bytes = Vec::new();
+        A64Branches.encode(form, encoding, distance, constant, &mut bytes);
+        assert_eq!(bytes.len(), usize::from(A64Branches.encodings(form)[encoding].bytes), "{text}");
+        cases.raw(text, &bytes);
+    };
+    let offset = |to: &str, scratch: &str, distance: i64| {
+        let (low, high) = (distance & 0xffff, distance >> 16 & 0xffff);
+        let scratch_w = scratch.replace('x', "w");
+        format!(
+            "adr {to}, .\nmovz {scratch_w}, #{low}\nmovk {scratch_w}, #{high}, lsl #16\nadd {to}, {to}, {scratch_w}, sxtw"
+        )
+    };
+    for far in [1 << 27, -(1 << 27) - 4, 0x7654_3210] {
+        let jump = |distance| format!("{}\nbr x16", offset("x16", "x17", distance));
+        add(0x1400_0000, 1, far, &[], jump(far));
+        add(0x5400_0001, 2, far, &[], format!("b.eq . + 24\n{}", jump(far - 4)));
+        add(0x3638_0002, 2, far, &[], format!("tbnz w2, #7, . + 24\n{}", jump(far - 4)));
+        add(0x1000_0007, 1, far, &[], offset("x7", "x16", far));
+    }
+    for distance in [1 << 20, -(1 << 20) - 4, (1 << 27) - 4] {
+        add(0x5400_000b, 1, distance, &[], format!("b.ge . + 8\nb . + {}", distance - 4));
+        add(0xb400_0009, 1, distance, &[], format!("cbnz x9, . + 8\nb . + {}", distance - 4));
+        add(0xb730_0009, 1, distance, &[], format!("tbz x9, #38, . + 8\nb . + {}", distance - 4));
+    }
+    let constant: Vec<u8> = (1..=16).collect();
+    let bytes = |n: usize| constant[..n].iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+    for (form, text, n) in [(0x1c00_0003, "ldr s3", 4), (0x5800_0004, "ldr x4", 8), (0x9c00_0005, "ldr q5", 16)] {
+        let lines = format!("{text}, . + 8\nb . + {}\n.byte {}", n + 4, bytes(n));
+        add(form, 1, 1 << 21, &constant[..n], lines);
+    }
+}
+
+/// Rows and addresses that become several instructions.
+fn add_sequences(cases: &mut Cases) {
+    let base = |base, disp| Mem::base(base, disp);
+    let index = |shift, extend, disp| Mem { base: MemBase::Reg(x(1)), index: Some((x(2), shift, extend)), disp };
+    let (fp, sp, x1, x16) = (MemBase::FramePointer, MemBase::StackPointer, MemBase::Reg(x(1)), MemBase::Reg(x(16)));
+    let none = IndexExtend::None;
+    let mems: &[(RowId, Mem, &str)] = &[
+        (rows::LDR64_RM, base(fp, -264), "sub x16, x29, #0x1000\nldr x0, [x16, #3832]"),
+        (rows::LDR64_RM, base(fp, 32768), "add x16, x29, #0x8000\nldr x0, [x16]"),
+        (rows::LDR32_RM, base(x1, 0x12_3458), "add x16, x1, #0x123000\nldr w0, [x16, #0x458]"),
+        (rows::LDRB_RM, base(sp, -0xff_f001), "sub x16, sp, #0xfff000\nsub x16, x16, #1\nldrb w0, [x16]"),
+        (rows::LDR64_RM, base(x1, 0x7_1003), "add x16, x1, #0x71000\nldr x0, [x16, #3]"),
+        (rows::LDR64_RM, base(x1, 0x7_1ff3), "add x16, x1, #0x71000\nadd x16, x16, #0xff3\nldr x0, [x16]"),
+        (
+            rows::LDR64_RM,
+            base(x1, 0x1234_5678),
+            "movz x16, #0x5678\nmovk x16, #0x1234, lsl 16\nadd x16, x1, x16, uxtx\nldr x0, [x16]",
+        ),
+        (rows::LDR64_RM, base(sp, 0x100_0000), "movz x16, #0x100, lsl 16\nadd x16, sp, x16, uxtx\nldr x0, [x16]"),
+        (rows::LDR64_RM, base(x16, 0x100_0000), "movz x17, #0x100, lsl 16\nadd x16, x16, x17, uxtx\nldr x0, [x16]"),
+        (rows::LDR64_RM, index(3, none, 8), "add x16, x1, x2, uxtx #3\nldr x0, [x16, #8]"),
+        (rows::LDR64_RM, index(2, none, 0), "add x16, x1, x2, uxtx #2\nldr x0, [x16]"),
+        (rows::LDRB_RM, index(1, IndexExtend::Sign32, -3), "add x16, x1, w2, sxtw #1\nldurb w0, [x16, #-3]"),
+        (
+            rows::STR128_MF,
+            index(4, IndexExtend::Zero32, 1 << 24),
+            "add x16, x1, w2, uxtw #4\nmovz x17, #0x100, lsl 16\nadd x16, x16, x17, uxtx\nstr q0, [x16]",
+        ),
+        (rows::LDR64_RM, symbol(1), "adrp x16, symbol1+8\nadd x16, x16, :lo12:symbol1+8\nldr x0, [x16]"),
+        (rows::STP64_MRR, base(sp, 512), "add x16, sp, #512\nstp x0, x3, [x16]"),
+        (rows::STP64_MRR, index(3, none, 0), "add x16, x1, x2, uxtx #3\nstp x0, x3, [x16]"),
+        (rows::LDAR64_RM, base(x1, 8), "add x16, x1, #8\nldar x0, [x16]"),
+        (rows::LDAR64_RM, symbol(0), "adrp x16, symbol0\nadd x16, x16, :lo12:symbol0\nldar x0, [x16]"),
+        (rows::ADDR64_RM, base(x1, 4095), "add x0, x1, #4095"),
+        (rows::ADDR64_RM, base(sp, 0), "mov x0, sp"),
+        (rows::ADDR64_RM, base(fp, -0x12_3456), "sub x0, x29, #0x123000\nsub x0, x0, #0x456"),
+        (rows::ADDR64_RM, base(fp, -0x1234_0000), "movz x16, #0x1234, lsl 16\nsub x0, x29, x16, uxtx"),
+        (rows::ADDR64_RM, index(4, IndexExtend::Zero32, 0x1000), "add x0, x1, w2, uxtw #4\nadd x0, x0, #0x1000"),
+        (rows::ADDR64_CONST, symbol(2), "adrp x0, symbol2-300\nadd x0, x0, :lo12:symbol2-300"),
+        (rows::ADDR64_GOT, symbol(0), "adrp x0, :got:symbol0\nldr x0, [x0, :got_lo12:symbol0]"),
+        (rows::ADDR64_ABS, symbol(1), "ldr x0, . + 8\nb . + 12\n.xword symbol1+8"),
+    ];
+    for &(row, mem, text) in mems {
+        let float = ROWS[usize::from(row.0)].operands[0].class == RegClass::Float;
+        let regs = [if float { v(0) } else { x(0) }, x(3)];
+        let count = ROWS[usize::from(row.0)].operands.len();
+        let args = Args { mem: Some(mem), regs: &regs[..count], symbols: &SYMBOLS, ..Args::default() };
+        cases.lines(text, row, &args);
+    }
+    let constants: &[(RowId, i64, &str)] = &[
+        (rows::CONST64_I, 0, "movz x0, #0"),
+        (rows::CONST64_I, -1, "movn x0, #0"),
+        (rows::CONST32_I, -2, "movn w0, #1"),
+        (rows::CONST64_I, 0x5555_5555_5555_5555, "mov x0, #0x5555555555555555"),
+        (rows::CONST32_I, 0x5555_5555, "mov w0, #0x55555555"),
+        (rows::CONST64_I, 0x1234_0000_5678, "movz x0, #0x5678\nmovk x0, #0x1234, lsl 32"),
+        (rows::CONST32_I, 0x1234_5678, "movz w0, #0x5678\nmovk w0, #0x1234, lsl 16"),
+    ];
+    for &(row, imm, text) in constants {
+        cases.lines(text, row, &Args::imm(&[x(0)], imm));
+    }
+}
+
+/// One relocation as both sides can say it: offset, symbol, addend, ELF type.
+type Fact = (u64, String, i64, u32);
+
+/// ELF for the Arm 64-bit architecture, 5.7.
+fn our_type(kind: RelocKind) -> u32 {
+    match kind {
+        RelocKind::Abs8 => 257,
+        RelocKind::Aarch64Call => 283,
+        RelocKind::Aarch64AdrPage => 275,
+        RelocKind::Aarch64AddLo12 => 277,
+        RelocKind::Aarch64AdrGotPage => 311,
+        RelocKind::Aarch64LdGotLo12 => 312,
+        other => panic!("{other:?} is not of this machine"),
+    }
+}
+
+/// The assembler calls a jump out of the function and a call by different names.
+fn same_type(elf: u32) -> u32 {
+    const JUMP26: u32 = 282;
+    if elf == JUMP26 { 283 } else { elf }
+}
+
+fn ours(buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
+    let mut module = ModuleBuffer::default();
+    let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };
+    buffer.finish(head, &Pool::default(), &[], &A64Branches, &mut module).unwrap();
+    let view = module.function(0);
+    let relocs = view
+        .relocs
+        .iter()
+        .map(|r| (u64::from(r.offset), format!("symbol{}", r.symbol), r.addend, our_type(r.kind)))
+        .collect();
+    (view.code.to_vec(), relocs)
+}
+
+fn assemble(texts: &[(usize, String)]) -> (Vec<u8>, BTreeSet<Fact>) {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, object) = (dir.path().join("rows.s"), dir.path().join("rows.o"));
+    // Each text at its own offset, so that one difference in length does not hide the next.
+    let mut text = String::from(".arch armv8.1-a\n.text\nstart:\n");
+    for (offset, lines) in texts {
+        writeln!(text, ".org {offset}\n{lines}").unwrap();
+    }
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new(ASSEMBLER).arg("-o").arg(&object).arg(&source).output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let source = std::fs::read_to_string(&source).unwrap();
+    let messages: Vec<String> = messages.lines().take(40).map(|m| with_source_line(m, &source)).collect();
+    assert!(output.status.success(), "the assembler refuses our texts:\n{}", messages.join("\n"));
+    let data = std::fs::read(&object).unwrap();
+    let file = object::File::parse(&*data).unwrap();
+    let section = file.section_by_name(".text").unwrap();
+    let relocs = section.relocations().map(|(offset, reloc)| {
+        let RelocationTarget::Symbol(symbol) = reloc.target() else { panic!("relocation without symbol") };
+        let RelocationFlags::Elf { r_type } = reloc.flags() else { panic!("not an ELF file") };
+        let name = file.symbol_by_index(symbol).unwrap().name().unwrap().to_string();
+        (offset, name, reloc.addend(), same_type(r_type))
+    });
+    (section.data().unwrap().to_vec(), relocs.collect())
+}
+
+/// The assembler's message with the text it is about.
+fn with_source_line(message: &str, source: &str) -> String {
+    let line = message.split(':').nth(1).and_then(|n| n.parse::<usize>().ok());
+    let text = line.and_then(|n| source.lines().nth(n.checked_sub(1)?));
+    format!("{message} <- {}", text.unwrap_or_default())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.chunks(4).map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>() + " ").collect()
+}
+
+/// Is there an assembler? Where tests must not be skipped, that is an error.
+fn assembler_missing(test: &str) -> bool {
+    let found = Command::new(ASSEMBLER).arg("--version").output().is_ok_and(|o| o.status.success());
+    assert!(found || std::env::var_os("CI").is_none(), "{ASSEMBLER} is missing");
+    if !found {
+        eprintln!("SKIPPED {test}: {ASSEMBLER} is missing");
+    }
+    !found
+}
+
+#[test]
+fn rows_agree_with_the_system_assembler() {
+    if assembler_missing("rows_agree_with_the_system_assembler") {
+        return;
+    }
+    let mut cases = Cases::default();
+    cases.buffer.start(0);
+    for n in 0..ROWS.len() {
+        add_row(RowId(n as u16), &mut cases);
+    }
+    add_stack_pointer(&mut cases);
+    add_logical(&mut cases);
+    add_branches(&mut cases);
+    add_far_branches(&mut cases);
+    add_sequences(&mut cases);
+    let (bytes, relocs) = ours(&mut cases.buffer);
+    let (expected, expected_relocs) = assemble(&cases.texts);
+    let ends = cases.texts.iter().skip(1).map(|&(offset, _)| offset).chain([bytes.len()]);
+    let mut differences = Vec::new();
+    for ((start, text), end) in cases.texts.iter().zip(ends) {
+        let theirs = expected.get(*start..end).unwrap_or_default();
+        if bytes[*start..end] != *theirs {
+            differences.push(format!("{text:40} ours {}, as {}\n", hex(&bytes[*start..end]), hex(theirs)));
+        }
+    }
+    let shown: String = differences.iter().take(40).cloned().collect();
+    assert!(differences.is_empty(), "{} of {} differ:\n{shown}", differences.len(), cases.texts.len());
+    assert_eq!(bytes.len(), expected.len());
+    let odd: Vec<_> = relocs.symmetric_difference(&expected_relocs).take(10).collect();
+    assert!(odd.is_empty(), "relocations differ: {odd:?}");
+    println!("{} texts, {} of {} rows agree, {} relocations", cases.texts.len(), cases.rows, ROWS.len(), relocs.len());
+}
