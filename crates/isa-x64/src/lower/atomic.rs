@@ -1,7 +1,9 @@
 //! Atomic accesses. Ordinary loads are sequentially consistent here; stores are exchanges.
 
 use super::Done;
+use super::bits::swap_bytes;
 use super::cx::{Cx, is_little, neg};
+use super::endian;
 use super::memory::load_into;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -13,8 +15,12 @@ fn of_width(first: RowId, bits: u32) -> RowId {
     RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
 }
 
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if Cx::is_word(ty) && is_little(flags) { Ok(()) } else { Err(cx.unsupported(inst)) }
+fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
+    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
+    if is_little(flags) { check(cx, inst, ty) } else { Err(cx.unsupported(inst)) }
 }
 
 /// `atomic_load`.
@@ -22,9 +28,12 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check(cx, inst, ty)?;
     let address = cx.address(arg, 0, inst)?;
     let def = cx.result(value);
+    if !is_little(flags) {
+        return endian::load_word(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst));
+    }
     load_into(cx, &[def], ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst))
 }
 
@@ -34,9 +43,14 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check(cx, inst, ty)?;
     let address = cx.address(addr, 0, inst)?;
-    let operands = [cx.int_temp(ty.bits()), cx.put(value)];
+    let mut operands = [cx.int_temp(ty.bits()), cx.put(value)];
+    if !is_little(flags) {
+        let swapped = cx.int_temp(ty.bits());
+        swap_bytes(cx, swapped, operands[1], ty.bits());
+        operands[1] = swapped;
+    }
     let row = of_width(rows::XCHG8_MR, ty.bits());
     cx.emit_mem(row, &operands, address).set_trap(flags.trap_code());
     Ok(())
@@ -49,7 +63,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check_little(cx, inst, ty, flags)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let trap = flags.trap_code();
@@ -122,7 +136,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check_little(cx, inst, ty, flags)?;
     let address = cx.address(addr, 0, inst)?;
     let operands = [cx.result(value), cx.put(expected), cx.put(new)];
     let row = of_width(rows::LOCK_CMPXCHG8_MR, ty.bits());

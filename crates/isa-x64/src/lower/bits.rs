@@ -30,7 +30,7 @@ pub(super) fn bswap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     Ok(())
 }
 
-fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
+pub(super) fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     match bits {
         8 => cx.emit(rows::MOV32_RR, &[def, source]),
         16 => cx.emit_imm(rows::ROL16_RI, &[def, source], 8),

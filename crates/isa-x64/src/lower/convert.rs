@@ -134,7 +134,9 @@ pub(super) fn bitcast(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first(inst);
     let (from, to) = (cx.ty(arg), cx.ty(value));
-    if !is_little(flags) || from.is_dynamic_vector() || to.is_dynamic_vector() {
+    // The order of bytes is that of lanes here, of which scalars have one.
+    let in_order = is_little(flags) || from.is_scalar() && to.is_scalar();
+    if !in_order || from.is_dynamic_vector() || to.is_dynamic_vector() {
         return Err(cx.unsupported(inst));
     }
     let row = match (from.is_int(), to.is_int(), from.bits()) {

@@ -3,6 +3,7 @@
 use super::Done;
 use super::address::slot_address;
 use super::cx::{Cx, is_little};
+use super::endian;
 use crate::rows;
 use kingpost_ir::types::{F16, F32, I64};
 use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Type, Value};
@@ -23,12 +24,12 @@ pub(super) fn stack_addr(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// All loads.
 pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::Load { flags, addr, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    if !is_little(flags) {
-        return Err(cx.unsupported(inst));
-    }
     let value = cx.first(inst);
     let ty = cx.ty(value);
     let address = cx.address(addr, i64::from(offset), inst)?;
+    if !is_little(flags) {
+        return endian::load(cx, inst, address, flags.trap_code());
+    }
     let row = match cx.func.dfg.opcode(inst) {
         Opcode::Uload8 => rows::MOVZX32_8_RM,
         Opcode::Uload16 => rows::MOVZX32_16_RM,
@@ -117,9 +118,6 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
-    if !is_little(flags) {
-        return Err(cx.unsupported(inst));
-    }
     let ty = match cx.func.dfg.opcode(inst) {
         Opcode::Istore8 => kingpost_ir::types::I8,
         Opcode::Istore16 => kingpost_ir::types::I16,
@@ -127,7 +125,11 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         _ => cx.ty(value),
     };
     let address = cx.address(addr, i64::from(offset), inst)?;
-    store_value(cx, value, ty, address, flags).ok_or_else(|| cx.unsupported(inst))
+    let done = match is_little(flags) {
+        true => store_value(cx, value, ty, address, flags),
+        false => endian::store(cx, value, ty, address, flags.trap_code()),
+    };
+    done.ok_or_else(|| cx.unsupported(inst))
 }
 
 /// Stores the low part of `value` that has type `ty`. None if there is no code for the type.

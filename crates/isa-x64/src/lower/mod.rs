@@ -22,6 +22,7 @@ mod condition;
 mod constant;
 mod convert;
 mod cx;
+mod endian;
 mod entry;
 mod fconvert;
 mod float;
@@ -37,7 +38,7 @@ use crate::isa::X64;
 use cx::{Alu, Cx, Shift};
 use float::FloatRows;
 use kingpost_ir::types::{I8, I16, I32};
-use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::{Lower, LowerError};
 use kingpost_regalloc::Block;
 
@@ -280,7 +281,12 @@ pub(crate) fn zero_extends(lower: &Lower<'_>, value: Value) -> bool {
                 | Opcode::Clz
                 | Opcode::Ctz
         ),
-        I8 | I16 => opcode == Opcode::Load,
+        I8 => opcode == Opcode::Load,
+        // Bytes are exchanged in 16 bits only.
+        I16 => {
+            opcode == Opcode::Load
+                && matches!(lower.func.dfg.view(inst), InstView::Load { flags, .. } if cx::is_little(flags))
+        }
         _ => false,
     }
 }

@@ -5,6 +5,7 @@
 
 use super::Done;
 use super::cx::{Cx, is_little};
+use super::endian;
 use super::memory::load_into;
 use crate::rows;
 use kingpost_ir::extfunc::ExternalName;
@@ -141,9 +142,13 @@ pub(super) fn context_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<Val
 
 fn step(cx: &mut Cx<'_, '_>, def: VReg, base: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
     match &cx.func.global_values[global] {
-        GlobalValueData::Load { offset, ty, flags, .. } if is_little(*flags) => {
+        GlobalValueData::Load { offset, ty, flags, .. } => {
             let address = Address::Base { base, disp: *offset };
-            load_into(cx, &[def], *ty, address, flags.trap_code()).ok_or(None)
+            match is_little(*flags) {
+                true => load_into(cx, &[def], *ty, address, flags.trap_code()),
+                false => endian::load_word(cx, def, *ty, address, flags.trap_code()),
+            }
+            .ok_or(None)
         }
         GlobalValueData::IAddImm { offset, ty, .. } if *ty == I64 => {
             match i32::try_from(*offset) {
