@@ -102,6 +102,10 @@ impl Pages {
             Protection::Execute => libc::PROT_READ | libc::PROT_EXEC,
             Protection::Read => libc::PROT_READ,
         };
+        if matches!(protection, Protection::Execute) {
+            // SAFETY: within the accessible part.
+            unsafe { publish_instructions(self.start().add(self.sealed) as usize, bytes) };
+        }
         // SAFETY: the range lies within the accessible part, and no slice of it is borrowed while `self` is.
         let done = unsafe { libc::mprotect(self.start().add(self.sealed).cast(), bytes, flags) };
         if done != 0 {
@@ -110,6 +114,35 @@ impl Pages {
         self.sealed = end;
         Ok(())
     }
+}
+
+/// Makes code just written visible to the fetching of instructions, where processors do not do that by themselves
+/// (Arm Architecture Reference Manual, B2.4.4).
+///
+/// # Safety
+/// The range is readable memory.
+unsafe fn publish_instructions(start: usize, bytes: usize) {
+    #[cfg(target_arch = "aarch64")]
+    {
+        let lines: u64;
+        // SAFETY: reads a register that every program may read.
+        unsafe { std::arch::asm!("mrs {}, ctr_el0", out(reg) lines, options(nomem, nostack)) };
+        // The smallest lines of data and instruction caches, in words, as logarithms.
+        let (data, code) = (4 << (lines >> 16 & 15), 4 << (lines & 15));
+        // SAFETY: cache maintenance of memory that is readable, as the caller promises.
+        unsafe {
+            for line in (start & !(data - 1)..start + bytes).step_by(data) {
+                std::arch::asm!("dc cvau, {}", in(reg) line, options(nostack));
+            }
+            std::arch::asm!("dsb ish", options(nostack));
+            for line in (start & !(code - 1)..start + bytes).step_by(code) {
+                std::arch::asm!("ic ivau, {}", in(reg) line, options(nostack));
+            }
+            std::arch::asm!("dsb ish", "isb", options(nostack));
+        }
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    let _ = (start, bytes);
 }
 
 impl Drop for Pages {

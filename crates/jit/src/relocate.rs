@@ -39,13 +39,41 @@ pub(crate) fn apply(
             field[..4].copy_from_slice(&distance(target.symbol).or_else(|_| distance(target.stub))?);
         }
         RelocKind::X86GotPcRel4 => field[..4].copy_from_slice(&distance(target.got)?),
-        RelocKind::Aarch64Call
-        | RelocKind::Aarch64AdrPage
-        | RelocKind::Aarch64AddLo12
-        | RelocKind::Aarch64AdrGotPage
-        | RelocKind::Aarch64LdGotLo12 => return Err(LoadError::Relocation(kind)),
+        RelocKind::Aarch64Call => {
+            let words = |to: usize| signed_field((to as i64).wrapping_add(addend).wrapping_sub(place as i64) >> 2, 26);
+            insert(words(target.symbol).or_else(|| words(target.stub)).ok_or_else(out_of_reach)?, field);
+        }
+        RelocKind::Aarch64AdrPage | RelocKind::Aarch64AdrGotPage => {
+            let to = if kind == RelocKind::Aarch64AdrPage { target.symbol } else { target.got };
+            insert(adrp((to as i64).wrapping_add(addend), place).ok_or_else(out_of_reach)?, field);
+        }
+        RelocKind::Aarch64AddLo12 => insert(low12((target.symbol as i64).wrapping_add(addend)) << 10, field),
+        // The offset of a load is in units of its 8 bytes.
+        RelocKind::Aarch64LdGotLo12 => insert((low12((target.got as i64).wrapping_add(addend)) >> 3) << 10, field),
     }
     Ok(())
+}
+
+/// Adds a field to an instruction word that has zeros there.
+fn insert(bits: u32, field: &mut [u8]) {
+    let word = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
+    field[..4].copy_from_slice(&(word | bits).to_le_bytes());
+}
+
+/// The low `bits` of a signed number, if that says all of it.
+fn signed_field(value: i64, bits: u32) -> Option<u32> {
+    let half = 1 << (bits - 1);
+    (-half..half).contains(&value).then_some(value as u32 & ((1 << bits) - 1))
+}
+
+fn low12(address: i64) -> u32 {
+    address as u32 & 0xfff
+}
+
+/// The fields of an `adrp` at `place`: the distance to the page of `address`, two low bits at the top.
+fn adrp(address: i64, place: usize) -> Option<u32> {
+    let pages = signed_field((address >> 12) - (place as i64 >> 12), 21)?;
+    Some((pages & 3) << 29 | (pages >> 2) << 5)
 }
 
 /// Bytes that a relocation writes.
@@ -53,13 +81,65 @@ pub(crate) fn field_len(kind: RelocKind) -> usize {
     if kind == RelocKind::Abs8 { 8 } else { 4 }
 }
 
-/// A jump to the address that stands at `got`: `jmp [rip + distance]`, padded to [`STUB_LEN`].
+/// Bytes of a stub.
+pub(crate) const STUB_LEN: usize = 16;
+
+/// A jump to the address that stands at `got`, which is near, for this machine.
 pub(crate) fn stub(at: usize, got: usize, out: &mut [u8]) {
+    if cfg!(target_arch = "aarch64") { stub_aarch64(at, got, out) } else { stub_x64(at, got, out) }
+}
+
+/// `jmp [rip + distance]`, and padding.
+fn stub_x64(at: usize, got: usize, out: &mut [u8]) {
     let distance = (got as i64 - (at as i64 + 6)) as i32;
     out[..2].copy_from_slice(&[0xff, 0x25]);
     out[2..6].copy_from_slice(&distance.to_le_bytes());
     out[6..STUB_LEN].fill(0xcc);
 }
 
-/// Bytes of a stub.
-pub(crate) const STUB_LEN: usize = 8;
+/// `adrp x16, got; ldr x16, [x16, low part of got]; br x16`, and padding.
+fn stub_aarch64(at: usize, got: usize, out: &mut [u8]) {
+    let page = adrp(got as i64, at).expect("the address table is near the code");
+    let words = [0x9000_0010 | page, 0xf940_0210 | (low12(got as i64) >> 3) << 10, 0xd61f_0200, 0];
+    out[..STUB_LEN].copy_from_slice(&words.map(u32::to_le_bytes).concat());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: RelocKind, word: u32, place: usize, expected: Result<u32, ()>) {
+        let name = SymbolName::named("f");
+        let target = Target { symbol: 0x1234_5678, stub: 0x40_0100, got: 0x40_1ff8 };
+        let mut field = word.to_le_bytes();
+        let applied = apply(kind, target, 8, place, &mut field, &name).map(|()| u32::from_le_bytes(field));
+        let expected = expected.map_err(|()| LoadError::OutOfReach(name, kind));
+        assert_eq!(applied, expected, "{kind:?}");
+    }
+
+    #[test]
+    fn fields_of_instructions_are_filled() {
+        let call = 0x9400_0000;
+        check(RelocKind::Aarch64Call, call, 0x1234_0000, Ok(call | 0x15a0)); // bl 0x12345680
+        check(RelocKind::Aarch64Call, call, 0x1234_6000, Ok(call | 0x3ff_fda0));
+        check(RelocKind::Aarch64Call, call, 0x40_0000, Ok(call | 0x42)); // by way of the stub
+        check(RelocKind::Aarch64Call, call, 0x4000_0000, Err(()));
+        check(RelocKind::Aarch64AdrPage, 0x9000_0001, 0x1234_0000, Ok(0xb000_0021)); // adrp x1, 5 pages up
+        check(RelocKind::Aarch64AdrPage, 0x9000_0001, 0x1234_6000, Ok(0xf0ff_ffe1)); // 1 page down
+        check(RelocKind::Aarch64AddLo12, 0x9100_0021, 0, Ok(0x911a_0021)); // add x1, x1, #0x680
+        check(RelocKind::Aarch64AdrGotPage, 0x9000_0001, 0x40_0000, Ok(0xd000_0001)); // 2 pages up
+        check(RelocKind::Aarch64LdGotLo12, 0xf940_0021, 0, Ok(0xf940_0021)); // ldr x1, [x1]
+        check(RelocKind::Aarch64AdrPage, 0x9000_0001, 1 << 40, Err(()));
+    }
+
+    #[test]
+    fn stubs_load_their_target() {
+        let mut out = [0; STUB_LEN];
+        stub_aarch64(0x40_0100, 0x40_1ff8, &mut out);
+        // adrp x16, 1 page up; ldr x16, [x16, #0xff8]; br x16
+        let words = [0xb000_0010_u32, 0xf947_fe10, 0xd61f_0200, 0];
+        assert_eq!(out[..], words.map(u32::to_le_bytes).concat());
+        stub_x64(0x40_0100, 0x40_1ff8, &mut out);
+        assert_eq!(out[..6], [0xff, 0x25, 0xf2, 0x1e, 0, 0]);
+    }
+}
