@@ -37,7 +37,8 @@ fn values(data: &[Datum]) -> Vec<DataValue> {
 
 /// How a call ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
+pub enum Ending {
+    /// With these results.
     Returned(Vec<DataValue>),
     /// With a code, if it is known.
     Trapped(Option<TrapCode>),

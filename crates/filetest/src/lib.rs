@@ -23,7 +23,7 @@ mod directives;
 mod expect;
 #[cfg(test)]
 mod manifests;
-mod native;
+pub mod native;
 mod plan;
 mod precise;
 mod report;
@@ -32,6 +32,7 @@ mod subtests;
 mod target;
 
 pub use data::data_objects;
+pub use directives::Ending;
 pub use native::Via;
 pub use report::{Outcome, Report, UnitReport};
 pub use runner::{Options, run, run_text};

@@ -13,13 +13,23 @@ use crate::data::data_objects;
 use crate::native::rename::Renames;
 use crate::native::trampoline;
 
+/// Compiled code and its data.
+#[derive(Debug)]
+pub struct Program {
+    /// What it is compiled for.
+    pub triple: Triple,
+    /// Whether an object of it gets unwind information.
+    pub unwind_info: bool,
+    /// Functions, trampolines among them.
+    pub module: ModuleBuffer,
+    /// What they refer to.
+    pub data: Vec<DataObject>,
+}
+
 /// The code and data of a file.
 #[derive(Debug)]
-pub(crate) struct Program {
-    pub(crate) triple: Triple,
-    pub(crate) unwind_info: bool,
-    pub(crate) module: ModuleBuffer,
-    pub(crate) data: Vec<DataObject>,
+pub(crate) struct Built {
+    pub(crate) program: Program,
     /// By function of the file: its trampoline's place in the module, if it has one.
     pub(crate) trampolines: Vec<Option<u32>>,
     /// By function of the file: why it or its trampoline was left out.
@@ -31,7 +41,7 @@ pub(crate) struct Program {
 ///
 /// # Errors
 /// What is wrong with our code: a function that is supported was not compiled.
-pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Result<Program, String> {
+pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Result<Built, String> {
     let mut cx = compiler.context();
     // The name is the one in the file, for errors.
     let mut compile = |function: &Function, name: &FuncName| {
@@ -74,7 +84,8 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     let mut data = data_objects(&file.data)?;
     renames.data(&mut data);
     let (triple, unwind_info) = (compiler.triple().clone(), compiler.settings().unwind_info);
-    Ok(Program { triple, unwind_info, module, data, trampolines, left_out })
+    let program = Program { triple, unwind_info, module, data };
+    Ok(Built { program, trampolines, left_out })
 }
 
 /// The one function that the host of upstream's tests provides is not here yet.

@@ -25,12 +25,13 @@ const STACK_REACH: u64 = 1 << 16;
 
 /// A call of a function through its trampoline.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     /// Place of the trampoline in the module.
-    pub(crate) trampoline: u32,
-    pub(crate) arguments: Vec<DataValue>,
+    pub trampoline: u32,
+    /// What the function gets.
+    pub arguments: Vec<DataValue>,
     /// The types of the results.
-    pub(crate) results: Vec<Type>,
+    pub results: Vec<Type>,
 }
 
 impl Request {

@@ -18,13 +18,16 @@ mod rename;
 mod stub;
 mod trampoline;
 
-pub(crate) use build::{Program, build};
-pub(crate) use call::Request;
+pub use build::Program;
+pub(crate) use build::build;
+pub use call::Request;
 pub(crate) use machine::tools;
+pub use trampoline::trampoline;
 
 use crate::directives::Ending;
 use crate::target;
 use call::MAX_SLOTS;
+use target_lexicon::Architecture;
 
 /// How compiled code is run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,7 +43,7 @@ pub enum Via {
 ///
 /// # Errors
 /// If the program cannot be loaded, linked or started.
-pub(crate) fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Ending>, String> {
+pub fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Ending>, String> {
     if requests.iter().any(|request| request.count() > MAX_SLOTS) {
         return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
     }
@@ -50,4 +53,12 @@ pub(crate) fn run(program: &Program, requests: &[Request], via: Via) -> Result<V
         Via::Jit if host => jit::run(program, requests),
         Via::Jit | Via::Object => object::run(program, requests),
     }
+}
+
+/// Whether code of an architecture can be run here.
+///
+/// # Errors
+/// What is missing.
+pub fn can_run(architecture: Architecture) -> Result<(), String> {
+    tools(architecture).map(drop)
 }

@@ -5,7 +5,7 @@
 //! record is while the call runs stands in a control block at a fixed address: nothing that the callee may break can be
 //! relied on.
 
-use kingpost_mach::{BranchForms, Buffer, FixupKind, FrameInfo, FunctionHead, ModuleBuffer, Pool, SymbolName};
+use kingpost_mach::{Buffer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, SymbolName};
 use target_lexicon::Architecture;
 
 use crate::native::call::preserved;
@@ -200,27 +200,6 @@ fn code_aarch64(control: u64) -> Vec<u8> {
     code
 }
 
-/// The stub has no branches and needs no padding.
-struct NoBranches;
-
-impl BranchForms for NoBranches {
-    fn sizes(&self, _: u32) -> (u8, u8) {
-        (0, 0)
-    }
-
-    fn short_reach(&self, _: u32) -> (i64, i64) {
-        (0, 0)
-    }
-
-    fn encode(&self, _: u32, _: bool, _: i64, _: &mut Vec<u8>) {}
-
-    fn patch(&self, _: FixupKind, _: &mut [u8], _: i64) {}
-
-    fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
-        out.resize(out.len() + bytes, 0x90);
-    }
-}
-
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -290,8 +269,7 @@ mod tests {
         for (index, (bytes, _)) in cases.iter().enumerate() {
             add_bytes(&mut module, &SymbolName::named(&format!("trampoline_{index}")), bytes).unwrap();
         }
-        let (trampolines, left_out, data) = (Vec::new(), Vec::new(), Vec::new());
-        let program = Program { triple, unwind_info: false, module, data, trampolines, left_out };
+        let program = Program { triple, unwind_info: false, module, data: Vec::new() };
         let arguments = vec![DataValue::new(I64, 6)];
         let request = |trampoline| Request { trampoline, arguments: arguments.clone(), results: vec![I64] };
         let requests: Vec<Request> = (0..cases.len() as u32).map(request).collect();

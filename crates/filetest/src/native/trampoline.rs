@@ -17,11 +17,11 @@ pub(crate) fn name(number: usize) -> String {
     format!("__kingpost_call_{number}")
 }
 
-/// The trampoline of a function.
+/// The trampoline of a function: it has the name `%__kingpost_call_NUMBER`.
 ///
 /// # Errors
 /// If its text cannot be read, which would be a bug of ours.
-pub(crate) fn trampoline(number: usize, callee: &Function) -> Result<Function, Error> {
+pub fn trampoline(number: usize, callee: &Function) -> Result<Function, Error> {
     let functions = parse_functions(text(number, callee))?;
     Ok(functions.into_iter().next().unwrap_or_default())
 }

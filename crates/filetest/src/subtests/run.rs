@@ -31,24 +31,24 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     let directives = directives(job, findings);
     let mut wanted = vec![false; functions.len()];
     directives.iter().for_each(|directive| wanted[directive.function] = true);
-    let program = match native::build(job.file, &compiler, &wanted) {
-        Ok(program) => program,
+    let built = match native::build(job.file, &compiler, &wanted) {
+        Ok(built) => built,
         Err(text) => return findings.fail(text),
     };
     // What was left out is skipped even if no directive calls it.
-    program.left_out.iter().flatten().for_each(|reason| findings.skip(reason));
+    built.left_out.iter().flatten().for_each(|reason| findings.skip(reason));
     if let Err(reason) = runs_here(processor, job, &compiler) {
         return findings.skip(format_args!("{reason}: compiled and checked, not run"));
     }
     let mut called = Vec::new();
     let mut requests = Vec::new();
     for directive in directives {
-        if let Some(trampoline) = program.trampolines[directive.function] {
+        if let Some(trampoline) = built.trampolines[directive.function] {
             requests.push(request(trampoline, &functions[directive.function], &directive.command));
             called.push(directive);
         }
     }
-    match native::run(&program, &requests, job.via) {
+    match native::run(&built.program, &requests, job.via) {
         Ok(endings) => judge(job, &called, endings, findings),
         Err(text) => findings.fail(text),
     }
