@@ -1,0 +1,355 @@
+//! Prologue and epilogue.
+//!
+//! ```text
+//! stp x29, x30, [sp, #-16]!    the usual chain of frames
+//! mov x29, sp
+//! sub sp, sp, size             in steps, each touching memory, if frames are probed; large sizes by way of x16, x17
+//! stp x20, x19, [x29, #-16]    callee-saved registers lie below the frame pointer, in pairs
+//! ...
+//! ldp x20, x19, [x29, #-16]
+//! mov sp, x29
+//! ldp x29, x30, [sp], #16
+//! add sp, sp, popped           of callees that pop their arguments
+//! ret
+//! ```
+//! A function that needs no frame has none of this: its return address stays in x30.
+
+use crate::branches::jump_if;
+use crate::encode::{Args, encode};
+use crate::immediates::{Extend, extended};
+use crate::regs::{CC_NE, FP, LR, SP, X16, X17};
+use crate::rows;
+use kingpost_ir::TrapCode;
+use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
+use kingpost_regalloc::{PReg, RegClass};
+
+/// Bytes of the return address and the caller's frame pointer.
+const LINK_BYTES: u32 = 16;
+/// Offsets from the frame pointer are below this, so that arguments are within 32 bits as well.
+const MAX_FRAME: u64 = (1 << 32) - (1 << 28);
+/// Probes up to this many are written out one after the other; more become a loop.
+const MAX_UNROLLED: u64 = 4;
+/// `paciasp`, `autiasp` and `bti c` by their numbers among the hints.
+const SIGN_RETURN: i64 = 25;
+const CHECK_RETURN: i64 = 29;
+const LANDING_PAD: i64 = 34;
+
+/// Which functions sign their return address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signing {
+    /// None.
+    Never,
+    /// Those that put it into memory.
+    WithFrame,
+    /// All.
+    Always,
+}
+
+/// The frame for `needs`.
+///
+/// # Errors
+/// If 32 bits do not reach all of it.
+pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> Result<FrameLayout, LowerError> {
+    let mut frame = FrameLayout::new(needs, LINK_BYTES, 0, stack_align);
+    if frame.size > MAX_FRAME {
+        return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
+    }
+    frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
+    frame.signs_return = match signing {
+        Signing::Never => false,
+        Signing::WithFrame => frame.has_frame,
+        Signing::Always => true,
+    };
+    Ok(frame)
+}
+
+/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
+pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: bool, buffer: &mut Buffer) {
+    if frame.signs_return {
+        // This is a landing pad too.
+        hint(SIGN_RETURN, buffer);
+        buffer.unwind(UnwindOp::SignedReturnToggled);
+    } else if landing_pad {
+        hint(LANDING_PAD, buffer);
+    }
+    if !frame.has_frame {
+        return;
+    }
+    encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(LINK_BYTES)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
+    buffer.unwind(UnwindOp::Saved(FP, LINK_BYTES));
+    buffer.unwind(UnwindOp::Saved(LR, LINK_BYTES - 8));
+    encode(rows::ADD64_RRI, &Args::imm(&[FP, SP], 0), buffer);
+    buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
+    match guard {
+        Some(guard) if frame.size > guard => probe(frame.size, guard, buffer),
+        _ => move_down(frame.size, buffer),
+    }
+    for save in Saves(&frame.saves) {
+        save.emit(true, buffer);
+        save.each(|reg, below| buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below)));
+    }
+}
+
+fn hint(number: i64, buffer: &mut Buffer) {
+    encode(rows::HINT_I, &Args::imm(&[], number), buffer);
+}
+
+/// Moves the stack pointer down. The amount is a multiple of 16, and so is it after each instruction.
+fn move_down(bytes: u64, buffer: &mut Buffer) {
+    let (low, high) = (bytes & 0xfff, bytes & 0xfff000);
+    if bytes >> 24 != 0 {
+        encode(rows::CONST64_I, &Args::imm(&[X17], bytes as i64), buffer);
+        encode(rows::SUBSP_R, &Args::regs(&[X17]), buffer);
+        return;
+    }
+    for part in [high, low] {
+        if part != 0 {
+            encode(rows::SUBSP_I, &Args::imm(&[], part as i64), buffer);
+        }
+    }
+}
+
+/// Moves the stack pointer down by `bytes` in steps of `guard`, touching memory after each whole step.
+fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
+    let steps = bytes / guard;
+    if steps <= MAX_UNROLLED {
+        for _ in 0..steps {
+            step(guard, buffer);
+        }
+    } else {
+        encode(rows::CONST64_I, &Args::imm(&[X16], (steps * guard) as i64), buffer);
+        let whole = i64::from(extended(Extend::Uxtx, 0));
+        encode(rows::SUB64_RRX, &Args::imm(&[X16, SP, X16], whole), buffer);
+        let again = buffer.new_label();
+        buffer.bind(again);
+        step(guard, buffer);
+        encode(rows::CMPSP_R, &Args::regs(&[X16]), buffer);
+        jump_if(CC_NE, again, buffer);
+    }
+    move_down(bytes % guard, buffer);
+}
+
+/// One step down, and a touch. A fault there means that the stack is exhausted.
+fn step(guard: u64, buffer: &mut Buffer) {
+    move_down(guard, buffer);
+    let mem = Some(Mem::base(MemBase::StackPointer, 0));
+    encode(rows::STR64_MZ, &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
+}
+
+/// Emits the epilogue, then `exit`, which leaves the function. If `pops`, its stack arguments are taken off the stack.
+pub(crate) fn epilogue(frame: &FrameLayout, pops: bool, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
+    let popped = if pops { frame.popped_bytes } else { 0 };
+    if !frame.has_frame && !frame.signs_return && popped == 0 {
+        exit(buffer);
+        return;
+    }
+    buffer.unwind(UnwindOp::EpilogueBegin);
+    if frame.has_frame {
+        take_down(frame, buffer);
+    }
+    if frame.signs_return {
+        hint(CHECK_RETURN, buffer);
+        buffer.unwind(UnwindOp::SignedReturnToggled);
+    }
+    if popped > 0 {
+        move_up(popped, buffer);
+        buffer.unwind(UnwindOp::CfaPopped(popped as u32));
+    }
+    exit(buffer);
+    buffer.unwind(UnwindOp::EpilogueEnd);
+}
+
+fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
+    for save in Saves(&frame.saves) {
+        save.emit(false, buffer);
+        save.each(|reg, _| buffer.unwind(UnwindOp::Restored(reg)));
+    }
+    if frame.size > 0 {
+        encode(rows::MOV64_TO_SP, &Args::regs(&[FP]), buffer);
+    }
+    encode(rows::LDP64_POST, &Args::imm(&[SP, SP, FP, LR], i64::from(LINK_BYTES)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(0));
+    buffer.unwind(UnwindOp::Restored(FP));
+    buffer.unwind(UnwindOp::Restored(LR));
+}
+
+/// Moves the stack pointer up, when there is nothing below it any more: in one step, as unwinding wants it.
+fn move_up(bytes: u64, buffer: &mut Buffer) {
+    if crate::immediates::add_sub(bytes).is_some() {
+        encode(rows::ADDSP_I, &Args::imm(&[], bytes as i64), buffer);
+    } else {
+        encode(rows::CONST64_I, &Args::imm(&[X16], bytes as i64), buffer);
+        encode(rows::ADDSP_R, &Args::regs(&[X16]), buffer);
+    }
+}
+
+/// One or two registers that one instruction saves, each with how far below the frame pointer; that of the second is
+/// the lower one.
+#[derive(Clone, Copy)]
+struct Save((PReg, u32), Option<(PReg, u32)>);
+
+impl Save {
+    fn each(self, mut f: impl FnMut(PReg, u32)) {
+        let Save(first, second) = self;
+        f(first.0, first.1);
+        if let Some((reg, below)) = second {
+            f(reg, below);
+        }
+    }
+
+    /// The store, or the load.
+    fn emit(self, store: bool, buffer: &mut Buffer) {
+        let Save((first, below), second) = self;
+        let int = first.class() == RegClass::Int;
+        let slot = |below: u32| Mem::base(MemBase::FramePointer, -i64::from(below));
+        match second {
+            Some((second, below)) => {
+                encode(pair_row(int, store), &Args::mem(&[second, first], slot(below)), buffer);
+            }
+            None => encode(single_row(int, store), &Args::mem(&[first], slot(below)), buffer),
+        }
+    }
+}
+
+fn pair_row(int: bool, store: bool) -> RowId {
+    match (int, store) {
+        (true, true) => rows::STP64_MRR,
+        (true, false) => rows::LDP64_RRM,
+        (false, true) => rows::STP128_MFF,
+        (false, false) => rows::LDP128_FFM,
+    }
+}
+
+fn single_row(int: bool, store: bool) -> RowId {
+    match (int, store) {
+        (true, true) => rows::STR64_MR,
+        (true, false) => rows::LDR64_RM,
+        (false, true) => rows::STR128_MF,
+        (false, false) => rows::LDR128_FM,
+    }
+}
+
+/// The registers of a frame in groups that one instruction saves: neighbours of one class.
+struct Saves<'a>(&'a [(PReg, u32)]);
+
+impl Iterator for Saves<'_> {
+    type Item = Save;
+
+    fn next(&mut self) -> Option<Save> {
+        match *self.0 {
+            [first, second, ref rest @ ..] if first.0.class() == second.0.class() => {
+                self.0 = rest;
+                Some(Save(first, Some(second)))
+            }
+            [first, ref rest @ ..] => {
+                self.0 = rest;
+                Some(Save(first, None))
+            }
+            [] => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regs::{v, x};
+    use kingpost_regalloc::PRegSet;
+
+    fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
+        FrameNeeds {
+            saved: saved.iter().copied().collect::<PRegSet>(),
+            spill_bytes,
+            slots_bytes: 0,
+            slots_align: 1,
+            outgoing_bytes: 0,
+            incoming_bytes: 0,
+            popped_bytes: 0,
+            has_calls: false,
+            keep_frame_pointer: false,
+            moves_stack_pointer: false,
+        }
+    }
+
+    fn words(buffer: &Buffer) -> Vec<u32> {
+        buffer.bytes().as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    }
+
+    fn code(needs: &FrameNeeds, signing: Signing) -> Vec<u32> {
+        let frame = layout(needs, 16, signing).unwrap();
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        prologue(&frame, None, false, &mut buffer);
+        encode(rows::NOP, &Args::default(), &mut buffer);
+        epilogue(&frame, true, &mut buffer, |b| encode(rows::RET_BARE, &Args::default(), b));
+        words(&buffer)
+    }
+
+    const PUSH: u32 = 0xa9bf_7bfd; // stp x29, x30, [sp, #-16]!
+    const SET_FP: u32 = 0x9100_03fd; // mov x29, sp
+    const POP: u32 = 0xa8c1_7bfd; // ldp x29, x30, [sp], #16
+    const SP_FROM_FP: u32 = 0x9100_03bf; // mov sp, x29
+    const RET: u32 = 0xd65f_03c0;
+    const NOP: u32 = 0xd503_201f;
+
+    #[test]
+    fn a_leaf_without_slots_has_no_frame() {
+        assert_eq!(code(&needs(&[], 0), Signing::WithFrame), [NOP, RET]);
+        // paciasp, autiasp
+        assert_eq!(code(&needs(&[], 0), Signing::Always), [0xd503_233f, NOP, 0xd503_23bf, RET]);
+        // add sp, sp, #32
+        let popped = FrameNeeds { popped_bytes: 32, incoming_bytes: 32, ..needs(&[], 0) };
+        assert_eq!(code(&popped, Signing::Never), [NOP, 0x9100_83ff, RET]);
+    }
+
+    #[test]
+    fn a_frame_is_built_and_taken_down() {
+        let kept = FrameNeeds { keep_frame_pointer: true, ..needs(&[], 0) };
+        assert_eq!(code(&kept, Signing::Never), [PUSH, SET_FP, NOP, POP, RET]);
+        // sub sp, sp, #48; stp x20, x19, [x29, #-16]; stur x21, [x29, #-24]; and the reverse
+        let saved = needs(&[x(19), x(20), x(21)], 16);
+        let expected =
+            [PUSH, SET_FP, 0xd100_c3ff, 0xa93f_4fb4, 0xf81e_83b5, NOP, 0xa97f_4fb4, 0xf85e_83b5, SP_FROM_FP, POP, RET];
+        assert_eq!(code(&saved, Signing::Never), expected);
+        // sub sp, sp, #32; stur x19, [x29, #-8]; stur q8, [x29, #-32]
+        let wide = code(&needs(&[x(19), v(8)], 0), Signing::WithFrame);
+        assert_eq!(wide[..6], [0xd503_233f, PUSH, SET_FP, 0xd100_83ff, 0xf81f_83b3, 0x3c9e_03a8]);
+        // stp q9, q8, [x29, #-32]
+        assert_eq!(code(&needs(&[v(8), v(9)], 0), Signing::Never)[3], 0xad3f_23a9);
+    }
+
+    #[test]
+    fn frames_of_any_size() {
+        let down = |bytes| {
+            let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, 16, Signing::Never).unwrap();
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            prologue(&frame, None, true, &mut buffer);
+            words(&buffer)
+        };
+        // bti c; ...; sub sp, sp, #0xffffff000 >> 12, lsl #12; sub sp, sp, #16
+        assert_eq!(down(0xff_f010), [0xd503_245f, PUSH, SET_FP, 0xd17f_ffff, 0xd100_43ff]);
+        // mov x17, #0xc0000000; sub sp, sp, x17
+        assert_eq!(down(3 << 30)[3..], [0xd2b8_0011, 0xcb31_63ff]);
+        let large = FrameNeeds { slots_bytes: 1 << 33, ..needs(&[], 0) };
+        assert!(layout(&large, 16, Signing::Never).is_err());
+    }
+
+    #[test]
+    fn large_frames_touch_every_guard_page() {
+        let probed = |bytes, guard| {
+            let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, 16, Signing::Never).unwrap();
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            prologue(&frame, Some(guard), false, &mut buffer);
+            words(&buffer)[2..].to_vec()
+        };
+        // sub sp, sp, #4096; str xzr, [sp]
+        let step = [0xd140_07ff, 0xf900_03ff];
+        assert_eq!(probed(4096, 4096), step[..1]);
+        assert_eq!(probed(8192 + 16, 4096), [step[0], step[1], step[0], step[1], 0xd100_43ff]);
+        // mov x16, #0x100000; sub x16, sp, x16; the step; cmp sp, x16; b.ne, whose distance is filled in later
+        assert_eq!(probed(1 << 20, 4096)[..5], [0xd2a0_0210, 0xcb30_63f0, step[0], step[1], 0xeb30_63ff]);
+    }
+}
