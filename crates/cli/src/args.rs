@@ -95,6 +95,9 @@ pub(crate) struct CompileArgs {
     /// The object; `-` is standard output. Without it, the code is only made.
     #[arg(short, value_name = "OUT.o")]
     pub(crate) output: Option<PathBuf>,
+    /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
+    #[arg(long, requires = "output")]
+    pub(crate) trap_table: bool,
     /// Print the machine code of each function.
     #[arg(long)]
     pub(crate) disasm: bool,

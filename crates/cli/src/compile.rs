@@ -187,7 +187,7 @@ impl Session<'_> {
         let (args, start) = (self.args, Instant::now());
         if let Some(path) = &args.output {
             let unwind_info = self.compiler.settings().unwind_info;
-            let mut options = ObjectOptions { unwind_info, ..ObjectOptions::default() };
+            let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
             // Source locations are lines of the one file; of several, nobody could tell which.
             if let [file] = &args.files[..] {
                 options.source = file.display().to_string();

@@ -97,6 +97,19 @@ fn errors_have_positions() {
 }
 
 #[test]
+fn objects_have_a_trap_table_if_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let has_table = |more: &[&str]| {
+        let args = [&["compile", "-", "-o", "out.o"], more].concat();
+        assert_eq!(kingpost(folder.path(), &args, RUNS).status.code(), Some(0));
+        let object = std::fs::read(folder.path().join("out.o")).expect("an object");
+        object.windows(14).any(|bytes| bytes == b"kingpost_traps")
+    };
+    assert!(has_table(&["--trap-table"]) && !has_table(&[]));
+    assert_eq!(check(&["compile", "-", "--trap-table"], RUNS).0, 2);
+}
+
+#[test]
 fn directives_run() {
     for command in ["run", "interpret"] {
         let (code, out, _) = check(&[command, "in.clif"], RUNS);
