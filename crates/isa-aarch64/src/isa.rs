@@ -1,0 +1,150 @@
+//! The instruction set as the rest of the compiler sees it.
+
+use crate::branches::A64Branches;
+use crate::flags::A64Flags;
+use crate::frame::Signing;
+use crate::{abi, emit, frame, lower, regs, rows};
+use kingpost_ir::signature::Signature;
+use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_mach::abi::AbiSignature;
+use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy};
+use kingpost_mach::{
+    BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
+    SettingError, Settings,
+};
+use kingpost_regalloc::{Block, MachineEnv, PReg};
+
+/// Bytes by which the stack is aligned, at calls and always.
+const STACK_ALIGN: u32 = 16;
+
+/// AArch64 with its settings.
+#[derive(Debug)]
+pub struct A64 {
+    pub(crate) settings: Settings,
+    pub(crate) flags: A64Flags,
+    env: MachineEnv,
+}
+
+impl A64 {
+    /// The instruction set under `settings` on a CPU with `flags`.
+    ///
+    /// # Errors
+    /// The first setting that is not supported here.
+    pub fn new(settings: Settings, flags: A64Flags) -> Result<A64, SettingError> {
+        settings.check()?;
+        check(&settings, &flags)?;
+        let env = regs::env(settings.enable_pinned_reg);
+        Ok(A64 { settings, flags, env })
+    }
+
+    /// The CPU flags.
+    pub fn flags(&self) -> &A64Flags {
+        &self.flags
+    }
+
+    /// Which functions sign their return address.
+    fn signing(&self) -> Signing {
+        match (self.flags.sign_return_address_all, self.flags.sign_return_address) {
+            (true, _) => Signing::Always,
+            (false, true) => Signing::WithFrame,
+            (false, false) => Signing::Never,
+        }
+    }
+}
+
+/// Refuses what this target does not do yet.
+fn check(settings: &Settings, flags: &A64Flags) -> Result<(), SettingError> {
+    let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
+    match settings.libcall_call_conv {
+        LibcallCallConv::IsaDefault | LibcallCallConv::Fast | LibcallCallConv::SystemV => {}
+        LibcallCallConv::WindowsFastcall
+        | LibcallCallConv::AppleAarch64
+        | LibcallCallConv::Probestack
+        | LibcallCallConv::PreserveAll => {
+            return refuse("libcall_call_conv", settings.libcall_call_conv.to_string());
+        }
+    }
+    if settings.enable_probestack && settings.probestack_strategy == ProbestackStrategy::Outline {
+        return refuse("probestack_strategy", settings.probestack_strategy.to_string());
+    }
+    if flags.sign_return_address_with_bkey {
+        return refuse("sign_return_address_with_bkey", "true".into());
+    }
+    if flags.use_csdb {
+        return refuse("use_csdb", "true".into());
+    }
+    Ok(())
+}
+
+impl Isa for A64 {
+    fn name(&self) -> &'static str {
+        "aarch64"
+    }
+
+    fn rows(&self) -> &'static [Row] {
+        &rows::ROWS
+    }
+
+    fn env(&self) -> &MachineEnv {
+        &self.env
+    }
+
+    fn reg_name(&self, reg: PReg, width: u8) -> String {
+        regs::name(reg, width)
+    }
+
+    fn abi(&self, signature: &Signature) -> Result<AbiSignature, LowerError> {
+        abi::assign(signature, &self.settings)
+    }
+
+    fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool {
+        lower::zero_extends(cx, value)
+    }
+
+    fn lower_inst(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError> {
+        lower::inst(self, cx, inst)
+    }
+
+    fn lower_terminator(&self, cx: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Result<(), LowerError> {
+        lower::terminator(self, cx, inst, targets)
+    }
+
+    fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError> {
+        lower::entry(self, cx)
+    }
+
+    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
+        lower::jump(self, cx, target);
+    }
+
+    fn stack_align(&self) -> u32 {
+        STACK_ALIGN
+    }
+
+    fn frame(&self, needs: &FrameNeeds) -> Result<FrameLayout, LowerError> {
+        frame::layout(needs, STACK_ALIGN, self.signing())
+    }
+
+    fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
+        let settings = &self.settings;
+        // Frames stay below 4 GiB, so a larger guard is never exceeded.
+        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2.min(32));
+        frame::prologue(frame, guard, self.flags.use_bti, buffer);
+    }
+
+    fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
+        emit::emit(inst, cx, buffer);
+    }
+
+    fn emit_edit(&self, edit: &MachineEdit, buffer: &mut Buffer) {
+        emit::emit_edit(edit, buffer);
+    }
+
+    fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer) {
+        emit::emit_trap(code, buffer);
+    }
+
+    fn branches(&self) -> &dyn BranchForms {
+        &A64Branches
+    }
+}

@@ -1,0 +1,277 @@
+//! Memory operands from address computations: sums, constants, extended and scaled indices, stack slots.
+//!
+//! Before: `v3 = uextend.i64 v1; v4 = ishl v3, 2; v5 = iadd v0, v4; v6 = load.i32 v5`. After: `ldr w6, [x0, w1, uxtw #2]`.
+//!
+//! The CPU adds either a constant or an index, and scales an index only by the size of the access. Everything an
+//! address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum that somebody
+//! already needs in a register is used from there. The walk is bounded, so that long chains of sums cost each user a
+//! constant.
+
+use super::Done;
+use super::cx::{Alu, Cx};
+use crate::immediates::{self, Extend, Shift, reaches};
+use crate::rows;
+use kingpost_ir::types::{I32, I64};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::{Address, IndexExtend, LowerError};
+use kingpost_regalloc::VReg;
+
+/// How many definitions an address looks through.
+const MAX_STEPS: usize = 8;
+/// Addresses in the stack frame have offsets below this.
+const MAX_OFFSET: i64 = 1 << 31;
+
+/// An index: a value, widened, then shifted left.
+#[derive(Clone, Copy)]
+struct Index {
+    value: Value,
+    extend: IndexExtend,
+    shift: u8,
+}
+
+/// The terms of an address: `base + index + disp`.
+struct Terms {
+    base: Value,
+    index: Option<Index>,
+    disp: i64,
+}
+
+impl Cx<'_, '_> {
+    /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
+    pub(super) fn address(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError> {
+        if self.ty(addr) != I64 {
+            return Err(self.unsupported(inst));
+        }
+        let terms = self.terms(addr, offset, bytes);
+        if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
+            return Ok(address);
+        }
+        let base = self.put(terms.base);
+        match terms.index {
+            Some(index) if terms.disp == 0 && index.is_scaled_for(bytes) => {
+                let Index { value, extend, shift } = index;
+                Ok(Address::Index { base, index: self.put(value), shift, extend, disp: 0 })
+            }
+            Some(index) => {
+                let Index { value, extend, shift } = index;
+                let (sum, value) = (self.int_temp(64), self.put(value));
+                self.emit_sum(sum, [base, value], extend, shift);
+                Ok(self.displaced(sum, terms.disp, bytes))
+            }
+            None => Ok(self.displaced(base, terms.disp, bytes)),
+        }
+    }
+
+    /// The address `addr + offset` in a register.
+    pub(super) fn address_in_register(&mut self, addr: Value, offset: i64, inst: Inst) -> Result<VReg, LowerError> {
+        let address = self.address(addr, offset, 1, inst)?;
+        if let Address::Base { base, disp: 0 } = address {
+            return Ok(base);
+        }
+        let base = self.int_temp(64);
+        self.emit_lea(base, address);
+        Ok(base)
+    }
+
+    /// Splits a sum into terms where the access gains from it.
+    fn terms(&self, addr: Value, offset: i64, bytes: u8) -> Terms {
+        let mut terms = Terms { base: addr, index: None, disp: offset };
+        self.take_constants(&mut terms.base, &mut terms.disp);
+        let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| !self.is_put(terms.base)) else {
+            return terms;
+        };
+        let [mut a, mut b] = self.args(sum);
+        let mut disp = terms.disp;
+        self.take_constants(&mut a, &mut disp);
+        self.take_constants(&mut b, &mut disp);
+        // With a displacement the sum needs an instruction of its own: then better the one that others use as well.
+        if disp != 0 && (disp == terms.disp || !self.is_sole(terms.base)) {
+            return terms;
+        }
+        // The side that is more than a register becomes the index.
+        let (first, second) = (self.index(a), self.index(b));
+        let (base, index) = if first.gain(bytes) > second.gain(bytes) { (b, first) } else { (a, second) };
+        if !index.is_scaled_for(bytes) && !self.is_sole(terms.base) {
+            return terms;
+        }
+        Terms { base, index: Some(index), disp }
+    }
+
+    /// Takes constants out of a chain of sums.
+    fn take_constants(&self, value: &mut Value, disp: &mut i64) {
+        for _ in 0..MAX_STEPS {
+            if !self.take_constant(value, disp) {
+                return;
+            }
+        }
+    }
+
+    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
+    fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
+        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
+        let [a, b] = self.args(sum);
+        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
+            (_, Some(constant)) => (a, constant),
+            (Some(constant), None) => (b, constant),
+            (None, None) => return false,
+        };
+        let total = disp.wrapping_add(constant);
+        if i32::try_from(total).is_err() {
+            return false;
+        }
+        (*value, *disp) = (rest, total);
+        true
+    }
+
+    /// The value as an index: what it extends and shifts, where nobody needs that in a register.
+    fn index(&self, value: Value) -> Index {
+        let (inner, shift) = self.small_shift(value).unwrap_or((value, 0));
+        let (source, extend) = self.widened(inner).unwrap_or((inner, IndexExtend::None));
+        Index { value: source, extend, shift }
+    }
+
+    /// A left shift by 1 to 4 that nobody needs in a register: what is shifted and by how much.
+    fn small_shift(&self, value: Value) -> Option<(Value, u8)> {
+        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
+        let [x, amount] = self.args(shift);
+        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
+        matches!(amount, 1..=4).then_some((x, amount as u8))
+    }
+
+    /// What an extension from 32 bits extends, and how.
+    fn widened(&self, value: Value) -> Option<(Value, IndexExtend)> {
+        let def = self.def(value).filter(|_| !self.is_put(value))?;
+        let extend = match self.func.dfg.opcode(def) {
+            Opcode::Uextend => IndexExtend::Zero32,
+            Opcode::Sextend => IndexExtend::Sign32,
+            _ => return None,
+        };
+        let [source] = self.args(def);
+        (self.ty(source) == I32).then_some((source, extend))
+    }
+
+    /// `def = base + (extended value << shift)`.
+    fn emit_sum(&mut self, def: VReg, [base, value]: [VReg; 2], extend: IndexExtend, shift: u8) {
+        let (row, imm) = match extend {
+            IndexExtend::None => (rows::ADD64_RRR, immediates::shifted(Shift::Lsl, shift)),
+            IndexExtend::Zero32 => (rows::ADD64_RRX, immediates::extended(Extend::Uxtw, shift)),
+            IndexExtend::Sign32 => (rows::ADD64_RRX, immediates::extended(Extend::Sxtw, shift)),
+        };
+        self.emit_imm(row, &[def, base, value], imm);
+    }
+
+    /// The address of `bytes` bytes at `base + disp`, with what is too far added before.
+    fn displaced(&mut self, base: VReg, disp: i64, bytes: u8) -> Address {
+        if reaches(disp, bytes) {
+            return Address::Base { base, disp: disp as i32 };
+        }
+        let (low, high) = (disp & 0xfff, disp & !0xfff);
+        if immediates::add_sub(high.unsigned_abs()).is_some() && reaches(low, bytes) && i16::try_from(disp).is_err() {
+            let page = self.int_temp(64);
+            self.add_constant(page, base, high, 64);
+            return Address::Base { base: page, disp: low as i32 };
+        }
+        let index = self.constant_temp(disp as u64, 64);
+        Address::Index { base, index, shift: 0, extend: IndexExtend::None, disp: 0 }
+    }
+
+    /// The address of a stack slot, which needs no register.
+    fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
+        let def = self.def(terms.base)?;
+        match self.func.dfg.view(def) {
+            InstView::StackAddr { slot, offset } if !self.is_over_aligned(slot) => {
+                let at = self.slot_offset(slot) as i64 + i64::from(offset) + terms.disp;
+                (0..MAX_OFFSET).contains(&at).then_some(Address::Slot(at as u32))
+            }
+            _ => None,
+        }
+    }
+
+    /// `def = x + constant` in `bits` bits. Leaves the flags alone.
+    pub(super) fn add_constant(&mut self, def: VReg, x: VReg, constant: i64, bits: u32) {
+        let magnitude = constant.unsigned_abs();
+        let row = if constant < 0 { Alu::SUB } else { Alu::ADD }.ri.of(bits);
+        if let Some(imm) = immediates::add_sub(magnitude) {
+            self.emit_imm(row, &[def, x], imm);
+        } else if (1 << 16..1 << 24).contains(&magnitude) {
+            let page = self.int_temp(bits);
+            self.emit_imm(row, &[page, x], (magnitude & !0xfff) as i32);
+            self.emit_imm(row, &[def, page], (magnitude & 0xfff) as i32);
+        } else {
+            let constant = self.constant_temp(constant as u64, bits);
+            self.emit(Alu::ADD.rr.of(bits), &[def, x, constant]);
+        }
+    }
+
+    /// Computes `address` into `def`.
+    pub(super) fn emit_lea(&mut self, def: VReg, address: Address) {
+        match address {
+            Address::Base { base, disp } => self.add_constant(def, base, i64::from(disp), 64),
+            Address::Index { base, index, shift, extend, disp } => {
+                let sum = if disp == 0 { def } else { self.int_temp(64) };
+                self.emit_sum(sum, [base, index], extend, shift);
+                if disp != 0 {
+                    self.add_constant(def, sum, i64::from(disp), 64);
+                }
+            }
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+                self.emit_mem(rows::ADDR64_CONST, &[def], address);
+            }
+        }
+    }
+
+    /// The address `bytes` further on.
+    pub(super) fn further(&mut self, address: Address, bytes: i32) -> Address {
+        match address {
+            Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
+                Address::Base { base, disp: disp + bytes }
+            }
+            Address::Slot(offset) => Address::Slot(offset + bytes as u32),
+            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
+            Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
+            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
+                let base = self.int_temp(64);
+                self.emit_lea(base, address);
+                Address::Base { base, disp: bytes }
+            }
+        }
+    }
+
+    /// Is the slot aligned beyond the stack, so that its address is computed at run time?
+    pub(super) fn is_over_aligned(&self, slot: kingpost_ir::StackSlot) -> bool {
+        self.func.stack_slots[slot].align_shift > 4
+    }
+}
+
+impl Index {
+    /// Does an access of `bytes` bytes shift its index by that much?
+    fn is_scaled_for(&self, bytes: u8) -> bool {
+        self.shift == 0 || 1u8 << self.shift == bytes
+    }
+
+    /// How many instructions an access of `bytes` bytes saves if this is its index.
+    fn gain(&self, bytes: u8) -> u32 {
+        let scaled = self.shift > 0 && self.is_scaled_for(bytes);
+        u32::from(self.extend != IndexExtend::None) + 2 * u32::from(scaled) + u32::from(self.shift > 0)
+    }
+}
+
+/// The address of a stack slot into `def`.
+pub(super) fn slot_address(cx: &mut Cx<'_, '_>, def: VReg, slot: kingpost_ir::StackSlot, offset: i32) -> Done {
+    let start = cx.slot_offset(slot) as u32;
+    if !cx.is_over_aligned(slot) {
+        cx.emit_lea(def, Address::Slot(start + offset as u32));
+        return Ok(());
+    }
+    // The slot has room to be moved up to its alignment.
+    let shift = cx.func.stack_slots[slot].align_shift;
+    let Some(align) = 1i64.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
+        return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
+    };
+    let (end, aligned) = (cx.int_temp(64), cx.int_temp(64));
+    cx.emit_lea(end, Address::Slot(start + (align as u32 - 16)));
+    let mask = immediates::logical(align.wrapping_neg() as u64, 64).expect("the upper bits are a pattern");
+    cx.emit_imm(rows::AND64_RRI, &[aligned, end], mask);
+    cx.emit_lea(def, Address::Base { base: aligned, disp: offset });
+    Ok(())
+}

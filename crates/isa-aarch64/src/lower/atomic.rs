@@ -1,0 +1,163 @@
+//! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
+
+use super::Done;
+use super::cx::{Cx, is_little, pick};
+use crate::rows;
+use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
+use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
+use kingpost_mach::{Address, LowerError, RowId};
+
+/// The row for `bits` (8 to 64) in a family with one row for each width.
+fn of_width(first: RowId, bits: u32) -> RowId {
+    RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
+}
+
+fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
+    if Cx::is_word(ty) && is_little(flags) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+/// The only kind of address these instructions have.
+fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, LowerError> {
+    let base = cx.address_in_register(addr, 0, inst)?;
+    Ok(Address::Base { base, disp: 0 })
+}
+
+/// `atomic_load`.
+pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let ty = cx.ty(value);
+    check(cx, inst, ty, flags)?;
+    let address = address(cx, arg, inst)?;
+    // An effect keeps the instruction even if nobody wants its result.
+    let def = cx.result(value);
+    cx.emit_mem(of_width(rows::LDAR8_RM, ty.bits()), &[def], address).set_trap(flags.trap_code());
+    Ok(())
+}
+
+/// `atomic_store`.
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    let ty = cx.ty(value);
+    check(cx, inst, ty, flags)?;
+    let address = address(cx, addr, inst)?;
+    let source = cx.put(value);
+    cx.emit_mem(of_width(rows::STLR8_MR, ty.bits()), &[source], address).set_trap(flags.trap_code());
+    Ok(())
+}
+
+/// `atomic_rmw`.
+pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    let value = cx.first(inst);
+    let ty = cx.ty(value);
+    check(cx, inst, ty, flags)?;
+    let bits = ty.bits();
+    let address = address(cx, addr, inst)?;
+    let trap = flags.trap_code();
+    let (def, mut operand) = (cx.result(value), cx.put(operand));
+    if let (true, Some(family)) = (cx.isa.flags.has_lse, single(op)) {
+        if let Some(change) = change(op, bits) {
+            let changed = cx.int_temp(bits);
+            cx.emit(change, &[changed, operand]);
+            operand = changed;
+        }
+        cx.emit_mem(of_width(family, bits), &[def, operand], address).set_trap(trap);
+        return Ok(());
+    }
+    let row = of_width(exclusive(op), bits);
+    if op == AtomicRmwOp::Xchg {
+        cx.emit_mem(row, &[def, operand], address).set_trap(trap);
+    } else {
+        let changed = cx.int_temp(bits);
+        cx.emit_mem(row, &[def, changed, operand], address).set_trap(trap);
+    }
+    Ok(())
+}
+
+/// The instruction that does an operation. Differences are sums with the negated operand, and conjunctions clear the bits
+/// of the complement.
+fn single(op: AtomicRmwOp) -> Option<RowId> {
+    match op {
+        AtomicRmwOp::Add | AtomicRmwOp::Sub => Some(rows::LDADDAL8_RMR),
+        AtomicRmwOp::And => Some(rows::LDCLRAL8_RMR),
+        AtomicRmwOp::Or => Some(rows::LDSETAL8_RMR),
+        AtomicRmwOp::Xor => Some(rows::LDEORAL8_RMR),
+        AtomicRmwOp::Xchg => Some(rows::SWPAL8_RMR),
+        AtomicRmwOp::Umin => Some(rows::LDUMINAL8_RMR),
+        AtomicRmwOp::Umax => Some(rows::LDUMAXAL8_RMR),
+        AtomicRmwOp::Smin => Some(rows::LDSMINAL8_RMR),
+        AtomicRmwOp::Smax => Some(rows::LDSMAXAL8_RMR),
+        AtomicRmwOp::Nand => None,
+    }
+}
+
+/// What is done to the operand before.
+fn change(op: AtomicRmwOp, bits: u32) -> Option<RowId> {
+    match op {
+        AtomicRmwOp::Sub => Some(pick(bits, rows::NEG32_RR, rows::NEG64_RR)),
+        AtomicRmwOp::And => Some(pick(bits, rows::MVN32_RR, rows::MVN64_RR)),
+        _ => None,
+    }
+}
+
+/// The loop that does an operation.
+fn exclusive(op: AtomicRmwOp) -> RowId {
+    match op {
+        AtomicRmwOp::Add => rows::ATOMIC_ADD8_MR,
+        AtomicRmwOp::Sub => rows::ATOMIC_SUB8_MR,
+        AtomicRmwOp::And => rows::ATOMIC_AND8_MR,
+        AtomicRmwOp::Nand => rows::ATOMIC_NAND8_MR,
+        AtomicRmwOp::Or => rows::ATOMIC_OR8_MR,
+        AtomicRmwOp::Xor => rows::ATOMIC_XOR8_MR,
+        AtomicRmwOp::Xchg => rows::ATOMIC_SWAP8_MR,
+        AtomicRmwOp::Umin => rows::ATOMIC_UMIN8_MR,
+        AtomicRmwOp::Umax => rows::ATOMIC_UMAX8_MR,
+        AtomicRmwOp::Smin => rows::ATOMIC_SMIN8_MR,
+        AtomicRmwOp::Smax => rows::ATOMIC_SMAX8_MR,
+    }
+}
+
+/// `atomic_cas`.
+pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    let value = cx.first(inst);
+    let ty = cx.ty(value);
+    check(cx, inst, ty, flags)?;
+    let address = address(cx, addr, inst)?;
+    let operands = [cx.result(value), cx.put(expected), cx.put(new)];
+    let family = if cx.isa.flags.has_lse { rows::CASAL8_MR } else { rows::ATOMIC_CAS8_MR };
+    cx.emit_mem(of_width(family, ty.bits()), &operands, address).set_trap(flags.trap_code());
+    Ok(())
+}
+
+/// `fence`.
+pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Done {
+    cx.emit(rows::DMB_ISH, &[]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_family_follow_each_other() {
+        let families = AtomicRmwOp::ALL.into_iter().flat_map(|op| [Some(exclusive(op)), single(op)]);
+        let others = [rows::LDAR8_RM, rows::STLR8_MR, rows::CASAL8_MR, rows::ATOMIC_CAS8_MR];
+        for first in families.flatten().chain(others) {
+            let name = rows::ROWS[usize::from(first.0)].name;
+            for bits in [16, 32, 64] {
+                let row = of_width(first, bits);
+                let expected = name.replace('8', &bits.to_string());
+                assert_eq!(rows::ROWS[usize::from(row.0)].name, expected);
+            }
+        }
+    }
+}

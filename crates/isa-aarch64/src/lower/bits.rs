@@ -1,0 +1,197 @@
+//! Counting bits and changing their order.
+//!
+//! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
+
+use super::Done;
+use super::cx::{Cx, pick, working_bits};
+use crate::immediates;
+use crate::regs::CC_NE;
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, Type, Value};
+use kingpost_regalloc::VReg;
+
+fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
+    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+/// `bswap`.
+pub(super) fn bswap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    if cx.ty(x) == I128 {
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        cx.emit(rows::REV64_RR, &[defs[0], x[1]]);
+        cx.emit(rows::REV64_RR, &[defs[1], x[0]]);
+        return Ok(());
+    }
+    let (def, source, bits) = (cx.result(value), cx.put(x), cx.ty(x).bits());
+    swap_bytes(cx, def, source, bits);
+    Ok(())
+}
+
+/// `def` is `source`, an integer of `bits` bits, in the other byte order.
+pub(super) fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
+    let row = match bits {
+        8 => rows::MOV32_RR,
+        16 => rows::REV16_32_RR,
+        32 => rows::REV32_RR,
+        _ => rows::REV64_RR,
+    };
+    cx.emit(row, &[def, source]);
+}
+
+/// `bitrev`.
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    let ty = cx.ty(x);
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    if let [low, high] = parts[..] {
+        cx.emit(rows::RBIT64_RR, &[defs[0], high]);
+        cx.emit(rows::RBIT64_RR, &[defs[1], low]);
+        return Ok(());
+    }
+    if ty.bits() >= 32 {
+        cx.emit(pick(ty.bits(), rows::RBIT32_RR, rows::RBIT64_RR), &[defs[0], parts[0]]);
+        return Ok(());
+    }
+    let reversed = cx.int_temp(32);
+    cx.emit(rows::RBIT32_RR, &[reversed, parts[0]]);
+    cx.emit_imm(rows::LSR32_RRI, &[defs[0], reversed], 32 - ty.bits() as i32);
+    Ok(())
+}
+
+/// Defines the count of an i128 by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
+fn count_wide(
+    cx: &mut Cx<'_, '_>,
+    defs: &[VReg],
+    [first, second]: [VReg; 2],
+    count: impl Fn(&mut Cx<'_, '_>, VReg, VReg),
+) {
+    let [near, far, more] = std::array::from_fn(|_| cx.int_temp(64));
+    count(cx, near, first);
+    count(cx, far, second);
+    cx.add_constant(more, far, 64, 64);
+    cx.load_constant(defs[1], 0, 64);
+    cx.compare_constant(first, 0, 64);
+    cx.emit_imm(rows::CSEL64_RRR, &[defs[0], near, more], CC_NE);
+}
+
+fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
+    cx.emit(rows::CLZ64_RR, &[def, source]);
+}
+
+fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
+    let reversed = cx.int_temp(64);
+    cx.emit(rows::RBIT64_RR, &[reversed, source]);
+    cx.emit(rows::CLZ64_RR, &[def, reversed]);
+}
+
+/// `clz`.
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        count_wide(cx, &defs, [parts[1], parts[0]], leading_zeros);
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
+    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    count_above(cx, pick(ty.bits(), rows::CLZ32_RR, rows::CLZ64_RR), def, source, ty);
+    Ok(())
+}
+
+/// `def` is the count by `row` minus what a value of type `ty` does not have of the register.
+fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source: VReg, ty: Type) {
+    let surplus = working_bits(ty) - ty.bits();
+    if surplus == 0 {
+        cx.emit(row, &[def, source]);
+        return;
+    }
+    let count = cx.int_temp(32);
+    cx.emit(row, &[count, source]);
+    cx.emit_imm(rows::SUB32_RRI, &[def, count], surplus as i32);
+}
+
+/// `cls`.
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        cls_wide(cx, x, value);
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
+    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    count_above(cx, pick(ty.bits(), rows::CLS32_RR, rows::CLS64_RR), def, source, ty);
+    Ok(())
+}
+
+/// Leading zeros once the sign is taken out, but for the sign itself.
+fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
+    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(rows::ASR64_RRI, &[sign, parts[1]], 63);
+    cx.emit(rows::EOR64_RRR, &[low, parts[0], sign]);
+    cx.emit(rows::EOR64_RRR, &[high, parts[1], sign]);
+    count_wide(cx, &[count, defs[1]], [high, low], leading_zeros);
+    cx.emit_imm(rows::SUB64_RRI, &[defs[0], count], 1);
+}
+
+/// `ctz`. A bit set above a narrow value ends the search there.
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        count_wide(cx, &defs, [parts[0], parts[1]], trailing_zeros);
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
+    let (def, mut source) = (cx.result(value), cx.put(x));
+    let bits = working_bits(ty);
+    if ty.bits() < 32 {
+        let guarded = cx.int_temp(32);
+        let guard = immediates::logical(1 << ty.bits(), 32).expect("one bit is a pattern");
+        cx.emit_imm(rows::ORR32_RRI, &[guarded, source], guard);
+        source = guarded;
+    }
+    let reversed = cx.int_temp(bits);
+    cx.emit(pick(bits, rows::RBIT32_RR, rows::RBIT64_RR), &[reversed, source]);
+    cx.emit(pick(bits, rows::CLZ32_RR, rows::CLZ64_RR), &[def, reversed]);
+    Ok(())
+}
+
+/// `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let [low, image, counts, total] = std::array::from_fn(|_| cx.float_temp(128));
+        cx.emit(rows::FMOV64_FR, &[low, parts[0]]);
+        cx.emit(rows::INS64_HIGH_FR, &[image, low, parts[1]]);
+        cx.emit(rows::CNT16B_FF, &[counts, image]);
+        cx.emit(rows::ADDV16B_FF, &[total, counts]);
+        cx.emit(rows::FMOV32_RF, &[defs[0], total]);
+        cx.load_constant(defs[1], 0, 64);
+        return Ok(());
+    }
+    check(cx, inst, ty)?;
+    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    let [image, counts, total] = std::array::from_fn(|_| cx.float_temp(64));
+    cx.emit(pick(ty.bits(), rows::FMOV32_FR, rows::FMOV64_FR), &[image, source]);
+    cx.emit(rows::CNT8B_FF, &[counts, image]);
+    cx.emit(rows::ADDV8B_FF, &[total, counts]);
+    cx.emit(rows::FMOV32_RF, &[def, total]);
+    Ok(())
+}

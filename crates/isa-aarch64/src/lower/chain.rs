@@ -1,0 +1,196 @@
+//! Comparisons joined by `band` or `bor`: each one after the first is made only if it still matters, without a branch.
+//!
+//! Before: `v4 = icmp slt v0, v1; v5 = icmp eq v2, v3; v6 = band v4, v5`. After: `cmp w0, w1; ccmp w2, w3, #0, lt; cset eq`.
+
+use super::condition::{Comparison, Cond, float_code, int_code, is_signed};
+use super::cx::{Cx, pick};
+use crate::immediates;
+use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS, invert};
+use crate::rows;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{InstView, Opcode, Value};
+use smallvec::SmallVec;
+
+/// How many comparisons are joined at most.
+const MAX_LINKS: usize = 8;
+/// Constants up to this one fit into a conditional comparison.
+const MAX_CONSTANT: i64 = 31;
+
+/// Flags under which a condition holds: negative, zero, carry, overflow from the highest bit on.
+fn holding(condition: i32) -> i32 {
+    match condition {
+        CC_EQ | CC_LE => 0b0100,
+        CC_HS | CC_HI => 0b0010,
+        CC_MI | CC_LT => 0b1000,
+        CC_VS => 0b0001,
+        // The others hold if all flags are clear.
+        _ => 0,
+    }
+}
+
+/// Flags under which a condition does not hold.
+pub(super) fn failing(condition: i32) -> i32 {
+    holding(invert(condition))
+}
+
+/// One comparison of a chain.
+struct Link {
+    value: Value,
+    negated: bool,
+}
+
+/// Comparisons all of which, or any of which, must hold.
+pub(super) struct Chain {
+    links: SmallVec<[Link; MAX_LINKS]>,
+    all: bool,
+}
+
+impl Chain {
+    /// The comparisons `value` joins, if there are at least two and nobody needs one of them by itself.
+    pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Chain> {
+        let join = cx.func.dfg.opcode(cx.def(value)?);
+        if !matches!(join, Opcode::Band | Opcode::Bor) || !Cx::is_word(cx.ty(value)) {
+            return None;
+        }
+        let mut chain = Chain { links: SmallVec::new(), all: join == Opcode::Band };
+        let mut left: SmallVec<[Value; MAX_LINKS]> = SmallVec::from_slice(&[value]);
+        while let Some(next) = left.pop() {
+            match cx.def_as(next, join).filter(|_| next == value || cx.is_sole(next)) {
+                Some(inst) if chain.links.len() + left.len() + 2 <= MAX_LINKS => {
+                    let [x, y] = cx.args(inst);
+                    left.extend([y, x]);
+                }
+                Some(_) => return None,
+                None => chain.links.push(link(cx, next)?),
+            }
+        }
+        // Only the first one may be of floats: there is no conditional one of those here.
+        let floats = chain.links.iter().filter(|link| is_float(cx, link.value)).count();
+        if floats > 1 {
+            return None;
+        }
+        chain.links.sort_by_key(|link| !is_float(cx, link.value));
+        Some(chain)
+    }
+
+    /// Emits the flags, and gives the condition under which the chain holds.
+    pub(super) fn emit(&self, cx: &mut Cx<'_, '_>) -> i32 {
+        let mut links = self.links.iter();
+        let first = links.next().expect("a chain has links");
+        let mut condition = compare(cx, first);
+        for link in links {
+            let (before, otherwise) = if self.all { (condition, false) } else { (invert(condition), true) };
+            condition = compare_if(cx, link, before, otherwise);
+        }
+        condition
+    }
+}
+
+fn is_float(cx: &Cx<'_, '_>, value: Value) -> bool {
+    cx.def_as(value, Opcode::Fcmp).is_some()
+}
+
+/// The comparison that `value` is, looking through extensions and comparisons with zero; none if somebody else needs it.
+fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
+    let mut negated = false;
+    for _ in 0..MAX_LINKS {
+        if !cx.is_sole(value) {
+            return None;
+        }
+        match cx.func.dfg.view(cx.def(value)?) {
+            InstView::Unary { arg } if cx.def_as(value, Opcode::Uextend).is_some() => value = arg,
+            InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
+                if cx.constant(y) == Some(0) && is_comparison(cx, x) =>
+            {
+                negated ^= cond == IntCC::Equal;
+                value = x;
+            }
+            InstView::IntCompare { args, .. } => return Cx::is_word(cx.ty(args[0])).then_some(Link { value, negated }),
+            InstView::FloatCompare { cond, args } => {
+                let one = matches!(float_code(cond), Cond::One(_)) && matches!(cx.ty(args[0]), F32 | F64);
+                return one.then_some(Link { value, negated });
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Is the value a comparison, perhaps extended?
+fn is_comparison(cx: &Cx<'_, '_>, mut value: Value) -> bool {
+    for _ in 0..MAX_LINKS {
+        let Some(def) = cx.def(value) else { return false };
+        match cx.func.dfg.opcode(def) {
+            Opcode::Icmp | Opcode::Fcmp => return true,
+            Opcode::Uextend => [value] = cx.args(def),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Emits the flags of the first link, and gives its condition.
+fn compare(cx: &mut Cx<'_, '_>, link: &Link) -> i32 {
+    let cond = match cx.def(link.value).map(|def| cx.func.dfg.view(def)) {
+        Some(InstView::IntCompare { cond, args }) => cx.compare(cond, args),
+        Some(InstView::FloatCompare { cond, args }) => cx.compare_floats(cond, args),
+        _ => unreachable!("links are comparisons"),
+    };
+    let Cond::One(condition) = cond.inverse_if(link.negated) else { unreachable!("links have one condition") };
+    condition
+}
+
+/// Emits the flags of a link if the flags say `before`; else they say `otherwise` about the link's condition.
+fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) -> i32 {
+    let Some(InstView::IntCompare { cond, args }) = cx.def(link.value).map(|def| cx.func.dfg.view(def)) else {
+        unreachable!("links behind the first compare integers");
+    };
+    let Comparison { cond, x, y } = cx.constant_second(cond, args);
+    let cond = if link.negated { cond.inverse() } else { cond };
+    let (condition, signed) = (int_code(cond), is_signed(cond));
+    let bits = cx.ty(x).bits().max(32);
+    let flags = if otherwise { holding(condition) } else { failing(condition) };
+    let first = cx.put_extended(x, signed);
+    let constant = if signed { cx.constant_signed(y) } else { cx.constant(y).map(|c| c as i64) };
+    match constant.filter(|c| (0..=MAX_CONSTANT).contains(c)) {
+        Some(constant) => {
+            let row = pick(bits, rows::CCMP32_RI, rows::CCMP64_RI);
+            cx.emit_imm(row, &[first], immediates::compare(before, flags, constant as i32));
+        }
+        None => {
+            let second = cx.put_extended(y, signed);
+            let row = pick(bits, rows::CCMP32_RR, rows::CCMP64_RR);
+            cx.emit_imm(row, &[first, second], immediates::compare(before, flags, 0));
+        }
+    }
+    condition
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does the condition hold under these flags? (Arm ARM, C1.2.4.)
+    fn holds(condition: i32, flags: i32) -> bool {
+        let [n, z, c, v] = [8, 4, 2, 1].map(|bit| flags & bit != 0);
+        let base = match condition >> 1 {
+            0 => z,
+            1 => c,
+            2 => n,
+            3 => v,
+            4 => c && !z,
+            5 => n == v,
+            _ => n == v && !z,
+        };
+        base != (condition & 1 != 0)
+    }
+
+    #[test]
+    fn flags_stand_for_conditions() {
+        for condition in 0..14 {
+            assert!(holds(condition, holding(condition)), "{condition}");
+            assert!(!holds(condition, failing(condition)), "{condition}");
+        }
+    }
+}

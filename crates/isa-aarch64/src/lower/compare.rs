@@ -1,0 +1,311 @@
+//! Comparisons as values, selection by a condition, minimum and maximum.
+
+use super::Done;
+use super::condition::{Cond, int_code, is_signed};
+use super::cx::{Cx, pick, working_bits};
+use crate::immediates;
+use crate::regs::{CC_GE, invert};
+use crate::rows;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::types::{F32, F64, I128};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::RowId;
+use kingpost_regalloc::VReg;
+
+/// `icmp`, `fcmp`.
+pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let value = cx.first(inst);
+    let cond = match cx.func.dfg.view(inst) {
+        InstView::IntCompare { cond, args: [x, y] } if is_sign_test(cx, cond, x, y) => {
+            let def = cx.result(value);
+            sign(cx, def, x);
+            return Ok(());
+        }
+        InstView::IntCompare { cond, args } if cx.ty(args[0]).is_int() => cx.compare(cond, args),
+        InstView::FloatCompare { cond, args } if matches!(cx.ty(args[0]), F32 | F64) => cx.compare_floats(cond, args),
+        _ => return Err(cx.unsupported(inst)),
+    };
+    let def = cx.result(value);
+    set(cx, def, cond);
+    Ok(())
+}
+
+/// Is this the sign of an integer of one register?
+fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
+    cond == IntCC::SignedLessThan && Cx::is_word(cx.ty(x)) && cx.constant(y) == Some(0)
+}
+
+/// `def` is 1 if `x` is negative, else 0.
+fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
+    let bits = cx.ty(x).bits();
+    let source = cx.put(x);
+    if bits >= 32 {
+        cx.emit_imm(pick(bits, rows::LSR32_RRI, rows::LSR64_RRI), &[def, source], bits as i32 - 1);
+    } else {
+        let field = immediates::bitfield_extract(bits as u8 - 1, 1);
+        cx.emit_imm(rows::UBFM32_RRI, &[def, source], field);
+    }
+}
+
+/// `def` is 1 if the flags say so, else 0.
+pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
+    match cond {
+        Cond::One(cc) => {
+            cx.emit_imm(rows::CSET32_R, &[def], cc);
+        }
+        // The first condition's answer, or 1 where the second one holds as well.
+        Cond::Or(a, b) => {
+            let first = cx.int_temp(32);
+            cx.emit_imm(rows::CSET32_R, &[first], a);
+            cx.emit_imm(rows::CSINC32_RRZ, &[def, first], invert(b));
+        }
+        // The first condition's answer where the second one holds, else 0.
+        Cond::And(a, b) => {
+            let first = cx.int_temp(32);
+            cx.emit_imm(rows::CSET32_R, &[first], a);
+            cx.emit_imm(rows::CSEL32_RRZ, &[def, first], b);
+        }
+    }
+}
+
+/// `select` and `select_spectre_guard`.
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [c, x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if ty.is_dynamic_vector() || ty.bits() > 128 {
+        return Err(cx.unsupported(inst));
+    }
+    if Cx::is_word(ty) {
+        select_word(cx, inst);
+        return Ok(());
+    }
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let cond = cx.condition(c);
+    if !ty.is_int() && ty.bits() > 64 {
+        select_quad(cx, cond, defs[0], [x[0], y[0]]);
+        return Ok(());
+    }
+    let row = match ty.is_int() {
+        true => rows::CSEL64_RRR,
+        false => pick(ty.bits(), rows::FCSEL32_FFF, rows::FCSEL64_FFF),
+    };
+    for k in 0..defs.len() {
+        choose(cx, row, cond, defs[k], x[k], y[k]);
+    }
+    Ok(())
+}
+
+/// What a conditional instruction can do to the operand it takes if the condition does not hold.
+#[derive(Clone, Copy)]
+enum Change {
+    Increment,
+    Complement,
+    Negate,
+}
+
+impl Change {
+    /// The conditional instruction.
+    fn row(self, bits: u32) -> RowId {
+        match self {
+            Change::Increment => pick(bits, rows::CSINC32_RRR, rows::CSINC64_RRR),
+            Change::Complement => pick(bits, rows::CSINV32_RRR, rows::CSINV64_RRR),
+            Change::Negate => pick(bits, rows::CSNEG32_RRR, rows::CSNEG64_RRR),
+        }
+    }
+
+    /// The change by itself. Leaves the flags alone.
+    fn emit(self, cx: &mut Cx<'_, '_>, bits: u32, operand: VReg) -> VReg {
+        let def = cx.int_temp(bits);
+        match self {
+            Change::Increment => cx.add_constant(def, operand, 1, bits),
+            Change::Complement => {
+                cx.emit(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, operand]);
+            }
+            Change::Negate => {
+                cx.emit(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[def, operand]);
+            }
+        }
+        def
+    }
+}
+
+/// `select` of integers of one register: 1 and 0, one arm incremented, complemented or negated, or any two.
+fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
+    let [c, x, y] = cx.args(inst);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let bits = working_bits(cx.ty(x));
+    let constants = (cx.constant_signed(x), cx.constant_signed(y));
+    let (set_one, set_ones) = ((rows::CSET32_R, rows::CSET64_R), (rows::CSETM32_R, rows::CSETM64_R));
+    let whole = match constants {
+        (Some(1), Some(0)) => Some((set_one, false)),
+        (Some(0), Some(1)) => Some((set_one, true)),
+        (Some(-1), Some(0)) => Some((set_ones, false)),
+        (Some(0), Some(-1)) => Some((set_ones, true)),
+        _ => None,
+    };
+    if let Some((rows, negated)) = whole {
+        let cond = cx.condition(c).inverse_if(negated);
+        if let Cond::One(cc) = cond {
+            cx.emit_imm(pick(bits, rows.0, rows.1), &[def], cc);
+            return;
+        }
+        let (x, y) = (cx.put(x), cx.put(y));
+        let cond = cond.inverse_if(negated);
+        choose(cx, pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR), cond, def, x, y);
+        return;
+    }
+    let select = pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR);
+    for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
+        let Some((change, operand)) = changed_arm(cx, arm) else { continue };
+        let (operand, plain) = (cx.put(operand), cx.put(plain));
+        let cond = cx.condition(c).inverse_if(negated);
+        if let Cond::One(cc) = cond {
+            cx.emit_imm(change.row(bits), &[def, plain, operand], cc);
+        } else {
+            let changed = change.emit(cx, bits, operand);
+            choose(cx, select, cond, def, plain, changed);
+        }
+        return;
+    }
+    let (x, y) = (cx.put(x), cx.put(y));
+    let cond = cx.condition(c);
+    choose(cx, select, cond, def, x, y);
+}
+
+/// `value` as the changed arm of a conditional instruction.
+fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
+    let def = cx.def(value).filter(|_| cx.is_sole(value))?;
+    let change = match cx.func.dfg.opcode(def) {
+        Opcode::Iadd => {
+            let [x, y] = cx.args(def);
+            return match (cx.constant(x), cx.constant(y)) {
+                (_, Some(1)) => Some((Change::Increment, x)),
+                (Some(1), _) => Some((Change::Increment, y)),
+                _ => None,
+            };
+        }
+        Opcode::Bnot => Change::Complement,
+        Opcode::Ineg => Change::Negate,
+        _ => return None,
+    };
+    let [operand] = cx.args(def);
+    Some((change, operand))
+}
+
+/// `def = cond ? x : y` by conditional selects of one register.
+pub(super) fn choose(cx: &mut Cx<'_, '_>, row: RowId, cond: Cond, def: VReg, x: VReg, y: VReg) {
+    let (a, b, yes, no) = match cond {
+        Cond::One(cc) => {
+            cx.emit_imm(row, &[def, x, y], cc);
+            return;
+        }
+        Cond::Or(a, b) => (a, b, x, y),
+        Cond::And(a, b) => (invert(a), invert(b), y, x),
+    };
+    let data = cx.code.problem.vregs[def];
+    let first = cx.temp(data.class, data.width);
+    cx.emit_imm(row, &[first, yes, no], a);
+    cx.emit_imm(row, &[def, yes, first], b);
+}
+
+/// `def = cond ? x : y` in 16 bytes, by a mask.
+fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
+    let [bit, mask] = std::array::from_fn(|_| cx.int_temp(64));
+    let [low, both] = std::array::from_fn(|_| cx.float_temp(128));
+    set(cx, bit, cond);
+    cx.emit(rows::NEG64_RR, &[mask, bit]);
+    cx.emit(rows::FMOV64_FR, &[low, mask]);
+    cx.emit(rows::INS64_HIGH_FR, &[both, low, mask]);
+    cx.emit(rows::BSL16B_FFF, &[def, both, x, y]);
+}
+
+/// `smin`, `smax`, `umin`, `umax`.
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    // The condition under which the result is `x`.
+    let cond = match cx.func.dfg.opcode(inst) {
+        Opcode::Smin => IntCC::SignedLessThan,
+        Opcode::Smax => IntCC::SignedGreaterThan,
+        Opcode::Umin => IntCC::UnsignedLessThan,
+        _ => IntCC::UnsignedGreaterThan,
+    };
+    let value = cx.first(inst);
+    let defs = cx.result_parts(value);
+    if ty == I128 {
+        let cc = cx.compare(cond, [x, y]);
+        let (xs, ys) = (cx.put_parts(x), cx.put_parts(y));
+        for k in 0..2 {
+            choose(cx, rows::CSEL64_RRR, cc, defs[k], xs[k], ys[k]);
+        }
+        return Ok(());
+    }
+    let bits = working_bits(ty);
+    let (first, second) = (cx.put_extended(x, is_signed(cond)), cx.put_extended(y, is_signed(cond)));
+    limit(cx, bits, defs[0], [first, second], cond);
+    Ok(())
+}
+
+/// `def` is `x` if the comparison of `x` and `y` holds, else `y`.
+pub(super) fn limit(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [x, y]: [VReg; 2], cond: IntCC) {
+    cx.emit(pick(bits, rows::CMP32_RR, rows::CMP64_RR), &[x, y]);
+    cx.emit_imm(pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR), &[def, x, y], int_code(cond));
+}
+
+/// `iabs`: the negation, or the operand if that is not negative.
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        abs_wide(cx, x, value);
+        return Ok(());
+    }
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty);
+    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    cx.compare_constant(source, 0, bits);
+    cx.emit_imm(pick(bits, rows::CSNEG32_RRR, rows::CSNEG64_RRR), &[def, source, source], CC_GE);
+    Ok(())
+}
+
+/// `(x ^ s) - s`, where `s` is the sign in every bit.
+fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
+    let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(rows::ASR64_RRI, &[sign, x[1]], 63);
+    cx.emit(rows::EOR64_RRR, &[low, x[0], sign]);
+    cx.emit(rows::EOR64_RRR, &[high, x[1], sign]);
+    cx.emit(rows::SUBS64_RRR, &[defs[0], low, sign]);
+    cx.emit(rows::SBC64_RRR, &[defs[1], high, sign]);
+}
+
+/// `bmask`.
+pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    let defs = cx.result_parts(value);
+    let bits = working_bits(cx.ty(value)).min(64);
+    let cond = cx.condition(x);
+    match cond {
+        Cond::One(cc) => {
+            cx.emit_imm(pick(bits, rows::CSETM32_R, rows::CSETM64_R), &[defs[0]], cc);
+        }
+        _ => {
+            let bit = cx.int_temp(bits);
+            set(cx, bit, cond);
+            cx.emit(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[defs[0], bit]);
+        }
+    }
+    if let Some(&high) = defs.get(1) {
+        cx.emit(rows::MOV64_RR, &[high, defs[0]]);
+    }
+    Ok(())
+}

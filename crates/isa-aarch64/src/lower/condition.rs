@@ -1,0 +1,444 @@
+//! Conditions: comparisons into the flags register, for branches, selects, conditional traps and boolean results.
+//!
+//! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp w0, w1; b.lt block1`.
+//!
+//! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
+//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and traps
+//! ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
+
+use super::chain::{self, Chain};
+use super::cx::{Alu, Cx};
+use super::float::FloatRows;
+use super::operand::{Second, extension};
+use crate::immediates;
+use crate::regs::{
+    CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS, invert,
+};
+use crate::rows;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
+use kingpost_ir::types::{F32, F64, I128};
+use kingpost_ir::{InstView, Opcode, Value};
+use kingpost_regalloc::VReg;
+
+/// How many definitions a condition looks through.
+const MAX_STEPS: usize = 16;
+
+/// When the flags mean yes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cond {
+    /// If this condition holds.
+    One(i32),
+    /// If any of two holds.
+    Or(i32, i32),
+    /// If both hold.
+    And(i32, i32),
+}
+
+impl Cond {
+    /// The opposite.
+    pub(super) fn inverse(self) -> Cond {
+        match self {
+            Cond::One(a) => Cond::One(invert(a)),
+            Cond::Or(a, b) => Cond::And(invert(a), invert(b)),
+            Cond::And(a, b) => Cond::Or(invert(a), invert(b)),
+        }
+    }
+
+    /// The opposite, if asked for.
+    pub(super) fn inverse_if(self, negated: bool) -> Cond {
+        if negated { self.inverse() } else { self }
+    }
+}
+
+/// What branches and traps can ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Test {
+    /// The flags.
+    Flags(Cond),
+    /// Whether a register of so many bits is zero, or is not.
+    Zero { reg: VReg, bits: u32, zero: bool },
+    /// Whether one bit of a register is set, or is not.
+    Bit { reg: VReg, bit: u32, set: bool },
+}
+
+/// The condition code for an integer comparison.
+pub(super) fn int_code(cond: IntCC) -> i32 {
+    match cond {
+        IntCC::Equal => CC_EQ,
+        IntCC::NotEqual => CC_NE,
+        IntCC::SignedLessThan => CC_LT,
+        IntCC::SignedGreaterThanOrEqual => CC_GE,
+        IntCC::SignedGreaterThan => CC_GT,
+        IntCC::SignedLessThanOrEqual => CC_LE,
+        IntCC::UnsignedLessThan => CC_LO,
+        IntCC::UnsignedGreaterThanOrEqual => CC_HS,
+        IntCC::UnsignedGreaterThan => CC_HI,
+        IntCC::UnsignedLessThanOrEqual => CC_LS,
+    }
+}
+
+/// The condition code for a float comparison: `fcmp` of unordered operands sets carry and overflow.
+pub(super) fn float_code(cond: FloatCC) -> Cond {
+    match cond {
+        FloatCC::Ordered => Cond::One(CC_VC),
+        FloatCC::Unordered => Cond::One(CC_VS),
+        FloatCC::Equal => Cond::One(CC_EQ),
+        FloatCC::NotEqual => Cond::One(CC_NE),
+        FloatCC::OrderedNotEqual => Cond::Or(CC_MI, CC_GT),
+        FloatCC::UnorderedOrEqual => Cond::Or(CC_EQ, CC_VS),
+        FloatCC::LessThan => Cond::One(CC_MI),
+        FloatCC::LessThanOrEqual => Cond::One(CC_LS),
+        FloatCC::GreaterThan => Cond::One(CC_GT),
+        FloatCC::GreaterThanOrEqual => Cond::One(CC_GE),
+        FloatCC::UnorderedOrLessThan => Cond::One(CC_LT),
+        FloatCC::UnorderedOrLessThanOrEqual => Cond::One(CC_LE),
+        FloatCC::UnorderedOrGreaterThan => Cond::One(CC_HI),
+        FloatCC::UnorderedOrGreaterThanOrEqual => Cond::One(CC_PL),
+    }
+}
+
+/// Does the comparison look at signs?
+pub(super) fn is_signed(cond: IntCC) -> bool {
+    matches!(
+        cond,
+        IntCC::SignedLessThan
+            | IntCC::SignedGreaterThanOrEqual
+            | IntCC::SignedGreaterThan
+            | IntCC::SignedLessThanOrEqual
+    )
+}
+
+/// A comparison with its operands as it is emitted: a constant second.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison {
+    pub(super) cond: IntCC,
+    pub(super) x: Value,
+    pub(super) y: Value,
+}
+
+/// What is asked about a value, after looking through extensions and comparisons with zero.
+pub(super) struct Question {
+    pub(super) value: Value,
+    /// Is the answer for zero asked for?
+    pub(super) negated: bool,
+}
+
+impl Cx<'_, '_> {
+    /// Emits the flags for "`value` is not zero". Their reader must follow at once.
+    pub(super) fn condition(&mut self, value: Value) -> Cond {
+        let question = self.look_through_booleans(value);
+        self.is_nonzero(question.value).inverse_if(question.negated)
+    }
+
+    /// As [`Cx::condition`], for whoever can test registers as well.
+    pub(super) fn test(&mut self, value: Value) -> Test {
+        let question = self.look_through_booleans(value);
+        let negated = question.negated;
+        let Some(def) = self.def(question.value) else { return self.test_zero(question.value, negated) };
+        match self.func.dfg.view(def) {
+            InstView::IntCompare { cond, args } if Self::is_word(self.ty(args[0])) => {
+                let Comparison { cond, x, y } = self.constant_second(cond, args);
+                let cond = if negated { cond.inverse() } else { cond };
+                match (cond, self.constant_signed(y)) {
+                    (IntCC::Equal | IntCC::UnsignedLessThanOrEqual, Some(0)) | (IntCC::UnsignedLessThan, Some(1)) => {
+                        self.test_zero(x, true)
+                    }
+                    (IntCC::NotEqual | IntCC::UnsignedGreaterThan, Some(0))
+                    | (IntCC::UnsignedGreaterThanOrEqual, Some(1)) => self.test_zero(x, false),
+                    (IntCC::SignedLessThan, Some(0)) | (IntCC::SignedLessThanOrEqual, Some(-1)) => {
+                        self.test_sign(x, true)
+                    }
+                    (IntCC::SignedGreaterThanOrEqual, Some(0)) | (IntCC::SignedGreaterThan, Some(-1)) => {
+                        self.test_sign(x, false)
+                    }
+                    _ => Test::Flags(self.compare(cond, [x, y])),
+                }
+            }
+            InstView::IntCompare { .. } | InstView::FloatCompare { .. } => {
+                Test::Flags(self.is_nonzero(question.value).inverse_if(negated))
+            }
+            _ => self.test_zero(question.value, negated),
+        }
+    }
+
+    /// Is `value` zero, or is it not?
+    fn test_zero(&mut self, value: Value, zero: bool) -> Test {
+        let ty = self.ty(value);
+        if let Some((source, bit)) = self.single_bit(value) {
+            return Test::Bit { reg: self.put(source), bit, set: !zero };
+        }
+        let and = self.def_as(value, Opcode::Band).is_some() && self.is_sole(value);
+        let direct = ty.bits() >= 32 || self.has_zeros(value);
+        if and || !direct || !Self::is_word(ty) {
+            return Test::Flags(self.is_nonzero(value).inverse_if(zero));
+        }
+        Test::Zero { reg: self.put(value), bits: ty.bits().max(32), zero }
+    }
+
+    /// Is the sign of `x` set, or is it not?
+    fn test_sign(&mut self, x: Value, set: bool) -> Test {
+        Test::Bit { reg: self.put(x), bit: self.ty(x).bits() - 1, set }
+    }
+
+    /// The value of which one bit is looked at, and which, if `value` is that bit.
+    fn single_bit(&self, value: Value) -> Option<(Value, u32)> {
+        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_sole(value))?;
+        let [x, mask] = self.mask_second(self.args(and));
+        let mask = self.constant(mask).filter(|mask| mask.is_power_of_two())?;
+        Some((x, mask.trailing_zeros()))
+    }
+
+    fn mask_second(&self, [x, y]: [Value; 2]) -> [Value; 2] {
+        if self.constant(x).is_some() { [y, x] } else { [x, y] }
+    }
+
+    pub(super) fn look_through_booleans(&self, value: Value) -> Question {
+        let mut question = Question { value, negated: false };
+        for _ in 0..MAX_STEPS {
+            let Some(def) = self.def(question.value) else { break };
+            match self.func.dfg.view(def) {
+                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
+                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
+                    if self.constant(y) == Some(0) && self.is_boolean(x) =>
+                {
+                    question.value = x;
+                    question.negated ^= cond == IntCC::Equal;
+                }
+                _ => break,
+            }
+        }
+        question
+    }
+
+    /// Is the value a comparison, perhaps extended, or made of such?
+    pub(super) fn is_boolean(&self, mut value: Value) -> bool {
+        for _ in 0..MAX_STEPS {
+            let Some(def) = self.def(value) else { return false };
+            match self.func.dfg.opcode(def) {
+                Opcode::Icmp | Opcode::Fcmp => return true,
+                Opcode::Uextend => [value] = self.args(def),
+                Opcode::Band | Opcode::Bor => return Chain::of(self, value).is_some(),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn is_nonzero(&mut self, value: Value) -> Cond {
+        if let Some(def) = self.def(value) {
+            match self.func.dfg.view(def) {
+                InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => return self.compare(cond, args),
+                InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
+                    return self.compare_floats(cond, args);
+                }
+                _ => {}
+            }
+        }
+        if let Some(chain) = Chain::of(self, value) {
+            return Cond::One(chain.emit(self));
+        }
+        if self.ty(value) == I128 {
+            let parts = self.put_parts(value);
+            let any = self.int_temp(64);
+            self.emit(rows::ORR64_RRR, &[any, parts[0], parts[1]]);
+            self.emit_imm(rows::CMP64_RI, &[any], 0);
+        } else {
+            self.compare_with_zero(value, false);
+        }
+        Cond::One(CC_NE)
+    }
+
+    /// The comparison with a constant moved to its second operand.
+    pub(super) fn constant_second(&self, cond: IntCC, [x, y]: [Value; 2]) -> Comparison {
+        if self.constant(x).is_some() {
+            Comparison { cond: cond.swap_args(), x: y, y: x }
+        } else {
+            Comparison { cond, x, y }
+        }
+    }
+
+    /// Emits the flags of an integer comparison.
+    pub(super) fn compare(&mut self, cond: IntCC, args: [Value; 2]) -> Cond {
+        let Comparison { cond, x, y } = self.constant_second(cond, args);
+        let bits = self.ty(x).bits();
+        if bits == 128 {
+            return self.compare_wide(cond, x, y);
+        }
+        let equality = matches!(cond, IntCC::Equal | IntCC::NotEqual);
+        if self.constant(y) == Some(0) && (equality || is_signed(cond)) {
+            self.compare_with_zero(x, is_signed(cond));
+            return Cond::One(int_code(cond));
+        }
+        if bits < 32 {
+            self.compare_narrow(cond, x, y);
+            return Cond::One(int_code(cond));
+        }
+        if let Some(constant) = self.constant_signed(y)
+            && let Some((cond, constant)) = encodable(cond, constant, bits)
+        {
+            let x = self.put(x);
+            self.compare_constant(x, constant, bits);
+            return Cond::One(int_code(cond));
+        }
+        let (first, second) = (self.second(Alu::CMP, bits, y), self.second(Alu::CMP, bits, x));
+        match (first, second) {
+            // What saves an instruction stands second.
+            (Second::Plain(..), Second::Changed(..)) => {
+                let y = self.put(y);
+                self.emit_second(&[y], second);
+                Cond::One(int_code(cond.swap_args()))
+            }
+            _ => {
+                let x = self.put(x);
+                self.emit_second(&[x], first);
+                Cond::One(int_code(cond))
+            }
+        }
+    }
+
+    /// Emits the flags of `x` and a constant that fits the instruction.
+    pub(super) fn compare_constant(&mut self, x: VReg, constant: i64, bits: u32) {
+        let row = match (constant < 0, bits == 64) {
+            (false, false) => rows::CMP32_RI,
+            (false, true) => rows::CMP64_RI,
+            (true, false) => rows::CMN32_RI,
+            (true, true) => rows::CMN64_RI,
+        };
+        self.emit_imm(row, &[x], constant.unsigned_abs() as i32);
+    }
+
+    /// Emits the flags of `value` compared with zero, for equality and signed order; of a bitwise and, without computing
+    /// that. Narrow values are cut to their bits by an and, or signed ones extended.
+    fn compare_with_zero(&mut self, value: Value, signed: bool) {
+        let bits = self.ty(value).bits();
+        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_sole(value) && (bits >= 32 || !signed));
+        if let Some(and) = and {
+            let [x, y] = self.args(and);
+            if bits >= 32 {
+                self.operate(Alu::TST, bits, &[], [x, y]);
+                return;
+            }
+            let [x, mask] = self.mask_second([x, y]);
+            if let Some(mask) = self.constant(mask).and_then(|mask| immediates::logical(mask, 32)) {
+                let x = self.put(x);
+                self.emit_imm(rows::TST32_RI, &[x], mask);
+                return;
+            }
+        }
+        if bits >= 32 {
+            let x = self.put(value);
+            self.compare_constant(x, 0, bits);
+        } else if signed || self.has_zeros(value) {
+            let x = self.put_extended(value, signed);
+            self.compare_constant(x, 0, 32);
+        } else {
+            let x = self.put(value);
+            let mask = immediates::logical((1 << bits) - 1, 32).expect("low ones are a pattern");
+            self.emit_imm(rows::TST32_RI, &[x], mask);
+        }
+    }
+
+    /// Narrow integers are extended first: one by an instruction, the other one by the comparison.
+    fn compare_narrow(&mut self, cond: IntCC, x: Value, y: Value) {
+        let signed = is_signed(cond);
+        let bits = self.ty(x).bits();
+        let first = self.put_extended(x, signed);
+        let constant = if signed { self.constant_signed(y) } else { self.constant(y).map(|c| c as i64) };
+        match constant {
+            Some(constant) if immediates::add_sub(constant.unsigned_abs()).is_some() => {
+                self.compare_constant(first, constant, 32);
+            }
+            Some(constant) => {
+                let constant = self.constant_temp(constant as u64, 32);
+                self.emit(rows::CMP32_RR, &[first, constant]);
+            }
+            None if !signed && self.has_zeros(y) => {
+                let second = self.put(y);
+                self.emit(rows::CMP32_RR, &[first, second]);
+            }
+            None => {
+                let second = self.put(y);
+                let imm = immediates::extended(extension(bits, signed), 0);
+                self.emit_imm(rows::CMP32_RX, &[first, second], imm);
+            }
+        }
+    }
+
+    /// i128: equality by a comparison of the upper halves if the lower ones are equal, order by a subtraction of which
+    /// only the flags matter.
+    fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
+        let swap = matches!(
+            cond,
+            IntCC::SignedGreaterThan
+                | IntCC::SignedLessThanOrEqual
+                | IntCC::UnsignedGreaterThan
+                | IntCC::UnsignedLessThanOrEqual
+        );
+        let (cond, x, y) = if swap { (cond.swap_args(), y, x) } else { (cond, x, y) };
+        let (x, y) = (self.put_parts(x), self.put_parts(y));
+        self.emit(rows::CMP64_RR, &[x[0], y[0]]);
+        if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
+            let imm = immediates::compare(CC_EQ, chain::failing(CC_EQ), 0);
+            self.emit_imm(rows::CCMP64_RR, &[x[1], y[1]], imm);
+        } else {
+            let unused = self.int_temp(64);
+            self.emit(rows::SBCS64_RRR, &[unused, x[1], y[1]]);
+        }
+        Cond::One(int_code(cond))
+    }
+
+    /// Emits the flags of a float comparison.
+    pub(super) fn compare_floats(&mut self, cond: FloatCC, [x, y]: [Value; 2]) -> Cond {
+        let ty = self.ty(x);
+        if self.is_float_zero(y) {
+            let x = self.put(x);
+            self.emit(FloatRows::COMPARE_ZERO.of(ty), &[x]);
+            return float_code(cond);
+        }
+        if self.is_float_zero(x) {
+            let y = self.put(y);
+            self.emit(FloatRows::COMPARE_ZERO.of(ty), &[y]);
+            return float_code(cond.swap_args());
+        }
+        let operands = [self.put(x), self.put(y)];
+        self.emit(FloatRows::COMPARE.of(ty), &operands);
+        float_code(cond)
+    }
+
+    /// Is the value a constant zero of any sign?
+    fn is_float_zero(&self, value: Value) -> bool {
+        match self.def(value).map(|def| self.func.dfg.view(def)) {
+            Some(InstView::UnaryIeee32 { imm }) => imm.bits() << 1 == 0,
+            Some(InstView::UnaryIeee64 { imm }) => imm.bits() << 1 == 0,
+            _ => false,
+        }
+    }
+}
+
+/// The comparison with `constant`, or with its neighbour, as one whose constant fits the instruction.
+fn encodable(cond: IntCC, constant: i64, bits: u32) -> Option<(IntCC, i64)> {
+    if immediates::add_sub(constant.unsigned_abs()).is_some() {
+        return Some((cond, constant));
+    }
+    let (min, max) = if is_signed(cond) {
+        let max = i64::MAX >> (64 - bits);
+        (-max - 1, max)
+    } else {
+        // The largest unsigned integer is -1 here, and 0 the smallest.
+        (0, -1)
+    };
+    let (cond, neighbour) = match cond {
+        IntCC::SignedLessThan if constant != min => (IntCC::SignedLessThanOrEqual, constant - 1),
+        IntCC::SignedGreaterThanOrEqual if constant != min => (IntCC::SignedGreaterThan, constant - 1),
+        IntCC::UnsignedLessThan if constant != min => (IntCC::UnsignedLessThanOrEqual, constant.wrapping_sub(1)),
+        IntCC::UnsignedGreaterThanOrEqual if constant != min => (IntCC::UnsignedGreaterThan, constant.wrapping_sub(1)),
+        IntCC::SignedLessThanOrEqual if constant != max => (IntCC::SignedLessThan, constant + 1),
+        IntCC::SignedGreaterThan if constant != max => (IntCC::SignedGreaterThanOrEqual, constant + 1),
+        IntCC::UnsignedLessThanOrEqual if constant != max => (IntCC::UnsignedLessThan, constant.wrapping_add(1)),
+        IntCC::UnsignedGreaterThan if constant != max => (IntCC::UnsignedGreaterThanOrEqual, constant.wrapping_add(1)),
+        _ => return None,
+    };
+    // A step across the smallest signed integer stays a step for unsigned ones, but not a constant of so many bits.
+    let fits = neighbour >> (bits - 1) == 0 || neighbour >> (bits - 1) == -1;
+    (fits && immediates::add_sub(neighbour.unsigned_abs()).is_some()).then_some((cond, neighbour))
+}

@@ -1,0 +1,269 @@
+//! What lowering functions work on, and how rows are found by operand width.
+
+use crate::isa::A64;
+use crate::rows;
+use kingpost_ir::{Inst, MemFlags, Opcode, Type, Value};
+use kingpost_mach::{Lower, MInst, RowId};
+use kingpost_regalloc::{RegClass, VReg};
+use std::ops::{Deref, DerefMut};
+
+/// A function being lowered for an instruction set with settings.
+pub(crate) struct Cx<'a, 'f> {
+    pub(super) lower: &'a mut Lower<'f>,
+    pub(super) isa: &'a A64,
+}
+
+impl<'f> Deref for Cx<'_, 'f> {
+    type Target = Lower<'f>;
+    fn deref(&self) -> &Lower<'f> {
+        self.lower
+    }
+}
+
+impl<'f> DerefMut for Cx<'_, 'f> {
+    fn deref_mut(&mut self) -> &mut Lower<'f> {
+        self.lower
+    }
+}
+
+/// One row for 32 bits and one for 64.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair(pub(super) RowId, pub(super) RowId);
+
+impl Pair {
+    pub(super) fn of(self, bits: u32) -> RowId {
+        if bits == 64 { self.1 } else { self.0 }
+    }
+}
+
+/// One row for 32 bits and one for 64.
+pub(super) fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
+    if bits == 64 { wide } else { narrow }
+}
+
+/// A two-operand integer operation in both widths, by what its second operand is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Alu {
+    /// A register, shifted by a constant if the immediate says so.
+    pub(super) rr: Pair,
+    /// An immediate.
+    pub(super) ri: Pair,
+    /// How immediates stand there.
+    pub(super) immediates: Immediates,
+}
+
+/// What the immediate of an operation is, and what else its second operand can be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Immediates {
+    /// A number; negated, the other row is given it. An extended register has a row of its own.
+    Number {
+        /// The opposite operation.
+        negated: Pair,
+        /// With an extended register, shifted left by up to 4.
+        rx: Pair,
+    },
+    /// A bit pattern. With the complement of a register, the row is this one, if there is one.
+    Pattern(Option<Pair>),
+}
+
+macro_rules! pair {
+    ($narrow:ident $wide:ident) => {
+        Pair(rows::$narrow, rows::$wide)
+    };
+}
+
+impl Alu {
+    pub(super) const ADD: Alu = Alu::numbers(
+        pair!(ADD32_RRR ADD64_RRR),
+        pair!(ADD32_RRI ADD64_RRI),
+        pair!(SUB32_RRI SUB64_RRI),
+        pair!(ADD32_RRX ADD64_RRX),
+    );
+    pub(super) const SUB: Alu = Alu::numbers(
+        pair!(SUB32_RRR SUB64_RRR),
+        pair!(SUB32_RRI SUB64_RRI),
+        pair!(ADD32_RRI ADD64_RRI),
+        pair!(SUB32_RRX SUB64_RRX),
+    );
+    pub(super) const ADDS: Alu = Alu::numbers(
+        pair!(ADDS32_RRR ADDS64_RRR),
+        pair!(ADDS32_RRI ADDS64_RRI),
+        pair!(SUBS32_RRI SUBS64_RRI),
+        pair!(ADDS32_RRX ADDS64_RRX),
+    );
+    pub(super) const SUBS: Alu = Alu::numbers(
+        pair!(SUBS32_RRR SUBS64_RRR),
+        pair!(SUBS32_RRI SUBS64_RRI),
+        pair!(ADDS32_RRI ADDS64_RRI),
+        pair!(SUBS32_RRX SUBS64_RRX),
+    );
+    pub(super) const CMP: Alu = Alu::numbers(
+        pair!(CMP32_RR CMP64_RR),
+        pair!(CMP32_RI CMP64_RI),
+        pair!(CMN32_RI CMN64_RI),
+        pair!(CMP32_RX CMP64_RX),
+    );
+    pub(super) const AND: Alu =
+        Alu::patterns(pair!(AND32_RRR AND64_RRR), pair!(AND32_RRI AND64_RRI), Some(pair!(BIC32_RRR BIC64_RRR)));
+    pub(super) const OR: Alu =
+        Alu::patterns(pair!(ORR32_RRR ORR64_RRR), pair!(ORR32_RRI ORR64_RRI), Some(pair!(ORN32_RRR ORN64_RRR)));
+    pub(super) const XOR: Alu =
+        Alu::patterns(pair!(EOR32_RRR EOR64_RRR), pair!(EOR32_RRI EOR64_RRI), Some(pair!(EON32_RRR EON64_RRR)));
+    pub(super) const TST: Alu = Alu::patterns(pair!(TST32_RR TST64_RR), pair!(TST32_RI TST64_RI), None);
+
+    const fn numbers(rr: Pair, ri: Pair, negated: Pair, rx: Pair) -> Alu {
+        Alu { rr, ri, immediates: Immediates::Number { negated, rx } }
+    }
+
+    const fn patterns(rr: Pair, ri: Pair, complement: Option<Pair>) -> Alu {
+        Alu { rr, ri, immediates: Immediates::Pattern(complement) }
+    }
+
+    pub(super) fn is_bitwise(self) -> bool {
+        matches!(self.immediates, Immediates::Pattern(_))
+    }
+
+    pub(super) fn commutes(self) -> bool {
+        self != Alu::SUB && self != Alu::SUBS && self != Alu::CMP
+    }
+}
+
+/// A shift or rotation in both widths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ShiftRows {
+    /// By a register, modulo the width.
+    pub(super) rr: Pair,
+    /// By a constant.
+    pub(super) ri: Pair,
+}
+
+impl ShiftRows {
+    pub(super) const LSL: ShiftRows = ShiftRows { rr: pair!(LSL32_RRR LSL64_RRR), ri: pair!(LSL32_RRI LSL64_RRI) };
+    pub(super) const LSR: ShiftRows = ShiftRows { rr: pair!(LSR32_RRR LSR64_RRR), ri: pair!(LSR32_RRI LSR64_RRI) };
+    pub(super) const ASR: ShiftRows = ShiftRows { rr: pair!(ASR32_RRR ASR64_RRR), ri: pair!(ASR32_RRI ASR64_RRI) };
+    pub(super) const ROR: ShiftRows = ShiftRows { rr: pair!(ROR32_RRR ROR64_RRR), ri: pair!(ROR32_RRI ROR64_RRI) };
+}
+
+/// The width in which a value of this type is computed where upper bits do not matter.
+pub(super) fn working_bits(ty: Type) -> u32 {
+    ty.bits().max(32)
+}
+
+impl Cx<'_, '_> {
+    /// The operands of an instruction.
+    pub(super) fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
+        let args = self.func.dfg.inst_args(inst);
+        std::array::from_fn(|k| args[k])
+    }
+
+    /// The first result of an instruction.
+    pub(super) fn first(&self, inst: Inst) -> Value {
+        self.func.dfg.inst_results(inst)[0]
+    }
+
+    /// The type of the first result.
+    pub(super) fn result_ty(&self, inst: Inst) -> Type {
+        self.ty(self.first(inst))
+    }
+
+    /// Is this a scalar integer of one register?
+    pub(super) fn is_word(ty: Type) -> bool {
+        ty.is_int() && ty.bits() <= 64
+    }
+
+    /// A register for an integer of `bits` bits.
+    pub(super) fn int_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
+    }
+
+    /// A register for a float of `bits` bits.
+    pub(super) fn float_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Float, (bits / 8).max(4) as u8)
+    }
+
+    /// Emits `row` with an immediate.
+    pub(super) fn emit_imm(&mut self, row: RowId, vregs: &[VReg], imm: i32) -> &mut MInst {
+        let inst = self.emit(row, vregs);
+        inst.imm = imm;
+        inst
+    }
+
+    /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
+    pub(super) fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
+        let (row, mask) = if bits < 64 { (rows::CONST32_I, (1 << bits) - 1) } else { (rows::CONST64_I, u64::MAX) };
+        self.emit(row, &[def]).set_imm64(value & mask);
+    }
+
+    /// A constant in a new register. Leaves the flags alone.
+    pub(super) fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
+        let temp = self.int_temp(bits);
+        self.load_constant(temp, value, bits);
+        temp
+    }
+
+    /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
+    pub(super) fn constant(&self, value: Value) -> Option<u64> {
+        let inst = self.def(value)?;
+        let bits = self.ty(value).bits();
+        let constant = match self.func.dfg.opcode(inst) {
+            Opcode::Iconst => return self.lower.constant(value),
+            Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.lower.constant(self.func.dfg.inst_args(inst)[0])?,
+            Opcode::Sextend if bits <= 64 => self.lower.constant_signed(self.func.dfg.inst_args(inst)[0])? as u64,
+            _ => return None,
+        };
+        Some(constant & (u64::MAX >> (64 - bits)))
+    }
+
+    /// The integer constant a value is, sign-extended from its type.
+    pub(super) fn constant_signed(&self, value: Value) -> Option<i64> {
+        let unused = 64 - self.ty(value).bits().min(64);
+        Some((self.constant(value)? as i64) << unused >> unused)
+    }
+
+    /// May the definition of this value be done by its user, so that it needs no register?
+    pub(super) fn is_sole(&self, value: Value) -> bool {
+        self.uses(value) == 1 && !self.is_put(value)
+    }
+
+    /// Does the register of this integer have zeros above the value's own bits?
+    pub(super) fn has_zeros(&self, value: Value) -> bool {
+        super::zero_extends(self.lower, value)
+    }
+
+    /// A narrow integer with all 32 bits defined: zero-extended.
+    pub(super) fn put_zero_extended(&mut self, value: Value) -> VReg {
+        let source = self.put(value);
+        let row = match self.ty(value).bits() {
+            _ if self.has_zeros(value) => return source,
+            8 => rows::UXTB32_RR,
+            16 => rows::UXTH32_RR,
+            _ => return source,
+        };
+        let wide = self.int_temp(32);
+        self.emit(row, &[wide, source]);
+        wide
+    }
+
+    /// A narrow integer with all 32 bits defined: sign-extended.
+    pub(super) fn put_sign_extended(&mut self, value: Value) -> VReg {
+        let source = self.put(value);
+        let row = match self.ty(value).bits() {
+            8 => rows::SXTB32_RR,
+            16 => rows::SXTH32_RR,
+            _ => return source,
+        };
+        let wide = self.int_temp(32);
+        self.emit(row, &[wide, source]);
+        wide
+    }
+
+    /// As [`Cx::put_sign_extended`] or [`Cx::put_zero_extended`].
+    pub(super) fn put_extended(&mut self, value: Value, signed: bool) -> VReg {
+        if signed { self.put_sign_extended(value) } else { self.put_zero_extended(value) }
+    }
+}
+
+/// Is the access in this machine's byte order?
+pub(super) fn is_little(flags: MemFlags) -> bool {
+    flags.endianness() != Some(kingpost_ir::memflags::Endianness::Big)
+}

@@ -1,0 +1,157 @@
+//! Conversions between integers and floats, and between floats.
+//!
+//! The CPU converts integers of 32 and 64 bits, signed and unsigned, truncating and saturating; NaN becomes 0. Narrow
+//! integers are extended before or limited afterwards. Traps compare with bounds that are exact in the float's type.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::compare::limit;
+use super::condition::Cond;
+use super::cx::Cx;
+use super::float::{FloatRows, arithmetic, is_scalar};
+use crate::regs::{CC_GE, CC_LS, CC_MI, CC_VS};
+use crate::rows;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{Inst, TrapCode, Type, Value};
+use kingpost_mach::{LowerError, RowId};
+use kingpost_regalloc::VReg;
+
+/// Truncation of a float to an integer of 32 and of 64 bits.
+fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
+    let family = match (bits == 64, signed) {
+        (false, true) => FloatRows(rows::FCVTZS32_32_RF, rows::FCVTZS32_64_RF),
+        (true, true) => FloatRows(rows::FCVTZS64_32_RF, rows::FCVTZS64_64_RF),
+        (false, false) => FloatRows(rows::FCVTZU32_32_RF, rows::FCVTZU32_64_RF),
+        (true, false) => FloatRows(rows::FCVTZU64_32_RF, rows::FCVTZU64_64_RF),
+    };
+    family.of(from)
+}
+
+/// Conversion of an integer of 32 and of 64 bits to a float.
+fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
+    let family = match (bits == 64, signed) {
+        (false, true) => FloatRows(rows::SCVTF32_32_FR, rows::SCVTF64_32_FR),
+        (true, true) => FloatRows(rows::SCVTF32_64_FR, rows::SCVTF64_64_FR),
+        (false, false) => FloatRows(rows::UCVTF32_32_FR, rows::UCVTF64_32_FR),
+        (true, false) => FloatRows(rows::UCVTF32_64_FR, rows::UCVTF64_64_FR),
+    };
+    family.of(to)
+}
+
+/// The bits of `value` in `ty`, which holds it exactly.
+fn float_bits(ty: Type, value: f64) -> u64 {
+    if ty == F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }
+}
+
+/// Bits of the significand, the hidden one included: all integers of that size are exact.
+fn precision(ty: Type) -> u32 {
+    if ty == F64 { 53 } else { 24 }
+}
+
+/// Operand and result of a conversion from a float to an integer.
+fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    if is_scalar(from) && Cx::is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
+}
+
+/// `fpromote`, `fdemote`.
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let row = match (cx.ty(x), cx.result_ty(inst)) {
+        (F32, F64) => rows::FCVT64_32_FF,
+        (F64, F32) => rows::FCVT32_64_FF,
+        _ => return Err(cx.unsupported(inst)),
+    };
+    arithmetic(cx, inst, |cx, def| {
+        let operands = [def, cx.put(x)];
+        cx.emit(row, &operands);
+    })
+}
+
+/// `fcvt_from_sint`, `fcvt_from_uint`.
+pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    if !is_scalar(to) || !Cx::is_word(from) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put_extended(x, signed)];
+    cx.emit(convert_row(to, from.bits(), signed), &operands);
+    Ok(())
+}
+
+/// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let source = cx.put(x);
+    let bound = (1u64 << (bits - 1)) as f64;
+    // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
+    let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_LS) } else { (-bound, CC_MI) };
+    check_range(cx, source, from, bound, low, fails);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    cx.emit(truncate_row(from, bits, true), &[def, source]);
+    Ok(())
+}
+
+/// `fcvt_to_uint`: `-1 < x < 2^n`.
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let source = cx.put(x);
+    let end = 2.0 * (1u64 << (bits - 1)) as f64;
+    check_range(cx, source, from, end, -1.0, CC_LS);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    cx.emit(truncate_row(from, bits, false), &[def, source]);
+    Ok(())
+}
+
+/// Traps if `x` is NaN, at least `end`, or fails the comparison with `low`.
+fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails: i32) {
+    let compare = FloatRows::COMPARE.of(ty);
+    let [end, low] = [end, low].map(|bound| cx.float_constant(float_bits(ty, bound), ty));
+    cx.emit(compare, &[x, end]);
+    emit_trap_if(cx, Cond::One(CC_VS), TrapCode::BAD_CONVERSION_TO_INTEGER);
+    emit_trap_if(cx, Cond::One(CC_GE), TrapCode::INTEGER_OVERFLOW);
+    cx.emit(compare, &[x, low]);
+    emit_trap_if(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
+}
+
+/// `fcvt_to_sint_sat`.
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let value = cx.first(inst);
+    let (def, source) = (cx.result(value), cx.put(x));
+    let row = truncate_row(from, bits, true);
+    if bits >= 32 {
+        cx.emit(row, &[def, source]);
+        return Ok(());
+    }
+    let largest = (1i64 << (bits - 1)) - 1;
+    let [truncated, below] = std::array::from_fn(|_| cx.int_temp(32));
+    let [largest, smallest] = [largest, -largest - 1].map(|bound| cx.constant_temp(bound as u64, 32));
+    cx.emit(row, &[truncated, source]);
+    limit(cx, 32, below, [truncated, largest], IntCC::SignedLessThan);
+    limit(cx, 32, def, [below, smallest], IntCC::SignedGreaterThan);
+    Ok(())
+}
+
+/// `fcvt_to_uint_sat`.
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let (x, from, bits) = to_int(cx, inst)?;
+    let value = cx.first(inst);
+    let (def, source) = (cx.result(value), cx.put(x));
+    let row = truncate_row(from, bits, false);
+    if bits >= 32 {
+        cx.emit(row, &[def, source]);
+        return Ok(());
+    }
+    let truncated = cx.int_temp(32);
+    let largest = cx.constant_temp((1 << bits) - 1, 32);
+    cx.emit(row, &[truncated, source]);
+    limit(cx, 32, def, [truncated, largest], IntCC::UnsignedLessThan);
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Floating-point arithmetic, signs, minimum and maximum. Conversions and rounding have files of their own.
+//!
+//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
+//! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
+
+use super::Done;
+use super::constant::load_float;
+use super::cx::Cx;
+use crate::regs::CC_VC;
+use crate::rows;
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{Inst, Opcode, Type};
+use kingpost_mach::RowId;
+use kingpost_regalloc::VReg;
+
+/// One operation in single and double precision.
+#[derive(Clone, Copy)]
+pub(super) struct FloatRows(pub(super) RowId, pub(super) RowId);
+
+impl FloatRows {
+    pub(super) const ADD: FloatRows = FloatRows(rows::FADD32_FFF, rows::FADD64_FFF);
+    pub(super) const SUB: FloatRows = FloatRows(rows::FSUB32_FFF, rows::FSUB64_FFF);
+    pub(super) const MUL: FloatRows = FloatRows(rows::FMUL32_FFF, rows::FMUL64_FFF);
+    pub(super) const DIV: FloatRows = FloatRows(rows::FDIV32_FFF, rows::FDIV64_FFF);
+    pub(super) const MIN: FloatRows = FloatRows(rows::FMIN32_FFF, rows::FMIN64_FFF);
+    pub(super) const MAX: FloatRows = FloatRows(rows::FMAX32_FFF, rows::FMAX64_FFF);
+    pub(super) const SQRT: FloatRows = FloatRows(rows::FSQRT32_FF, rows::FSQRT64_FF);
+    pub(super) const NEG: FloatRows = FloatRows(rows::FNEG32_FF, rows::FNEG64_FF);
+    pub(super) const ABS: FloatRows = FloatRows(rows::FABS32_FF, rows::FABS64_FF);
+    pub(super) const COMPARE: FloatRows = FloatRows(rows::FCMP32_FF, rows::FCMP64_FF);
+    pub(super) const COMPARE_ZERO: FloatRows = FloatRows(rows::FCMP32_FZ, rows::FCMP64_FZ);
+    const NEGATED_MUL: FloatRows = FloatRows(rows::FNMUL32_FFF, rows::FNMUL64_FFF);
+    const SELECT: FloatRows = FloatRows(rows::FCSEL32_FFF, rows::FCSEL64_FFF);
+    const SHIFT_RIGHT: FloatRows = FloatRows(rows::USHR32_FFI, rows::USHR64_FFI);
+    const INSERT_ABOVE: FloatRows = FloatRows(rows::SLI32_FFI, rows::SLI64_FFI);
+
+    pub(super) fn of(self, ty: Type) -> RowId {
+        if ty == F64 { self.1 } else { self.0 }
+    }
+}
+
+/// Is this a float with arithmetic of its own?
+pub(super) fn is_scalar(ty: Type) -> bool {
+    matches!(ty, F32 | F64)
+}
+
+/// Bits of a constant of each precision.
+pub(super) fn pattern(ty: Type, single: u32, double: u64) -> u64 {
+    if ty == F64 { double } else { u64::from(single) }
+}
+
+impl Cx<'_, '_> {
+    /// A register for a float of type `ty`.
+    pub(super) fn float_like(&mut self, ty: Type) -> VReg {
+        self.float_temp(ty.bits())
+    }
+
+    /// A constant of type `ty` in a new register. Leaves the flags alone.
+    pub(super) fn float_constant(&mut self, bits: u64, ty: Type) -> VReg {
+        let def = self.float_like(ty);
+        load_float(self, def, bits, ty.bits());
+        def
+    }
+}
+
+/// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Done {
+    let value = cx.first(inst);
+    let ty = cx.ty(value);
+    let def = cx.result(value);
+    if !cx.settings.enable_nan_canonicalization {
+        compute(cx, def);
+        return Ok(());
+    }
+    let raw = cx.float_like(ty);
+    compute(cx, raw);
+    let canonical = cx.float_constant(pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
+    cx.emit(FloatRows::COMPARE.of(ty), &[raw, raw]);
+    cx.emit_imm(FloatRows::SELECT.of(ty), &[def, raw, canonical], CC_VC);
+    Ok(())
+}
+
+/// `fadd`, `fsub`, `fmul`, `fdiv`, `fmin`, `fmax`.
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    arithmetic(cx, inst, |cx, def| {
+        let operands = [def, cx.put(x), cx.put(y)];
+        cx.emit(family.of(ty), &operands);
+    })
+}
+
+/// `sqrt`, and rounding.
+pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    arithmetic(cx, inst, |cx, def| {
+        let operands = [def, cx.put(x)];
+        cx.emit(family.of(ty), &operands);
+    })
+}
+
+/// `fneg`; of a product nobody else needs, the product's sign at once.
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    // A canonical NaN would be made before its sign is changed.
+    let foldable = is_scalar(ty) && cx.is_sole(x) && !cx.settings.enable_nan_canonicalization;
+    if let Some(mul) = cx.def_as(x, Opcode::Fmul).filter(|_| foldable) {
+        let [a, b] = cx.args(mul);
+        let value = cx.first(inst);
+        let operands = [cx.result(value), cx.put(a), cx.put(b)];
+        cx.emit(FloatRows::NEGATED_MUL.of(ty), &operands);
+        return Ok(());
+    }
+    change_sign(cx, inst, FloatRows::NEG)
+}
+
+/// `fabs`.
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    change_sign(cx, inst, FloatRows::ABS)
+}
+
+fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    cx.emit(family.of(ty), &operands);
+    Ok(())
+}
+
+/// `fcopysign`: the sign of one is moved down, and from there above the magnitude of the other.
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let sign = cx.float_like(ty);
+    let top = ty.bits() as i32 - 1;
+    cx.emit_imm(FloatRows::SHIFT_RIGHT.of(ty), &[sign, y], top);
+    cx.emit_imm(FloatRows::INSERT_ABOVE.of(ty), &[def, x, sign], top);
+    Ok(())
+}

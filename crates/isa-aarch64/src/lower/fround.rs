@@ -1,0 +1,54 @@
+//! Rounding to integral values, and multiplication and addition with one rounding.
+
+use super::Done;
+use super::cx::Cx;
+use super::float::{FloatRows, arithmetic, is_scalar, unary};
+use crate::rows;
+use kingpost_ir::{Inst, Opcode, Value};
+
+/// `ceil`, `floor`, `trunc`, `nearest`.
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let family = match cx.func.dfg.opcode(inst) {
+        Opcode::Nearest => FloatRows(rows::FRINTN32_FF, rows::FRINTN64_FF),
+        Opcode::Floor => FloatRows(rows::FRINTM32_FF, rows::FRINTM64_FF),
+        Opcode::Ceil => FloatRows(rows::FRINTP32_FF, rows::FRINTP64_FF),
+        _ => FloatRows(rows::FRINTZ32_FF, rows::FRINTZ64_FF),
+    };
+    unary(cx, inst, family)
+}
+
+/// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
+const FUSED: [[FloatRows; 2]; 2] = [
+    [FloatRows(rows::FMADD32_FFFF, rows::FMADD64_FFFF), FloatRows(rows::FNMSUB32_FFFF, rows::FNMSUB64_FFFF)],
+    [FloatRows(rows::FMSUB32_FFFF, rows::FMSUB64_FFFF), FloatRows(rows::FNMADD32_FFFF, rows::FNMADD64_FFFF)],
+];
+
+/// `fma`.
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y, z] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !is_scalar(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    arithmetic(cx, inst, |cx, def| {
+        let (x, negate_x) = cx.without_sign_change(x);
+        let (y, negate_y) = cx.without_sign_change(y);
+        let (z, negate_z) = cx.without_sign_change(z);
+        let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
+        let operands = [def, cx.put(x), cx.put(y), cx.put(z)];
+        cx.emit(row, &operands);
+    })
+}
+
+impl Cx<'_, '_> {
+    /// The operand of an `fneg` nobody else uses, and whether there was one.
+    fn without_sign_change(&self, value: Value) -> (Value, bool) {
+        match self.def_as(value, Opcode::Fneg).filter(|_| self.is_sole(value)) {
+            Some(fneg) => {
+                let [operand] = self.args(fneg);
+                (operand, true)
+            }
+            None => (value, false),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Sums, differences, bitwise operations.
+
+use super::Done;
+use super::chain::Chain;
+use super::cx::{Alu, Cx, Immediates, pick, working_bits};
+use super::muldiv;
+use crate::immediates;
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::RowId;
+
+/// `iadd`.
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    if cx.ty(x) == I128 {
+        return wide(cx, inst, rows::ADDS64_RRR, rows::ADC64_RRR);
+    }
+    check(cx, inst)?;
+    for (addend, product) in [(x, y), (y, x)] {
+        if muldiv::multiply_add(cx, inst, addend, product, false) {
+            return Ok(());
+        }
+    }
+    sum(cx, inst, [x, y], false)
+}
+
+/// `isub`.
+pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    if cx.ty(x) == I128 {
+        return wide(cx, inst, rows::SUBS64_RRR, rows::SBC64_RRR);
+    }
+    check(cx, inst)?;
+    if cx.constant(x) == Some(0) {
+        return negate(cx, inst, y);
+    }
+    if muldiv::multiply_add(cx, inst, x, y, true) {
+        return Ok(());
+    }
+    sum(cx, inst, [x, y], true)
+}
+
+/// A sum or difference; constants of up to 24 bits by two instructions.
+fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Done {
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
+    let (plain, constant) = if !subtract && cx.constant(x).is_some() { (y, x) } else { (x, y) };
+    match cx.constant_signed(constant).filter(|c| immediates::add_sub(c.unsigned_abs()).is_none()) {
+        Some(constant) if (1 << 16..1 << 24).contains(&constant.unsigned_abs()) => {
+            let source = cx.put(plain);
+            cx.add_constant(def, source, if subtract { -constant } else { constant }, bits);
+        }
+        _ => cx.operate(if subtract { Alu::SUB } else { Alu::ADD }, bits, &[def], [x, y]),
+    }
+    Ok(())
+}
+
+fn check(cx: &Cx<'_, '_>, inst: Inst) -> Done {
+    if Cx::is_word(cx.result_ty(inst)) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+/// Is this a scalar float?
+fn is_float(ty: Type) -> bool {
+    !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector()
+}
+
+/// `band`, `bor`, `bxor`.
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.result_ty(inst);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (x, y, row) = complement_last(cx, alu, [x, y]);
+        let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+        cx.emit(row, &[defs[0], x[0], y[0]]);
+        cx.emit(row, &[defs[1], x[1], y[1]]);
+        return Ok(());
+    }
+    if is_float(ty) {
+        let operands = [cx.result(value), cx.put(x), cx.put(y)];
+        cx.emit(float_row(alu), &operands);
+        return Ok(());
+    }
+    check(cx, inst)?;
+    let def = cx.result(value);
+    if let Some(chain) = Chain::of(cx, value) {
+        let condition = chain.emit(cx);
+        cx.emit_imm(rows::CSET32_R, &[def], condition);
+        return Ok(());
+    }
+    if (alu == Alu::AND && (extract_field(cx, inst) || place_field(cx, inst)))
+        || (alu == Alu::OR && insert_field(cx, inst))
+    {
+        return Ok(());
+    }
+    cx.operate(alu, working_bits(ty), &[def], [x, y]);
+    Ok(())
+}
+
+/// The row on float registers, which works on all their bits.
+fn float_row(alu: Alu) -> RowId {
+    match alu {
+        Alu::AND => rows::AND16B_FFF,
+        Alu::OR => rows::ORR16B_FFF,
+        _ => rows::EOR16B_FFF,
+    }
+}
+
+/// The operands of an i128 operation and its row: one that complements the second operand, if there is a complement.
+fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Value, RowId) {
+    if let Immediates::Pattern(Some(complement)) = alu.immediates {
+        for (plain, inverted) in [(x, y), (y, x)] {
+            if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.is_sole(inverted)) {
+                let [source] = cx.args(bnot);
+                return (plain, source, complement.of(64));
+            }
+        }
+    }
+    (x, y, alu.rr.of(64))
+}
+
+/// The operands of a commutative operation, a constant second.
+fn constant_last(cx: &Cx<'_, '_>, inst: Inst) -> [Value; 2] {
+    let [x, y] = cx.args(inst);
+    if cx.constant(x).is_some() { [y, x] } else { [x, y] }
+}
+
+/// A constant shift that nobody needs in a register: what is shifted, and by how much.
+fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
+    let shift = cx.def_as(value, opcode).filter(|_| cx.is_sole(value))?;
+    let [x, amount] = cx.args(shift);
+    Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
+}
+
+/// The number of ones if the value is a constant with ones in its low bits and zeros above.
+fn low_ones(cx: &Cx<'_, '_>, value: Value) -> Option<u32> {
+    let mask = cx.constant(value)?;
+    (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| mask.trailing_ones())
+}
+
+/// `band (ushr x, lsb), low ones`: a field of `x`.
+fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let [shifted, mask] = constant_last(cx, inst);
+    let Some(width) = low_ones(cx, mask) else { return false };
+    let field = |opcode| constant_shift(cx, shifted, opcode);
+    let Some((x, lsb)) = field(Opcode::Ushr).or_else(|| field(Opcode::Sshr)) else { return false };
+    let bits = cx.ty(x).bits();
+    if lsb + width > bits {
+        return false;
+    }
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    let imm = immediates::bitfield_extract(lsb as u8, width as u8);
+    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
+    true
+}
+
+/// `band (ishl x, lsb), ones from lsb on`: low bits of `x`, moved up.
+fn place_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let [shifted, mask] = constant_last(cx, inst);
+    let (Some((x, lsb)), Some(mask)) = (constant_shift(cx, shifted, Opcode::Ishl), cx.constant(mask)) else {
+        return false;
+    };
+    let bits = working_bits(cx.ty(x));
+    let ones = mask >> lsb;
+    if ones == 0 || ones & ones.wrapping_add(1) != 0 || ones << lsb != mask {
+        return false;
+    }
+    let value = cx.first(inst);
+    let operands = [cx.result(value), cx.put(x)];
+    let imm = immediates::bitfield_insert(lsb as u8, ones.trailing_ones() as u8, bits as u8);
+    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
+    true
+}
+
+/// `bor (band x, mask), field` where the field has just the bits that the mask clears: the field put into `x`.
+fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let [a, b] = cx.args(inst);
+    let bits = working_bits(cx.ty(a));
+    for (kept, field) in [(a, b), (b, a)] {
+        let Some((x, mask)) = masked(cx, kept) else { continue };
+        let Some((source, lsb, width)) = placed(cx, field) else { continue };
+        let ones = (u64::MAX >> (64 - width)) << lsb;
+        let type_mask = u64::MAX >> (64 - cx.ty(a).bits());
+        if mask != !ones & type_mask {
+            continue;
+        }
+        let value = cx.first(inst);
+        let operands = [cx.result(value), cx.put(x), cx.put(source)];
+        let imm = immediates::bitfield_insert(lsb as u8, width as u8, bits as u8);
+        cx.emit_imm(pick(bits, rows::BFM32_RRI, rows::BFM64_RRI), &operands, imm);
+        return true;
+    }
+    false
+}
+
+/// What a `band` with a constant that nobody else needs keeps bits of, and which.
+fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
+    let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_sole(value))?;
+    let [x, mask] = constant_last(cx, and);
+    Some((x, cx.constant(mask)?))
+}
+
+/// Low bits of a value moved up: the value, by how much, and how many bits.
+fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
+    let bits = cx.ty(value).bits();
+    if let Some((x, lsb)) = constant_shift(cx, value, Opcode::Ishl) {
+        if let Some((source, mask)) = masked(cx, x)
+            && mask & mask.wrapping_add(1) == 0
+            && mask.trailing_ones() + lsb <= bits
+            && mask != 0
+        {
+            return Some((source, lsb, mask.trailing_ones()));
+        }
+        return Some((x, lsb, bits - lsb));
+    }
+    let (x, mask) = masked(cx, value)?;
+    (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| (x, 0, mask.trailing_ones()))
+}
+
+/// An operation on i128: `low` on the low halves, then `high`, which reads its carry.
+fn wide(cx: &mut Cx<'_, '_>, inst: Inst, low: RowId, high: RowId) -> Done {
+    let [x, y] = cx.args(inst);
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    cx.emit(low, &[defs[0], x[0], y[0]]);
+    cx.emit(high, &[defs[1], x[1], y[1]]);
+    Ok(())
+}
+
+/// `bnot`, of an exclusive or at once.
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if ty == I128 {
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        cx.emit(rows::MVN64_RR, &[defs[0], x[0]]);
+        cx.emit(rows::MVN64_RR, &[defs[1], x[1]]);
+        return Ok(());
+    }
+    if is_float(ty) {
+        let operands = [cx.result(value), cx.put(x)];
+        cx.emit(rows::NOT16B_FF, &operands);
+        return Ok(());
+    }
+    check(cx, inst)?;
+    let (def, bits) = (cx.result(value), working_bits(ty));
+    if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_sole(x)) {
+        let [a, b] = cx.args(xor);
+        if cx.constant(a).is_none() && cx.constant(b).is_none() {
+            let operands = [def, cx.put(a), cx.put(b)];
+            cx.emit(pick(bits, rows::EON32_RRR, rows::EON64_RRR), &operands);
+            return Ok(());
+        }
+    }
+    let (source, imm) = cx.shifted_operand(x, Alu::OR);
+    let source = cx.put(source);
+    cx.emit_imm(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, source], imm);
+    Ok(())
+}
+
+/// `ineg`.
+pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    if cx.ty(x) == I128 {
+        let value = cx.first(inst);
+        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        cx.emit(rows::NEGS64_RR, &[defs[0], x[0]]);
+        cx.emit(rows::NGC64_RR, &[defs[1], x[1]]);
+        return Ok(());
+    }
+    check(cx, inst)?;
+    negate(cx, inst, x)
+}
+
+/// The result is `0 - x`.
+fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Done {
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
+    if let Some(mul) = cx.def_as(x, Opcode::Imul).filter(|_| cx.is_sole(x)) {
+        let [a, b] = cx.args(mul);
+        if cx.constant(a).is_none() && cx.constant(b).is_none() {
+            let operands = [def, cx.put(a), cx.put(b)];
+            cx.emit(pick(bits, rows::MNEG32_RRR, rows::MNEG64_RRR), &operands);
+            return Ok(());
+        }
+    }
+    let (source, imm) = cx.shifted_operand(x, Alu::ADD);
+    let source = cx.put(source);
+    cx.emit_imm(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[def, source], imm);
+    Ok(())
+}
+
+/// `bitselect`: `(x & c) | (y & !c)`, as one instruction on floats.
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [c, x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    if is_float(ty) {
+        let operands = [cx.result(value), cx.put(c), cx.put(x), cx.put(y)];
+        cx.emit(rows::BSL16B_FFF, &operands);
+        return Ok(());
+    }
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty).min(64);
+    let (defs, c, x, y) = (cx.result_parts(value), cx.put_parts(c), cx.put_parts(x), cx.put_parts(y));
+    for k in 0..defs.len() {
+        let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
+        cx.emit(Alu::AND.rr.of(bits), &[taken, x[k], c[k]]);
+        cx.emit(pick(bits, rows::BIC32_RRR, rows::BIC64_RRR), &[kept, y[k], c[k]]);
+        cx.emit(Alu::OR.rr.of(bits), &[defs[k], taken, kept]);
+    }
+    Ok(())
+}

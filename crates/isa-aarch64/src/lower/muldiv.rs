@@ -1,0 +1,233 @@
+//! Products, quotients, remainders.
+//!
+//! Division does not trap here: zero divisors, and the overflow of a signed division, are looked for first, where the
+//! divisor is not a constant.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::chain::failing;
+use super::condition::Cond;
+use super::cx::{Alu, Cx, pick, working_bits};
+use crate::immediates::{self, Shift};
+use crate::regs::{CC_EQ, CC_VS};
+use crate::rows;
+use kingpost_ir::types::{I32, I128};
+use kingpost_ir::{Inst, Opcode, TrapCode, Value};
+use kingpost_mach::RowId;
+use kingpost_regalloc::VReg;
+
+/// `imul`.
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if ty == I128 {
+        return wide_imul(cx, inst);
+    }
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty);
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
+    if let Some(constant) = cx.constant(y)
+        && by_constant(cx, def, x, constant, bits)
+    {
+        return Ok(());
+    }
+    if let Some(([a, b], signed)) = long_factors(cx, [x, y]) {
+        let operands = [def, cx.put(a), cx.put(b)];
+        cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &operands);
+        return Ok(());
+    }
+    let operands = [def, cx.put(x), cx.put(y)];
+    cx.emit(pick(bits, rows::MUL32_RRR, rows::MUL64_RRR), &operands);
+    Ok(())
+}
+
+/// Products with `2^n` and `2^n + 1`.
+fn by_constant(cx: &mut Cx<'_, '_>, def: VReg, x: Value, constant: u64, bits: u32) -> bool {
+    if constant.is_power_of_two() {
+        let source = cx.put(x);
+        let amount = constant.trailing_zeros() as i32;
+        cx.emit_imm(pick(bits, rows::LSL32_RRI, rows::LSL64_RRI), &[def, source], amount);
+        return true;
+    }
+    if constant > 2 && (constant - 1).is_power_of_two() {
+        let source = cx.put(x);
+        let imm = immediates::shifted(Shift::Lsl, (constant - 1).trailing_zeros() as u8);
+        cx.emit_imm(Alu::ADD.rr.of(bits), &[def, source, source], imm);
+        return true;
+    }
+    false
+}
+
+/// The factors of 32 bits if both are extended to 64 in the same way, and whether with their signs.
+fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], bool)> {
+    for (extension, signed) in [(Opcode::Uextend, false), (Opcode::Sextend, true)] {
+        let source = |value: Value| {
+            let extend = cx.def_as(value, extension).filter(|_| cx.ty(value).bits() == 64 && !cx.is_put(value))?;
+            let [source] = cx.args(extend);
+            (cx.ty(source) == I32).then_some(source)
+        };
+        if let [Some(a), Some(b)] = factors.map(source) {
+            return Some(([a, b], signed));
+        }
+    }
+    None
+}
+
+/// Defines the result as `addend` plus or minus `product`, if that is a product nobody else needs.
+pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, product: Value, subtract: bool) -> bool {
+    let Some(mul) = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_sole(product)) else { return false };
+    let factors: [Value; 2] = cx.args(mul);
+    let cheap = |c: u64| c.is_power_of_two() || (c > 2 && (c - 1).is_power_of_two());
+    if factors.iter().any(|&factor| cx.constant(factor).is_some_and(cheap)) {
+        return false;
+    }
+    let bits = working_bits(cx.ty(product));
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let (factors, row) = match (long_factors(cx, factors), subtract) {
+        (Some((factors, false)), false) => (factors, rows::UMADDL_RRRR),
+        (Some((factors, false)), true) => (factors, rows::UMSUBL_RRRR),
+        (Some((factors, true)), false) => (factors, rows::SMADDL_RRRR),
+        (Some((factors, true)), true) => (factors, rows::SMSUBL_RRRR),
+        (None, false) => (factors, pick(bits, rows::MADD32_RRRR, rows::MADD64_RRRR)),
+        (None, true) => (factors, pick(bits, rows::MSUB32_RRRR, rows::MSUB64_RRRR)),
+    };
+    let operands = [def, cx.put(factors[0]), cx.put(factors[1]), cx.put(addend)];
+    cx.emit(row, &operands);
+    true
+}
+
+/// The low product in full, plus both mixed products in its upper half.
+fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let [x, y] = cx.args(inst);
+    let value = cx.first(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let [high, sum] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit(rows::UMULH_RRR, &[high, x[0], y[0]]);
+    cx.emit(rows::MADD64_RRRR, &[sum, x[0], y[1], high]);
+    cx.emit(rows::MADD64_RRRR, &[defs[1], x[1], y[0], sum]);
+    cx.emit(rows::MUL64_RRR, &[defs[0], x[0], y[0]]);
+    Ok(())
+}
+
+/// `umulhi`, `smulhi`.
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), ty.bits());
+    let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
+    if bits == 64 {
+        cx.emit(if signed { rows::SMULH_RRR } else { rows::UMULH_RRR }, &[def, x, y]);
+        return Ok(());
+    }
+    let product = cx.int_temp(bits * 2);
+    if bits == 32 {
+        cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &[product, x, y]);
+        cx.emit_imm(rows::LSR64_RRI, &[def, product], 32);
+    } else {
+        cx.emit(rows::MUL32_RRR, &[product, x, y]);
+        cx.emit_imm(rows::LSR32_RRI, &[def, product], bits as i32);
+    }
+    Ok(())
+}
+
+/// Which result of a division is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Quotient,
+    Remainder,
+}
+
+/// `udiv`, `urem`.
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
+        by_power_of_two(cx, inst, part, divisor);
+        return Ok(());
+    }
+    let bits = working_bits(ty);
+    let (dividend, divisor) = (cx.put_zero_extended(x), cx.put_zero_extended(y));
+    check_divisor(cx, y, divisor);
+    divide(cx, inst, pick(bits, rows::UDIV32_RRR, rows::UDIV64_RRR), [dividend, divisor], part);
+    Ok(())
+}
+
+/// An unsigned division by 2^n is a shift, its remainder a mask: both are fields of the dividend.
+fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) {
+    let [x, _] = cx.args(inst);
+    let value = cx.first(inst);
+    let bits = cx.ty(x).bits();
+    let (def, source) = (cx.result(value), cx.put(x));
+    let exponent = divisor.trailing_zeros();
+    if part == Part::Remainder && exponent == 0 {
+        cx.load_constant(def, 0, bits);
+        return;
+    }
+    let (lsb, width) = if part == Part::Quotient { (exponent, bits - exponent) } else { (0, exponent) };
+    let imm = immediates::bitfield_extract(lsb as u8, width as u8);
+    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &[def, source], imm);
+}
+
+/// Traps if the divisor is zero.
+fn check_divisor(cx: &mut Cx<'_, '_>, y: Value, divisor: VReg) {
+    if cx.constant(y).is_none_or(|constant| constant == 0) {
+        let row = pick(cx.ty(y).bits(), rows::TRAP_CBZ32_R, rows::TRAP_CBZ64_R);
+        cx.emit(row, &[divisor]).set_trap(Some(TrapCode::INTEGER_DIVISION_BY_ZERO));
+    }
+}
+
+/// The quotient by `row`, or what it leaves.
+fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VReg; 2], part: Part) {
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), working_bits(cx.ty(value)));
+    if part == Part::Quotient {
+        cx.emit(row, &[def, dividend, divisor]);
+        return;
+    }
+    let quotient = cx.int_temp(bits);
+    cx.emit(row, &[quotient, dividend, divisor]);
+    cx.emit(pick(bits, rows::MSUB32_RRRR, rows::MSUB64_RRRR), &[def, quotient, divisor, dividend]);
+}
+
+/// `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
+pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let bits = working_bits(ty);
+    let (dividend, divisor) = (cx.put_sign_extended(x), cx.put_sign_extended(y));
+    check_divisor(cx, y, divisor);
+    if part == Part::Quotient && cx.constant_signed(y).is_none_or(|constant| constant == -1) {
+        check_overflow(cx, ty.bits(), dividend, divisor);
+    }
+    divide(cx, inst, pick(bits, rows::SDIV32_RRR, rows::SDIV64_RRR), [dividend, divisor], part);
+    Ok(())
+}
+
+/// Traps if the divisor is -1 and the dividend less 1 overflows. Narrow dividends are moved up for that.
+fn check_overflow(cx: &mut Cx<'_, '_>, bits: u32, dividend: VReg, divisor: VReg) {
+    let mut subject = dividend;
+    if bits < 32 {
+        subject = cx.int_temp(32);
+        cx.emit_imm(rows::LSL32_RRI, &[subject, dividend], 32 - bits as i32);
+    }
+    let bits = bits.max(32);
+    cx.compare_constant(divisor, -1, bits);
+    let imm = immediates::compare(CC_EQ, failing(CC_VS), 1);
+    cx.emit_imm(pick(bits, rows::CCMP32_RI, rows::CCMP64_RI), &[subject], imm);
+    emit_trap_if(cx, Cond::One(CC_VS), TrapCode::INTEGER_OVERFLOW);
+}

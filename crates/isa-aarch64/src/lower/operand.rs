@@ -1,0 +1,179 @@
+//! Second operands: immediates, and registers that the instruction shifts, extends or complements itself.
+//!
+//! Before: `v2 = ishl v1, 3; v3 = iadd v0, v2`. After: `add x0, x0, x1, lsl #3`.
+//!
+//! Only a definition that nobody else needs is taken in: it costs nothing then, and its operand lives as long as it did.
+
+use super::cx::{Alu, Cx, Immediates};
+use crate::immediates::{self, Extend, Shift};
+use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::{MInst, RowId};
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// By how much an extended operand may be shifted left.
+const MAX_EXTENDED_SHIFT: u64 = 4;
+
+/// The extension of an operand from `bits` bits.
+pub(super) fn extension(bits: u32, signed: bool) -> Extend {
+    match (bits, signed) {
+        (8, false) => Extend::Uxtb,
+        (16, false) => Extend::Uxth,
+        (_, false) => Extend::Uxtw,
+        (8, true) => Extend::Sxtb,
+        (16, true) => Extend::Sxth,
+        (_, true) => Extend::Sxtw,
+    }
+}
+
+/// A second operand as an instruction takes it: the row, and what that row is given.
+#[derive(Clone, Copy)]
+pub(super) enum Second {
+    /// A row with an immediate.
+    Immediate(RowId, i32),
+    /// A row with a register and what happens to that.
+    Changed(RowId, Value, i32),
+    /// A row with a plain register.
+    Plain(RowId, Value),
+}
+
+impl Cx<'_, '_> {
+    /// How `alu` in `bits` bits takes `value` as its second operand.
+    pub(super) fn second(&self, alu: Alu, bits: u32, value: Value) -> Second {
+        self.cheap_second(alu, bits, value).unwrap_or(Second::Plain(alu.rr.of(bits), value))
+    }
+
+    /// As [`Cx::second`], if the operand is more than a plain register.
+    fn cheap_second(&self, alu: Alu, bits: u32, value: Value) -> Option<Second> {
+        if self.constant(value).is_some() {
+            return self.immediate(alu, bits, value);
+        }
+        if !self.is_sole(value) {
+            return None;
+        }
+        let def = self.def(value)?;
+        match alu.immediates {
+            Immediates::Number { rx, .. } => {
+                if let Some((source, imm)) = self.extended(value, def) {
+                    return Some(Second::Changed(rx.of(bits), source, imm));
+                }
+            }
+            Immediates::Pattern(Some(complement)) if self.func.dfg.opcode(def) == Opcode::Bnot => {
+                let [source] = self.args(def);
+                let (source, imm) = self.shifted_operand(source, alu);
+                return Some(Second::Changed(complement.of(bits), source, imm));
+            }
+            Immediates::Pattern(_) => {}
+        }
+        let (source, imm) = self.shifted(value, alu)?;
+        Some(Second::Changed(alu.rr.of(bits), source, imm))
+    }
+
+    /// A constant as the row's immediate.
+    fn immediate(&self, alu: Alu, bits: u32, value: Value) -> Option<Second> {
+        let Immediates::Number { negated, .. } = alu.immediates else {
+            return self.mask_immediate(value, bits).map(|imm| Second::Immediate(alu.ri.of(bits), imm));
+        };
+        let constant = self.constant_signed(value)?;
+        let row = if constant < 0 { negated } else { alu.ri };
+        immediates::add_sub(constant.unsigned_abs()).map(|imm| Second::Immediate(row.of(bits), imm))
+    }
+
+    /// A constant as an immediate of bitwise operations. What is above a narrow value may be anything.
+    pub(super) fn mask_immediate(&self, value: Value, bits: u32) -> Option<i32> {
+        let (constant, own) = (self.constant(value)?, self.ty(value).bits());
+        let signed = self.constant_signed(value)? as u64;
+        let repeated = if own < 32 { constant * (u64::MAX / ((1 << own) - 1)) } else { constant };
+        [constant, signed, repeated].into_iter().find_map(|image| immediates::logical(image, bits))
+    }
+
+    /// What is extended, and the immediate that says how, and by how much it is shifted left afterwards.
+    fn extended(&self, value: Value, def: Inst) -> Option<(Value, i32)> {
+        if self.func.dfg.opcode(def) != Opcode::Ishl {
+            let (source, extend) = self.extension_of(def)?;
+            return Some((source, immediates::extended(extend, 0)));
+        }
+        let [x, amount] = self.args(def);
+        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
+        if amount > MAX_EXTENDED_SHIFT || !self.is_sole(x) || self.ty(value).bits() < 32 {
+            return None;
+        }
+        let (source, extend) = self.extension_of(self.def(x)?)?;
+        Some((source, immediates::extended(extend, amount as u8)))
+    }
+
+    /// What an instruction extends and how. A zero-extension that is there already costs nothing at all.
+    fn extension_of(&self, def: Inst) -> Option<(Value, Extend)> {
+        let opcode = self.func.dfg.opcode(def);
+        if opcode == Opcode::Band {
+            let [x, mask] = self.args(def);
+            let bits = match self.constant(mask)? {
+                0xff => 8,
+                0xffff => 16,
+                0xffff_ffff => 32,
+                _ => return None,
+            };
+            return (self.ty(x).bits() > bits).then(|| (x, extension(bits, false)));
+        }
+        if !matches!(opcode, Opcode::Uextend | Opcode::Sextend) {
+            return None;
+        }
+        let [x] = self.args(def);
+        let signed = opcode == Opcode::Sextend;
+        (signed || !self.has_zeros(x)).then(|| (x, extension(self.ty(x).bits(), signed)))
+    }
+
+    /// What is shifted by a constant, and the immediate that says how. Right shifts and rotations would bring in what is
+    /// above narrow values; arithmetic has no rotations.
+    fn shifted(&self, value: Value, alu: Alu) -> Option<(Value, i32)> {
+        let def = self.def(value)?;
+        let bits = self.ty(value).bits();
+        let full = matches!(bits, 32 | 64);
+        let (shift, left) = match self.func.dfg.opcode(def) {
+            Opcode::Ishl => (Shift::Lsl, false),
+            Opcode::Ushr if full => (Shift::Lsr, false),
+            Opcode::Sshr if full => (Shift::Asr, false),
+            Opcode::Rotr if full && alu.is_bitwise() => (Shift::Ror, false),
+            Opcode::Rotl if full && alu.is_bitwise() => (Shift::Ror, true),
+            _ => return None,
+        };
+        let [x, amount] = self.args(def);
+        let amount = self.constant(amount)? as u32 & (bits - 1);
+        let amount = if left { (bits - amount) & (bits - 1) } else { amount };
+        Some((x, immediates::shifted(shift, amount as u8)))
+    }
+
+    /// What an instruction takes as its only operand if it can shift that: the register and the immediate.
+    pub(super) fn shifted_operand(&self, value: Value, alu: Alu) -> (Value, i32) {
+        let shifted = if self.is_sole(value) { self.shifted(value, alu) } else { None };
+        shifted.unwrap_or((value, 0))
+    }
+
+    /// Emits an instruction whose last operand is `second`, behind `vregs`.
+    pub(super) fn emit_second(&mut self, vregs: &[VReg], second: Second) -> &mut MInst {
+        let mut all: SmallVec<[VReg; 4]> = vregs.into();
+        match second {
+            Second::Immediate(row, imm) => self.emit_imm(row, &all, imm),
+            Second::Changed(row, value, imm) => {
+                all.push(self.put(value));
+                self.emit_imm(row, &all, imm)
+            }
+            Second::Plain(row, value) => {
+                all.push(self.put(value));
+                self.emit(row, &all)
+            }
+        }
+    }
+
+    /// Emits `x op y` in `bits` bits into `defs`, one register or none, with what saves most as its second operand.
+    pub(super) fn operate(&mut self, alu: Alu, bits: u32, defs: &[VReg], [x, y]: [Value; 2]) {
+        let swapped = alu.commutes() && self.cheap_second(alu, bits, y).is_none();
+        let (x, second) = match self.cheap_second(alu, bits, x).filter(|_| swapped) {
+            Some(second) => (y, second),
+            None => (x, self.second(alu, bits, y)),
+        };
+        let mut vregs: SmallVec<[VReg; 2]> = defs.into();
+        vregs.push(self.put(x));
+        self.emit_second(&vregs, second);
+    }
+}

@@ -1,0 +1,230 @@
+//! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that the
+//! exact result fits into 32 bits and can be compared with what is left of it.
+
+use super::Done;
+use super::branch::emit_trap_if;
+use super::condition::Cond;
+use super::cx::{Alu, Cx, pick};
+use super::operand::extension;
+use crate::immediates::{self, Extend, Shift};
+use crate::regs::{CC_HS, CC_LO, CC_NE, CC_VS};
+use crate::rows;
+use kingpost_ir::types::I128;
+use kingpost_ir::{Inst, InstView};
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// An addition or subtraction, of signed or unsigned integers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Op {
+    pub(super) subtract: bool,
+    pub(super) signed: bool,
+}
+
+impl Op {
+    pub(super) const UADD: Op = Op { subtract: false, signed: false };
+    pub(super) const SADD: Op = Op { subtract: false, signed: true };
+    pub(super) const USUB: Op = Op { subtract: true, signed: false };
+    pub(super) const SSUB: Op = Op { subtract: true, signed: true };
+
+    fn alu(self) -> Alu {
+        if self.subtract { Alu::SUBS } else { Alu::ADDS }
+    }
+
+    /// The row that takes the carry of the one before, and gives one.
+    fn next(self, bits: u32) -> kingpost_mach::RowId {
+        match self.subtract {
+            true => pick(bits, rows::SBCS32_RRR, rows::SBCS64_RRR),
+            false => pick(bits, rows::ADCS32_RRR, rows::ADCS64_RRR),
+        }
+    }
+
+    /// The condition for overflow.
+    fn overflow(self) -> i32 {
+        match (self.signed, self.subtract) {
+            (true, _) => CC_VS,
+            (false, false) => CC_HS,
+            (false, true) => CC_LO,
+        }
+    }
+}
+
+/// The second result's register, if somebody asked for it.
+fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
+    let overflow = cx.func.dfg.inst_results(inst)[1];
+    cx.is_put(overflow).then(|| cx.result(overflow))
+}
+
+/// The second result, if the condition holds.
+fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
+    if let Some(def) = overflow_result(cx, inst) {
+        cx.emit_imm(rows::CSET32_R, &[def], condition);
+    }
+}
+
+/// The second result for an exact `result` of a narrow operation: is it more than its low `bits` bits?
+fn set_narrow_overflow(cx: &mut Cx<'_, '_>, inst: Inst, result: VReg, bits: u32, signed: bool) {
+    let Some(def) = overflow_result(cx, inst) else { return };
+    narrow_overflow(cx, def, result, bits, signed);
+}
+
+fn narrow_overflow(cx: &mut Cx<'_, '_>, def: VReg, result: VReg, bits: u32, signed: bool) {
+    let imm = immediates::extended(extension(bits, signed), 0);
+    cx.emit_imm(rows::CMP32_RX, &[result, result], imm);
+    cx.emit_imm(rows::CSET32_R, &[def], CC_NE);
+}
+
+/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    let value = cx.first(inst);
+    let defs = cx.result_parts(value);
+    if ty == I128 {
+        let (x, y) = (cx.put_parts(x), cx.put_parts(y));
+        cx.emit(op.alu().rr.of(64), &[defs[0], x[0], y[0]]);
+        cx.emit(op.next(64), &[defs[1], x[1], y[1]]);
+        set_overflow(cx, inst, op.overflow());
+    } else if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    } else if ty.bits() >= 32 {
+        cx.operate(op.alu(), ty.bits(), &[defs[0]], [x, y]);
+        set_overflow(cx, inst, op.overflow());
+    } else {
+        let (x, y) = (cx.put_extended(x, op.signed), cx.put_extended(y, op.signed));
+        let row = if op.subtract { rows::SUB32_RRR } else { rows::ADD32_RRR };
+        cx.emit(row, &[defs[0], x, y]);
+        set_narrow_overflow(cx, inst, defs[0], ty.bits(), op.signed);
+    }
+    Ok(())
+}
+
+/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
+/// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
+    let [x, y, carry] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !ty.is_int() {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let defs = cx.result_parts(value);
+    let carry = cx.put_zero_extended(carry);
+    if ty.bits() < 32 {
+        let (x, y) = (cx.put_extended(x, op.signed), cx.put_extended(y, op.signed));
+        narrow_with_carry(cx, inst, op, defs[0], [x, y], carry);
+        return Ok(());
+    }
+    let bits = ty.bits().min(64);
+    let (x, y) = (cx.put_parts(x), cx.put_parts(y));
+    if !op.signed {
+        take_carry(cx, op, carry);
+        for k in 0..defs.len() {
+            cx.emit(op.next(bits), &[defs[k], x[k], y[k]]);
+        }
+        set_overflow(cx, inst, op.overflow());
+        return Ok(());
+    }
+    let sums: SmallVec<[VReg; 2]> = defs.iter().map(|_| cx.int_temp(bits)).collect();
+    let [first, second] = std::array::from_fn(|_| cx.int_temp(32));
+    let zero = cx.constant_temp(0, bits);
+    for k in 0..sums.len() {
+        cx.emit(if k == 0 { op.alu().rr.of(bits) } else { op.next(bits) }, &[sums[k], x[k], y[k]]);
+    }
+    cx.emit_imm(rows::CSET32_R, &[first], CC_VS);
+    take_carry(cx, op, carry);
+    for k in 0..defs.len() {
+        cx.emit(op.next(bits), &[defs[k], sums[k], zero]);
+    }
+    cx.emit_imm(rows::CSET32_R, &[second], CC_VS);
+    let overflow = cx.func.dfg.inst_results(inst)[1];
+    let overflow = cx.result(overflow);
+    cx.emit(rows::ORR32_RRR, &[overflow, first, second]);
+    Ok(())
+}
+
+/// The carry is set if `carry` is not zero; for subtractions, where it means no borrow, if it is zero.
+fn take_carry(cx: &mut Cx<'_, '_>, op: Op, carry: VReg) {
+    if op.subtract {
+        let unused = cx.int_temp(32);
+        cx.emit(rows::NEGS32_RR, &[unused, carry]);
+    } else {
+        cx.compare_constant(carry, 1, 32);
+    }
+}
+
+/// Extended narrow operands and a carry: the exact result fits into 32 bits; the first step's result is cut to its bits.
+fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]: [VReg; 2], carry: VReg) {
+    let [x_arg, ..] = cx.args::<3>(inst);
+    let bits = cx.ty(x_arg).bits();
+    let [one, sum] = std::array::from_fn(|_| cx.int_temp(32));
+    cx.compare_constant(carry, 0, 32);
+    cx.emit_imm(rows::CSET32_R, &[one], CC_NE);
+    let row = if op.subtract { rows::SUB32_RRR } else { rows::ADD32_RRR };
+    cx.emit(row, &[sum, x, y]);
+    if !op.signed {
+        cx.emit(row, &[def, sum, one]);
+        set_narrow_overflow(cx, inst, def, bits, false);
+        return;
+    }
+    let [cut, first, second] = std::array::from_fn(|_| cx.int_temp(32));
+    narrow_overflow(cx, first, sum, bits, true);
+    cx.emit(if bits == 8 { rows::SXTB32_RR } else { rows::SXTH32_RR }, &[cut, sum]);
+    cx.emit(row, &[def, cut, one]);
+    narrow_overflow(cx, second, def, bits, true);
+    let overflow = cx.func.dfg.inst_results(inst)[1];
+    let overflow = cx.result(overflow);
+    cx.emit(rows::ORR32_RRR, &[overflow, first, second]);
+}
+
+/// `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
+pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    if !Cx::is_word(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), ty.bits());
+    let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
+    match bits {
+        8 | 16 => {
+            cx.emit(rows::MUL32_RRR, &[def, x, y]);
+            set_narrow_overflow(cx, inst, def, bits, signed);
+        }
+        32 => {
+            let product = cx.int_temp(64);
+            cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &[product, x, y]);
+            let extend = if signed { Extend::Sxtw } else { Extend::Uxtw };
+            cx.emit_imm(rows::CMP64_RX, &[product, product], immediates::extended(extend, 0));
+            set_overflow(cx, inst, CC_NE);
+            cx.emit(rows::MOV32_RR, &[def, product]);
+        }
+        _ => {
+            let high = cx.int_temp(64);
+            cx.emit(rows::MUL64_RRR, &[def, x, y]);
+            cx.emit(if signed { rows::SMULH_RRR } else { rows::UMULH_RRR }, &[high, x, y]);
+            if signed {
+                cx.emit_imm(rows::CMP64_RR, &[high, def], immediates::shifted(Shift::Asr, 63));
+            } else {
+                cx.compare_constant(high, 0, 64);
+            }
+            set_overflow(cx, inst, CC_NE);
+        }
+    }
+    Ok(())
+}
+
+/// `uadd_overflow_trap`.
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let bits = cx.ty(value).bits();
+    if !matches!(bits, 32 | 64) {
+        return Err(cx.unsupported(inst));
+    }
+    let def = cx.result(value);
+    cx.operate(Alu::ADDS, bits, &[def], args);
+    emit_trap_if(cx, Cond::One(CC_HS), code);
+    Ok(())
+}

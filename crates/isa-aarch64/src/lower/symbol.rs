@@ -1,0 +1,149 @@
+//! Addresses of functions and symbols, and values computed from them and the VM context.
+//!
+//! What is near is addressed relative to the instruction, what is far through the GOT in position-independent code and
+//! by its absolute address otherwise.
+
+use super::Done;
+use super::cx::{Cx, is_little};
+use super::endian;
+use super::memory::load_into;
+use crate::rows;
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::preamble::GlobalValueData;
+use kingpost_ir::signature::ArgumentPurpose;
+use kingpost_ir::types::I64;
+use kingpost_ir::{GlobalValue, Inst, InstView, Value};
+use kingpost_mach::{Address, LowerError};
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// `func_addr`.
+pub(super) fn func_addr(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::FuncAddr { func } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    if cx.result_ty(inst) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let callee = &cx.func.dfg.ext_funcs[func];
+    symbol_address(cx, def, &callee.name, callee.colocated, 0);
+    Ok(())
+}
+
+/// `symbol_value`.
+pub(super) fn symbol_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+    let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    global_value(cx, def, global).map_err(|refused| refused.unwrap_or_else(|| cx.unsupported(inst)))
+}
+
+/// The address of a symbol into `def`.
+pub(super) fn symbol_address(cx: &mut Cx<'_, '_>, def: VReg, name: &ExternalName, near: bool, offset: i64) {
+    // Far offsets might leave the reach of 4 GiB.
+    if near && offset.unsigned_abs() < 1 << 24 {
+        let symbol = cx.symbol(name, true, offset);
+        cx.emit_mem(rows::ADDR64_CONST, &[def], Address::Symbol(symbol));
+    } else if near || cx.settings.is_pic {
+        let base = if offset == 0 { def } else { cx.int_temp(64) };
+        let symbol = cx.symbol(name, near, 0);
+        let row = if near { rows::ADDR64_CONST } else { rows::ADDR64_GOT };
+        cx.emit_mem(row, &[base], Address::Symbol(symbol));
+        if offset != 0 {
+            let far = cx.constant_temp(offset as u64, 64);
+            cx.emit(rows::ADD64_RRR, &[def, base, far]);
+        }
+    } else {
+        let symbol = cx.symbol(name, false, offset);
+        cx.emit_mem(rows::ADDR64_ABS, &[def], Address::Symbol(symbol));
+    }
+}
+
+/// Computes a global value into `def`. The error is empty if there is no code for it.
+pub(super) fn global_value(cx: &mut Cx<'_, '_>, def: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
+    match &cx.func.global_values[global] {
+        GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => {
+            let base = global_base(cx, *base)?;
+            step(cx, def, base, global)
+        }
+        GlobalValueData::VmContext => {
+            let context = context_param(cx).ok_or(None)?;
+            let context = cx.put(context);
+            cx.emit(rows::MOV64_RR, &[def, context]);
+            Ok(())
+        }
+        GlobalValueData::Symbol { name, offset, colocated, tls: false } => {
+            symbol_address(cx, def, name, *colocated, *offset);
+            Ok(())
+        }
+        GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => Err(None),
+    }
+}
+
+/// The register of a global value that others are computed from.
+pub(super) fn global_base(cx: &mut Cx<'_, '_>, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
+    // Down to the global value that needs no other, then up again.
+    let mut chain: SmallVec<[GlobalValue; 4]> = SmallVec::new();
+    let mut root = global;
+    while let GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } = &cx.func.global_values[root]
+    {
+        if chain.len() > cx.func.global_values.len() {
+            return Err(None);
+        }
+        chain.push(root);
+        root = *base;
+    }
+    let mut at = match &cx.func.global_values[root] {
+        GlobalValueData::VmContext => {
+            let context = context_param(cx).ok_or(None)?;
+            cx.put(context)
+        }
+        _ => {
+            let address = cx.int_temp(64);
+            global_value(cx, address, root)?;
+            address
+        }
+    };
+    for &next in chain.iter().rev() {
+        let to = cx.int_temp(64);
+        step(cx, to, at, next)?;
+        at = to;
+    }
+    Ok(at)
+}
+
+/// The parameter that holds the VM context.
+fn context_param(cx: &Cx<'_, '_>) -> Option<Value> {
+    let index = cx.func.signature.special_param_index(ArgumentPurpose::VmContext)?;
+    cx.func.dfg.block_params(cx.func.layout.entry_block()?).get(index).copied()
+}
+
+/// The VM context parameter, if a global value is computed from it.
+pub(super) fn context_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<Value> {
+    for _ in 0..=cx.func.global_values.len() {
+        match &cx.func.global_values[global] {
+            GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => global = *base,
+            GlobalValueData::VmContext => return context_param(cx),
+            GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => return None,
+        }
+    }
+    None
+}
+
+fn step(cx: &mut Cx<'_, '_>, def: VReg, base: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
+    match &cx.func.global_values[global] {
+        GlobalValueData::Load { offset, ty, flags, .. } => {
+            let address = Address::Base { base, disp: *offset };
+            match is_little(*flags) {
+                true => load_into(cx, &[def], *ty, address, flags.trap_code()),
+                false => endian::load_word(cx, def, *ty, address, flags.trap_code()),
+            }
+            .ok_or(None)
+        }
+        GlobalValueData::IAddImm { offset, ty, .. } if *ty == I64 => {
+            cx.add_constant(def, base, *offset, 64);
+            Ok(())
+        }
+        _ => Err(None),
+    }
+}
