@@ -3,7 +3,7 @@
 //! | stage | file | does |
 //! |---|---|---|
 //! | order | `order.rs`, `point.rs` | numbers blocks and instructions, finds loops |
-//! | liveness | `liveness.rs` | uses and live ranges of each value |
+//! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
 //! | | `block.rs` | .. what is where as a block begins |
@@ -22,6 +22,7 @@ mod emit;
 mod exact;
 mod hints;
 mod instruction;
+mod live_blocks;
 mod liveness;
 mod machine;
 mod order;

@@ -110,9 +110,9 @@ pub(crate) struct Scratch {
 impl Scratch {
     fn begin(&mut self, live: &Liveness, problem: &Problem, blocks: usize) {
         self.range.clear();
-        self.range.extend(problem.vregs.keys().map(|v| live.range_range(v).start as u32));
+        self.range.extend(live.range_starts());
         self.next_use.clear();
-        self.next_use.extend(problem.vregs.keys().map(|v| live.use_range(v).start as u32));
+        self.next_use.extend_from_slice(live.use_starts());
         self.reload_heads.clear();
         self.reload_heads.resize(blocks, NONE);
         self.reloads.clear();
