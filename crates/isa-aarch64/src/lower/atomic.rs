@@ -1,6 +1,7 @@
 //! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
 
 use super::Done;
+use super::bits::swap_bytes;
 use super::cx::{Cx, is_little, pick};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -12,8 +13,12 @@ fn of_width(first: RowId, bits: u32) -> RowId {
     RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
 }
 
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if Cx::is_word(ty) && is_little(flags) { Ok(()) } else { Err(cx.unsupported(inst)) }
+fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
+    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
+}
+
+fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
+    if is_little(flags) { check(cx, inst, ty) } else { Err(cx.unsupported(inst)) }
 }
 
 /// The only kind of address these instructions have.
@@ -27,11 +32,15 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check(cx, inst, ty)?;
     let address = address(cx, arg, inst)?;
     // An effect keeps the instruction even if nobody wants its result.
     let def = cx.result(value);
-    cx.emit_mem(of_width(rows::LDAR8_RM, ty.bits()), &[def], address).set_trap(flags.trap_code());
+    let image = if is_little(flags) { def } else { cx.int_temp(ty.bits()) };
+    cx.emit_mem(of_width(rows::LDAR8_RM, ty.bits()), &[image], address).set_trap(flags.trap_code());
+    if image != def {
+        swap_bytes(cx, def, image, ty.bits());
+    }
     Ok(())
 }
 
@@ -41,9 +50,14 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check(cx, inst, ty)?;
     let address = address(cx, addr, inst)?;
-    let source = cx.put(value);
+    let mut source = cx.put(value);
+    if !is_little(flags) {
+        let swapped = cx.int_temp(ty.bits());
+        swap_bytes(cx, swapped, source, ty.bits());
+        source = swapped;
+    }
     cx.emit_mem(of_width(rows::STLR8_MR, ty.bits()), &[source], address).set_trap(flags.trap_code());
     Ok(())
 }
@@ -55,7 +69,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check_little(cx, inst, ty, flags)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
@@ -129,7 +143,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty, flags)?;
+    check_little(cx, inst, ty, flags)?;
     let address = address(cx, addr, inst)?;
     let operands = [cx.result(value), cx.put(expected), cx.put(new)];
     let family = if cx.isa.flags.has_lse { rows::CASAL8_MR } else { rows::ATOMIC_CAS8_MR };
