@@ -1,16 +1,18 @@
-//! The checker itself: rules without states first, then the fixpoint over block entries, then one reporting walk.
+//! The checker itself: rules without states first, then the fixpoint over block entries, then, if something was found,
+//! one reporting walk.
 
-use crate::entry::{Entry, Meet};
+use crate::entry::{Arrival, Entries};
 use crate::error::{CheckError, Place, Rule};
 use crate::flow::Flow;
 use crate::labels::Labels;
+use crate::names::Names;
 use crate::operands::OperandRules;
 use crate::report::Report;
 use crate::shape::{self, Input};
-use crate::state::{Class, Mark, State};
+use crate::state::State;
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, Edge, Inst, InstFlags, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, RegClass};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -20,19 +22,22 @@ pub struct Checker {
     flow: Flow,
     operands: OperandRules,
     labels: Labels,
+    names: Names,
     state: State,
-    entries: Vec<Entry>,
-    meet: Meet,
-    params: Vec<(VReg, Class)>,
+    entries: Entries,
     queue: BinaryHeap<Reverse<usize>>,
     queued: Vec<bool>,
     walked: Vec<bool>,
-    steps: Vec<Step>,
+    pending: Vec<Pending>,
+    failed: bool,
 }
 
-enum Step {
-    Enter(Block, Edge),
-    Undo(Mark),
+/// A block to be walked from the state saved last.
+struct Pending {
+    block: Block,
+    via: Edge,
+    /// The saved state is not needed after that.
+    last: bool,
 }
 
 impl Checker {
@@ -51,12 +56,16 @@ impl Checker {
     pub fn check(&mut self, problem: &Problem, env: &MachineEnv, answer: &Allocation) -> Result<(), Vec<CheckError>> {
         let input = Input::new(problem, env, answer);
         let mut report = Report::default();
+        self.names.reset(problem);
         if shape::counts(input, &mut report) {
             self.rules_without_states(input, &mut report);
         }
         if report.is_empty() && problem.num_blocks() > 0 {
             self.flow.compute(problem);
+            self.names.settle(problem, &self.flow);
             match self.solve(input) {
+                // Every root was walked once more after its entry last changed, so what was found on the way is all.
+                true if !self.failed && answer.labels.is_empty() => self.reached(input, &mut report),
                 true => self.report(input, &mut report),
                 false => report.add(CheckError::new(Rule::TooLarge, Place::Whole)),
             }
@@ -67,25 +76,20 @@ impl Checker {
     fn rules_without_states(&mut self, input: Input, report: &mut Report) {
         shape::emergency_slots(input, report);
         shape::edits(input, report);
-        shape::callee_saved(input, report);
         shape::stack_maps(input, report);
         shape::label_ranges(input, report);
-        self.operands.check(input, report);
+        self.operands.check(input, &mut self.names, report);
+        shape::callee_saved(input, self.operands.written, report);
     }
 
     /// Lowers the entry states until every way into a root knows at least what is stored there. `false`: too large.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
-        let problem = input.problem;
-        let insts = (0..problem.num_insts()).map(Inst::new).filter(|&inst| problem.flags(inst).has(InstFlags::REMAT));
-        let constants = insts.flat_map(|inst| problem.operands(inst)).map(|operand| operand.vreg());
-        self.state.reset(problem, input.answer.slots.len(), constants);
-        self.meet.next_class = problem.vregs.len();
-        self.entries.iter_mut().for_each(Entry::clear);
-        if self.entries.len() < roots {
-            self.entries.resize_with(roots, Entry::default);
-        }
-        self.entries[0].reached = true;
+        self.state.reset(input.problem, input.env, input.answer.slots.len());
+        self.entries.reset(roots, self.state.regs.len());
+        self.failed = false;
+        self.walked.clear();
+        self.walked.resize(input.problem.num_blocks(), false);
         self.queued.clear();
         self.queued.resize(roots, false);
         self.queue.clear();
@@ -93,7 +97,7 @@ impl Checker {
         while let Some(Reverse(root)) = self.queue.pop() {
             self.queued[root] = false;
             self.walk_from(input, root, None);
-            if self.meet.is_full() {
+            if self.names.is_full() {
                 return false;
             }
         }
@@ -102,78 +106,92 @@ impl Checker {
 
     fn report(&mut self, input: Input, report: &mut Report) {
         self.state.watched = self.labels.prepare(input.problem, input.answer);
-        self.walked.clear();
-        self.walked.resize(input.problem.num_blocks(), false);
         for root in 0..self.flow.roots.len() {
-            if self.entries[root].reached && !report.is_full() {
+            if self.entries.is_reached(root) && !report.is_full() {
                 self.walk_from(input, root, Some(report));
             }
         }
+        self.reached(input, report);
+    }
+
+    /// Rule 25.
+    fn reached(&self, input: Input, report: &mut Report) {
         let missed = |block: &Block| self.flow.reaches(*block) && !self.walked[block.index()];
-        if !report.is_full()
-            && let Some(block) = input.problem.blocks().find(missed)
-        {
+        if let Some(block) = input.problem.blocks().find(missed) {
             report.add(CheckError::new(Rule::Reached, Place::Block(block)));
         }
     }
 
-    /// Walks a root and the blocks that are entered only through it. With a report, checks; else joins what is known on
-    /// the edges into other roots to their entries.
+    /// Walks a root and the blocks that are entered only through it. Without a report, joins what is known on the edges
+    /// into other roots to their entries.
     fn walk_from(&mut self, input: Input, root: usize, mut report: Option<&mut Report>) {
-        let start = self.state.mark();
+        let (regs, version) = self.entries.get(root, self.state.regs.len());
         let block = self.flow.roots[root];
-        self.state.begin(self.entries[root].version, (root != 0).then_some(block));
-        self.visit(input, block, None, &mut report);
-        while let Some(step) = self.steps.pop() {
-            match step {
-                Step::Enter(block, edge) => {
-                    self.steps.push(Step::Undo(self.state.mark()));
-                    self.visit(input, block, Some(edge), &mut report);
-                }
-                Step::Undo(mark) => self.state.undo(mark),
-            }
+        self.state.begin(regs, version, (root != 0).then_some(block));
+        let nodes = self.state.slots.len();
+        let mut next = Some((block, None));
+        while let Some((block, via)) = next {
+            self.visit(input, block, via, &mut report);
+            next = self.successors(input, block, report.is_some()).or_else(|| {
+                let Pending { block, via, last } = self.pending.pop()?;
+                self.state.restore(last);
+                Some((block, Some(via)))
+            });
         }
-        self.state.undo(start);
+        self.state.slots.give_back(nodes);
     }
 
     fn visit(&mut self, input: Input, block: Block, via: Option<Edge>, report: &mut Option<&mut Report>) {
-        let checking = report.is_some();
+        self.walked[block.index()] = true;
+        let has_private = input.answer.emergency.iter().any(Option::is_some)
+            || RegClass::ALL.iter().any(|&class| input.env.class(class).scratch.is_some());
         let mut walk = Walk {
             input,
+            names: &self.names,
             state: &mut self.state,
             terminator_defs: &self.operands.terminator_defs,
-            params: &mut self.params,
+            has_private,
+            failed: &mut self.failed,
             report: report.as_deref_mut().map(|report| (report, &mut self.labels)),
         };
         if let Some(edge) = via {
             walk.edge(edge);
         }
         walk.block(block);
-        if checking {
-            self.walked[block.index()] = true;
-        }
-        for &edge in input.problem.succs(block).iter().rev() {
-            let to = input.problem.edge(edge).to;
+    }
+
+    /// Arrives at the roots after `block`. Gives the block to walk next, if one is entered only from here, and leaves the
+    /// others for later.
+    fn successors(&mut self, input: Input, block: Block, checking: bool) -> Option<(Block, Option<Edge>)> {
+        let problem = input.problem;
+        let first = self.pending.len();
+        for &edge in problem.succs(block) {
+            let to = problem.edge(edge).to;
             match self.flow.root(to) {
-                None => self.steps.push(Step::Enter(to, edge)),
-                Some(_) if checking => {}
-                Some(root) => self.arrive(input, edge, root),
+                Some(root) if !checking => self.arrive(problem, edge, root),
+                Some(_) => {}
+                None => self.pending.push(Pending { block: to, via: edge, last: false }),
             }
+        }
+        if self.pending.len() > first + 1 {
+            self.state.save();
+            // A block from which no other is entered goes first, so that not all of a long chain is kept.
+            let leads_on = |p: &Pending| {
+                problem.succs(p.block).iter().any(|&edge| self.flow.root(problem.edge(edge).to).is_none())
+            };
+            if let Some(longest) = (first..self.pending.len()).find(|&i| leads_on(&self.pending[i])) {
+                self.pending.swap(first, longest);
+            }
+            self.pending[first].last = true;
+        }
+        match self.pending.len() > first {
+            true => self.pending.pop().map(|next| (next.block, Some(next.via))),
+            false => None,
         }
     }
 
-    fn arrive(&mut self, input: Input, edge: Edge, root: usize) {
-        let mark = self.state.mark();
-        let mut walk = Walk {
-            input,
-            state: &mut self.state,
-            terminator_defs: &self.operands.terminator_defs,
-            params: &mut self.params,
-            report: None,
-        };
-        walk.edge(edge);
-        let changed = self.entries[root].join(&mut self.state, &mut self.meet, root);
-        self.state.undo(mark);
+    fn arrive(&mut self, problem: &Problem, edge: Edge, root: usize) {
+        let changed = self.entries.join(&mut self.state, &mut self.names, Arrival { problem, edge, root });
         if changed && !self.queued[root] {
             self.queued[root] = true;
             self.queue.push(Reverse(root));

@@ -1,204 +1,221 @@
-//! The stored states at the entries of roots, and their meet.
+//! The stored states at the entries of roots, and how arrivals lower them.
 //!
-//! A stored state is the first state that arrived, as a version of its own, with all changed that later arrivals did
-//! not confirm. Where the stored state and a new one say the same nothing is done, and the versions' common parts are
-//! not even looked at. What differs is grouped by its class here and its class there; members of one group are equal on
-//! both ways in, and become a class that belongs to the join. A group without a value or without a location says
-//! nothing and goes. States only lose knowledge, so the fixpoint ends; a group that is all of a class keeps its number, or
-//! loops that exchange two values would rename them for ever.
+//! The first state that arrives is stored, with the parameters added to what holds their arguments. Each later arrival
+//! takes away what it does not confirm: where the stored state says that a location holds `v`, the arriving one must hold `v`
+//! there, or `v`'s argument on this edge if `v` is a parameter of the root. Sets only shrink, so the fixpoint ends.
+//!
+//! Registers are all looked at. Of slots, those that differ are, and those that are stored as holding a parameter: an
+//! arriving state may agree there and mean the parameter of the last round.
 
-use crate::state::{Cell, Class, Epoch, MAX_CLASSES, State, Version};
-use std::collections::HashMap;
+use crate::names::Names;
+use crate::state::{Cell, Class, Epoch, State, UNKNOWN_CELL, Version};
+use kingpost_regalloc::{Edge, Problem};
 
-/// What is known on entry to a root.
+/// What is known on entry to a root, but for the registers.
 #[derive(Default)]
 pub(crate) struct Entry {
     /// Some walk has arrived.
     pub(crate) reached: bool,
     pub(crate) version: Version,
-    /// Classes of this join, ascending, with their sizes.
-    own: Vec<(Class, u32)>,
-    /// Locations of references, once arrivals of different epochs were joined.
-    refs: Option<Vec<usize>>,
+    /// Slots stored as holding parameters of the root.
+    params: Vec<u32>,
+    /// Slots of references, once arrivals of different epochs were joined.
+    refs: Option<Vec<u32>>,
 }
 
-/// One value or location that the two states disagree on.
-#[derive(Clone, Copy)]
-struct Difference {
-    index: usize,
-    here: Class,
-    there: Class,
-    /// For a location: what is stored, with the bytes that both have.
-    cell: Option<Cell>,
-}
-
-impl Difference {
-    /// Both states know something, and not the same.
-    fn is_split(&self) -> bool {
-        self.here != Class::NONE && self.there != Class::NONE && self.here != self.there
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Group {
-    members: u32,
-    names: u32,
-    class: Option<Class>,
-}
-
-/// Memory for meets, used again and again.
+/// The entries of all roots.
 #[derive(Default)]
-pub(crate) struct Meet {
-    differences: Vec<Difference>,
-    groups: HashMap<(Class, Class), Group>,
-    /// Number of the next class.
-    pub(crate) next_class: usize,
+pub(crate) struct Entries {
+    list: Vec<Entry>,
+    /// As many cells for each root as there are registers.
+    regs: Vec<Cell>,
+    /// Slots to look at in a join.
+    slots: Vec<u32>,
 }
 
-impl Meet {
-    /// Are there more classes than can be told apart?
-    pub(crate) fn is_full(&self) -> bool {
-        self.next_class >= MAX_CLASSES
+/// An edge into a root.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) edge: Edge,
+    pub(crate) root: usize,
+}
+
+impl Entries {
+    /// Only the entry of the function is reached, and nothing known there.
+    pub(crate) fn reset(&mut self, roots: usize, regs: usize) {
+        self.list.iter_mut().take(roots).for_each(|entry| {
+            entry.reached = false;
+            entry.params.clear();
+            entry.refs = None;
+        });
+        self.list.resize_with(self.list.len().max(roots), Entry::default);
+        self.list[0] = Entry { reached: true, ..Entry::default() };
+        self.regs.resize(self.regs.len().max(roots * regs), UNKNOWN_CELL);
+        self.regs[..regs].fill(UNKNOWN_CELL);
+    }
+
+    pub(crate) fn is_reached(&self, root: usize) -> bool {
+        self.list[root].reached
+    }
+
+    pub(crate) fn get(&self, root: usize, regs: usize) -> (&[Cell], Version) {
+        (&self.regs[root * regs..][..regs], self.list[root].version)
+    }
+
+    /// Joins the current state in. Says whether the entry knows less than before or is reached for the first time.
+    pub(crate) fn join(&mut self, state: &mut State, names: &mut Names, arrival: Arrival) -> bool {
+        let regs = state.regs.len();
+        let stored = &mut self.regs[arrival.root * regs..][..regs];
+        let entry = &mut self.list[arrival.root];
+        if entry.reached {
+            return entry.lower(stored, state, names, arrival, &mut self.slots);
+        }
+        entry.reached = true;
+        entry.version = state.now;
+        stored.copy_from_slice(&state.regs);
+        state.slots.freeze();
+        entry.add_params(stored, state, names, arrival);
+        state.slots.keep();
+        true
     }
 }
 
 impl Entry {
-    pub(crate) fn clear(&mut self) {
-        self.reached = false;
-        self.version = Version::default();
-        self.own.clear();
-        self.refs = None;
+    /// The parameters are where their arguments are.
+    fn add_params(&mut self, stored: &mut [Cell], state: &mut State, names: &mut Names, arrival: Arrival) {
+        let Arrival { problem, edge, root } = arrival;
+        let block = problem.edge(edge).to;
+        let epoch = self.version.epoch;
+        for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
+            let (to, from) = (names.class(param), names.class(arg));
+            if !names.is_passed(to, root) {
+                continue;
+            }
+            for (cell, there) in stored.iter_mut().zip(&state.regs) {
+                if there.class != Class::NONE
+                    && names.contains(there.class, from)
+                    && there.class_in(epoch) != Class::NONE
+                {
+                    cell.class = names.with(cell.class, to);
+                }
+            }
+            let mut homes: Vec<u32> = state.homes(from).collect();
+            homes.sort_unstable();
+            homes.dedup();
+            for slot in homes {
+                let there = state.slots.get(state.now.slots, slot as usize).class_in(epoch);
+                if there != Class::NONE && names.contains(there, from) {
+                    let cell = state.slots.get(self.version.slots, slot as usize);
+                    let class = names.with(cell.class, to);
+                    self.version.slots = state.slots.set(self.version.slots, slot as usize, Cell { class, ..cell });
+                    self.params.push(slot);
+                    state.add_home(to, slot);
+                }
+            }
+        }
     }
 
-    /// Joins the current version of `state` in. Says whether this entry, of root number `root`, knows less than before
-    /// or is reached for the first time.
-    pub(crate) fn join(&mut self, state: &mut State, meet: &mut Meet, root: usize) -> bool {
-        if !self.reached {
-            self.reached = true;
-            self.version = state.now;
-            state.keep();
-            return true;
+    fn lower(
+        &mut self,
+        stored: &mut [Cell],
+        state: &mut State,
+        names: &mut Names,
+        arrival: Arrival,
+        slots: &mut Vec<u32>,
+    ) -> bool {
+        let (ours, theirs) = (self.version.epoch, state.now.epoch);
+        let join = Join { arrival, ours, theirs };
+        let mut changed = false;
+        for (cell, there) in stored.iter_mut().zip(&state.regs) {
+            changed |= join.lower(names, cell, *there);
         }
-        self.find_differences(state, meet);
-        let new_epoch = state.now.epoch != self.version.epoch;
-        if new_epoch {
-            self.drop_stale_references(state, meet);
+        slots.clear();
+        state.slots.differences(self.version.slots, state.now.slots, &mut |index, _, _| slots.push(index as u32));
+        slots.extend_from_slice(&self.params);
+        if ours != theirs {
+            slots.extend(self.refs.iter().flatten());
         }
-        let back = std::mem::replace(&mut state.now, self.version);
-        let mut changed = self.settle(state, meet);
-        if new_epoch && self.refs.is_none() {
-            self.restamp(state, meet, Epoch::join(root));
+        slots.sort_unstable();
+        slots.dedup();
+        for &slot in &*slots {
+            let mut cell = state.slots.get(self.version.slots, slot as usize);
+            let there = state.slots.get(state.now.slots, slot as usize);
+            if cell.class != Class::NONE && join.lower(names, &mut cell, there) {
+                changed = true;
+                self.version.slots = match cell.class {
+                    Class::NONE => state.slots.clear(self.version.slots, slot as usize),
+                    _ => state.slots.set(self.version.slots, slot as usize, cell),
+                };
+            }
+        }
+        if ours != theirs && self.refs.is_none() {
+            self.restamp(stored, state, slots, arrival.root);
             changed = true;
         }
         if changed {
-            self.version = state.now;
-            state.keep();
-        }
-        state.now = back;
-        changed
-    }
-
-    fn find_differences(&self, state: &State, meet: &mut Meet) {
-        let differences = &mut meet.differences;
-        differences.clear();
-        state.names.differences(self.version.names, state.now.names, &mut |index, here, there| {
-            differences.push(Difference { index, here, there, cell: None });
-        });
-        state.locs.differences(self.version.locs, state.now.locs, &mut |index, cell, other| {
-            let (here, there) = (self.version.class_of(&cell), state.now.class_of(&other));
-            let cell = Cell { bytes: cell.bytes.min(other.bytes), ..cell };
-            differences.push(Difference { index, here, there, cell: Some(cell) });
-        });
-    }
-
-    /// References that look the same but that a safepoint on the way here forgot.
-    fn drop_stale_references(&self, state: &State, meet: &mut Meet) {
-        for &index in self.refs.iter().flatten() {
-            let cell = state.locs.get(self.version.locs, index);
-            let here = self.version.class_of(&cell);
-            let there = state.locs.get(state.now.locs, index);
-            if here != Class::NONE && state.now.class_of(&there) == Class::NONE {
-                meet.differences.push(Difference { index, here, there: Class::NONE, cell: Some(cell) });
-            }
-        }
-    }
-
-    /// Gives the members of each group their class. `state.now` is the stored version.
-    fn settle(&mut self, state: &mut State, meet: &mut Meet) -> bool {
-        let Meet { differences, groups, next_class } = meet;
-        groups.clear();
-        for difference in differences.iter().filter(|d| d.is_split()) {
-            let group = groups.entry((difference.here, difference.there)).or_default();
-            group.members += 1;
-            group.names += u32::from(difference.cell.is_none());
-        }
-        let mut changed = false;
-        for difference in differences.iter_mut() {
-            let Difference { index, here, there, cell } = *difference;
-            let class = match groups.get_mut(&(here, there)) {
-                _ if here == there => here,
-                None => Class::NONE,
-                Some(Group { class: Some(class), .. }) => *class,
-                Some(group) => {
-                    let class = self.class_of_group(here, there, *group, next_class);
-                    group.class = Some(class);
-                    class
-                }
-            };
-            difference.here = class;
-            changed |= apply(state, index, class, cell);
+            let version = self.version.slots;
+            self.params.retain(|&slot| {
+                let class = state.slots.get(version, slot as usize).class;
+                class != Class::NONE && names.is_passed(class, arrival.root)
+            });
+            state.slots.keep();
         }
         changed
     }
 
-    fn class_of_group(&mut self, here: Class, there: Class, group: Group, next_class: &mut usize) -> Class {
-        let Group { members, names, .. } = group;
-        let own = self.own.binary_search_by_key(&here, |&(class, _)| class);
-        if let Ok(place) = own {
-            if self.own[place].1 == members {
-                return here;
-            }
-            self.own[place].1 = self.own[place].1.saturating_sub(members);
+    /// Begins an epoch of the join's own, with the references that both ways in know: they are among `slots`, since
+    /// cells of different epochs differ.
+    fn restamp(&mut self, stored: &mut [Cell], state: &mut State, slots: &[u32], root: usize) {
+        let (old, new) = (self.version.epoch, Epoch::join(root));
+        for cell in stored.iter_mut().filter(|cell| cell.class.is_ref() && cell.epoch == old) {
+            cell.epoch = new;
         }
-        if names == 0 || names == members || !here.is_like(there) {
-            return Class::NONE;
-        }
-        let class = here.renumbered(*next_class);
-        *next_class += 1;
-        let place = self.own.partition_point(|&(other, _)| other < class);
-        self.own.insert(place, (class, members));
-        class
-    }
-
-    /// Begins an epoch of the join's own, with the references that both ways in know.
-    fn restamp(&mut self, state: &mut State, meet: &Meet, epoch: Epoch) {
-        state.now.epoch = epoch;
         let mut refs = Vec::new();
-        for difference in meet.differences.iter().filter(|d| d.here.is_ref()) {
-            let Some(cell) = difference.cell else { continue };
-            let cell = Cell { class: difference.here, epoch, ..cell };
-            state.now.locs = state.locs.set(state.now.locs, difference.index, cell);
-            refs.push(difference.index);
+        for &slot in slots {
+            let cell = state.slots.get(self.version.slots, slot as usize);
+            if cell.class.is_ref() && cell.epoch == old {
+                self.version.slots = state.slots.set(self.version.slots, slot as usize, Cell { epoch: new, ..cell });
+                refs.push(slot);
+            }
         }
+        self.version.epoch = new;
         self.refs = Some(refs);
     }
 }
 
-/// Writes the class of a value or location into the current version. Says whether that is something new.
-fn apply(state: &mut State, index: usize, class: Class, cell: Option<Cell>) -> bool {
-    let State { now, names, locs, .. } = state;
-    match cell {
-        None if class == Class::NONE => now.names = names.clear(now.names, index),
-        None if names.get(now.names, index) == class => return false,
-        None => now.names = names.set(now.names, index, class),
-        Some(_) if class == Class::NONE => now.locs = locs.clear(now.locs, index),
-        Some(cell) => {
-            let old = locs.get(now.locs, index);
-            if (old.class, old.bytes) == (class, cell.bytes) {
-                return false;
-            }
-            now.locs = locs.set(now.locs, index, Cell { class, ..cell });
+struct Join<'a> {
+    arrival: Arrival<'a>,
+    /// Epoch of the stored state.
+    ours: Epoch,
+    /// Epoch of the arriving state.
+    theirs: Epoch,
+}
+
+impl Join<'_> {
+    /// Takes from `cell` what `there` does not confirm. Says whether that is something.
+    #[inline]
+    fn lower(&self, names: &mut Names, cell: &mut Cell, there: Cell) -> bool {
+        if cell.class == Class::NONE {
+            return false;
         }
+        let Arrival { problem, edge, root } = self.arrival;
+        let same = cell.class == there.class && cell.bytes <= there.bytes && !cell.class.is_ref();
+        if same && !names.is_passed(cell.class, root) {
+            return false;
+        }
+        let (class, other) = (cell.class_in(self.ours), there.class_in(self.theirs));
+        let kept = match class == Class::NONE || other == Class::NONE {
+            true => Class::NONE,
+            false => names.filtered(class, |names, of| names.holds_after(problem, other, edge, root, of)),
+        };
+        if kept == Class::NONE {
+            *cell = UNKNOWN_CELL;
+            return true;
+        }
+        let bytes = cell.bytes.min(there.bytes);
+        let changed = (kept, bytes) != (cell.class, cell.bytes);
+        (cell.class, cell.bytes) = (kept, bytes);
+        changed
     }
-    true
 }

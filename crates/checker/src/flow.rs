@@ -10,6 +10,8 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Default)]
 pub(crate) struct Flow {
+    /// All blocks that the entry reaches, each after those it leads to wherever there is no loop.
+    pub(crate) postorder: Vec<Block>,
     /// The roots that the entry reaches, each before the roots it leads to wherever there is no loop.
     pub(crate) roots: Vec<Block>,
     /// Number of a block in `roots`.
@@ -22,6 +24,7 @@ impl Flow {
     pub(crate) fn compute(&mut self, problem: &Problem) {
         let blocks = problem.num_blocks();
         self.roots.clear();
+        self.postorder.clear();
         self.root_of.clear();
         self.root_of.resize(blocks, NONE);
         self.reached.clear();
@@ -33,11 +36,8 @@ impl Flow {
         self.enter(problem.entry());
         while let Some((block, next)) = self.stack.last_mut() {
             let Some(&edge) = problem.succs(*block).get(*next) else {
-                let block = *block;
+                self.postorder.push(*block);
                 self.stack.pop();
-                if block == problem.entry() || problem.preds(block).len() > 1 {
-                    self.roots.push(block);
-                }
                 continue;
             };
             *next += 1;
@@ -46,7 +46,8 @@ impl Flow {
                 self.enter(to);
             }
         }
-        self.roots.reverse();
+        let is_root = |&block: &Block| block == problem.entry() || problem.preds(block).len() > 1;
+        self.roots.extend(self.postorder.iter().rev().copied().filter(is_root));
         for (number, root) in self.roots.iter().enumerate() {
             self.root_of[root.index()] = number as u32;
         }

@@ -1,9 +1,10 @@
 //! Checks where the allocation says that labelled values are.
 //!
-//! A claim is looked at where it begins, at each block's head, and after each change of its location or its value, so
-//! that long ranges cost no more than short ones.
+//! A claim is looked at where it begins, at each block's head, and after each change of its location, so that long ranges
+//! cost no more than short ones.
 
 use crate::error::{CheckError, Place, Rule};
+use crate::names::Names;
 use crate::report::Report;
 use crate::shape::Input;
 use crate::state::{Change, State, loc_index};
@@ -23,9 +24,8 @@ pub(crate) struct Labels {
     /// Where ranges of the current block begin and their wishes begin or end, and how many of these are past.
     events: Vec<(Inst, u32)>,
     past: usize,
-    /// The current block's ranges by location, and by wished value.
+    /// The current block's ranges by location.
     by_loc: Vec<(usize, u32)>,
-    by_value: Vec<(VReg, u32)>,
     /// Ranges to be looked at before the next instruction.
     due: Vec<u32>,
 }
@@ -64,7 +64,6 @@ impl Labels {
         let end = |b: usize| self.ends.get(b).map_or(0, |&end| end as usize);
         let share = block.index().checked_sub(1).map_or(0, end)..end(block.index());
         self.by_loc.clear();
-        self.by_value.clear();
         self.events.clear();
         self.past = 0;
         state.changes.clear();
@@ -78,27 +77,21 @@ impl Labels {
             let end = self.wishes.partition_point(|w| (w.label, w.from) < (range.label, range.to));
             for i in (0..end).rev().take_while(|&i| self.wishes[i].label == range.label && self.reach[i] > from) {
                 let wish = self.wishes[i];
-                self.by_value.push((wish.vreg, n));
                 self.events.extend([(wish.from, n), (wish.to, n)]);
             }
         }
         self.events.sort_unstable();
         self.by_loc.sort_unstable();
-        self.by_value.sort_unstable();
     }
 
     /// Rules 23 and 24 before `inst`, whose edits have run.
-    pub(crate) fn before(&mut self, input: Input, inst: Inst, state: &mut State, report: &mut Report) {
+    pub(crate) fn before(&mut self, input: Input, names: &Names, inst: Inst, state: &mut State, report: &mut Report) {
         self.due.clear();
         for change in state.changes.drain(..) {
             match change {
                 Change::Loc(index) => {
                     let first = self.by_loc.partition_point(|&(loc, _)| loc < index);
                     self.due.extend(self.by_loc[first..].iter().take_while(|of| of.0 == index).map(|of| of.1));
-                }
-                Change::Name(vreg) => {
-                    let first = self.by_value.partition_point(|&(v, _)| v < vreg);
-                    self.due.extend(self.by_value[first..].iter().take_while(|of| of.0 == vreg).map(|of| of.1));
                 }
                 Change::Epoch => self.due.extend(self.by_loc.iter().map(|of| of.1)),
             }
@@ -110,11 +103,11 @@ impl Labels {
         self.due.sort_unstable();
         self.due.dedup();
         for &n in &self.due {
-            self.claim(input, inst, n, state, report);
+            self.claim(input, names, inst, n, state, report);
         }
     }
 
-    fn claim(&self, input: Input, inst: Inst, n: u32, state: &State, report: &mut Report) {
+    fn claim(&self, input: Input, names: &Names, inst: Inst, n: u32, state: &State, report: &mut Report) {
         let range = input.answer.labels[n as usize];
         if !(range.from..range.to).contains(&inst) {
             return;
@@ -125,9 +118,9 @@ impl Labels {
             report.add(CheckError::new(Rule::LabelWished, place).at(range.loc));
             return;
         };
-        if !vregs.any(|vreg| state.holds(&input.problem.vregs, vreg, range.loc)) {
+        if !vregs.any(|vreg| state.holds(names, input.problem, vreg, range.loc)) {
             let error = CheckError::new(Rule::LabelHoldsValue, place).wants(vreg);
-            report.add(with_content(error, &input.problem.vregs, state, range.loc));
+            report.add(with_content(error, input.problem, names, state, range.loc));
         }
     }
 

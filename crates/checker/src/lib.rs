@@ -7,12 +7,12 @@
 //!
 //! # Domain
 //!
-//! A state says which values each location holds. Values known to be equal share a class with the locations that hold
-//! them (`state.rs`): copies, moves and block arguments name one content twice. Joins keep what is equal on both ways
-//! in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a def takes its
-//! value away from all other locations, so that a copy left over from the last round of a loop is not taken for the new one.
-//! The idea is that of the checker of regalloc.rs (Chris Fallin, "Cranelift, part 3: correctness in register
-//! allocation", 2021), with sets of values in place of one.
+//! A state says which values each location holds. Values that the problem itself makes copies of one another have one
+//! name (`names.rs`); where that depends on the way taken, a location holds a set of names. Joins keep what holds on both
+//! ways in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a block's
+//! parameters are taken away from wherever they were in the last round of a loop, and added to what holds their
+//! arguments. The idea is that of the checker of regalloc.rs (Chris Fallin, "Cranelift, part 3: correctness in
+//! register allocation", 2021), with sets of values in place of one.
 //!
 //! # Rules
 //!
@@ -38,12 +38,15 @@
 //!
 //! # Cost
 //!
-//! A state is a version of an array whose versions share what they have in common (`persistent.rs`). A block with one
-//! way in is walked right after its predecessor; only the entries of other blocks are stored, and joining a state to a
-//! stored one costs what was written since they parted, not what is known. There is no table of blocks and locations,
-//! and liveness is not needed. A loop is walked about once more per level of nesting. A label range
-//! is looked at where it, its block or its wish begins or ends and after each change of its location or value. 10^5 blocks with 10^4 values in slots throughout take a quarter of a
-//! second and 90 MB.
+//! Registers are an array of a few dozen cells. Slots are a version of an array whose versions share what they have in
+//! common (`persistent.rs`). A block with one way in is walked right after its predecessor; only the entries of other
+//! blocks are stored, and joining a state to a stored one costs the registers and what was written to slots since they parted, not
+//! what is known. There is no table of blocks and slots, and liveness is not needed. Uses are checked in the same walk
+//! that finds the states; only if something is wrong, or there are label ranges, a second walk reports. A block in loops is walked
+//! once more whenever its entry loses something, which for most is once. A label range is looked at where it, its block
+//! or its wish begins or ends and after each change of its location. About 150 nanoseconds per instruction of compiled
+//! WebAssembly, a sixth of what regalloc2 takes to allocate; 10^5 blocks with 10^4 values in slots throughout take a
+//! tenth of a second.
 //!
 //! # What it cannot see
 //!
@@ -59,6 +62,7 @@ mod entry;
 mod error;
 mod flow;
 mod labels;
+mod names;
 mod operands;
 mod persistent;
 mod report;

@@ -1,11 +1,12 @@
 //! Rules of one instruction's operands that need no states: locations, constraints, and who shares with whom.
 
 use crate::error::{CheckError, Place, Rule};
+use crate::names::Names;
 use crate::report::Report;
 use crate::shape::Input;
 use crate::state::loc_index;
 use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Loc, Operand, PReg, Pos, VReg};
+use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
 /// A def that occupies a location within the instruction or edge of the same stamp.
 #[derive(Clone, Copy, Default)]
@@ -22,17 +23,24 @@ pub(crate) struct OperandRules {
     stamp: u32,
     /// Where the defs of terminators are, by value.
     pub(crate) terminator_defs: SecondaryMap<VReg, Option<Loc>>,
+    /// Registers that defs write and that instructions clobber.
+    pub(crate) written: PRegSet,
 }
 
 impl OperandRules {
-    pub(crate) fn check(&mut self, input: Input, report: &mut Report) {
+    pub(crate) fn check(&mut self, input: Input, names: &mut Names, report: &mut Report) {
         self.occupants.clear();
         self.occupants.resize(PReg::COUNT + input.answer.slots.len(), Occupant::default());
         self.stamp = 0;
         self.terminator_defs.clear();
+        self.written = PRegSet::EMPTY;
         for block in input.problem.blocks() {
             for inst in input.problem.insts(block) {
                 self.inst(input, block, inst, report);
+                if let (true, [a, b]) = (input.problem.flags(inst).has(InstFlags::MOVE), input.problem.operands(inst)) {
+                    let (from, to) = if a.is_def() { (b, a) } else { (a, b) };
+                    names.copy(input.problem, from.vreg(), to.vreg());
+                }
             }
         }
     }
@@ -40,7 +48,8 @@ impl OperandRules {
     fn inst(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
-        if input.answer.is_dropped(inst) && !may_drop(input, inst) {
+        let dropped = input.answer.is_dropped(inst);
+        if dropped && !may_drop(input, inst) {
             report.add(CheckError::new(Rule::DropAllowed, Place::Inst(inst)));
         }
         let mut placed = true;
@@ -59,7 +68,7 @@ impl OperandRules {
         if in_memory > 1 {
             report.add(CheckError::new(Rule::OneMemory, Place::Inst(inst)));
         }
-        if placed && !input.answer.is_dropped(inst) {
+        if placed && !dropped {
             self.sharing(input, block, inst, report);
         }
     }
@@ -77,12 +86,16 @@ impl OperandRules {
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }
+        self.written = self.written.union(clobbers.lost).union(clobbers.partial);
         self.stamp += 1;
         let is_terminator = inst == input.problem.terminator(block);
         if is_terminator {
             self.defs_per_edge(input, block, inst, report);
         }
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_def()) {
+            if let Some(reg) = loc.as_reg() {
+                self.written.insert(reg);
+            }
             let clash = self.occupy(operand, k, loc);
             if clash && !is_terminator {
                 let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));

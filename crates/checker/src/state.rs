@@ -1,30 +1,25 @@
-//! The abstract state: which values each location is known to hold.
+//! The abstract state: which class of values each location is known to hold.
 //!
-//! The set of values of a location is not stored as a set. Values known to be equal and the locations that hold them
-//! have one *class*; location `l` holds value `v` if both are of one class and enough low bytes of it are in `l`. A copy
-//! then costs one write however many names its value has, and a def takes its value away from every other location by
-//! giving it a class that those are not of.
+//! Registers are few and an array. Slots may be many and are a version of an array whose versions share what they have in
+//! common (`persistent.rs`), so that a stored state costs what it says anew.
 //!
-//! Classes are numbered so that walking a block twice gives the same numbers: the class that a def of `v` makes is
-//! always the same one, and each join has classes of its own. That a location has the class of `v`'s def from an
-//! earlier round of a loop when the def runs is impossible: the walk that runs the def began with a stored state (see
-//! `entry.rs`), whose classes are those of the first arrival there, before the def ever ran, or the join's own.
-//!
-//! References are known only where their cell has the state's *epoch*, which is the last safepoint. An argument like
-//! the one above shows that no location has the epoch of a safepoint when that runs.
+//! References are known only where their cell has the state's *epoch*, which is the last safepoint: passing one then
+//! costs as much as its stack map has entries. No location has the epoch of a safepoint when that runs, by the argument
+//! in `names.rs`.
 
 use crate::error::Origin;
+use crate::names::Names;
 use crate::persistent::{Arena, Element, Root};
-use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{Block, Inst, Loc, PReg, Problem, RegClass, VReg, VRegData};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg, VRegData};
 
 const REF: u32 = 1 << 31;
 const FLOAT: u32 = 1 << 30;
 
-/// Room for classes of defs and of joins.
+/// Room for classes of values and sets.
 pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
 
-/// A set of values and locations with equal contents.
+/// Values with equal contents, or a set of such: see [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Class(u32);
 
@@ -32,7 +27,7 @@ impl Class {
     /// Nothing known.
     pub(crate) const NONE: Class = Class(0);
 
-    fn new(number: usize, data: &VRegData) -> Class {
+    pub(crate) fn new(number: usize, data: &VRegData) -> Class {
         let float = if data.class == RegClass::Float { FLOAT } else { 0 };
         Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
     }
@@ -42,27 +37,19 @@ impl Class {
         Class((number as u32 + 1) | self.0 & (REF | FLOAT))
     }
 
+    /// The number that it was made with. [`Class::NONE`] has none.
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
+    }
+
+    #[inline]
     pub(crate) fn is_ref(self) -> bool {
         self.0 & REF != 0
     }
 
     pub(crate) fn reg_class(self) -> RegClass {
         if self.0 & FLOAT != 0 { RegClass::Float } else { RegClass::Int }
-    }
-
-    /// Are both kinds of values the same?
-    pub(crate) fn is_like(self, other: Class) -> bool {
-        (self.0 ^ other.0) & (REF | FLOAT) == 0
-    }
-}
-
-impl Element for Class {
-    fn is_unknown(&self) -> bool {
-        *self == Class::NONE
-    }
-
-    fn same(&self, other: &Class) -> bool {
-        self == other
     }
 }
 
@@ -89,9 +76,19 @@ pub(crate) struct Cell {
     pub(crate) origin: Origin,
 }
 
+pub(crate) const UNKNOWN_CELL: Cell = Cell { class: Class::NONE, epoch: Epoch(0), bytes: 0, origin: Origin::Nothing };
+
+impl Cell {
+    /// What it says in a state of this epoch.
+    #[inline]
+    pub(crate) fn class_in(&self, epoch: Epoch) -> Class {
+        if self.class.is_ref() && self.epoch != epoch { Class::NONE } else { self.class }
+    }
+}
+
 impl Default for Cell {
     fn default() -> Cell {
-        Cell { class: Class::NONE, epoch: Epoch::default(), bytes: 0, origin: Origin::Nothing }
+        UNKNOWN_CELL
     }
 }
 
@@ -115,28 +112,18 @@ pub(crate) struct Content {
 
 pub(crate) const UNKNOWN: Content = Content { class: Class::NONE, bytes: 0 };
 
-/// One version of the state.
+/// All of the state but the registers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Version {
-    pub(crate) names: Root,
-    pub(crate) locs: Root,
+    pub(crate) slots: Root,
     pub(crate) epoch: Epoch,
     safepoint: Option<Inst>,
 }
 
-impl Version {
-    /// What a cell says if the state is in this version's epoch.
-    pub(crate) fn class_of(&self, cell: &Cell) -> Class {
-        if cell.class.is_ref() && cell.epoch != self.epoch { Class::NONE } else { cell.class }
-    }
-}
-
-/// A version to which [`State::undo`] goes back.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
+/// A state to which [`State::restore`] goes back.
+struct Saved {
     version: Version,
-    names: (usize, usize),
-    locs: (usize, usize),
+    nodes: (usize, usize),
 }
 
 /// Something that a label claim may depend on changed.
@@ -144,28 +131,53 @@ pub(crate) struct Mark {
 pub(crate) enum Change {
     /// The location with this index.
     Loc(usize),
-    /// The class of this value.
-    Name(VReg),
     /// All references.
     Epoch,
 }
 
-/// The current version, and the memory of all.
-#[derive(Default)]
+/// No such register.
+const NOWHERE: u8 = u8::MAX;
+
+/// The current state, saved ones, and the memory of the slots of all.
 pub(crate) struct State {
+    /// Dense number of each register that an allocation may name.
+    numbers: [u8; PReg::COUNT],
+    /// By dense number.
+    pub(crate) regs: Vec<Cell>,
     pub(crate) now: Version,
-    pub(crate) names: Arena<Class>,
-    pub(crate) locs: Arena<Cell>,
-    /// Values that are always the same: those of rematerialisable instructions.
-    constants: Vec<bool>,
+    pub(crate) slots: Arena<Cell>,
+    saved: Vec<Saved>,
+    saved_regs: Vec<Cell>,
     /// What to say of a location that nothing wrote since the walk began.
     untouched: Option<Block>,
     /// Are changes noted?
     pub(crate) watched: bool,
     pub(crate) changes: Vec<Change>,
+    /// Slots where each class was ever put, as lists: the first entry of each, and entries with the next.
+    homes: Vec<u32>,
+    home_pool: Vec<(u32, u32)>,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            numbers: [NOWHERE; PReg::COUNT],
+            regs: Vec::new(),
+            now: Version::default(),
+            slots: Arena::default(),
+            saved: Vec::new(),
+            saved_regs: Vec::new(),
+            untouched: None,
+            watched: false,
+            changes: Vec::new(),
+            homes: Vec::new(),
+            home_pool: Vec::new(),
+        }
+    }
 }
 
 /// Dense number of a location: registers first, then slots.
+#[inline]
 pub(crate) fn loc_index(loc: Loc) -> usize {
     match (loc.as_reg(), loc.as_slot()) {
         (Some(reg), _) => reg.index(),
@@ -174,55 +186,57 @@ pub(crate) fn loc_index(loc: Loc) -> usize {
     }
 }
 
+const END: u32 = u32::MAX;
+
 impl State {
-    /// Nothing is known about any of the problem's values and the given number of slots.
-    pub(crate) fn reset(&mut self, problem: &Problem, slots: usize, constants: impl Iterator<Item = VReg>) {
+    /// Nothing is known about any register of the machine and the given number of slots.
+    pub(crate) fn reset(&mut self, problem: &Problem, env: &MachineEnv, slots: usize) {
+        self.numbers = [NOWHERE; PReg::COUNT];
+        let scratch = RegClass::ALL.into_iter().filter_map(|class| env.class(class).scratch);
+        let mut count = 0;
+        for reg in env.classes.iter().flat_map(|class| class.order.iter().copied()).chain(scratch) {
+            self.numbers[reg.index()] = count;
+            count += 1;
+        }
+        self.regs.clear();
+        self.regs.resize(usize::from(count), UNKNOWN_CELL);
         self.now = Version::default();
-        self.names.reset(problem.vregs.len());
-        self.locs.reset(PReg::COUNT + slots);
+        self.slots.reset(slots);
+        self.saved.clear();
+        self.saved_regs.clear();
         self.untouched = None;
         self.watched = false;
         self.changes.clear();
-        self.constants.clear();
-        self.constants.resize(problem.vregs.len(), false);
-        constants.for_each(|vreg| self.constants[vreg.index()] = true);
+        self.homes.clear();
+        self.homes.resize(if slots == 0 { 0 } else { problem.vregs.len() }, END);
+        self.home_pool.clear();
     }
 
-    /// A walk begins with a stored version; `block` is where, unless it is the entry of the function.
-    pub(crate) fn begin(&mut self, version: Version, block: Option<Block>) {
-        self.names.freeze();
-        self.locs.freeze();
+    /// A walk begins with the version at hand; `block` is where, unless it is the entry of the function.
+    pub(crate) fn begin(&mut self, regs: &[Cell], version: Version, block: Option<Block>) {
+        self.slots.freeze();
+        self.regs.copy_from_slice(regs);
         self.now = version;
         self.untouched = block;
     }
 
-    pub(crate) fn mark(&mut self) -> Mark {
-        self.names.freeze();
-        self.locs.freeze();
-        Mark { version: self.now, names: self.names.len(), locs: self.locs.len() }
+    /// Remembers the current state until [`State::restore`] has gone back to it for the last time.
+    pub(crate) fn save(&mut self) {
+        self.slots.freeze();
+        self.saved.push(Saved { version: self.now, nodes: self.slots.len() });
+        self.saved_regs.extend_from_slice(&self.regs);
     }
 
-    pub(crate) fn undo(&mut self, mark: Mark) {
-        self.now = mark.version;
-        self.names.give_back(mark.names);
-        self.locs.give_back(mark.locs);
-    }
-
-    /// The current version stays whatever is undone.
-    pub(crate) fn keep(&mut self) {
-        self.names.keep();
-        self.locs.keep();
-    }
-
-    /// The class that a def of `vreg` makes.
-    pub(crate) fn class_of_def(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg) -> Class {
-        Class::new(vreg.index(), &vregs[vreg])
-    }
-
-    pub(crate) fn name(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg) -> Class {
-        match self.constants[vreg.index()] {
-            true => self.class_of_def(vregs, vreg),
-            false => self.names.get(self.now.names, vreg.index()),
+    /// Goes back to the state saved last.
+    pub(crate) fn restore(&mut self, last_time: bool) {
+        let Some(saved) = self.saved.last() else { return };
+        self.now = saved.version;
+        self.slots.give_back(saved.nodes);
+        let start = self.saved_regs.len() - self.regs.len();
+        self.regs.copy_from_slice(&self.saved_regs[start..]);
+        if last_time {
+            self.saved.pop();
+            self.saved_regs.truncate(start);
         }
     }
 
@@ -232,21 +246,26 @@ impl State {
         }
     }
 
-    pub(crate) fn set_name(&mut self, vreg: VReg, class: Class) {
-        self.note(Change::Name(vreg));
-        self.now.names = self.names.set(self.now.names, vreg.index(), class);
+    #[inline]
+    fn cell(&self, loc: Loc) -> Cell {
+        match (loc.as_reg(), loc.as_slot()) {
+            (Some(reg), _) => self.regs.get(usize::from(self.numbers[reg.index()])).copied().unwrap_or_default(),
+            (_, Some(slot)) => self.slots.get(self.now.slots, slot.index()),
+            _ => UNKNOWN_CELL,
+        }
     }
 
+    #[inline]
     pub(crate) fn content(&self, loc: Loc) -> Content {
-        let cell = self.locs.get(self.now.locs, loc_index(loc));
-        match self.now.class_of(&cell) {
+        let cell = self.cell(loc);
+        match cell.class_in(self.now.epoch) {
             Class::NONE => UNKNOWN,
             class => Content { class, bytes: cell.bytes },
         }
     }
 
     pub(crate) fn origin(&self, loc: Loc) -> Origin {
-        let cell = self.locs.get(self.now.locs, loc_index(loc));
+        let cell = self.cell(loc);
         match (cell.origin, self.untouched, self.now.safepoint) {
             (_, _, Some(inst)) if cell.class.is_ref() && cell.epoch != self.now.epoch => Origin::Safepoint(inst),
             (Origin::Nothing, Some(block), _) => Origin::Entry(block),
@@ -254,23 +273,52 @@ impl State {
         }
     }
 
-    pub(crate) fn set(&mut self, loc: Loc, content: Content, origin: Origin) {
-        self.note(Change::Loc(loc_index(loc)));
+    #[inline]
+    pub(crate) fn set(&mut self, names: &Names, loc: Loc, content: Content, origin: Origin) {
+        if self.watched {
+            self.note(Change::Loc(loc_index(loc)));
+        }
         let cell = Cell { class: content.class, epoch: self.now.epoch, bytes: content.bytes, origin };
-        self.now.locs = self.locs.set(self.now.locs, loc_index(loc), cell);
+        if let Some(reg) = loc.as_reg() {
+            if let Some(reg) = self.regs.get_mut(usize::from(self.numbers[reg.index()])) {
+                *reg = cell;
+            }
+        } else if let Some(slot) = loc.as_slot() {
+            self.now.slots = self.slots.set(self.now.slots, slot.index(), cell);
+            if content.class != Class::NONE {
+                for &class in names.members(content.class) {
+                    self.add_home(class, slot.as_u32());
+                }
+            }
+        }
     }
 
     /// Forgets what the location holds.
-    pub(crate) fn kill(&mut self, loc: Loc, origin: Origin) {
+    #[inline]
+    pub(crate) fn kill(&mut self, names: &Names, loc: Loc, origin: Origin) {
         if self.content(loc).class != Class::NONE {
-            self.set(loc, UNKNOWN, origin);
+            self.set(names, loc, UNKNOWN, origin);
+        }
+    }
+
+    /// Forgets what a register holds.
+    #[inline]
+    pub(crate) fn kill_reg(&mut self, reg: PReg, origin: Origin) {
+        if let Some(cell) = self.regs.get_mut(usize::from(self.numbers[reg.index()]))
+            && cell.class != Class::NONE
+        {
+            *cell = Cell { origin, ..UNKNOWN_CELL };
+            self.note(Change::Loc(reg.index()));
         }
     }
 
     /// Does `loc` hold all of `vreg`?
-    pub(crate) fn holds(&self, vregs: &PrimaryMap<VReg, VRegData>, vreg: VReg, loc: Loc) -> bool {
+    #[inline]
+    pub(crate) fn holds(&self, names: &Names, problem: &Problem, vreg: VReg, loc: Loc) -> bool {
         let content = self.content(loc);
-        content.class != Class::NONE && content.class == self.name(vregs, vreg) && vregs[vreg].width <= content.bytes
+        content.class != Class::NONE
+            && names.contains(content.class, names.class(vreg))
+            && problem.width(vreg) <= content.bytes
     }
 
     /// From here on no location holds a reference, except those that [`State::keep_reference`] names.
@@ -281,15 +329,30 @@ impl State {
     }
 
     /// The reference that `loc` held in epoch `last` is there in this one.
-    pub(crate) fn keep_reference(&mut self, loc: Loc, last: Epoch) {
-        let cell = self.locs.get(self.now.locs, loc_index(loc));
+    pub(crate) fn keep_reference(&mut self, names: &Names, loc: Loc, last: Epoch) {
+        let cell = self.cell(loc);
         if cell.class.is_ref() && cell.epoch == last {
-            self.set(loc, Content { class: cell.class, bytes: cell.bytes }, cell.origin);
+            self.set(names, loc, Content { class: cell.class, bytes: cell.bytes }, cell.origin);
         }
     }
 
-    /// All values of a class, in order. It looks at every value: for messages only.
-    pub(crate) fn values(&self, vregs: &PrimaryMap<VReg, VRegData>, class: Class) -> Vec<VReg> {
-        vregs.keys().filter(|&vreg| class != Class::NONE && self.name(vregs, vreg) == class).collect()
+    /// Notes that `class` was put into a slot.
+    pub(crate) fn add_home(&mut self, class: Class, slot: u32) {
+        // The same few slots come up again and again: it is enough to look at some of them.
+        let known = self.homes(class).take(4).any(|home| home == slot);
+        if let (false, Some(first)) = (known, self.homes.get_mut(class.number())) {
+            self.home_pool.push((slot, *first));
+            *first = self.home_pool.len() as u32 - 1;
+        }
+    }
+
+    /// Slots that `class` was ever put into, some of them more than once.
+    pub(crate) fn homes(&self, class: Class) -> impl Iterator<Item = u32> {
+        let mut next = self.homes.get(class.number()).copied().unwrap_or(END);
+        std::iter::from_fn(move || {
+            let &(slot, after) = self.home_pool.get(next as usize)?;
+            next = after;
+            Some(slot)
+        })
     }
 }

@@ -510,6 +510,61 @@ fn rule_21_in_loops_the_value_of_the_last_round_is_not_this_rounds() {
 }
 
 #[test]
+fn rule_21_a_loops_parameter_may_share_with_what_it_was_passed_only_at_first() {
+    // b0: v0 = ..; jump b1(v0) | b1(v1): brif b2, b3 | b2: v2 = ..; jump b1(v2) | b3: use v0, v1.
+    let looping = |first: Option<EditKind>, v2_to: Option<EditKind>, v0_at, v1_at| {
+        let mut built = case("iii")
+            .block(&[], vec![row(&[(def(0), r(0))]), jump()])
+            .block(&[v(1)], vec![jump()])
+            .block(&[], vec![row(&[(def(2), r(2))]), jump()])
+            .block(&[], vec![ret(&[(Operand::any_use(v(0)), v0_at), (Operand::any_use(v(1)), v1_at)])])
+            .edge(0, 1, &[v(0)], &[])
+            .edge(1, 2, &[], &[])
+            .edge(1, 3, &[], &[])
+            .edge(2, 1, &[v(2)], &[])
+            .done(&[8]);
+        for (at, kind) in [(1, first), (4, v2_to)] {
+            if let Some(kind) = kind {
+                built = built.edit(at, kind);
+            }
+        }
+        built
+    };
+    // v0 stays in r0 and v1 gets a register or slot of its own.
+    looping(Some(mov(R0, R1)), Some(mov(R2, R1)), r(0), r(1)).accepted();
+    looping(Some(spill(R0, 0)), Some(spill(R2, 0)), r(0), slot(0)).accepted();
+    // What the slot or register holds in the second round is the v1 of the first.
+    looping(Some(spill(R0, 0)), None, r(0), slot(0)).rejected(Rule::UseHoldsValue);
+    looping(Some(mov(R0, R1)), None, r(0), r(1)).rejected(Rule::UseHoldsValue);
+    // It is still v0, which either may have kept.
+    looping(Some(spill(R0, 0)), Some(mov(R2, R0)), slot(0), r(0)).accepted();
+    looping(None, None, r(0), r(0)).rejected(Rule::UseHoldsValue);
+}
+
+#[test]
+fn rule_21_a_parameter_that_is_always_passed_one_value_is_that_value() {
+    // b0: v0 = ..; brif b1, b2 | b1: jump b3(v0) | b2: v1 = move v0; jump b3(v1) | b3(v2): brif b4, b5 | b4: jump b3(v2)
+    // | b5: use v0, v2.
+    let mv = flagged(InstFlags::MOVE, &[(use_(0), r(0)), (def(1), r(1))]);
+    let case = case("iii")
+        .block(&[], vec![row(&[(def(0), r(0))]), jump()])
+        .block(&[], vec![jump()])
+        .block(&[], vec![mv, jump()])
+        .block(&[v(2)], vec![jump()])
+        .block(&[], vec![jump()])
+        .block(&[], vec![ret(&[(use_(0), r(0)), (use_(2), r(0))])])
+        .edge(0, 1, &[], &[])
+        .edge(0, 2, &[], &[])
+        .edge(1, 3, &[v(0)], &[])
+        .edge(2, 3, &[v(1)], &[])
+        .edge(3, 4, &[], &[])
+        .edge(3, 5, &[], &[])
+        .edge(4, 3, &[v(2)], &[])
+        .done(&[]);
+    case.accepted();
+}
+
+#[test]
 fn rule_21_parameters_take_the_place_of_their_arguments() {
     // The example at the end of the checker's design: v3 is v2 on one way and v1 on the other.
     let diamond = |v2, v1_end: Option<EditKind>| {

@@ -162,6 +162,44 @@ fn a_long_chain_of_copies_all_alive_to_the_end() {
 }
 
 #[test]
+fn nested_loops_with_parameters() {
+    let depth = 30_000;
+    // Header k passes its parameter, counted up, to header k + 1; latches pass theirs back.
+    let mut b = Builder::new(4 * depth + 2);
+    let r0 = Loc::reg(PReg::int(0));
+    b.block(&[]);
+    b.inst(InstFlags::NONE, &[(Operand::reg_def(v(0)), r0)]);
+    b.inst(InstFlags::BRANCH, &[]);
+    for k in 1..=depth {
+        b.block(&[v(2 * k - 1)]);
+        b.inst(InstFlags::NONE, &[(Operand::reg_use(v(2 * k - 1)), r0), (Operand::reg_def(v(2 * k)), r0)]);
+        b.inst(InstFlags::BRANCH, &[]);
+        b.edge(k - 1, k, &[v(2 * k - 2)]);
+    }
+    for k in depth + 1..=2 * depth {
+        b.block(&[]);
+        b.inst(InstFlags::NONE, &[(Operand::reg_use(v(2 * k - 2)), r0), (Operand::reg_def(v(2 * k)), r0)]);
+        b.inst(InstFlags::BRANCH, &[]);
+        b.edge(k - 1, k, &[]);
+        let back = 2 * depth + 2 * (k - depth) - 1;
+        b.edge(k, back, &[]);
+    }
+    // The way back from each latch, of two blocks.
+    for k in depth + 1..=2 * depth {
+        for i in 0..2 {
+            b.block(&[]);
+            b.inst(InstFlags::BRANCH, &[]);
+            let at = 2 * depth + 2 * (k - depth) - 1 + i;
+            match i {
+                0 => b.edge(at, at + 1, &[]),
+                _ => b.edge(at, 2 * depth + 1 - k, &[v(2 * k)]),
+            }
+        }
+    }
+    assert!(b.accepted(Vec::new()) < LIMIT);
+}
+
+#[test]
 fn nested_loops() {
     let depth = 300;
     let mut b = Builder::new(1);

@@ -1,0 +1,208 @@
+//! What the values are called: which are copies of each other by the problem alone, and sets of values.
+//!
+//! A value's *class* is its own, or the class of the value that it can only be a copy of: the source of a move, the one
+//! argument that a parameter is ever passed. Classes are the same everywhere, so a state need not say what a value is
+//! called at some point, only what locations hold. Where a parameter is not decided by the problem, a location may hold
+//! it and its argument at once; such *sets* of classes are classes too.
+//!
+//! Why one class per value will do although a value is defined anew in each round of a loop: a location that holds `v` before
+//! `v` is defined would hold it on all ways from the entry, also the one that comes to the def for the first time. And a
+//! copy is used only where its source is still the one it was copied from, since its def dominates the use.
+
+use crate::flow::Flow;
+use crate::state::{Class, MAX_CLASSES};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, Edge, Problem, VReg, VRegData};
+
+const NONE: u32 = u32::MAX;
+
+/// A parameter that the ways into its root decide.
+#[derive(Clone, Copy)]
+struct Param {
+    /// Number of the root.
+    root: u32,
+    /// Its position among the parameters.
+    position: u32,
+}
+
+const NO_PARAM: Param = Param { root: NONE, position: 0 };
+
+/// Classes of values, and sets of classes.
+#[derive(Default)]
+pub(crate) struct Names {
+    /// A value that this one is a copy of; in the end the first of all.
+    source: Vec<VReg>,
+    /// The class of each value.
+    classes: Vec<Class>,
+    params: Vec<Param>,
+    /// Where each set's members end in `members`.
+    set_ends: Vec<u32>,
+    members: Vec<Class>,
+}
+
+impl Names {
+    /// All values are their own.
+    pub(crate) fn reset(&mut self, problem: &Problem) {
+        self.source.clear();
+        self.source.extend(problem.vregs.keys());
+        self.set_ends.clear();
+        self.members.clear();
+    }
+
+    /// `to` is a copy of `from`, if that says all about it.
+    pub(crate) fn copy(&mut self, problem: &Problem, from: VReg, to: VReg) {
+        let (a, b): (VRegData, VRegData) = (problem.vregs[from], problem.vregs[to]);
+        let fits = if a.is_ref { b.width == a.width } else { b.width <= a.width };
+        let from = self.first(from);
+        if a.class == b.class && a.is_ref == b.is_ref && fits && from != self.first(to) {
+            self.source[to.index()] = from;
+        }
+    }
+
+    /// The first of the copies that `vreg` is one of.
+    fn first(&mut self, vreg: VReg) -> VReg {
+        let mut at = vreg;
+        while self.source[at.index()] != at {
+            let next = self.source[at.index()];
+            self.source[at.index()] = self.source[next.index()];
+            at = next;
+        }
+        at
+    }
+
+    /// Finds the parameters that are only ever passed one value, and classes for all.
+    pub(crate) fn settle(&mut self, problem: &Problem, flow: &Flow) {
+        for &block in flow.postorder.iter().rev() {
+            self.params_of(problem, block);
+        }
+        // What a loop passes to itself through inner loops shows only when those are known.
+        for &block in &flow.postorder {
+            self.params_of(problem, block);
+        }
+        self.classes.clear();
+        for vreg in problem.vregs.keys() {
+            let first = self.first(vreg);
+            self.classes.push(Class::new(first.index(), &problem.vregs[first]));
+        }
+        self.params.clear();
+        self.params.resize(problem.vregs.len(), NO_PARAM);
+        for (root, &block) in flow.roots.iter().enumerate() {
+            for (position, &param) in problem.params(block).iter().enumerate() {
+                if self.source[param.index()] == param {
+                    self.params[param.index()] = Param { root: root as u32, position: position as u32 };
+                }
+            }
+        }
+    }
+
+    fn params_of(&mut self, problem: &Problem, block: Block) {
+        for (position, &param) in problem.params(block).iter().enumerate() {
+            if self.source[param.index()] != param {
+                continue;
+            }
+            let mut only = None;
+            for &edge in problem.preds(block) {
+                let Some(&arg) = problem.edge_args(edge).get(position) else { return };
+                let arg = self.first(arg);
+                if arg == param || only == Some(arg) {
+                    continue;
+                }
+                if only.is_some() {
+                    only = None;
+                    break;
+                }
+                only = Some(arg);
+            }
+            if let Some(arg) = only {
+                self.copy(problem, arg, param);
+            }
+        }
+    }
+
+    /// The class of a value.
+    #[inline]
+    pub(crate) fn class(&self, vreg: VReg) -> Class {
+        self.classes[vreg.index()]
+    }
+
+    /// The classes that a class stands for: itself, or the members of a set.
+    #[inline]
+    pub(crate) fn members(&self, class: Class) -> &[Class] {
+        let number = class.number();
+        if number < self.classes.len() {
+            return std::slice::from_ref(&self.classes[number]);
+        }
+        let set = number - self.classes.len();
+        let start = set.checked_sub(1).map_or(0, |before| self.set_ends[before] as usize);
+        &self.members[start..self.set_ends[set] as usize]
+    }
+
+    /// Is what a location of class `class` holds also called `of`?
+    #[inline]
+    pub(crate) fn contains(&self, class: Class, of: Class) -> bool {
+        class == of || (class.number() >= self.classes.len() && self.members(class).contains(&of))
+    }
+
+    /// May something be different about `class` on an edge into root number `root`, since it is or holds a parameter?
+    #[inline]
+    pub(crate) fn is_passed(&self, class: Class, root: usize) -> bool {
+        match self.params.get(class.number()) {
+            Some(param) => param.root == root as u32,
+            None => self.members(class).iter().any(|member| self.params[member.number()].root == root as u32),
+        }
+    }
+
+    /// Does a location of class `there` hold the value called `of` once `edge` into root number `root` is taken?
+    pub(crate) fn holds_after(&self, problem: &Problem, there: Class, edge: Edge, root: usize, of: Class) -> bool {
+        let param = self.params[of.number()];
+        if param.root != root as u32 {
+            return self.contains(there, of);
+        }
+        let arg = problem.edge_args(edge).get(param.position as usize);
+        arg.is_some_and(|&arg| self.contains(there, self.class(arg)))
+    }
+
+    /// The set of `class` and `other`.
+    pub(crate) fn with(&mut self, class: Class, other: Class) -> Class {
+        if self.contains(class, other) {
+            return class;
+        }
+        let start = self.members.len();
+        for i in 0..self.members(class).len() {
+            let member = self.members(class)[i];
+            self.members.push(member);
+        }
+        self.members.push(other);
+        self.new_set(start)
+    }
+
+    /// What remains of `class` if only members that `keep` holds of do: the same class if all do.
+    pub(crate) fn filtered(&mut self, class: Class, keep: impl Fn(&Names, Class) -> bool) -> Class {
+        let start = self.members.len();
+        let count = self.members(class).len();
+        for i in 0..count {
+            let member = self.members(class)[i];
+            if keep(self, member) {
+                self.members.push(member);
+            }
+        }
+        let kept = self.members.len() - start;
+        if kept > 1 && kept < count {
+            return self.new_set(start);
+        }
+        let one = self.members.get(start).copied().unwrap_or(Class::NONE);
+        self.members.truncate(start);
+        if kept == count { class } else { one }
+    }
+
+    /// The set of the members from `start` on.
+    fn new_set(&mut self, start: usize) -> Class {
+        self.set_ends.push(self.members.len() as u32);
+        self.members[start].renumbered(self.classes.len() + self.set_ends.len() - 1)
+    }
+
+    /// Are there more sets than can be told apart?
+    pub(crate) fn is_full(&self) -> bool {
+        self.classes.len() + self.set_ends.len() >= MAX_CLASSES || self.members.len() >= u32::MAX as usize
+    }
+}
