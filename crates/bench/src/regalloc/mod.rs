@@ -4,14 +4,15 @@
 //! kingpost-bench regalloc [OPTION...] [FILE...]      the functions of CLIF files, lowered for x86-64, and shapes
 //!     --only NAME[,NAME...]    only these of ours (always against both rivals); `--only none` measures the rivals
 //!     --no-rivals              ours alone
-//!     --shapes NAME[,...]|none which generated shapes; by default all, or none if files are given
+//!     --shapes NAME[,...]|none which generated shapes; by default all, but none with files
 //!     --size N                 instructions of a shape, by default 100,000
 //!     --rounds N               rounds of which the best counts, by default 5
 //!     --quick                  shapes of 10,000, two rounds, no bytes
 //!     --growth [MAX]           instead: exponents of steps, bytes and CPU time of ours from 10^4 to MAX, by default 10^6
 //! ```
 //!
-//! Without files the modules of `../shared/corpus/wasm-clif` are measured, if they are there, and all shapes.
+//! Without files and `--shapes`, the modules of `../shared/corpus/wasm-clif` are measured, if they are there, and all
+//! shapes.
 //!
 //! Times are CPU seconds of the thread that allocates, the least of several rounds in which all take turns within
 //! milliseconds. Contexts are used again from problem to problem, verification is off everywhere, and turning a problem
@@ -114,13 +115,14 @@ impl Options {
                 file => files.push(file.to_string()),
             }
         }
-        let shapes = shapes.unwrap_or(if files.is_empty() { all_shapes } else { Vec::new() });
-        if files.is_empty() && growth.is_none() {
+        let only_files = !files.is_empty();
+        if files.is_empty() && shapes.is_none() && growth.is_none() {
             files = crate::modules().into_iter().filter(|file| Path::new(file).exists()).collect();
             if files.is_empty() {
                 println!("SKIPPED: modules: no {}", crate::MODULES);
             }
         }
+        let shapes = shapes.unwrap_or(if only_files { Vec::new() } else { all_shapes });
         let mut cases = files;
         cases.extend(shapes.iter().map(|name| format!("shape:{name}:{size}")));
         let names = if growth.is_some() { ours } else { rivals.into_iter().chain(ours).collect() };

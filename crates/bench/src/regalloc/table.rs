@@ -8,7 +8,7 @@ pub fn print(outcome: &Outcome) {
     let Outcome { name, problems, insts, not_lowered, rows, .. } = outcome;
     println!("{name}: {problems} problems, {insts} instructions, {not_lowered} functions not lowered");
     println!(
-        "  {:24} {:>9} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14} {:>7} {:>7} {:>8}",
+        "  {:24} {:>9} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14} {:>7} {:>7} {:>9} {:>8}",
         "allocator",
         "seconds",
         "faster",
@@ -21,6 +21,7 @@ pub fn print(outcome: &Outcome) {
         "cost",
         "ratio",
         "each",
+        "check s",
         "checker"
     );
     let ion = outcome.row(ION);
@@ -31,7 +32,7 @@ pub fn print(outcome: &Outcome) {
         }
         let against = |of: &dyn Fn(&Row) -> f64| ion.map_or("-".into(), |ion| format!("{:.2}", of(ion)));
         println!(
-            "  {:24} {:>9.4} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14.0} {:>7} {:>7} {:>8}",
+            "  {:24} {:>9.4} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14.0} {:>7} {:>7} {:>9.4} {:>8}",
             row.name,
             row.seconds,
             against(&|ion| ion.seconds / row.seconds),
@@ -44,6 +45,7 @@ pub fn print(outcome: &Outcome) {
             row.cost.loads(),
             against(&|ion| cost_ratio(row, ion)),
             against(&|ion| each(row, ion)),
+            row.check_seconds,
             if row.check_seconds > 0.0 { against(&|ion| row.check_seconds / ion.seconds) } else { "-".into() },
         );
     }
