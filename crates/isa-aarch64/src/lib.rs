@@ -9,19 +9,30 @@
 //! | `encode.rs` | the words of one instruction, from the two |
 //! | `address.rs` | addresses that an instruction cannot say |
 //! | `asm.rs` | text of one instruction, likewise |
+//! | `emit.rs` | what also depends on blocks or the frame, and edits |
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
-//! | `frame.rs` | prologue and epilogue |
-//! | `abi.rs` | places of arguments and results |
 //! | `atomic_loop.rs` | loops of exclusive loads and stores |
+//! | `frame.rs` | prologue and epilogue |
+//! | `lower/` | instruction selection, one line per opcode |
+//! | `abi.rs` | places of arguments and results |
+//! | `flags.rs` | CPU flags |
+//! | `isa.rs` | the instruction set as the rest of the compiler sees it |
 
 mod abi;
 mod address;
 pub mod asm;
 mod atomic_loop;
 pub mod branches;
+mod emit;
 pub mod encode;
 pub mod encoding;
+mod flags;
 mod frame;
 pub mod immediates;
+mod isa;
+mod lower;
 pub mod regs;
 pub mod rows;
+
+pub use flags::{A64Flags, FlagError};
+pub use isa::A64;

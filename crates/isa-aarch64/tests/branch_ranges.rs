@@ -1,0 +1,246 @@
+//! References reach their targets on both sides of every limit, and in functions in which the growth of some pushes
+//! others out of reach. The code is followed as a CPU would, so any way to get there is right.
+
+use kingpost_ir::TrapCode;
+use kingpost_isa_aarch64::branches::A64Branches;
+use kingpost_mach::{BranchForms, Buffer, FrameInfo, FunctionHead, Label, ModuleBuffer, Pool, SymbolName, Target};
+
+const B: u32 = 0x1400_0000;
+const B_LT: u32 = 0x5400_000b;
+const CBZ: u32 = 0xb400_0003;
+const TBNZ: u32 = 0x3738_0003;
+const LDR_X5: u32 = 0x5800_0005;
+const LDR_Q5: u32 = 0x9c00_0005;
+const ADR_X5: u32 = 0x1000_0005;
+
+/// Where the code at an offset goes.
+#[derive(PartialEq, Eq, Debug)]
+enum End {
+    /// On to this offset.
+    At(usize),
+    /// An address in x5, and on.
+    Address(usize, usize),
+    /// A load from this offset, and on.
+    Loaded(usize, usize),
+}
+
+/// Follows the code of one reference, `size` bytes at `at`, if its condition holds or not.
+fn follow(code: &[u8], at: usize, size: usize, holds: bool, form: u32) -> End {
+    let (mut pc, mut x) = (at, [0i64; 32]);
+    let mut loaded = None;
+    loop {
+        let word = u32::from_le_bytes(code[pc..pc + 4].try_into().unwrap());
+        let signed = |low: u32, bits: u32| i64::from((word << (32 - low - bits)) as i32 >> (32 - bits));
+        let go = |distance: i64| (pc as i64 + distance) as usize;
+        let (d, n, m) = ((word & 31) as usize, (word >> 5 & 31) as usize, (word >> 16 & 31) as usize);
+        let mut next = pc + 4;
+        match word >> 24 {
+            0x14..=0x17 => next = go(signed(0, 26) * 4),
+            0x54 => {
+                let same = word & 15 == form & 15;
+                next = if same == holds { go(signed(5, 19) * 4) } else { next };
+            }
+            0x34..=0x37 | 0xb4..=0xb7 => {
+                let same = word >> 24 == form >> 24;
+                let distance = if word >> 24 & 2 != 0 { signed(5, 14) } else { signed(5, 19) };
+                next = if same == holds { go(distance * 4) } else { next };
+            }
+            0x58 | 0x9c => loaded = Some(go(signed(5, 19) * 4)),
+            0x10 | 0x30 | 0x50 | 0x70 => x[d] = pc as i64 + (signed(5, 19) * 4 | i64::from(word >> 29 & 3)),
+            0x52 => x[d] = i64::from(word >> 5 & 0xffff),
+            0x72 => x[d] |= i64::from(word >> 5 & 0xffff) << 16,
+            0x8b => x[d] = x[n] + i64::from(x[m] as i32),
+            0xd6 => next = x[n] as usize,
+            other => panic!("{other:#x} at {pc}"),
+        }
+        pc = next;
+        if pc == at || !(at..at + size).contains(&pc) {
+            break;
+        }
+    }
+    match (loaded, form >> 24) {
+        (Some(from), _) => End::Loaded(from, pc),
+        (None, 0x10) => End::Address(x[5] as usize, pc),
+        (None, _) => End::At(pc),
+    }
+}
+
+fn finish(buffer: &mut Buffer, pool: &Pool) -> ModuleBuffer {
+    let mut module = ModuleBuffer::default();
+    let head = FunctionHead { name: SymbolName::named("f"), align: 4, frame: FrameInfo::default() };
+    buffer.finish(head, pool, &[], &A64Branches, &mut module).unwrap();
+    module
+}
+
+/// Bytes the reference takes whose target is `distance` away, forwards or backwards. Checks where it goes.
+fn size_at(form: u32, distance: i64) -> usize {
+    let mut buffer = Buffer::default();
+    buffer.start(2);
+    let label = Label::new(0);
+    let far = vec![0; distance.unsigned_abs() as usize];
+    let code_trap = TrapCode::user(1).unwrap();
+    if distance > 0 {
+        // The first word is another instruction's, lest everything be at offset 0.
+        buffer.put4(0);
+        buffer.branch(label, form, &A64Branches);
+        buffer.trap(code_trap);
+        buffer.put(&far[4..]);
+        buffer.bind(label);
+    } else {
+        buffer.put4(0);
+        buffer.bind(label);
+        buffer.put(&far);
+        buffer.branch(label, form, &A64Branches);
+        buffer.trap(code_trap);
+        buffer.put4(0);
+    }
+    let module = finish(&mut buffer, &Pool::default());
+    let view = module.function(0);
+    let at = if distance > 0 { 4 } else { 4 + far.len() };
+    let end = view.traps[0].offset as usize;
+    let target = if distance > 0 { view.code.len() } else { 4 };
+    let size = end - at;
+    if form == ADR_X5 {
+        assert_eq!(follow(view.code, at, size, true, form), End::Address(target, end));
+    } else {
+        assert_eq!(follow(view.code, at, size, true, form), End::At(target), "{form:#x} over {distance}");
+        if form != B {
+            assert_eq!(follow(view.code, at, size, false, form), End::At(end), "{form:#x} over {distance}");
+        }
+    }
+    size
+}
+
+#[test]
+fn branches_grow_at_their_limits() {
+    for (form, near) in [(TBNZ, 1 << 15), (CBZ, 1 << 20), (B_LT, 1 << 20)] {
+        let sizes = [near - 4, near, -near, -near - 4].map(|distance| size_at(form, distance));
+        assert_eq!(sizes, [4, 8, 4, 8], "{form:#x}");
+    }
+    let sizes = [(1 << 20) - 4, 1 << 20, -(1 << 20), -(1 << 20) - 4].map(|distance| size_at(ADR_X5, distance));
+    assert_eq!(sizes, [4, 16, 4, 16]);
+}
+
+#[test]
+fn branches_beyond_128_mib_go_through_a_register() {
+    let far = 1 << 27;
+    assert_eq!([far - 4, far, -far, -far - 4].map(|distance| size_at(B, distance)), [4, 20, 4, 20]);
+    // Measured from the branch that has grown already.
+    assert_eq!([far - 4, far, 4 - far, -far].map(|distance| size_at(TBNZ, distance)), [8, 24, 8, 24]);
+}
+
+#[test]
+fn constants_are_copied_where_the_pool_is_too_far() {
+    for (form, bytes, far_size) in [(LDR_X5, 8, 16), (LDR_Q5, 16, 24)] {
+        let constant: Vec<u8> = (1..=bytes).collect();
+        // The pool is aligned for its constant.
+        for (gap, size) in [((1 << 20) - constant.len(), 4), (1 << 20, far_size)] {
+            let mut buffer = Buffer::default();
+            let mut pool = Pool::default();
+            let entry = pool.constant(&constant);
+            let table = pool.table([0].into_iter());
+            buffer.start(1);
+            buffer.reference(Target::Pool(entry), form, &A64Branches);
+            buffer.trap(TrapCode::user(1).unwrap());
+            // So that the pool starts at `gap`, if the load is short.
+            buffer.put(&vec![0; gap - 8]);
+            buffer.bind(Label::new(0));
+            buffer.reference(Target::Pool(table), ADR_X5, &A64Branches);
+            let module = finish(&mut buffer, &pool);
+            let code = module.function(0).code;
+            let End::Loaded(from, end) = follow(code, 0, size, true, form) else { panic!("a load") };
+            assert_eq!((&code[from..from + constant.len()], end), (&constant[..], size), "gap {gap}");
+            assert_eq!(module.function(0).traps[0].offset as usize, size, "gap {gap}");
+            let adr = size + gap - 8;
+            let End::Address(table, _) = follow(code, adr, 4, true, ADR_X5) else { panic!("an address") };
+            let entry = i32::from_le_bytes(code[table..table + 4].try_into().unwrap());
+            assert_eq!((table as i64 + i64::from(entry)) as usize, adr);
+        }
+    }
+}
+
+/// A reference of every kind every few bytes, each to a random target: each ends where it should.
+fn check_random(seed: u64, blocks: usize, max_gap: usize) {
+    let mut state = seed;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let forms = [B, B_LT, CBZ, TBNZ, TBNZ, ADR_X5, LDR_X5];
+    let mut buffer = Buffer::default();
+    let mut pool = Pool::default();
+    buffer.start(blocks);
+    let mut expected = Vec::new();
+    let code = TrapCode::user(1).unwrap();
+    for block in 0..blocks {
+        buffer.bind(Label::new(block));
+        buffer.block_start();
+        let form = forms[random(forms.len())];
+        // Mostly about as far as tests of bits reach.
+        let reach = (1 << 15) / max_gap * 4;
+        let to = (block + random(reach)).saturating_sub(reach / 2).min(blocks - 1);
+        buffer.trap(code);
+        if form == LDR_X5 {
+            let entry = pool.constant(&(block as u64).to_le_bytes());
+            buffer.reference(Target::Pool(entry), form, &A64Branches);
+        } else {
+            buffer.branch(Label::new(to), form, &A64Branches);
+        }
+        buffer.trap(code);
+        buffer.put(&vec![0; 4 * (1 + random(max_gap / 4))]);
+        expected.push((form, to));
+    }
+    let module = finish(&mut buffer, &pool);
+    let view = module.function(0);
+    for (block, (&(form, to), sites)) in expected.iter().zip(view.traps.chunks(2)).enumerate() {
+        let (at, end) = (sites[0].offset as usize, sites[1].offset as usize);
+        assert_eq!(at, view.blocks[block] as usize);
+        let target = view.blocks[to] as usize;
+        match follow(view.code, at, end - at, true, form) {
+            End::At(found) => assert_eq!(found, target, "seed {seed}, block {block}"),
+            End::Address(found, next) => assert_eq!((found, next), (target, end), "seed {seed}, block {block}"),
+            End::Loaded(from, next) => {
+                assert_eq!(view.code[from..from + 8], (block as u64).to_le_bytes(), "seed {seed}, block {block}");
+                assert_eq!(next, end);
+            }
+        }
+        if ![B, ADR_X5, LDR_X5].contains(&form) {
+            assert_eq!(follow(view.code, at, end - at, false, form), End::At(end), "seed {seed}, block {block}");
+        }
+    }
+}
+
+#[test]
+fn random_functions_keep_their_targets() {
+    for seed in 0..20 {
+        check_random(seed, 3000, 100);
+    }
+    check_random(100, 20_000, 400);
+}
+
+/// Each test of a bit is out of reach by what the one before it grows: the search gives up being exact, and stays right.
+#[test]
+fn chains_of_growth_are_cut_short() {
+    let n = 20_000;
+    let step = 8;
+    let over = (1 << 15) / step;
+    let mut buffer = Buffer::default();
+    buffer.start(n + over);
+    let code = TrapCode::user(1).unwrap();
+    for i in 0..n + over {
+        buffer.bind(Label::new(i));
+        buffer.trap(code);
+        // Just in reach while all between are short, except the last.
+        let to = if i + 1 == n { n + over - 1 } else { (i + over - 1).min(n + over - 1) };
+        let to = if i == n - 2 { (i + over).min(n + over - 1) } else { to };
+        buffer.branch(Label::new(to), TBNZ, &A64Branches);
+        buffer.put4(0);
+    }
+    let module = finish(&mut buffer, &Pool::default());
+    let view = module.function(0);
+    for i in 0..n - 2 {
+        let (at, next) = (view.traps[i].offset as usize, view.traps[i + 1].offset as usize);
+        let target = view.traps[i + over - 1].offset as usize;
+        assert_eq!(follow(view.code, at, next - 4 - at, true, TBNZ), End::At(target), "branch {i}");
+    }
+}
