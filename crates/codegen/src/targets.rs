@@ -1,10 +1,11 @@
 //! The table of instruction sets by architecture: the one place that names them.
 
+use kingpost_isa_aarch64::{A64, A64Flags};
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::Isa;
 use kingpost_mach::settings::{SettingError, Settings};
 use std::fmt;
-use target_lexicon::{Architecture, BinaryFormat, Triple};
+use target_lexicon::{Aarch64Architecture, Architecture, BinaryFormat, Triple};
 
 /// Why there is no compiler for a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,62 +44,87 @@ impl From<SettingError> for TargetError {
 }
 
 /// The instruction set for `triple`. Words that are no shared settings are flags of the instruction set.
-pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: &[String]) -> Result<Box<dyn Isa>, TargetError> {
-    match (triple.architecture, triple.binary_format) {
-        (Architecture::X86_64, BinaryFormat::Elf | BinaryFormat::Unknown) => {
-            let mut cpu = X64Flags::default();
-            for word in flags {
-                cpu.set(word).map_err(|error| SettingError::Unknown(error.word))?;
-            }
-            Ok(Box::new(X64::new(settings.clone(), cpu)?))
-        }
-        _ => Err(TargetError::Unavailable(Unavailable(triple.to_string()))),
+pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn Isa>, TargetError> {
+    let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
+    if !matches!(triple.binary_format, BinaryFormat::Elf | BinaryFormat::Unknown) {
+        return Err(unavailable());
     }
+    let mut flags = CpuFlags::base(triple.architecture).ok_or_else(unavailable)?;
+    for word in words {
+        flags.set(word).map_err(SettingError::Unknown)?;
+    }
+    Ok(match flags {
+        CpuFlags::X64(flags) => Box::new(X64::new(settings.clone(), flags)?),
+        CpuFlags::Aarch64(flags) => Box::new(A64::new(settings.clone(), flags)?),
+    })
 }
 
-/// What a processor can do beyond the base of its architecture.
+/// What a processor can do beyond the base of its architecture. There is an instruction set for each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CpuFlags {
     /// An x86-64 processor.
     X64(X64Flags),
+    /// An AArch64 processor, little-endian.
+    Aarch64(A64Flags),
+}
+
+/// What is the same for every kind.
+macro_rules! each {
+    ($value:expr, $flags:ident => $body:expr) => {
+        match $value {
+            CpuFlags::X64($flags) => $body,
+            CpuFlags::Aarch64($flags) => $body,
+        }
+    };
 }
 
 impl CpuFlags {
-    /// The flags that words of a `target` line set, if there is an instruction set for the architecture. Words that are
-    /// no flags are left out.
-    pub fn of(architecture: Architecture, words: &[String]) -> Option<CpuFlags> {
+    /// No flags, if there is an instruction set for the architecture.
+    fn base(architecture: Architecture) -> Option<CpuFlags> {
         match architecture {
-            Architecture::X86_64 => {
-                let mut flags = X64Flags::default();
-                words.iter().for_each(|word| drop(flags.set(word)));
-                Some(CpuFlags::X64(flags))
-            }
+            Architecture::X86_64 => Some(CpuFlags::X64(X64Flags::default())),
+            Architecture::Aarch64(Aarch64Architecture::Aarch64) => Some(CpuFlags::Aarch64(A64Flags::default())),
             _ => None,
         }
     }
 
+    /// Applies one word of a `target` line; gives it back if it is none.
+    fn set(&mut self, word: &str) -> Result<(), String> {
+        each!(self, flags => flags.set(word).map_err(|error| error.word))
+    }
+
+    /// The flags that words of a `target` line set, if there is an instruction set for the architecture. Words that are
+    /// no flags are left out.
+    pub fn of(architecture: Architecture, words: &[String]) -> Option<CpuFlags> {
+        let mut flags = CpuFlags::base(architecture)?;
+        words.iter().for_each(|word| drop(flags.set(word)));
+        Some(flags)
+    }
+
     /// The flags of this machine's processor, if there is an instruction set for it.
     pub fn host() -> Option<CpuFlags> {
-        match Triple::host().architecture {
-            Architecture::X86_64 => Some(CpuFlags::X64(X64Flags::host())),
-            _ => None,
-        }
+        Some(match CpuFlags::base(Triple::host().architecture)? {
+            CpuFlags::X64(_) => CpuFlags::X64(X64Flags::host()),
+            CpuFlags::Aarch64(_) => CpuFlags::Aarch64(A64Flags::host()),
+        })
     }
 
     /// The first flag set here that another processor of the same architecture lacks.
     pub fn missing_from(&self, other: &CpuFlags) -> Option<&'static str> {
         match (self, other) {
             (CpuFlags::X64(flags), CpuFlags::X64(other)) => flags.missing_from(other),
+            (CpuFlags::Aarch64(flags), CpuFlags::Aarch64(other)) => flags.missing_from(other),
+            _ => None,
         }
     }
 
     /// The words of a `target` line that set these flags.
     pub fn words(&self) -> Vec<String> {
-        let names: Vec<&str> = match self {
-            CpuFlags::X64(flags) => {
-                X64Flags::FLAGS.iter().map(|&(name, _)| name).filter(|name| flags.get(name) == Some(true)).collect()
-            }
+        let known = match self {
+            CpuFlags::X64(_) => X64Flags::FLAGS,
+            CpuFlags::Aarch64(_) => A64Flags::FLAGS,
         };
-        names.into_iter().map(str::to_string).collect()
+        let is_set = |name: &str| each!(self, flags => flags.get(name) == Some(true));
+        known.iter().map(|&(name, _)| name).filter(|name| is_set(name)).map(str::to_string).collect()
     }
 }

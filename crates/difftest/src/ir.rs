@@ -1,5 +1,6 @@
 //! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator.
 
+use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
 use crate::native::{Caller, Lane, NotLoaded, Outcome, Request, display, load, runs_here};
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
@@ -18,28 +19,121 @@ const FUEL: u64 = 2_000_000;
 /// The first program that is compiled wrongly, shrunken to a filetest; or what keeps the comparison from being made.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
-    if !runs_here() {
-        report.skip("this machine does not run x86-64 code on Linux");
-        return Ok(report);
-    }
-    let mut lanes = [Lane::all(false), Lane::all(true)];
-    let system = |seed, error: LoadError| Box::new(Failure { seed, what: error.to_string(), text: String::new() });
-    let mut caller = Caller::new(&lanes[0][0]).map_err(|error| system(seeds.start, error))?;
+    let mut cases = Vec::new();
     for seed in seeds {
         let program = generate(seed);
-        let lanes = &mut lanes[(seed % 2) as usize];
-        if let Err(Trouble { lane, .. }) = judge(&program, lanes, &mut caller, &mut report) {
-            return Err(shrunken(seed, &program, &mut lanes[lane..=lane], &mut caller));
+        match expected(&program) {
+            Ok(expected) => cases.push(Case { seed, program, expected }),
+            Err(reason) => report.skip(format_args!("the interpreter says: {reason}")),
         }
     }
+    report.cases = cases.len() as u64;
+    if runs_here() {
+        here(&cases, &mut report)?;
+    } else {
+        report.skip("this machine does not run x86-64 code on Linux");
+    }
+    match emulated::is_here() {
+        Ok(()) => elsewhere(&cases, &mut report)?,
+        Err(reason) => report.skip(reason),
+    }
     Ok(report)
+}
+
+/// A program and what the interpreter makes of its inputs.
+struct Case {
+    seed: u64,
+    program: Program,
+    expected: Vec<Outcome>,
+}
+
+/// On this machine, program by program.
+fn here(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
+    let mut lanes = [Lane::all(false), Lane::all(true)];
+    let system = |error: LoadError| Box::new(Failure { seed: 0, what: error.to_string(), text: String::new() });
+    let mut caller = Caller::new(&lanes[0][0]).map_err(system)?;
+    for case in cases {
+        let lanes = &mut lanes[(case.seed % 2) as usize];
+        let judged = judge(&case.program, &case.expected, lanes, &mut caller, report);
+        if let Err(Trouble { lane, .. }) = judged {
+            let lane = &mut lanes[lane..=lane];
+            return Err(shrunken(case, &lane_words(&lane[0]), |program| {
+                let expected = expected(program).ok()?;
+                judge(program, &expected, lane, &mut caller, &mut Report::default()).err()
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// By the emulator, all programs at once; the processor is a plain one or not in turns.
+fn elsewhere(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
+    let Some(first) = cases.first() else { return Ok(()) };
+    let mut lanes = emulated::lanes(first.seed / 250 % 2 == 1);
+    let all: Vec<(&Program, &[Outcome])> = cases.iter().map(|case| (&case.program, &case.expected[..])).collect();
+    if let Err((case, Trouble { lane, .. })) = judge_batch(&all, &mut lanes, report) {
+        let lane = &mut lanes[lane..=lane];
+        return Err(shrunken(&cases[case], &lane_words(&lane[0]), |program| {
+            let expected = expected(program).ok()?;
+            judge_batch(&[(program, &expected)], lane, &mut Report::default()).err().map(|(_, trouble)| trouble)
+        }));
+    }
+    Ok(())
+}
+
+/// Compares what the emulator does with what it should; gives the first program that differs.
+fn judge_batch(
+    cases: &[(&Program, &[Outcome])],
+    lanes: &mut [Lane],
+    report: &mut Report,
+) -> Result<(), (usize, Trouble)> {
+    let mut batch = Batch::new();
+    // Of each call: its program, lane and input.
+    let mut calls = Vec::new();
+    for (case, (program, _)) in cases.iter().enumerate() {
+        for (lane, compiler) in lanes.iter_mut().enumerate() {
+            match batch.add(compiler, &program.functions, &program.inputs) {
+                Ok(()) => calls.extend((0..program.inputs.len()).map(|input| (case, lane, input))),
+                Err((_, error)) if error.is_unsupported() => report.skip(error),
+                Err((name, error)) => {
+                    let what = format!("{compiler}: {name}: {error}");
+                    return Err((case, Trouble { lane, kind: Kind::Compile, what }));
+                }
+            }
+            report.functions += program.functions.len() as u64;
+        }
+    }
+    let endings = batch.run().map_err(|what| (0, Trouble { lane: 0, kind: Kind::Compile, what }))?;
+    for (found, (case, lane, input)) in endings.into_iter().zip(calls) {
+        let (program, expected) = cases[case];
+        let expected = &expected[input];
+        report.calls += 1;
+        report.traps += u64::from(matches!(expected, Outcome::Trapped(_)));
+        if found != *expected {
+            let what = differs(&lanes[lane], program, input, &found, expected);
+            return Err((case, Trouble { lane, kind: Kind::Ending, what }));
+        }
+    }
+    Ok(())
+}
+
+fn differs(lane: &Lane, program: &Program, input: usize, found: &Outcome, expected: &Outcome) -> String {
+    let arguments = arguments(&program.functions[0], &program.inputs[input]);
+    format!("{lane}: ({arguments}) {found}, expected: {expected}")
 }
 
 /// The filetest of a seed's program as it is generated.
 pub fn show(seed: u64) -> String {
     let program = generate(seed);
     let expected = expected(&program);
-    filetest(&program, &expected, &[])
+    filetest(&program, &expected, "x86_64\ntarget aarch64")
+}
+
+/// The words of a `target` line.
+fn lane_words(lane: &Lane) -> String {
+    let mut words = lane.architecture.to_string();
+    lane.flags.iter().for_each(|flag| words += &format!(" {flag}"));
+    words
 }
 
 /// What is wrong, and in which lane.
@@ -74,25 +168,25 @@ fn expected(program: &Program) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-fn judge(program: &Program, lanes: &mut [Lane], caller: &mut Caller, report: &mut Report) -> Result<(), Trouble> {
-    judge_as(program, &program.functions, lanes, caller, report)
+fn judge(
+    program: &Program,
+    expected: &[Outcome],
+    lanes: &mut [Lane],
+    caller: &mut Caller,
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    judge_as(program, &program.functions, expected, lanes, caller, report)
 }
 
 /// Compares what `compiled` does with what the program does; they differ only in tests of this test.
 fn judge_as(
     program: &Program,
     compiled: &[Function],
+    expected: &[Outcome],
     lanes: &mut [Lane],
     caller: &mut Caller,
     report: &mut Report,
 ) -> Result<(), Trouble> {
-    let expected = match expected(program) {
-        Ok(expected) => expected,
-        Err(reason) => {
-            report.skip(format_args!("the interpreter says: {reason}"));
-            return Ok(());
-        }
-    };
     let mut modules = Vec::new();
     for (lane, compiler) in lanes.iter_mut().enumerate() {
         match load(compiler, compiled, 1) {
@@ -110,23 +204,22 @@ fn judge_as(
     }
     let endings = caller.call(&requests, &mut []);
     let endings = endings.map_err(|error| Trouble { lane: 0, kind: Kind::Compile, what: error.to_string() })?;
-    report.cases += 1;
     report.functions += (program.functions.len() * modules.len()) as u64;
     for (n, found) in endings.iter().enumerate() {
         let (lane, input) = (n / expected.len(), n % expected.len());
         report.calls += 1;
         report.traps += u64::from(matches!(expected[input], Outcome::Trapped(_)));
         if *found != expected[input] {
-            let arguments = arguments(&program.functions[0], &program.inputs[input]);
-            let what = format!("{}: ({arguments}) {found}, expected: {}", lanes[lane], expected[input]);
+            let what = differs(&lanes[lane], program, input, found, &expected[input]);
             return Err(Trouble { lane, kind: Kind::Ending, what });
         }
     }
     Ok(())
 }
 
-fn shrunken(seed: u64, program: &Program, lane: &mut [Lane], caller: &mut Caller) -> Box<Failure> {
-    let mut judge = |candidate: &Program| judge(candidate, lane, caller, &mut Report::default()).err();
+/// The case cut down as far as `judge` still finds the same kind of trouble; `target` are the words of a `target` line.
+fn shrunken(case: &Case, target: &str, mut judge: impl FnMut(&Program) -> Option<Trouble>) -> Box<Failure> {
+    let Case { seed, program, .. } = case;
     let kind = judge(program).map(|trouble| trouble.kind);
     let small = match kind {
         Some(kind) => shrink(program, |candidate| judge(candidate).is_some_and(|trouble| trouble.kind == kind)),
@@ -134,8 +227,8 @@ fn shrunken(seed: u64, program: &Program, lane: &mut [Lane], caller: &mut Caller
     };
     let what = judge(&small).map_or_else(|| "fails only sometimes".into(), |trouble| trouble.what);
     let what = format!("{what}\nrepeat with: make fuzz TARGET=ir N=1 SEED={seed}");
-    let text = filetest(&small, &expected(&small), &lane[0].flags);
-    Box::new(Failure { seed, what, text })
+    let text = filetest(&small, &expected(&small), target);
+    Box::new(Failure { seed: *seed, what, text })
 }
 
 fn arguments(function: &Function, input: &[u64]) -> String {
@@ -145,10 +238,8 @@ fn arguments(function: &Function, input: &[u64]) -> String {
 }
 
 /// The program as a filetest, with the interpreter's endings as directives.
-fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, flags: &[String]) -> String {
-    let mut text = "test interpret\ntest run\nset enable_multi_ret_implicit_sret\ntarget x86_64".to_string();
-    flags.iter().for_each(|flag| text += &format!(" {flag}"));
-    text += "\n";
+fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: &str) -> String {
+    let mut text = format!("test interpret\ntest run\nset enable_multi_ret_implicit_sret\ntarget {target}\n");
     for function in program.functions.iter().rev() {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{function}");
@@ -198,7 +289,8 @@ mod tests {
             let ty = f.dfg.ctrl_type(inst);
             f.dfg.replace_inst(inst, InstData::binary(Opcode::Bor, ty, args));
             planted += 1;
-            let judged = judge_as(&program, &compiled, &mut lanes, &mut caller, &mut Report::default());
+            let expected = expected(&program).unwrap();
+            let judged = judge_as(&program, &compiled, &expected, &mut lanes, &mut caller, &mut Report::default());
             seen += u32::from(judged.is_err());
         }
         assert!(planted > 20 && seen * 2 > planted, "{seen} of {planted}");

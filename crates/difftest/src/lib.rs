@@ -6,10 +6,12 @@
 //! | `abi/` | generated signatures: compiled code and C call each other |
 //! | `memory/` | every access that may fold, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
+//! | `emulated.rs` | the same for another machine, by an emulator |
 //! | `stub.rs` | machine code around each call that checks what must be preserved |
 //! | `failure.rs` | what is wrong with one case, and how to repeat it |
 
 pub mod abi;
+mod emulated;
 mod failure;
 pub mod ir;
 pub mod memory;

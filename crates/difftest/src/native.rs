@@ -15,7 +15,7 @@ use kingpost_jit::{Image, LoadError};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use std::fmt;
 use std::str::FromStr;
-use target_lexicon::Triple;
+use target_lexicon::{Architecture, Triple};
 
 /// Bytes from one value of a record to the next.
 const VALUE_BYTES: usize = 8;
@@ -28,6 +28,8 @@ const SHARED_BYTES: usize = 1 << 18;
 /// A compiler under test: an allocator and the CPU's flags.
 pub(crate) struct Lane {
     pub(crate) allocator: &'static str,
+    /// What it compiles for.
+    pub(crate) architecture: Architecture,
     /// Words of a `target` line.
     pub(crate) flags: Vec<String>,
     compiler: Compiler,
@@ -36,7 +38,7 @@ pub(crate) struct Lane {
 
 impl fmt::Display for Lane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.allocator)?;
+        write!(f, "{}, {}", self.architecture, self.allocator)?;
         self.flags.iter().try_for_each(|flag| write!(f, " {flag}"))
     }
 }
@@ -93,9 +95,14 @@ impl Lane {
     /// A compiler for `allocator`, for any CPU or for that of this machine.
     pub(crate) fn new(allocator: &'static str, host: bool) -> Lane {
         let flags = CpuFlags::host().filter(|_| host).map_or_else(Vec::new, |cpu| cpu.words());
-        let compiler = Compiler::new(&triple(), settings(allocator), &flags).expect("settings of the table");
+        Lane::for_target(&triple(), allocator, flags)
+    }
+
+    /// A compiler for `allocator` and a processor of some machine.
+    pub(crate) fn for_target(triple: &Triple, allocator: &'static str, flags: Vec<String>) -> Lane {
+        let compiler = Compiler::new(triple, settings(allocator), &flags).expect("settings of the table");
         let cx = compiler.context();
-        Lane { allocator, flags, compiler, cx }
+        Lane { allocator, architecture: triple.architecture, flags, compiler, cx }
     }
 
     /// Every allocator.
