@@ -187,3 +187,198 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
         (RegClass::Float, _) => rows::LDR128_FM,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::branches::A64Branches;
+    use crate::regs::{CC_EQ, CC_HI, CC_LO, CC_VC, FP, LR, v, x};
+    use kingpost_mach::{
+        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
+    };
+
+    /// Words of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
+    fn code(fill: impl FnOnce(&mut Buffer)) -> (Vec<u32>, ModuleBuffer) {
+        let mut buffer = Buffer::default();
+        buffer.start(3);
+        buffer.bind(label(0));
+        fill(&mut buffer);
+        buffer.bind(label(1));
+        buffer.bind(label(2));
+        buffer.place_deferred_traps(emit_trap);
+        let mut module = ModuleBuffer::default();
+        let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };
+        buffer.finish(head, &Pool::default(), &[], &A64Branches, &mut module).unwrap();
+        let words = module.function(0).code.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+        (words.collect(), module)
+    }
+
+    fn emitted(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> (Vec<u32>, ModuleBuffer) {
+        let frame = FrameLayout::default();
+        let next = next.map(Block::from_u32);
+        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], next }, buffer))
+    }
+
+    fn inst(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> Vec<u32> {
+        emitted(inst, regs, mem, next).0
+    }
+
+    /// A branch to block 0, else to block 1.
+    fn to_0_else_1(row: RowId, imm: i32, regs: &[PReg], next: Option<u32>) -> Vec<u32> {
+        let mut branch = MInst::new(row);
+        (branch.imm, branch.aux, branch.extra) = (imm, 0, 1);
+        inst(&branch, regs, None, next)
+    }
+
+    fn at(base: PReg, disp: i64) -> Option<Mem> {
+        Some(Mem::base(MemBase::Reg(base), disp))
+    }
+
+    #[test]
+    fn branches_fall_through_where_they_can() {
+        // b.lo 0
+        assert_eq!(to_0_else_1(rows::B_IF, CC_LO, &[], Some(1)), [0x5400_0003]);
+        // b.hs 1
+        assert_eq!(to_0_else_1(rows::B_IF, CC_LO, &[], Some(0)), [0x5400_0022]);
+        // b.lo 0; b 1
+        assert_eq!(to_0_else_1(rows::B_IF, CC_LO, &[], None), [0x5400_0003, 0x1400_0001]);
+        // cbz x3, 0
+        assert_eq!(to_0_else_1(rows::CBZ64_R, 0, &[x(3)], Some(1)), [0xb400_0003]);
+        // cbnz x3, 1
+        assert_eq!(to_0_else_1(rows::CBZ64_R, 0, &[x(3)], Some(0)), [0xb500_0023]);
+        // tbz x3, #40, 0; b 1
+        assert_eq!(to_0_else_1(rows::TBZ_RI, 40, &[x(3)], None), [0xb640_0003, 0x1400_0001]);
+        let mut jump = MInst::new(rows::B);
+        (jump.aux, jump.extra) = (0, NO_BLOCK);
+        assert_eq!(inst(&jump, &[], None, Some(0)), []);
+        assert_eq!(inst(&jump, &[], None, Some(1)), [0x1400_0000]);
+    }
+
+    #[test]
+    fn two_conditions_make_two_branches() {
+        let both = CC_EQ | CC_VC << 16;
+        let branch = |row, next| to_0_else_1(row, both, &[], next);
+        // b.eq 0; b.vc 0
+        assert_eq!(branch(rows::B_IF_OR, Some(1)), [0x5400_0000, 0x54ff_ffe7]);
+        // b.eq 0; b.vs 1
+        assert_eq!(branch(rows::B_IF_OR, Some(0)), [0x5400_0000, 0x5400_0026]);
+        // b.eq 0; b.vc 0; b 1
+        assert_eq!(branch(rows::B_IF_OR, None), [0x5400_0000, 0x54ff_ffe7, 0x1400_0001]);
+        // b.ne 1; b.vc 0
+        assert_eq!(branch(rows::B_IF_AND, Some(1)), [0x5400_0041, 0x54ff_ffe7]);
+        // b.ne 1; b.vs 1
+        assert_eq!(branch(rows::B_IF_AND, Some(0)), [0x5400_0041, 0x5400_0026]);
+    }
+
+    #[test]
+    fn conditional_traps_lie_behind_the_code() {
+        let code_1 = TrapCode::user(1).unwrap();
+        let trap = |row, imm, regs: &[PReg]| {
+            let mut trap = MInst::new(row);
+            trap.imm = imm;
+            trap.set_trap(Some(code_1));
+            let (words, module) = emitted(&trap, regs, None, None);
+            let sites: Vec<_> = module.function(0).traps.iter().map(|t| (t.offset, t.code)).collect();
+            assert_eq!(sites, [(4 * (words.len() as u32 - 1), code_1)]);
+            words
+        };
+        // b.hi 1f; b.eq 1f; 1: udf
+        let either = CC_HI | CC_EQ << 16;
+        assert_eq!(trap(rows::TRAP_IF_OR, either, &[]), [0x5400_0048, 0x5400_0020, 0xc11f]);
+        // b.ls 2f; b.eq 1f; 2: 1: udf
+        assert_eq!(trap(rows::TRAP_IF_AND, either, &[]), [0x5400_0049, 0x5400_0020, 0xc11f]);
+        // cbz w7, 1f; 1: udf
+        assert_eq!(trap(rows::TRAP_CBZ32_R, 0, &[x(7)]), [0x3400_0027, 0xc11f]);
+    }
+
+    #[test]
+    fn only_the_access_of_a_far_load_faults() {
+        let mut load = MInst::new(rows::LDR64_RM);
+        load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        let (words, module) = emitted(&load, &[x(0)], at(x(1), 0x1000_0000), None);
+        assert_eq!(words.len(), 3);
+        let sites: Vec<u32> = module.function(0).traps.iter().map(|t| t.offset).collect();
+        assert_eq!(sites, [8]);
+    }
+
+    #[test]
+    fn a_return_takes_down_the_frame_and_says_so() {
+        let frame = FrameLayout { has_frame: true, link_bytes: 16, size: 16, ..FrameLayout::default() };
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let (words, module) = code(|buffer| emit(&MInst::new(rows::RET), &cx, buffer));
+        // mov sp, x29; ldp x29, x30, [sp], #16; ret
+        assert_eq!(words, [0x9100_03bf, 0xa8c1_7bfd, 0xd65f_03c0]);
+        let ops = module.function(0).unwind;
+        assert_eq!(ops.first(), Some(&UnwindSite { offset: 0, op: UnwindOp::EpilogueBegin }));
+        for reg in [FP, LR] {
+            assert!(ops.contains(&UnwindSite { offset: 8, op: UnwindOp::Restored(reg) }), "{ops:?}");
+        }
+        assert_eq!(ops.last(), Some(&UnwindSite { offset: 12, op: UnwindOp::EpilogueEnd }));
+    }
+
+    #[test]
+    fn loops_load_and_store_exclusively() {
+        let loop_of = |row, regs: &[PReg], mem| inst(&MInst::new(row), regs, mem, None);
+        let three = [x(0), x(2), x(3)];
+        // 1: ldaxr w0, [x1]; and w2, w0, w3; mvn w2, w2; stlxr w17, w2, [x1]; cbnz w17, 1b
+        let nand = [0x885f_fc20, 0x0a03_0002, 0x2a22_03e2, 0x8811_fc22, 0x35ff_ff91];
+        assert_eq!(loop_of(rows::ATOMIC_NAND32_MR, &three, at(x(1), 0)), nand);
+        // 1: ldaxrb w0, [x1]; sxtb w2, w0; cmp w2, w3, sxtb; csel w2, w2, w3, lt; stlxrb w17, w2, [x1]; cbnz w17, 1b
+        let smin = [0x085f_fc20, 0x1300_1c02, 0x6b23_805f, 0x1a83_b042, 0x0811_fc22, 0x35ff_ff71];
+        assert_eq!(loop_of(rows::ATOMIC_SMIN8_MR, &three, at(x(1), 0)), smin);
+        // 1: ldaxr x0, [x1]; stlxr w17, x3, [x1]; cbnz w17, 1b
+        let swap = [0xc85f_fc20, 0xc811_fc23, 0x35ff_ffd1];
+        assert_eq!(loop_of(rows::ATOMIC_SWAP64_MR, &[x(0), x(3)], at(x(1), 0)), swap);
+        // add x16, x1, #8; 1: ldaxrh w0, [x16]; cmp w0, w3, uxth; b.ne 2f; stlxrh w17, w4, [x16]; cbnz w17, 1b; 2:
+        let cas = [0x9100_2030, 0x485f_fe00, 0x6b23_201f, 0x5400_0061, 0x4811_fe04, 0x35ff_ff91];
+        assert_eq!(loop_of(rows::ATOMIC_CAS16_MR, &[x(0), x(3), x(4)], at(x(1), 8)), cas);
+        // 1: ldaxp x0, x1, [x9]; cmp x0, x2; ccmp x1, x3, #0, eq; b.eq 2f; stlxp w17, x0, x1, [x9]; cbnz w17, 1b; b 3f
+        // 2: stlxp w17, x4, x5, [x9]; cbnz w17, 1b; 3:
+        let pair = [
+            0xc87f_8520,
+            0xeb02_001f,
+            0xfa43_0020,
+            0x5400_0080,
+            0xc831_8520,
+            0x35ff_ff71,
+            0x1400_0003,
+            0xc831_9524,
+            0x35ff_ff11,
+        ];
+        assert_eq!(loop_of(rows::ATOMIC_CAS128_MR, &[x(0), x(1), x(2), x(3), x(4), x(5)], at(x(9), 0)), pair);
+    }
+
+    #[test]
+    fn edits_follow_class_and_width() {
+        let slot = Mem::base(MemBase::FramePointer, -8);
+        let cases: [(MachineEdit, &[u32]); 10] = [
+            (MachineEdit::Move(x(0), x(3), 4), &[0x2a00_03e3]),
+            (MachineEdit::Move(x(0), x(3), 8), &[0xaa00_03e3]),
+            (MachineEdit::Move(v(1), v(2), 4), &[0x1e60_4022]),
+            (MachineEdit::Move(v(1), v(2), 16), &[0x4ea1_1c22]),
+            (MachineEdit::Spill(x(19), slot, 4), &[0xb81f_83b3]),
+            (MachineEdit::Spill(v(3), slot, 16), &[0x3c9f_83a3]),
+            (MachineEdit::Fill(slot, x(19), 8), &[0xf85f_83b3]),
+            (MachineEdit::Fill(slot, v(3), 4), &[0xbc5f_83a3]),
+            (MachineEdit::Fill(slot, x(3), 1), &[0x385f_83a3]),
+            // sub x16, x29, #0x12000; str x3, [x16, #4088]
+            (MachineEdit::Spill(x(3), Mem::base(MemBase::FramePointer, -0x11008), 8), &[0xd140_4bb0, 0xf907_fe03]),
+        ];
+        for (edit, expected) in cases {
+            assert_eq!(code(|buffer| emit_edit(&edit, buffer)).0, expected, "{edit:?}");
+        }
+    }
+
+    #[test]
+    fn edits_use_one_scratch_register_at_any_offset() {
+        for disp in [-0x100, -0x8001, 0x7ff8, -0x7_1234, 0x123_4567, -0x7654_3210, i64::from(i32::MIN)] {
+            for base in [MemBase::FramePointer, MemBase::StackPointer] {
+                let words = code(|b| emit_edit(&MachineEdit::Fill(Mem::base(base, disp), v(3), 16), b)).0;
+                // x17, the other one, is never written: the destination is in the low bits of all but the load.
+                let (load, address) = words.split_last().unwrap();
+                assert_eq!(load & 31, 3);
+                assert!(address.iter().all(|word| word & 31 == 16), "{disp}: {words:x?}");
+            }
+        }
+    }
+}
