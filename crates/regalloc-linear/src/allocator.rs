@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::order::Order;
 use crate::resolve::{Input, Resolved};
 use crate::slots::Slots;
+use crate::survey;
 use crate::walk::{self, Found, Scan};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 
@@ -53,8 +54,8 @@ impl LinearScan {
         stage("liveness");
         self.machine.build(problem, env);
         self.order.build(problem);
-        self.live.build(problem, &self.order)?;
-        self.hints.build(problem, &self.order, &self.live, &self.machine);
+        survey::run(problem, &self.order, &self.machine, &mut self.live, &mut self.hints);
+        self.live.find_ranges(problem, &self.order)?;
 
         stage("walk");
         let LinearScan { machine, order, live, hints, found, scratch: s, .. } = self;

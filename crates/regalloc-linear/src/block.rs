@@ -176,7 +176,7 @@ impl Scan<'_, '_> {
     }
 
     fn is_used(&self, vreg: VReg) -> bool {
-        !self.live.use_range(vreg).is_empty()
+        self.live.is_used(vreg)
     }
 
     /// Results of a terminator begin in the registers it wrote.

@@ -55,7 +55,7 @@ impl Scan<'_, '_> {
             return None;
         }
         let reg = self.found.residence.home(param);
-        let edge = self.order.place_at(self.live.uses(vreg).last()?.slot());
+        let edge = self.order.place_at(self.live.last_use(vreg)?.slot());
         let costs = self.env.costs;
         let on_edge = u64::from(costs.mov + costs.edge_block).saturating_mul(edge.freq);
         let here = u64::from(costs.mov).saturating_mul(self.order.freq_at(slot));
@@ -121,12 +121,12 @@ impl Scan<'_, '_> {
         let remat = self.hints.is_remat(vreg);
         let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
         let Some(obstacle) = self.hints.obstacles.get(self.s.obstacle) else { return false };
-        let first = self.use_cursor(vreg, point);
-        let uses = &self.live.uses(vreg)[first - self.live.use_range(vreg).start..];
+        let first = self.cursor(vreg, point).index;
         let stored = self.order.freq_at(self.live.def(vreg).slot()).min(self.order.freq_at(obstacle.slot));
         let mut cost = u64::from(store) * stored;
         let mut last_block = u32::MAX;
-        for slot in uses.iter().map(|u| u.slot()).filter(|&slot| slot >= obstacle.slot).take(PRICED_USES) {
+        for slot in self.live.uses_from(first).map(|u| u.slot()).filter(|&slot| slot >= obstacle.slot).take(PRICED_USES)
+        {
             let block = self.order.at_slot(slot);
             if std::mem::replace(&mut last_block, block) != block {
                 cost += u64::from(load) * self.order.freq_at(slot);

@@ -132,9 +132,8 @@ impl Scan<'_, '_> {
 
     /// The first use at or after `point`, found without moving the cursor past uses of this instruction.
     fn first_use_from(&self, vreg: VReg, point: Point) -> Point {
-        let cursor = self.s.next_use[vreg.index()] as usize - self.live.use_range(vreg).start;
-        let uses = &self.live.uses(vreg)[cursor..];
-        uses.iter().copied().find(|&u| u >= point).unwrap_or(self.live.end(vreg))
+        let uses = self.live.uses_from(self.s.next_use[vreg.index()].index);
+        uses.into_iter().find(|&u| u >= point).unwrap_or(self.live.end(vreg))
     }
 
     /// Values that were in memory and live on keep the register they were loaded into.

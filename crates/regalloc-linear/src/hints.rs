@@ -1,7 +1,7 @@
 //! What is known about values and registers before the walk: the register each value would like, the values it wants to
 //! share one with, the instructions that keep registers from values, and what can be computed again.
 //!
-//! One pass backwards over the code, so that the wish nearest to a value's definition wins, and wishes travel through
+//! Instructions come backwards (`survey.rs`), so that the wish nearest to a value's definition wins, and wishes travel through
 //! moves, tied operands and forward edges: `v1 = move v0` with `v1` wanted in `r3` makes `v0` want `r3`.
 //! Cost: linear in operands and edge arguments.
 
@@ -24,17 +24,32 @@ pub(crate) struct Obstacle {
     pub(crate) late: Masks,
 }
 
+/// One value.
+#[derive(Clone, Copy)]
+struct Data {
+    /// The register of a fixed operand that it flows into, and the slot of that operand.
+    wish: (Reg, u32),
+    /// The block parameter, tied result or copy it flows into, as a number, or [`NONE`].
+    partner: u32,
+    /// The instruction that computes it anywhere, or [`NONE`].
+    remat: u32,
+    /// If it is a block parameter: where it is read first by more than edges that pass it on.
+    first_use: Point,
+}
+
+/// A value of which nothing is known yet.
+const UNKNOWN: Data = Data { wish: (Reg::NONE, 0), partner: NONE, remat: NONE, first_use: Point::FIRST };
+
 /// Wishes and obstacles of one problem.
 #[derive(Default)]
 pub(crate) struct Hints {
-    /// Per value: the register of a fixed operand that it flows into, and the slot of that operand.
-    wish: Vec<(Reg, u32)>,
-    /// Per value: the block parameter, tied result or copy it flows into, as a number, or [`NONE`].
-    partner: Vec<u32>,
-    /// Per value: the instruction that computes it anywhere, or [`NONE`].
-    remat: Vec<u32>,
-    /// Per block parameter: where it is read first by more than edges that pass it on.
-    first_use: Vec<Point>,
+    values: Vec<Data>,
+    /// Values that some instruction could compute anywhere.
+    pub(crate) remats: Vec<VReg>,
+    /// Instructions that copy.
+    pub(crate) moves: Vec<Inst>,
+    /// Values that must be in a slot for some operand.
+    needs_slots: Vec<VReg>,
     /// Ascending by slot.
     pub(crate) obstacles: Vec<Obstacle>,
     /// By obstacle: how often clobbering instructions from it on run, together.
@@ -42,56 +57,44 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order, live: &Liveness, machine: &Machine) {
-        let values = problem.vregs.len();
-        self.wish.clear();
-        self.wish.resize(values, (Reg::NONE, 0));
-        self.partner.clear();
-        self.partner.resize(values, NONE);
-        self.first_use.clear();
-        self.first_use.resize(values, Point::FIRST);
-        self.remat.clear();
-        self.remat.resize(values, NONE);
+    /// Forgets the former problem.
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        self.values.clear();
+        self.values.resize(problem.vregs.len(), UNKNOWN);
         self.obstacles.clear();
-        for place in order.places.iter().rev() {
-            for &edge in problem.succs(place.block) {
-                let params = problem.params(problem.edge(edge).to);
-                for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
-                    self.passes(live, arg, param);
-                }
-            }
-            for (slot, inst) in (place.head + 1..place.end).zip(problem.insts(place.block)).rev() {
-                self.instruction(problem, machine, inst, slot);
-            }
-        }
+        self.remats.clear();
+        self.moves.clear();
+        self.needs_slots.clear();
+    }
+
+    /// All instructions have come.
+    pub(crate) fn finish(&mut self, order: &Order) {
         self.weigh_calls(order);
         self.obstacles.reverse();
         // Whoever must be in memory for some operand needs a slot, so computing it again saves nothing.
-        for operand in problem.all_operands() {
-            if matches!(operand.constraint(), Constraint::Stack | Constraint::Any) {
-                self.remat[operand.vreg().index()] = NONE;
-            }
+        for vreg in &self.needs_slots {
+            self.values[vreg.index()].remat = NONE;
         }
     }
 
     /// The register the value would like and the slot of the operand that wants it there.
     pub(crate) fn wish(&self, vreg: VReg) -> (Reg, u32) {
-        self.wish[vreg.index()]
+        self.values[vreg.index()].wish
     }
 
     pub(crate) fn partner(&self, vreg: VReg) -> Option<VReg> {
-        let partner = self.partner[vreg.index()];
+        let partner = self.values[vreg.index()].partner;
         (partner != NONE).then(|| VReg::from_u32(partner))
     }
 
     /// The instruction that computes the value anywhere.
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
-        let inst = self.remat[vreg.index()];
+        let inst = self.values[vreg.index()].remat;
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
     pub(crate) fn is_remat(&self, vreg: VReg) -> bool {
-        self.remat[vreg.index()] != NONE
+        self.values[vreg.index()].remat != NONE
     }
 
     fn weigh_calls(&mut self, order: &Order) {
@@ -112,10 +115,10 @@ impl Hints {
     }
 
     /// An edge passes `arg` to `param`. Blocks come backwards, so that what happens to the parameter further on is known.
-    fn passes(&mut self, live: &Liveness, arg: VReg, param: VReg) {
-        let first = live.uses(param).first().copied().unwrap_or(live.end(param));
-        self.first_use[param.index()] = match self.partner(param) {
-            Some(next) if !first.is_early() && live.def(next) > first => self.first_use[next.index()].max(first),
+    pub(crate) fn passes(&mut self, live: &Liveness, arg: VReg, param: VReg) {
+        let first = live.first_use(param).unwrap_or(Point::FIRST);
+        self.values[param.index()].first_use = match self.partner(param) {
+            Some(next) if !first.is_early() && live.def(next) > first => self.first_use(next).max(first),
             _ => first,
         };
         self.flows(arg, param);
@@ -123,20 +126,29 @@ impl Hints {
 
     /// Where the parameter is read first by more than edges that pass it on.
     pub(crate) fn first_use(&self, param: VReg) -> Point {
-        self.first_use[param.index()]
+        self.values[param.index()].first_use
     }
 
     fn flows(&mut self, from: VReg, to: VReg) {
-        self.partner[from.index()] = to.as_u32();
-        if !self.wish[to.index()].0.is_none() {
-            self.wish[from.index()] = self.wish[to.index()];
+        let wish = self.values[to.index()].wish;
+        let from = &mut self.values[from.index()];
+        from.partner = to.as_u32();
+        if !wish.0.is_none() {
+            from.wish = wish;
         }
     }
 
-    fn instruction(&mut self, problem: &Problem, machine: &Machine, inst: Inst, slot: u32) {
+    /// The instruction in `slot`.
+    pub(crate) fn instruction(
+        &mut self,
+        problem: &Problem,
+        machine: &Machine,
+        inst: Inst,
+        slot: u32,
+        operands: &[Operand],
+    ) {
         let flags = problem.flags(inst);
         let clobbers = problem.clobber_id(inst);
-        let operands = problem.operands(inst);
         let safepoint = flags.has(InstFlags::SAFEPOINT);
         let mut obstacle = Obstacle { slot, clobbers, safepoint, early: [0; 2], late: [0; 2] };
         let mut is_obstacle = safepoint || clobbers != ClobberId::NONE;
@@ -151,7 +163,8 @@ impl Hints {
                         self.flows(source.vreg(), operand.vreg());
                     }
                 }
-                _ => {}
+                Constraint::Stack | Constraint::Any => self.needs_slots.push(operand.vreg()),
+                Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
             }
         }
         if is_obstacle {
@@ -159,13 +172,15 @@ impl Hints {
         }
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {
+                self.moves.push(inst);
                 let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
                 if source.fixed_reg().is_none() {
                     self.flows(source.vreg(), def.vreg());
                 }
             }
             [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
-                self.remat[def.vreg().index()] = inst.as_u32();
+                self.remats.push(def.vreg());
+                self.values[def.vreg().index()].remat = inst.as_u32();
             }
             _ => {}
         }
@@ -182,7 +197,7 @@ impl Hints {
             obstacle.late[reg.class()] |= reg.bit();
         }
         if operand.is_use() {
-            self.wish[operand.vreg().index()] = (reg, slot);
+            self.values[operand.vreg().index()].wish = (reg, slot);
         }
     }
 }

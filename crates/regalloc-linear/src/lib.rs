@@ -3,6 +3,7 @@
 //! | stage | file | does |
 //! |---|---|---|
 //! | order | `order.rs`, `point.rs` | numbers blocks and instructions, finds loops |
+//! | survey | `survey.rs` | one pass over the code, for the next two |
 //! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
@@ -35,6 +36,7 @@ mod simple;
 mod slot_classes;
 mod slots;
 mod spill;
+mod survey;
 mod walk;
 
 pub use allocator::LinearScan;

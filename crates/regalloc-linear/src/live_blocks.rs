@@ -115,7 +115,7 @@ impl LiveBlocks {
             return (0, order.places.len() - 1);
         }
         let first = chunk.iter().map(|&vreg| live.def(vreg)).min();
-        let last = chunk.iter().filter_map(|&vreg| live.uses(vreg).last().copied()).max();
+        let last = chunk.iter().filter_map(|&vreg| live.last_use(vreg)).max();
         let low = first.map_or(0, |point| order.at_slot(point.slot()));
         let high = last.map_or(low, |point| order.at_slot(point.slot())).max(low);
         (low as usize, self.stretch_end(order, low + 1, high) as usize)
@@ -127,7 +127,7 @@ impl LiveBlocks {
             let home = order.at_slot(live.def(vreg).slot());
             self.words[home as usize].defined |= bit;
             let mut stop = Point::FIRST;
-            for &point in live.uses(vreg) {
+            for point in live.uses(vreg) {
                 if point < stop {
                     continue;
                 }
@@ -175,6 +175,10 @@ impl LiveBlocks {
         self.found.clear();
         let mut from = [Point::FIRST; LiveBlocks::CHUNK];
         let mut open = 0;
+        let mut uses = [NONE; LiveBlocks::CHUNK];
+        for (first, &vreg) in uses.iter_mut().zip(chunk) {
+            *first = live.first_index(vreg);
+        }
         for at in low..=high {
             let words = self.words[at];
             let place = &order.places[at];
@@ -188,9 +192,11 @@ impl LiveBlocks {
                 from[k] = live.def(chunk[k]);
             }
             for k in bits((words.live_in | words.defined) & !words.live_out) {
-                let uses = live.uses(chunk[k]);
-                let last = uses[..uses.partition_point(|&point| point < place.stop())].last();
-                let used = last.map_or(from[k], |last| last.next());
+                let mut used = from[k];
+                while let Some(next) = live.use_at(uses[k]).filter(|next| next.point < place.stop()) {
+                    used = used.max(next.point.next());
+                    uses[k] = next.next;
+                }
                 let to = match words.defined >> k & 1 {
                     1 => Point::early(live.def(chunk[k]).slot() + 1).max(used),
                     _ => used,

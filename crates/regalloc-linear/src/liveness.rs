@@ -6,14 +6,15 @@
 //! b2: use v0; jump b3
 //! ```
 //!
-//! Uses are collected value by value (count, prefix sum, fill), so that they are sorted. A value used only in the block
-//! that defines it has one range. The others are left to `live_blocks.rs`. Cost: linear in operands, besides that.
+//! Definitions and uses come backwards (`survey.rs`), so that the list of the uses of each value begins with the first. A
+//! value used only in the block that defines it has one range. The others are left to `live_blocks.rs`. Cost: linear in
+//! operands, besides that.
 
 use crate::live_blocks::LiveBlocks;
-use crate::order::Order;
+use crate::order::{NONE, Order};
 use crate::point::Point;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Operand, Pos, Problem, VReg};
+use kingpost_regalloc::{AllocError, Problem, VReg};
 use std::ops::Range as IndexRange;
 
 /// Points over which a value is live: `from` is the first, `to` the first one after.
@@ -23,80 +24,173 @@ pub(crate) struct LiveRange {
     pub(crate) to: Point,
 }
 
+/// A use, and the next one of its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) point: Point,
+    /// Index of the next use, or [`NONE`].
+    pub(crate) next: u32,
+}
+
 /// Bits of what is known of a value.
 mod flag {
     /// It appears on an edge, as result of a terminator.
-    pub(super) const EDGE_DEF: u8 = 1;
+    pub(super) const EDGE_DEF: u32 = 1;
     /// It begins with its block.
-    pub(super) const AT_HEAD: u8 = 2;
+    pub(super) const AT_HEAD: u32 = 2;
     /// Its range is a superset of the truth.
-    pub(super) const HULL: u8 = 4;
+    pub(super) const HULL: u32 = 4;
     /// It is used outside its block.
-    pub(super) const GLOBAL: u8 = 8;
+    pub(super) const GLOBAL: u32 = 8;
 }
+
+/// One value.
+#[derive(Clone, Copy)]
+struct Data {
+    def: Point,
+    /// Index of the first use, or [`NONE`].
+    first: u32,
+    /// The last use, if there is one.
+    last: Point,
+    flags: u32,
+    /// Its part of the ranges.
+    ranges: [u32; 2],
+}
+
+/// A value of which nothing is known yet.
+const UNKNOWN: Data = Data { def: Point::OPEN, first: NONE, last: Point::FIRST, flags: 0, ranges: [0; 2] };
 
 /// Definitions, uses and live ranges of all values.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    pub(crate) defs: Vec<Point>,
-    flags: Vec<u8>,
-    use_starts: Vec<u32>,
-    pub(crate) uses: Vec<Point>,
-    /// By value: its part of `ranges`.
-    spans: Vec<[u32; 2]>,
+    values: Vec<Data>,
+    uses: Vec<Use>,
     ranges: Vec<LiveRange>,
-    /// Values used outside the blocks that define them.
+    /// Values used outside the blocks that define them, the last one defined first.
     globals: Vec<VReg>,
     blocks: LiveBlocks,
 }
 
+/// Noting what comes, backwards.
 impl Liveness {
-    /// # Errors
-    /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
-        self.count_uses(problem);
-        self.find_defs_and_uses(problem, order);
-        self.find_ranges(problem, order)
+    /// Forgets the former problem.
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        self.values.clear();
+        self.values.resize(problem.vregs.len(), UNKNOWN);
+        self.uses.clear();
+        self.globals.clear();
     }
 
+    /// `vreg` is used at `point`, which is not after any other use.
+    pub(crate) fn note_use(&mut self, vreg: VReg, point: Point) {
+        let value = &mut self.values[vreg.index()];
+        let next = std::mem::replace(&mut value.first, self.uses.len() as u32);
+        self.uses.push(Use { point, next });
+        if next == NONE {
+            value.last = point;
+        }
+        // In an unusual order the definition may come after uses.
+        if value.def != Point::OPEN {
+            self.make_global(vreg);
+        }
+    }
+
+    /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
+    pub(crate) fn note_def(&mut self, vreg: VReg, def: Point, stop: Point) {
+        let value = &mut self.values[vreg.index()];
+        if value.flags & flag::EDGE_DEF != 0 {
+            return;
+        }
+        value.def = def;
+        // In an unusual order a use may come before the definition.
+        let is_late = self.uses.get(value.first as usize).is_some_and(|first| first.point < def);
+        if value.last >= stop || is_late {
+            self.make_global(vreg);
+        }
+    }
+
+    /// `vreg` begins with the block between the two points.
+    pub(crate) fn note_param(&mut self, vreg: VReg, start: Point, stop: Point) {
+        self.note_def(vreg, start, stop);
+        self.values[vreg.index()].flags |= flag::AT_HEAD;
+    }
+
+    /// `vreg` is a result on an edge from a block that ends at `from` to the one between the other two points.
+    pub(crate) fn note_edge_def(&mut self, vreg: VReg, from: Point, start: Point, stop: Point) {
+        self.note_param(vreg, start, stop);
+        self.values[vreg.index()].flags |= flag::EDGE_DEF;
+        if start < from {
+            self.make_global(vreg);
+        }
+    }
+
+    fn make_global(&mut self, vreg: VReg) {
+        let flags = &mut self.values[vreg.index()].flags;
+        if *flags & flag::GLOBAL == 0 {
+            *flags |= flag::GLOBAL;
+            self.globals.push(vreg);
+        }
+    }
+}
+
+/// Reading.
+impl Liveness {
     /// Where the value begins to exist.
     pub(crate) fn def(&self, vreg: VReg) -> Point {
-        self.defs[vreg.index()]
+        self.values[vreg.index()].def
     }
 
     /// Does the value appear on an edge, as result of a terminator?
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
-        self.flags[vreg.index()] & flag::EDGE_DEF != 0
+        self.values[vreg.index()].flags & flag::EDGE_DEF != 0
     }
 
     /// Does the value begin with its block, as parameter or result of a terminator?
     pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
-        self.flags[vreg.index()] & flag::AT_HEAD != 0
+        self.values[vreg.index()].flags & flag::AT_HEAD != 0
     }
 
     /// Are the ranges exactly the points at which the value is live?
     pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
-        self.flags[vreg.index()] & flag::HULL == 0
+        self.values[vreg.index()].flags & flag::HULL == 0
+    }
+
+    /// Is the value used at all?
+    pub(crate) fn is_used(&self, vreg: VReg) -> bool {
+        self.first_index(vreg) != NONE
     }
 
     /// The points of use, ascending. A use by an edge counts at the late point of the terminator.
-    pub(crate) fn uses(&self, vreg: VReg) -> &[Point] {
-        &self.uses[self.use_range(vreg)]
+    pub(crate) fn uses(&self, vreg: VReg) -> impl Iterator<Item = Point> {
+        self.uses_from(self.first_index(vreg))
     }
 
-    /// Indices of the uses of a value, for [`Liveness::use_at`].
-    pub(crate) fn use_range(&self, vreg: VReg) -> IndexRange<usize> {
-        let v = vreg.index();
-        self.use_starts[v] as usize..self.use_starts[v + 1] as usize
+    /// The points of use from the one with the given index on, which may be [`NONE`].
+    pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = Point> {
+        std::iter::from_fn(move || {
+            let at = self.uses.get(index as usize)?;
+            index = at.next;
+            Some(at.point)
+        })
     }
 
-    /// The first index of each value's uses.
-    pub(crate) fn use_starts(&self) -> &[u32] {
-        &self.use_starts[..self.use_starts.len() - 1]
+    /// Index of the value's first use, or [`NONE`].
+    pub(crate) fn first_index(&self, vreg: VReg) -> u32 {
+        self.values[vreg.index()].first
     }
 
-    pub(crate) fn use_at(&self, index: usize) -> Point {
-        self.uses[index]
+    /// The use with an index, unless that is [`NONE`].
+    pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
+        self.uses.get(index as usize).copied()
+    }
+
+    pub(crate) fn first_use(&self, vreg: VReg) -> Option<Point> {
+        self.use_at(self.first_index(vreg)).map(|first| first.point)
+    }
+
+    pub(crate) fn last_use(&self, vreg: VReg) -> Option<Point> {
+        let value = &self.values[vreg.index()];
+        (value.first != NONE).then_some(value.last)
     }
 
     /// The live ranges, ascending, none adjacent to the next.
@@ -106,13 +200,8 @@ impl Liveness {
 
     /// Indices of the ranges of a value, for [`Liveness::range_at`].
     pub(crate) fn range_range(&self, vreg: VReg) -> IndexRange<usize> {
-        let [start, end] = self.spans[vreg.index()];
+        let [start, end] = self.values[vreg.index()].ranges;
         start as usize..end as usize
-    }
-
-    /// The first index of each value's ranges.
-    pub(crate) fn range_starts(&self) -> impl Iterator<Item = u32> {
-        self.spans.iter().map(|span| span[0])
     }
 
     pub(crate) fn range_at(&self, index: usize) -> LiveRange {
@@ -130,143 +219,64 @@ impl Liveness {
     pub(crate) fn end(&self, vreg: VReg) -> Point {
         self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
     }
+}
 
-    fn count_uses(&mut self, problem: &Problem) {
-        let counts = &mut self.use_starts;
-        counts.clear();
-        counts.resize(problem.vregs.len() + 1, 0);
-        for operand in problem.all_operands() {
-            counts[operand.vreg().index()] += u32::from(operand.is_use());
-        }
-        for edge in problem.edges() {
-            for arg in problem.edge_args(edge) {
-                counts[arg.index()] += 1;
-            }
-        }
-        let mut start = 0;
-        for count in counts.iter_mut() {
-            start += std::mem::replace(count, start);
-        }
-        self.uses.clear();
-        self.uses.resize(start as usize, Point::FIRST);
-    }
-
-    /// Fills in uses block by block. Starts of the values move on to their ends, and are moved back at the end.
-    fn find_defs_and_uses(&mut self, problem: &Problem, order: &Order) {
-        self.defs.clear();
-        self.defs.resize(problem.vregs.len(), Point::OPEN);
-        self.flags.clear();
-        self.flags.resize(problem.vregs.len(), 0);
-        self.globals.clear();
-        self.note_edge_defs(problem, order);
-        for place in &order.places {
-            let start = place.start();
-            for param in problem.params(place.block) {
-                self.defs[param.index()] = start;
-                self.flags[param.index()] |= flag::AT_HEAD;
-            }
-            for (slot, inst) in (place.head + 1..).zip(problem.insts(place.block)) {
-                self.note_operands(problem.operands(inst), slot, start);
-            }
-            for &edge in problem.succs(place.block) {
-                for &arg in problem.edge_args(edge) {
-                    self.note_use(arg, place.stop().prev(), start);
-                }
-            }
-        }
-        self.use_starts.rotate_right(1);
-        self.use_starts[0] = 0;
-    }
-
-    /// Results on edges begin where the edges lead to.
-    fn note_edge_defs(&mut self, problem: &Problem, order: &Order) {
-        for edge in problem.edges() {
-            for def in problem.edge_defs(edge) {
-                self.defs[def.index()] = order.place(problem.edge(edge).to).start();
-                self.flags[def.index()] |= flag::EDGE_DEF | flag::AT_HEAD;
-            }
-        }
-    }
-
-    /// Early uses first, so that the uses of each value are sorted.
-    fn note_operands(&mut self, operands: &[Operand], slot: u32, start: Point) {
-        let mut has_late_uses = false;
-        for operand in operands {
-            let vreg = operand.vreg();
-            let is_early = operand.pos() == Pos::Early;
-            let point = if is_early { Point::early(slot) } else { Point::late(slot) };
-            match operand.is_def() {
-                true if self.flags[vreg.index()] & flag::EDGE_DEF == 0 => self.defs[vreg.index()] = point,
-                true => {}
-                false if is_early => self.note_use(vreg, point, start),
-                false => has_late_uses = true,
-            }
-        }
-        if has_late_uses {
-            for operand in operands.iter().filter(|o| o.is_use() && o.pos() == Pos::Late) {
-                self.note_use(operand.vreg(), Point::late(slot), start);
-            }
-        }
-    }
-
-    /// `start` is that of the block. Definitions that are still to come are at [`Point::OPEN`] meanwhile.
-    fn note_use(&mut self, vreg: VReg, point: Point, start: Point) {
-        let v = vreg.index();
-        let cursor = &mut self.use_starts[v];
-        self.uses[*cursor as usize] = point;
-        *cursor += 1;
-        let def = self.defs[v];
-        if (def < start || def > point) && self.flags[v] & flag::GLOBAL == 0 {
-            self.flags[v] |= flag::GLOBAL;
-            self.globals.push(vreg);
-        }
-    }
-
-    fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+/// Live ranges from definitions and uses.
+impl Liveness {
+    /// # Errors
+    /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
+    pub(crate) fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         self.ranges.clear();
-        self.spans.clear();
-        for (v, def) in self.defs.iter_mut().enumerate() {
+        for value in &mut self.values {
             // A value that nothing defines.
-            if *def == Point::OPEN {
-                *def = Point::FIRST;
+            if value.def == Point::OPEN {
+                value.def = Point::FIRST;
             }
-            let def = *def;
             let at = self.ranges.len() as u32;
-            let uses = &self.uses[self.use_starts[v] as usize..self.use_starts[v + 1] as usize];
-            if self.flags[v] & flag::GLOBAL != 0 {
-                self.spans.push([at, at]);
-                continue;
+            value.ranges = [at, at];
+            if value.flags & flag::GLOBAL == 0 {
+                let defined = Point::early(value.def.slot() + 1);
+                let to = if value.first == NONE { defined } else { defined.max(value.last.next()) };
+                self.ranges.push(LiveRange { from: value.def, to });
+                value.ranges[1] = at + 1;
             }
-            let defined = Point::early(def.slot() + 1);
-            let to = uses.last().map_or(defined, |last| defined.max(last.next()));
-            self.ranges.push(LiveRange { from: def, to });
-            self.spans.push([at, at + 1]);
         }
-        self.find_global_ranges(problem, order)
+        self.globals.reverse();
+        let mut blocks = std::mem::take(&mut self.blocks);
+        let globals = std::mem::take(&mut self.globals);
+        let result = self.find_global_ranges(problem, order, &mut blocks, &globals);
+        self.blocks = blocks;
+        self.globals = globals;
+        result
     }
 
-    fn find_global_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
-        let mut blocks = std::mem::take(&mut self.blocks);
-        let mut globals = std::mem::take(&mut self.globals);
-        globals.sort_unstable_by_key(|vreg| self.defs[vreg.index()]);
+    fn find_global_ranges(
+        &mut self,
+        problem: &Problem,
+        order: &Order,
+        blocks: &mut LiveBlocks,
+        globals: &[VReg],
+    ) -> Result<(), AllocError> {
+        if globals.is_empty() {
+            return Ok(());
+        }
         blocks.begin(order);
         for chunk in globals.chunks(LiveBlocks::CHUNK) {
             let needs_truth = !order.is_forward || chunk.iter().any(|&vreg| problem.vregs[vreg].is_ref);
             if blocks.find(problem, order, self, chunk, needs_truth)? {
-                blocks.append_ranges(&mut self.ranges, |k, span| self.spans[chunk[k].index()] = span);
+                let values = &mut self.values;
+                blocks.append_ranges(&mut self.ranges, |k, span| values[chunk[k].index()].ranges = span);
                 continue;
             }
             for &vreg in chunk {
                 let at = self.ranges.len() as u32;
-                let last = self.uses(vreg).last().copied().unwrap_or(self.def(vreg));
-                let to = blocks.hull_end(order, self.def(vreg), last);
-                self.ranges.push(LiveRange { from: self.def(vreg), to });
-                self.spans[vreg.index()] = [at, at + 1];
-                self.flags[vreg.index()] |= flag::HULL;
+                let value = &mut self.values[vreg.index()];
+                let to = blocks.hull_end(order, value.def, value.last.max(value.def));
+                self.ranges.push(LiveRange { from: value.def, to });
+                value.ranges = [at, at + 1];
+                value.flags |= flag::HULL;
             }
         }
-        self.blocks = blocks;
-        self.globals = globals;
         Ok(())
     }
 }
@@ -274,7 +284,9 @@ impl Liveness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kingpost_regalloc::{ClobberId, Freq, InstFlags, RegClass};
+    use crate::hints::Hints;
+    use crate::machine::Machine;
+    use kingpost_regalloc::{ClobberId, Freq, InstFlags, Operand, RegClass};
 
     /// Blocks of two instructions each: the given defs and uses, then a branch.
     fn ranges(blocks: &[(&[u32], &[u32])], edges: &[(u32, u32)], values: usize) -> Vec<String> {
@@ -299,7 +311,8 @@ mod tests {
         let mut order = Order::default();
         order.build(&p);
         let mut live = Liveness::default();
-        live.build(&p, &order).expect("few blocks");
+        crate::survey::run(&p, &order, &Machine::default(), &mut live, &mut Hints::default());
+        live.find_ranges(&p, &order).expect("few blocks");
         v.iter()
             .map(|&v| {
                 let ranges = live.ranges(v).iter().map(|r| format!("{:?}..{:?}", r.from, r.to));

@@ -83,7 +83,7 @@ impl Scan<'_, '_> {
                 continue;
             }
             let (vreg, reg) = (operand.vreg(), self.s.plan.regs[k]);
-            let is_dead = self.live.use_range(vreg).is_empty();
+            let is_dead = !self.live.is_used(vreg);
             if is_dead && self.hints.is_remat(vreg) {
                 continue;
             }

@@ -151,12 +151,12 @@ impl Resolved {
             }
         }
         for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
-            if !live.use_range(param).is_empty() {
+            if live.is_used(param) {
                 self.pass(&found.residence.stays, arg, param, data.freq.0);
             }
         }
         for &def in problem.edge_defs(edge) {
-            if !live.use_range(def).is_empty() {
+            if live.is_used(def) {
                 self.pass_def(input, found, out, data.from, def);
             }
         }

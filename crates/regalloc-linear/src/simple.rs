@@ -67,7 +67,7 @@ impl Scan<'_, '_> {
         let residence = &self.found.residence;
         let mut free = self.machine.allocatable[class] & !(residence.held[class] & !dying[class]);
         if self.hints.is_remat(vreg) {
-            if self.live.use_range(vreg).is_empty() {
+            if !self.live.is_used(vreg) {
                 return None;
             }
             free &= !self.machine.callee_saved[class] | residence.used[class];
@@ -109,7 +109,7 @@ impl Scan<'_, '_> {
         let vreg = operands[k].vreg();
         let base = self.problem.operand_range(inst).start;
         self.out.locs[base + k] = self.loc(reg);
-        if self.live.use_range(vreg).is_empty() {
+        if !self.live.is_used(vreg) {
             self.found.residence.used[reg.class()] |= reg.bit();
         } else {
             self.found.residence.open(vreg, reg, self.live.def(vreg), true);

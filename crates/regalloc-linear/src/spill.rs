@@ -19,12 +19,8 @@ impl Scan<'_, '_> {
         let at = self.inst_at(point);
         self.event(Event::Spill { vreg, at });
         self.out.stats.splits += 1;
-        let cursor = self.use_cursor(vreg, point);
-        let uses = self.live.use_range(vreg);
-        let mut busy = self.live.def(vreg);
-        if cursor > uses.start {
-            busy = busy.max(self.live.use_at(cursor - 1));
-        }
+        let cursor = self.cursor(vreg, point);
+        let busy = self.live.def(vreg).max(cursor.before);
         let def = self.live.def(vreg);
         if let Some(head) = self.outermost_loop(point, busy) {
             self.found.residence.cut_back(id, head);

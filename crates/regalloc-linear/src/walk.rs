@@ -88,12 +88,21 @@ impl Found {
     }
 }
 
+/// A place among the uses of a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    /// Index of the next use, or [`NONE`].
+    pub(crate) index: u32,
+    /// The use before that, or [`Point::FIRST`].
+    pub(crate) before: Point,
+}
+
 /// The walk's own memory.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// By value: indices of its current range and next use.
+    /// By value: index of its current range, and its next use.
     pub(crate) range: Vec<u32>,
-    pub(crate) next_use: Vec<u32>,
+    pub(crate) next_use: Vec<Cursor>,
     pub(crate) plan: Plan,
     /// By index in the order: values to be given a register at the head, as a list through `reloads`.
     pub(crate) reload_heads: Vec<u32>,
@@ -110,9 +119,11 @@ pub(crate) struct Scratch {
 impl Scratch {
     fn begin(&mut self, live: &Liveness, problem: &Problem, blocks: usize) {
         self.range.clear();
-        self.range.extend(live.range_starts());
         self.next_use.clear();
-        self.next_use.extend_from_slice(live.use_starts());
+        for vreg in problem.vregs.keys() {
+            self.range.push(live.range_range(vreg).start as u32);
+            self.next_use.push(Cursor { index: live.first_index(vreg), before: Point::FIRST });
+        }
         self.reload_heads.clear();
         self.reload_heads.resize(blocks, NONE);
         self.reloads.clear();
@@ -181,23 +192,19 @@ impl Scan<'_, '_> {
         self.live_until(vreg, point) > point
     }
 
-    /// Index of the first use at or after `point`, or of the end of the uses. Points must not go back.
-    pub(crate) fn use_cursor(&mut self, vreg: VReg, point: Point) -> usize {
-        let end = self.live.use_range(vreg).end as u32;
+    /// The first use at or after `point`, and the one before. Points must not go back.
+    pub(crate) fn cursor(&mut self, vreg: VReg, point: Point) -> Cursor {
         let cursor = &mut self.s.next_use[vreg.index()];
-        while *cursor < end && self.live.use_at(*cursor as usize) < point {
-            *cursor += 1;
+        while let Some(next) = self.live.use_at(cursor.index).filter(|next| next.point < point) {
+            *cursor = Cursor { index: next.next, before: next.point };
         }
-        *cursor as usize
+        *cursor
     }
 
     /// The first use at or after `point`; the end of the value's life if there is none.
     pub(crate) fn next_use(&mut self, vreg: VReg, point: Point) -> Point {
-        let cursor = self.use_cursor(vreg, point);
-        match cursor < self.live.use_range(vreg).end {
-            true => self.live.use_at(cursor),
-            false => self.live.end(vreg),
-        }
+        let next = self.cursor(vreg, point).index;
+        self.live.use_at(next).map_or_else(|| self.live.end(vreg), |next| next.point)
     }
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
