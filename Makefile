@@ -36,13 +36,14 @@ filetests: build
 corpus: build
 	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
 
-# Real programs: compile with every allocator, link, run, compare with system tools.
+# Real programs: compile for every target with every allocator, link, run, compare with system tools.
 demo: tools build
 	$(CARGO) run --release --package kingpost-demo -- $(KINGPOST) demo-out
 
-# System tools that tests need. `tools` installs them where one is missing.
+# System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
 deps:
-	apt-get update && apt-get install -y binutils gcc libc6-dev coreutils
+	apt-get update && apt-get install -y binutils gcc libc6-dev coreutils \
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 tools:
 	@sh .ci/tools || $(MAKE) deps

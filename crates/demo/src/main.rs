@@ -1,5 +1,6 @@
-//! The demo: real programs written in CLIF, compiled with every register allocator, linked against libc by the system
-//! linker, run on inputs made from a seed, and checked against system tools.
+//! The demo: real programs written in CLIF, compiled for every target with every register allocator, linked against libc
+//! by the system linker, run on inputs made from a seed, and checked against system tools. What this machine does not
+//! run, an emulator runs; the output must be the same.
 //!
 //! Last come programs of a small language, whose front end is `language.rs`: built with the builder, run in memory.
 //!
@@ -12,15 +13,64 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use target_lexicon::Triple;
 
 const ALLOCATORS: &[&str] = &["ssa", "linear", "backtracking", "spill-all"];
+
+/// A machine to compile for: its tools, and what runs its programs.
+struct Machine {
+    target: &'static str,
+    cc: &'static str,
+    /// How programs are linked: an emulator would have to find shared libraries.
+    link: &'static [&'static str],
+    size: &'static str,
+    emulator: Option<&'static str>,
+}
+
+const X86_64: Machine = Machine { target: "x86_64", cc: "cc", link: &[], size: "size", emulator: None };
+const AARCH64: Machine = Machine {
+    target: "aarch64",
+    cc: "aarch64-linux-gnu-gcc",
+    link: &["-static"],
+    size: "aarch64-linux-gnu-size",
+    emulator: Some("qemu-aarch64"),
+};
+
+impl Machine {
+    /// The same machine if it is this one: no emulator, and the usual names of tools.
+    fn here(self) -> Machine {
+        match Triple::host().architecture.to_string() == self.target {
+            true => Machine { cc: "cc", size: "size", emulator: None, ..self },
+            false => self,
+        }
+    }
+}
+
+/// A built program and what runs it.
+struct Built {
+    path: PathBuf,
+    emulator: Option<&'static str>,
+}
+
+impl Built {
+    fn command(&self) -> Command {
+        match self.emulator {
+            None => Command::new(&self.path),
+            Some(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(&self.path);
+                command
+            }
+        }
+    }
+}
 
 /// A program: its name, how its input is made, and what must be true of its output.
 struct Program {
     name: &'static str,
     input: fn(&mut Random) -> Vec<u8>,
     /// Given the built program, its input and a folder for more files.
-    check: fn(&Path, &Path, &Path) -> Result<()>,
+    check: fn(&Built, &Path, &Path) -> Result<()>,
 }
 
 const PROGRAMS: &[Program] = &[
@@ -41,16 +91,29 @@ fn main() -> Result<()> {
     fs::create_dir_all(&out)?;
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     println!(
-        "{:<10} {:<12} {:>10} {:>12} {:>9} {:>9}",
-        "program", "allocator", "code bytes", "compile ms", "run ms", "answer"
+        "{:<10} {:<8} {:<12} {:>10} {:>12} {:>9} {:>9}",
+        "program", "target", "allocator", "code bytes", "compile ms", "run ms", "answer"
     );
+    let machines = [X86_64.here(), AARCH64.here()];
+    for machine in &machines {
+        let tools = [Some(machine.cc), Some(machine.size), machine.emulator];
+        let missing = tools.into_iter().flatten().find(|tool| Command::new(tool).arg("--version").output().is_err());
+        ensure!(
+            missing.is_none(),
+            "there is no {} for programs of {}: make deps",
+            missing.unwrap_or(""),
+            machine.target
+        );
+    }
     for program in PROGRAMS {
         let input = out.join(format!("{}.in", program.name));
         fs::write(&input, (program.input)(&mut Random(0x5eed)))?;
-        for allocator in ALLOCATORS {
-            let row = build_and_check(program, allocator, &kingpost, &programs, &input, &out)
-                .with_context(|| format!("{} with {allocator}", program.name))?;
-            println!("{row}");
+        for machine in &machines {
+            for allocator in ALLOCATORS {
+                let row = build_and_check(program, machine, allocator, &kingpost, &programs, &input, &out)
+                    .with_context(|| format!("{} for {} with {allocator}", program.name, machine.target))?;
+                println!("{row}");
+            }
         }
     }
     for (name, text) in FORMULAS {
@@ -89,39 +152,43 @@ fn compile_and_compare(name: &str, text: &str, allocator: &str) -> Result<String
     for (n, &answer) in (0..).zip(&answers) {
         ensure!(answer == program.evaluate(n), "answers {answer} to {n} instead of {}", program.evaluate(n));
     }
-    Ok(row(name, allocator, compiled.code_bytes as u64, compile, run))
+    let target = Triple::host().architecture.to_string();
+    Ok(row(name, &target, allocator, compiled.code_bytes as u64, compile, run))
 }
 
-fn row(name: &str, allocator: &str, bytes: u64, compile: Duration, run: Duration) -> String {
+fn row(name: &str, target: &str, allocator: &str, bytes: u64, compile: Duration, run: Duration) -> String {
     let [compile, run] = [compile, run].map(|time| time.as_secs_f64() * 1e3);
-    format!("{name:<10} {allocator:<12} {bytes:>10} {compile:>12.1} {run:>9.1} {:>9}", "correct")
+    format!("{name:<10} {target:<8} {allocator:<12} {bytes:>10} {compile:>12.1} {run:>9.1} {:>9}", "correct")
 }
 
 fn build_and_check(
     program: &Program,
+    machine: &Machine,
     allocator: &str,
     kingpost: &Path,
     programs: &Path,
     input: &Path,
     out: &Path,
 ) -> Result<String> {
-    let object = out.join(format!("{}-{allocator}.o", program.name));
-    let binary = out.join(format!("{}-{allocator}", program.name));
+    let stem = format!("{}-{}-{allocator}", program.name, machine.target);
+    let object = out.join(format!("{stem}.o"));
+    let binary = out.join(stem);
     let start = Instant::now();
     run(Command::new(kingpost)
         .arg("compile")
         .args([programs.join("io.clif"), programs.join(format!("{}.clif", program.name))])
         .arg("-o")
         .arg(&object)
-        .args(["--set", "is_pic", "--set", "regalloc_checker", "--regalloc", allocator]))?;
+        .args(["--target", machine.target, "--set", "is_pic", "--set", "regalloc_checker", "--regalloc", allocator]))?;
     let compile = start.elapsed();
-    let link = Command::new("cc").arg("-Wl,--fatal-warnings").arg(&object).arg("-o").arg(&binary).output()?;
+    let mut cc = Command::new(machine.cc);
+    let link = cc.arg("-Wl,--fatal-warnings").args(machine.link).arg(&object).arg("-o").arg(&binary).output()?;
     ensure!(link.status.success() && link.stderr.is_empty(), "cc: {}", String::from_utf8_lossy(&link.stderr));
-    let size = text_bytes(&object)?;
+    let size = text_bytes(machine.size, &object)?;
     let start = Instant::now();
-    (program.check)(&binary, input, out)?;
+    (program.check)(&Built { path: binary, emulator: machine.emulator }, input, out)?;
     let run = start.elapsed();
-    Ok(row(program.name, allocator, size, compile, run))
+    Ok(row(program.name, machine.target, allocator, size, compile, run))
 }
 
 fn run(command: &mut Command) -> Result<()> {
@@ -131,23 +198,28 @@ fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Bytes of `.text`, as `size` tells.
-fn text_bytes(object: &Path) -> Result<u64> {
-    let output = Command::new("size").arg("-A").arg(object).output().context("cannot start size")?;
+fn text_bytes(size: &str, object: &Path) -> Result<u64> {
+    let output = Command::new(size).arg("-A").arg(object).output().context("cannot start size")?;
     let text = String::from_utf8(output.stdout)?;
     let line = text.lines().find(|l| l.starts_with(".text")).context("the object has no .text")?;
     Ok(line.split_whitespace().nth(1).context("size prints no number")?.parse()?)
 }
 
 /// Runs `program` on `input` and gives its output.
-fn output_of(program: &Path, args: &[&str], input: &Path) -> Result<Vec<u8>> {
-    let output = Command::new(program).args(args).stdin(File::open(input)?).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "{}: {}", program.display(), output.status);
+fn output_of(program: &Built, args: &[&str], input: &Path) -> Result<Vec<u8>> {
+    let output = program.command().args(args).stdin(File::open(input)?).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{}: {}", program.path.display(), output.status);
     Ok(output.stdout)
+}
+
+/// A program of this machine.
+fn native(path: impl Into<PathBuf>) -> Built {
+    Built { path: path.into(), emulator: None }
 }
 
 /// Runs a shell pipeline of system tools on `input` and gives its output.
 fn system(pipeline: &str, input: &Path) -> Result<Vec<u8>> {
-    output_of(Path::new("sh"), &["-c", pipeline], input)
+    output_of(&native("sh"), &["-c", pipeline], input)
 }
 
 fn same(ours: &[u8], theirs: &[u8], whose: &str) -> Result<()> {
@@ -155,34 +227,34 @@ fn same(ours: &[u8], theirs: &[u8], whose: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_sha256(program: &Path, input: &Path, _: &Path) -> Result<()> {
+fn check_sha256(program: &Built, input: &Path, _: &Path) -> Result<()> {
     same(&output_of(program, &[], input)?, &system("sha256sum | cut -d' ' -f1", input)?, "sha256sum")
 }
 
-fn check_nqueens(program: &Path, input: &Path, _: &Path) -> Result<()> {
+fn check_nqueens(program: &Built, input: &Path, _: &Path) -> Result<()> {
     // Sequence A000170 of the On-Line Encyclopedia of Integer Sequences.
     same(&output_of(program, &[], input)?, b"1\n0\n0\n2\n10\n4\n40\n92\n352\n724\n", "the literature")
 }
 
-fn check_heapsort(program: &Path, input: &Path, _: &Path) -> Result<()> {
+fn check_heapsort(program: &Built, input: &Path, _: &Path) -> Result<()> {
     same(&output_of(program, &[], input)?, &system("LC_ALL=C sort -n", input)?, "sort")
 }
 
-fn check_sieve(program: &Path, input: &Path, _: &Path) -> Result<()> {
+fn check_sieve(program: &Built, input: &Path, _: &Path) -> Result<()> {
     let factor = "seq 2 $(cat) | factor | awk 'NF == 2 { print $2 }'";
     same(&output_of(program, &[], input)?, &system(factor, input)?, "factor")
 }
 
 /// The same arithmetic in the same order, compiled by the system's C compiler, must give the same bytes.
-fn check_against_c(program: &Path, input: &Path, out: &Path) -> Result<()> {
+fn check_against_c(program: &Built, input: &Path, out: &Path) -> Result<()> {
     let stem = input.file_stem().context("the input has a name")?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(stem).with_extension("c");
     let reference = out.join(stem).with_extension("reference");
     run(Command::new("cc").args(["-O1", "-ffp-contract=off"]).arg(source).arg("-o").arg(&reference).arg("-lm"))?;
-    same(&output_of(program, &[], input)?, &output_of(&reference, &[], input)?, "the C program")
+    same(&output_of(program, &[], input)?, &output_of(&native(reference), &[], input)?, "the C program")
 }
 
-fn check_lz77(program: &Path, input: &Path, out: &Path) -> Result<()> {
+fn check_lz77(program: &Built, input: &Path, out: &Path) -> Result<()> {
     let packed = out.join("lz77.packed");
     let unpacked = out.join("lz77.unpacked");
     fs::write(&packed, output_of(program, &[], input)?)?;
