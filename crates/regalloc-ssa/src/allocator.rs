@@ -1,21 +1,27 @@
 //! The pipeline.
 
 use crate::coalescing::Coalescing;
-use crate::coloring::{Coloring, Input};
+use crate::coloring::{self, Coloring, Output};
+use crate::facts::Facts;
+use crate::homes::Homes;
 use crate::liveness::Liveness;
+use crate::order::Order;
 use crate::reload::Reloads;
-use crate::spilling::Spilling;
+use crate::spilling::{self, Spilling};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 
-/// More values than this have no slot numbers.
+/// More values than this have no slot numbers; more operands no indices.
 const MAX_VALUES: u64 = (1 << 31) - 4;
 
 /// The decoupled allocator on SSA form. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct SsaAllocator {
+    order: Order,
     live: Liveness,
+    facts: Facts,
     classes: Coalescing,
-    spilling: Spilling,
+    plan: Spilling,
+    homes: Homes,
     reloads: Reloads,
     coloring: Coloring,
 }
@@ -46,35 +52,52 @@ impl Allocator for SsaAllocator {
         if problem.vregs.len() as u64 > MAX_VALUES {
             return Err(AllocError::TooLarge { what: "values", limit: MAX_VALUES });
         }
+        if problem.num_operands() as u64 > MAX_VALUES {
+            return Err(AllocError::TooLarge { what: "operands", limit: MAX_VALUES });
+        }
         observer.event(Event::Stage("liveness"));
-        self.live.compute(problem)?;
+        self.order.compute(problem);
+        self.live.compute(problem, &self.order)?;
+        self.facts.compute(problem, env, &self.order);
         observer.event(Event::Stage("coalescing"));
-        self.classes.compute(problem);
+        self.classes.compute(problem, &self.order, &self.live);
         observer.event(Event::Stage("spilling"));
-        self.spilling.compute(problem, env, &self.live);
-        self.reloads.clear();
-        let input = Input { problem, env, live: &self.live, plan: &self.spilling, allocatable: env.allocatable() };
+        let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
+        let input = spilling::Input { problem, env, order, facts, live, classes };
+        self.plan.compute(input);
+        observer.event(Event::Stage("reload"));
+        self.reloads.compute(input, &self.plan);
         observer.event(Event::Stage("coloring"));
-        self.coloring.run(input, &mut self.classes, &mut self.reloads, out)?;
+        self.homes.compute(input, &self.plan);
+        let (plan, homes) = (&self.plan, &self.homes);
+        let input = coloring::Input { problem, env, order, facts, live, classes, plan, homes };
+        let mut output = Output { reloads: &mut self.reloads, out };
+        self.coloring.run(input, &mut output)?;
         observer.event(Event::Stage("edges"));
-        self.coloring.emit(input, &mut self.reloads, out)
+        self.coloring.emit(input, &mut output)?;
+        let phases = [self.live.steps, self.classes.steps, self.plan.steps, self.homes.steps, self.coloring.steps()];
+        out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;
+        Ok(())
     }
 }
 
 impl SsaAllocator {
     /// What each phase found out about the problem solved last, as text.
-    pub fn dump(&mut self, problem: &Problem) -> String {
+    pub fn dump(&self, problem: &Problem, env: &MachineEnv) -> String {
+        let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
+        let input = spilling::Input { problem, env, order, facts, live, classes };
         let mut text = String::from("liveness\n");
         // Writing to a string cannot fail.
-        let _ = self.live.dump(&mut text);
+        let _ = self.live.dump(&self.order, &mut text);
         text.push_str("coalescing\n");
         let _ = self.classes.dump(problem, &mut text);
         text.push_str("spilling\n");
-        let _ = self.spilling.dump(&self.live, &mut text);
+        let _ = self.plan.dump(input, &mut text);
         text.push_str("reload\n");
-        let _ = self.reloads.dump(problem, &self.live, &mut text);
+        let _ = self.reloads.dump(input, &self.plan, &mut text);
         text.push_str("coloring\n");
-        let _ = self.coloring.dump(&self.live, &mut text);
+        let _ = self.homes.dump(&mut text);
+        let _ = self.coloring.dump(&self.order, &mut text);
         text
     }
 }

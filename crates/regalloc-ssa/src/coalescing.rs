@@ -1,91 +1,194 @@
-//! Classes of values that wish for one register: parameters and their arguments, results and the inputs they reuse.
+//! Classes of values that share one slot and would like one register: parameters and the arguments passed to them.
 //!
-//! A class is a hint and nothing else, so that a wrong one costs a move and never more.
+//! ```text
+//! b1(v2): .. v3 = add v2, 1; branch -> b1(v3)      {v2, v3}: v2 is dead where v3 begins
+//! ```
+//!
+//! A class is a congruence class: no two members are live at one point, so that a place may belong to the class as a
+//! whole. Each pair that a block parameter, or a move, brings together is tried, the most frequent first; two classes
+//! become one unless some of their live ranges meet (Boissinot et al., *Revisiting out-of-SSA translation*, 2009).
+//!
+//! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
 
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Constraint, InstFlags, PReg, Problem, VReg};
+use crate::liveness::{Liveness, end_point, rate, reset};
+use crate::order::Order;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{InstFlags, Problem, VReg};
 use std::fmt::{self, Write};
 
-/// Union-find over values, and the register each class was given last.
+/// Ranges that may be looked at, per pair that is tried.
+const RANGES_PER_PAIR: usize = 32;
+
+/// Classes with more ranges than this do not grow.
+const MOST_RANGES: usize = 256;
+
+/// The points at which a value is live, both ends included, numbered through all blocks in order.
+type Range = (u32, u32);
+
+/// Union-find over values.
 #[derive(Default)]
 pub(crate) struct Coalescing {
-    parents: SecondaryMap<VReg, PackedOption<VReg>>,
-    homes: SecondaryMap<VReg, Option<PReg>>,
+    parents: Vec<u32>,
+    /// Per place, the number of the point at its head.
+    pub(crate) bases: Vec<u32>,
+    /// Per root, its ranges in the pool; empty if not asked for yet.
+    spans: Vec<(u32, u32)>,
+    pool: Vec<Range>,
+    pairs: Vec<(u32, VReg, VReg)>,
+    pub(crate) steps: u64,
 }
 
 impl Coalescing {
-    pub(crate) fn compute(&mut self, problem: &Problem) {
+    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, live: &Liveness) {
+        let values = problem.vregs.len();
         self.parents.clear();
-        self.homes.clear();
+        self.parents.extend(0..values as u32);
+        reset(&mut self.spans, values, (0, 0));
+        self.pool.clear();
+        self.steps = 0;
+        self.number_points(problem, order);
+        self.find_pairs(problem, order);
+        let mut budget = self.pairs.len() * RANGES_PER_PAIR;
+        for i in 0..self.pairs.len() {
+            let (_, a, b) = self.pairs[i];
+            let (a, b) = (self.root(a), self.root(b));
+            let (x, y) = (problem.vregs[a], problem.vregs[b]);
+            let alike = x.class == y.class && x.is_ref == y.is_ref;
+            if a == b || !alike || live.far[a.index()] || live.far[b.index()] {
+                continue;
+            }
+            let (x, y) = (self.ranges_of(live, a), self.ranges_of(live, b));
+            let work = (x.1 - x.0 + y.1 - y.0) as usize;
+            if work > budget.min(MOST_RANGES) {
+                continue;
+            }
+            budget -= work;
+            self.steps += work as u64;
+            if let Some(merged) = self.merge(x, y) {
+                let (low, high) = (a.min(b), a.max(b));
+                self.parents[high.index()] = low.as_u32();
+                self.spans[low.index()] = merged;
+            }
+        }
+        for v in 0..values {
+            // Roots have the least numbers, so that one step is enough once all lower ones are done.
+            self.parents[v] = self.parents[self.parents[v] as usize];
+        }
+    }
+
+    /// The value that stands for the class.
+    pub(crate) fn class(&self, vreg: VReg) -> VReg {
+        VReg::from_u32(self.parents[vreg.index()])
+    }
+
+    fn number_points(&mut self, problem: &Problem, order: &Order) {
+        self.bases.clear();
+        let mut base = 0;
+        for &block in &order.blocks {
+            self.bases.push(base);
+            base += end_point(problem.insts(block).len() as u32) + 1;
+        }
+        self.bases.push(base);
+    }
+
+    fn find_pairs(&mut self, problem: &Problem, order: &Order) {
+        self.pairs.clear();
         for edge in problem.edges() {
-            for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
-                self.union(param, arg);
+            let data = problem.edge(edge);
+            for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
+                self.pairs.push((rate(data.freq), param, arg));
             }
         }
-        for block in problem.blocks() {
-            for inst in problem.insts(block) {
-                let operands = problem.operands(inst);
-                for operand in operands {
-                    if let Constraint::Reuse(k) = operand.constraint() {
-                        self.union(operand.vreg(), operands[usize::from(k)].vreg());
-                    }
-                }
-                if let ([a, b], true) = (operands, problem.flags(inst).has(InstFlags::MOVE)) {
-                    self.union(a.vreg(), b.vreg());
+        for &block in &order.blocks {
+            for inst in problem.insts(block).filter(|&inst| problem.flags(inst).has(InstFlags::MOVE)) {
+                if let [a, b] = problem.operands(inst) {
+                    self.pairs.push((rate(problem.freq(block)), a.vreg(), b.vreg()));
                 }
             }
         }
-        // A register that an operand is bound to is where its class would like to be.
-        for operand in problem.all_operands() {
-            if let Some(reg) = operand.fixed_reg() {
-                let root = self.root(operand.vreg());
-                self.homes[root].get_or_insert(reg);
-            }
-        }
+        self.pairs.sort_by_key(|pair| std::cmp::Reverse(pair.0));
     }
 
     fn root(&mut self, vreg: VReg) -> VReg {
-        let mut root = vreg;
-        while let Some(parent) = self.parents[root].expand() {
+        let mut v = vreg.as_u32();
+        while self.parents[v as usize] != v {
             // Path halving.
-            if let Some(above) = self.parents[parent].expand() {
-                self.parents[root] = above.into();
+            let parent = self.parents[v as usize];
+            self.parents[v as usize] = self.parents[parent as usize];
+            v = parent;
+        }
+        VReg::from_u32(v)
+    }
+
+    /// The span of the ranges of a class.
+    fn ranges_of(&mut self, live: &Liveness, root: VReg) -> (u32, u32) {
+        let span = self.spans[root.index()];
+        if span.0 < span.1 {
+            return span;
+        }
+        let start = self.pool.len();
+        let v = root.index();
+        let (home, head) = (live.def_place[v], live.def_point[v]);
+        let mut def = (head > 0).then_some((home, head, live.def_end[v]));
+        for (place, entry) in live.places(root) {
+            if let Some((home, from, to)) = def.filter(|def| def.0 < place) {
+                self.add_range(start, home, from, to);
+                def = None;
             }
-            root = parent;
+            self.add_range(start, place, 0, entry.end);
         }
-        root
+        if let Some((home, from, to)) = def {
+            self.add_range(start, home, from, to);
+        }
+        let span = (start as u32, self.pool.len() as u32);
+        self.spans[v] = span;
+        span
     }
 
-    fn union(&mut self, a: VReg, b: VReg) {
-        let (a, b) = (self.root(a), self.root(b));
-        if a != b {
-            let (low, high) = (a.min(b), a.max(b));
-            self.parents[high] = low.into();
+    /// Adds a range of one block, as part of the last one if it goes on there.
+    fn add_range(&mut self, start: usize, place: u32, from: u32, to: u32) {
+        let (base, last) = (self.bases[place as usize], self.bases[place as usize + 1] - 1);
+        let (from, to) = (base + from, base.saturating_add(to).min(last));
+        match self.pool[start..].last_mut() {
+            Some(before) if before.1 + 1 == from => before.1 = to,
+            _ => self.pool.push((from, to)),
         }
     }
 
-    /// The register that the class of a value would like.
-    pub(crate) fn home(&self, vreg: VReg) -> Option<PReg> {
-        let mut root = vreg;
-        while let Some(parent) = self.parents[root].expand() {
-            root = parent;
+    /// The ranges of two classes together, unless some meet.
+    fn merge(&mut self, x: (u32, u32), y: (u32, u32)) -> Option<(u32, u32)> {
+        let start = self.pool.len();
+        let (mut i, mut j) = (x.0, y.0);
+        let mut last: Option<Range> = None;
+        while i < x.1 || j < y.1 {
+            let (a, b) = (self.pool[i.min(x.1 - 1) as usize], self.pool[j.min(y.1 - 1) as usize]);
+            let next = if j == y.1 || i < x.1 && a.0 < b.0 { a } else { b };
+            if i < x.1 && next == a {
+                i += 1
+            } else {
+                j += 1
+            }
+            match &mut last {
+                Some(before) if before.1 >= next.0 => {
+                    self.pool.truncate(start);
+                    return None;
+                }
+                Some(before) if before.1 + 1 == next.0 => before.1 = next.1,
+                _ => self.pool.extend(last.replace(next)),
+            }
         }
-        self.homes[root]
+        self.pool.extend(last);
+        Some((start as u32, self.pool.len() as u32))
     }
 
-    /// The class of the value has this register now.
-    pub(crate) fn settle(&mut self, vreg: VReg, reg: PReg) {
-        let root = self.root(vreg);
-        self.homes[root] = Some(reg);
-    }
-
-    /// One line per value that shares a class with an earlier one.
-    pub(crate) fn dump(&mut self, problem: &Problem, out: &mut String) -> fmt::Result {
-        for vreg in problem.vregs.keys() {
-            let root = self.root(vreg);
-            if root != vreg {
-                writeln!(out, "{vreg} like {root}")?;
+    /// One line per class of several values.
+    pub(crate) fn dump(&self, problem: &Problem, out: &mut String) -> fmt::Result {
+        for root in problem.vregs.keys().filter(|&v| self.class(v) == v) {
+            let mut members = problem.vregs.keys().filter(|&v| self.class(v) == root && v != root).peekable();
+            if members.peek().is_some() {
+                write!(out, "{root}")?;
+                members.try_for_each(|member| write!(out, ", {member}"))?;
+                writeln!(out)?;
             }
         }
         Ok(())

@@ -1,18 +1,29 @@
 //! Colouring: blocks in dominance order, with a map from registers to values that may change at any point.
 //!
-//! A block with one way in goes on where that left off; another takes over what its first visited predecessor has in
-//! registers, and the other edges repair the difference with one parallel move each (Colombet, Boissinot, Brisk, Hack and
-//! Rastello, *Graph-coloring and treescan register allocation using repairing*, 2011).
+//! A block with one way in goes on where that left off. Where paths meet, values are at their homes, and every edge
+//! brings them there with one parallel move (Colombet, Boissinot, Brisk, Hack and Rastello, *Graph-coloring and treescan
+//! register allocation using repairing*, 2011). In between each definition takes a register that is free: spilling has
+//! seen to it that there is one. Where operands are bound to registers, or registers are lost, the plan may be one short;
+//! then one more value goes to memory, which is always possible (`instruction.rs`).
+//!
+//! 1. No two values are in one register, and no value is in two, between instructions.
+//! 2. A live value in no register is in its slot, unless it can be computed anywhere.
+//!
+//! Cost: linear in operands, entries, and registers per block.
 
 use crate::coalescing::Coalescing;
-use crate::liveness::{DEAD, Liveness};
+use crate::facts::Facts;
+use crate::homes::Homes;
+use crate::liveness::{Liveness, Next, reset};
 use crate::matching::Matcher;
+use crate::order::Order;
 use crate::reload::Reloads;
-use crate::spilling::Spilling;
-use cranelift_entity::SecondaryMap;
+use crate::simple::is_simple;
+use crate::spilling::{NONE, Spilling};
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Block, Edit, EditKind, Inst, Loc, MachineEnv, PReg, PRegSet, ParallelMoves, Problem,
-    StackMapEntry, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, ParallelMoves, Problem,
+    VReg,
 };
 use std::fmt::{self, Write};
 
@@ -21,17 +32,30 @@ use std::fmt::{self, Write};
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
+    pub(crate) order: &'a Order,
+    pub(crate) facts: &'a Facts,
     pub(crate) live: &'a Liveness,
+    pub(crate) classes: &'a Coalescing,
     pub(crate) plan: &'a Spilling,
-    /// Of both classes.
-    pub(crate) allocatable: PRegSet,
+    pub(crate) homes: &'a Homes,
 }
 
-/// A value in a register.
-pub(crate) type Resident = (VReg, PReg);
+/// What colouring writes.
+pub(crate) struct Output<'a> {
+    pub(crate) reloads: &'a mut Reloads,
+    pub(crate) out: &'a mut Allocation,
+}
 
-/// A range of one of the pools, per block.
-#[derive(Clone, Copy, Default)]
+/// A value in a register; does memory hold it as well?
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resident {
+    pub(crate) vreg: VReg,
+    pub(crate) reg: PReg,
+    pub(crate) clean: bool,
+}
+
+/// A range of one of the pools.
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -43,156 +67,125 @@ impl Span {
     }
 }
 
-/// Where a labelled value was over a few instructions; in its slot if there is no register.
-#[derive(Clone, Copy)]
-pub(crate) struct Stay {
-    pub(crate) vreg: VReg,
-    pub(crate) reg: Option<PReg>,
-    pub(crate) from: Inst,
-    pub(crate) to: Inst,
-}
-
 /// The register map and everything decided so far.
 #[derive(Default)]
 pub(crate) struct Coloring {
-    /// Who is in which register.
-    pub(crate) regs: SecondaryMap<PRegIndex, Option<VReg>>,
-    pub(crate) at: SecondaryMap<VReg, Option<PReg>>,
+    /// By register: who is in it, if it is occupied.
+    regs: Vec<VReg>,
+    pub(crate) at: Vec<Option<PReg>>,
     pub(crate) occupied: PRegSet,
-    /// Position in the block of the next use of each live value.
-    pub(crate) next: SecondaryMap<VReg, Next>,
-    /// Is the value live at the head of the block at hand?
-    pub(crate) entering: SecondaryMap<VReg, bool>,
-    /// The register that a value had at the head of the last loop: back edges want it there.
-    pub(crate) former: SecondaryMap<VReg, Option<PReg>>,
-    /// First and last instruction of the block at hand.
+    /// Registers that anything was ever put into.
+    pub(crate) used: PRegSet,
+    /// Per live value, its next use, counted from the head of the block at hand.
+    pub(crate) next: Vec<Next>,
+    /// Per value that is live: does memory hold it?
+    pub(crate) clean: Vec<bool>,
+    /// Per value, the last place where it was found live at the head.
+    pub(crate) live_at: Vec<u32>,
+    /// Per value, one plus the instruction after which it leaves its register.
+    leaves: Vec<u32>,
+    /// Per value, the register that its def left it in, if it is there still.
+    pub(crate) original: Vec<bool>,
+    /// Per value: somebody reads the register that it is computed into.
+    pub(crate) def_read: Vec<bool>,
+    /// The block at hand.
+    pub(crate) place: u32,
+    /// Number of its first and last instruction.
     pub(crate) bounds: (u32, u32),
-    /// Values that only live through the loop at hand.
-    pub(crate) through: Vec<Resident>,
-    /// Values used in the loop at hand, with their distances.
-    pub(crate) near: Vec<(u32, VReg)>,
+    /// Homes of values that will be in registers at its end.
+    pub(crate) reserved: PRegSet,
+    /// Index of the first obstacle not behind the instruction at hand.
+    pub(crate) obstacle: usize,
+    eviction: usize,
     pub(crate) matcher: Matcher,
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
     /// Edits inside blocks, block by block in the order of the walk.
     pub(crate) edits: Vec<Edit>,
-    pub(crate) edit_spans: SecondaryMap<Block, Span>,
+    /// Per place.
+    pub(crate) edit_spans: Vec<Span>,
     pub(crate) residents: Vec<Resident>,
-    pub(crate) entries: SecondaryMap<Block, Span>,
-    pub(crate) ends: SecondaryMap<Block, Span>,
-    pub(crate) visited: SecondaryMap<Block, bool>,
-    /// Where branches leave their results.
-    pub(crate) branch_defs: SecondaryMap<VReg, Option<Loc>>,
-    /// Is the value where its def left it, or was moved to from there?
-    pub(crate) original: SecondaryMap<VReg, bool>,
-    /// Somebody reads the register that the value is computed into.
-    pub(crate) def_read: SecondaryMap<VReg, bool>,
+    pub(crate) entries: Vec<Span>,
+    pub(crate) ends: Vec<Span>,
+    /// Per value, where a branch left it.
+    pub(crate) branch_defs: Vec<Loc>,
+    /// Per value, the last edge on which it goes from register to register.
+    pub(crate) served: Vec<u32>,
+    /// Operands in slots.
+    pub(crate) in_slots: Vec<u32>,
     pub(crate) live_refs: Vec<VReg>,
-    pub(crate) labelled: SecondaryMap<VReg, bool>,
-    pub(crate) stays: Vec<Stay>,
-    /// Per labelled value, its stay under way.
-    pub(crate) open: SecondaryMap<VReg, Option<(Option<PReg>, Inst)>>,
-    pub(crate) open_list: Vec<VReg>,
-    /// Callee-saved registers in use already.
-    pub(crate) used: PRegSet,
-}
-
-/// A register as an index.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PRegIndex(PReg);
-
-impl cranelift_entity::EntityRef for PRegIndex {
-    fn new(index: usize) -> PRegIndex {
-        PRegIndex(PReg::from_index(index))
-    }
-
-    fn index(self) -> usize {
-        self.0.index()
-    }
-}
-
-/// The position of a next use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Next(pub(crate) u32);
-
-impl Default for Next {
-    fn default() -> Next {
-        Next(DEAD)
-    }
+    pub(crate) labels: crate::labels::Labels,
+    pub(crate) steps: u64,
 }
 
 impl Coloring {
-    pub(crate) fn run(
-        &mut self,
-        input: Input,
-        classes: &mut Coalescing,
-        reloads: &mut Reloads,
-        out: &mut Allocation,
-    ) -> Result<(), AllocError> {
-        self.begin(input.problem);
-        for &block in &input.live.order {
-            self.enter(input, block, classes, reloads, out);
+    pub(crate) fn run(&mut self, input: Input, output: &mut Output) -> Result<(), AllocError> {
+        self.begin(input);
+        for place in 0..input.order.blocks.len() as u32 {
+            let block = input.order.blocks[place as usize];
             let start = self.edits.len() as u32;
+            self.enter(input, place, output);
             for inst in input.problem.insts(block) {
-                self.instruction(input, (block, inst), classes, reloads, out)?;
+                self.instruction(input, inst, output)?;
             }
-            self.edit_spans[block] = Span { start, end: self.edits.len() as u32 };
+            self.edit_spans[place as usize] = Span { start, end: self.edits.len() as u32 };
             self.leave_block(input.problem, block);
         }
         self.empty();
         Ok(())
     }
 
-    fn begin(&mut self, problem: &Problem) {
-        self.regs.clear();
-        self.at.clear();
+    fn begin(&mut self, input: Input) {
+        let (values, places) = (input.problem.vregs.len(), input.order.blocks.len());
+        reset(&mut self.regs, PReg::COUNT, VReg::from_u32(0));
+        reset(&mut self.at, values, None);
         self.occupied = PRegSet::EMPTY;
-        self.next.clear();
-        self.entering.clear();
+        self.used = PRegSet::EMPTY;
+        reset(&mut self.next, values, Next::DEAD);
+        reset(&mut self.clean, values, false);
+        reset(&mut self.live_at, values, NONE);
+        reset(&mut self.leaves, values, 0);
+        reset(&mut self.original, values, false);
+        reset(&mut self.def_read, values, false);
+        self.obstacle = 0;
+        self.eviction = 0;
         self.matcher.clear();
         self.matcher.steps = 0;
-        self.moves.begin(problem);
+        self.moves.begin(input.problem);
+        self.scratch.begin(values);
         self.edits.clear();
-        self.edit_spans.clear();
+        reset(&mut self.edit_spans, places, Span::default());
         self.residents.clear();
-        self.entries.clear();
-        self.ends.clear();
-        self.visited.clear();
-        self.branch_defs.clear();
-        self.def_read.clear();
-        self.original.clear();
-        self.former.clear();
+        reset(&mut self.entries, places, Span::default());
+        reset(&mut self.ends, places, Span::default());
+        reset(&mut self.branch_defs, values, Loc::NONE);
+        self.in_slots.clear();
         self.live_refs.clear();
-        self.labelled.clear();
-        self.stays.clear();
-        self.open.clear();
-        self.open_list.clear();
-        self.used = PRegSet::EMPTY;
-        for label in &problem.labels {
-            self.labelled[label.vreg] = true;
-        }
+        self.labels.begin(values);
+        self.steps = 0;
     }
 
     /// Who is in `reg`.
     pub(crate) fn resident(&self, reg: PReg) -> Option<VReg> {
-        self.regs[PRegIndex(reg)]
+        self.occupied.contains(reg).then(|| self.regs[reg.index()])
     }
 
     /// Puts a value into a register that is empty.
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
-        self.regs[PRegIndex(reg)] = Some(vreg);
-        self.at[vreg] = Some(reg);
+        debug_assert!(!self.occupied.contains(reg), "{reg} is taken when {vreg} comes");
+        self.regs[reg.index()] = vreg;
+        self.at[vreg.index()] = Some(reg);
         self.occupied.insert(reg);
         self.used.insert(reg);
     }
 
     /// Empties a register.
     pub(crate) fn take_out(&mut self, reg: PReg) {
-        if let Some(vreg) = self.regs[PRegIndex(reg)].take() {
-            self.at[vreg] = None;
+        if self.occupied.contains(reg) {
+            self.at[self.regs[reg.index()].index()] = None;
+            self.occupied.remove(reg);
         }
-        self.occupied.remove(reg);
     }
 
     /// Empties all registers.
@@ -202,117 +195,145 @@ impl Coloring {
         }
     }
 
-    /// Starts a block: the register map and the next uses at its head.
-    fn enter(
-        &mut self,
-        input: Input,
-        block: Block,
-        classes: &mut Coalescing,
-        reloads: &mut Reloads,
-        out: &mut Allocation,
-    ) {
+    /// Is the value needed in registers after the instruction at hand?
+    pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
+        !self.next[vreg.index()].is_dead() && self.leaves[vreg.index()] != inst.as_u32() + 1
+    }
+
+    fn instruction(&mut self, input: Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
-        self.bounds = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32());
-        self.empty();
-        self.live_refs.clear();
-        for &(vreg, distance) in input.live.entry(block) {
-            self.next[vreg] = Next(distance);
-            if problem.vregs[vreg].is_ref && distance != DEAD {
-                self.live_refs.push(vreg);
-            }
+        let range = problem.operand_range(inst);
+        let operands = &problem.all_operands()[range.clone()];
+        for (operand, &after) in operands.iter().zip(&input.live.after[range]) {
+            self.next[operand.vreg().index()] = after;
         }
-        for &(vreg, distance) in input.live.entry(block) {
-            self.entering[vreg] = distance != DEAD;
+        let pos = inst.as_u32() - self.bounds.0;
+        let here = (self.place, pos);
+        while input.facts.obstacles.get(self.obstacle).is_some_and(|o| (o.place, o.pos) < here) {
+            self.obstacle += 1;
         }
-        self.choose_entry(input, block, classes, reloads, out);
-        for &(vreg, _) in input.live.entry(block) {
-            self.entering[vreg] = false;
+        if problem.flags(inst).has(InstFlags::REMAT) && self.defer(input, inst, output) {
+            return Ok(());
         }
-        self.visited[block] = true;
-        let first = problem.first_inst(block);
-        for &(vreg, distance) in input.live.entry(block) {
-            if distance != DEAD && self.labelled[vreg] {
-                self.note(vreg, self.at[vreg], first);
-            }
+        self.evict_planned(input, inst, output);
+        if is_simple(problem, inst) && self.simple(input, inst, output) {
+            return Ok(());
         }
+        self.constrained(input, inst, output)
     }
 
-    /// Notes where a labelled value is from `from` on.
-    pub(crate) fn note(&mut self, vreg: VReg, reg: Option<PReg>, from: Inst) {
-        match self.open[vreg] {
-            Some((before, _)) if before == reg => return,
-            Some((before, start)) if start < from => self.stays.push(Stay { vreg, reg: before, from: start, to: from }),
-            Some(_) => {}
-            None => self.open_list.push(vreg),
-        }
-        self.open[vreg] = Some((reg, from));
-    }
-
-    /// A labelled value is no more, or the block ends.
-    fn close(&mut self, vreg: VReg, to: Inst) {
-        if let Some((reg, from)) = self.open[vreg].take()
-            && from < to
-        {
-            self.stays.push(Stay { vreg, reg, from, to });
-        }
-    }
-
-    fn leave_block(&mut self, problem: &Problem, block: Block) {
-        // Moves of an edge stand before the branch.
-        let moves = problem.succs(block).len() == 1;
-        let end = Inst::from_u32(problem.terminator(block).as_u32() + u32::from(!moves));
-        while let Some(vreg) = self.open_list.pop() {
-            self.close(vreg, end);
-        }
-        let start = self.residents.len() as u32;
-        for reg in self.occupied.iter() {
-            if let Some(vreg) = self.resident(reg) {
-                self.residents.push((vreg, reg));
-                self.def_read[vreg] |= self.original[vreg];
-            }
-        }
-        self.ends[block] = Span { start, end: self.residents.len() as u32 };
-    }
-
-    /// Labelled values that die in `inst` or moved before it.
-    pub(crate) fn update_labels(&mut self, inst: Inst) {
-        let mut i = 0;
-        while i < self.open_list.len() {
-            let vreg = self.open_list[i];
-            if self.next[vreg].0 == DEAD {
-                self.close(vreg, inst);
-                self.open_list.swap_remove(i);
+    /// Values that leave here according to the plan.
+    fn evict_planned(&mut self, input: Input, inst: Inst, output: &mut Output) {
+        while let Some(&(_, vreg)) = input.plan.evictions.get(self.eviction).filter(|eviction| eviction.0 == inst) {
+            self.eviction += 1;
+            let Some(reg) = self.at[vreg.index()] else { continue };
+            if self.next[vreg.index()].is_dead() {
                 continue;
             }
-            self.note(vreg, self.at[vreg], inst);
-            i += 1;
+            if let Some(to) = self.slot_to_write(input, vreg, output) {
+                self.read_def(vreg);
+                self.edits
+                    .push(Edit { at: inst, kind: EditKind::Spill { from: reg, to, width: input.problem.width(vreg) } });
+            }
+            if input.problem.operands(inst).iter().any(|o| o.is_use() && o.vreg() == vreg) {
+                self.leaves[vreg.index()] = inst.as_u32() + 1;
+            } else {
+                self.take_out(reg);
+            }
         }
     }
 
-    /// A safepoint: references that live on are in the slots that the map names.
-    pub(crate) fn map_references(&mut self, input: Input, inst: Inst, reloads: &mut Reloads, out: &mut Allocation) {
-        let next = &self.next;
-        self.live_refs.retain(|&vreg| next[vreg].0 != DEAD);
-        for &vreg in &self.live_refs {
-            reloads.leave(input.problem, input.live, vreg, out);
-            if input.live.remat[vreg].is_none()
-                && let Some(slot) = reloads.slot(vreg)
-            {
-                out.stack_maps.push(StackMapEntry { inst, slot });
-            }
+    /// Somebody reads the value from the register that it is in.
+    pub(crate) fn read_def(&mut self, vreg: VReg) {
+        self.def_read[vreg.index()] |= self.original[vreg.index()];
+    }
+
+    /// A live value leaves the register it is in: the slot that must be written for that, if any.
+    pub(crate) fn slot_to_write(
+        &mut self,
+        input: Input,
+        vreg: VReg,
+        output: &mut Output,
+    ) -> Option<kingpost_regalloc::Slot> {
+        if input.facts.remat(vreg).is_some() || std::mem::replace(&mut self.clean[vreg.index()], true) {
+            return None;
         }
+        output.reloads.place(input.problem, input.classes, vreg, output.out).as_slot()
+    }
+
+    /// A value that can be computed anywhere is computed where it is used, unless that is a busier place.
+    fn defer(&mut self, input: Input, inst: Inst, output: &mut Output) -> bool {
+        let vreg = input.problem.operands(inst)[0].vreg();
+        let next = self.next[vreg.index()];
+        let here = crate::liveness::rate(input.problem.freq(input.order.blocks[self.place as usize]));
+        let deferred = next.is_dead()
+            || next.rate <= here && input.facts.remat(vreg).is_some() && !input.facts.labelled[vreg.index()];
+        if deferred {
+            self.original[vreg.index()] = false;
+            output.out.drop_inst(inst);
+        }
+        deferred
+    }
+
+    /// The register of a def after the instruction is known; its store, if it is to be stored there.
+    pub(crate) fn finish_def(&mut self, input: Input, inst: Inst, vreg: VReg, loc: Loc, output: &mut Output) {
+        let v = vreg.index();
+        self.clean[v] = loc.as_slot().is_some();
+        if self.next[v].is_dead() {
+            return;
+        }
+        if input.problem.vregs[vreg].is_ref {
+            self.live_refs.push(vreg);
+        }
+        if let Some(reg) = loc.as_reg() {
+            self.put(vreg, reg);
+            self.original[v] = true;
+            let after = Inst::from_u32(inst.as_u32() + 1);
+            self.store_def(input, vreg, reg, after, output);
+        }
+        if input.facts.labelled[v] {
+            self.labels.note(vreg, loc.as_reg(), Inst::from_u32(inst.as_u32() + 1));
+            self.def_read[v] = true;
+        }
+    }
+
+    /// Stores a value that is to be stored where it begins.
+    pub(crate) fn store_def(&mut self, input: Input, vreg: VReg, from: PReg, at: Inst, output: &mut Output) {
+        if output.reloads.is_stored_at_def(vreg)
+            && let Some(to) = self.slot_to_write(input, vreg, output)
+        {
+            self.edits.push(Edit { at, kind: EditKind::Spill { from, to, width: input.problem.width(vreg) } });
+        }
+    }
+
+    /// Elementary steps.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps + self.matcher.steps + self.edits.len() as u64
+    }
+
+    fn leave_block(&mut self, problem: &Problem, block: kingpost_regalloc::Block) {
+        // Moves of an edge stand before the branch.
+        let moves = problem.succs(block).len() == 1;
+        self.labels.close_all(Inst::from_u32(self.bounds.1 + u32::from(!moves)));
+        let start = self.residents.len() as u32;
+        for reg in self.occupied.iter() {
+            let vreg = self.regs[reg.index()];
+            self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
+            self.read_def(vreg);
+        }
+        self.ends[self.place as usize] = Span { start, end: self.residents.len() as u32 };
     }
 
     /// One line per block: what its head finds in registers and what its end leaves there.
-    pub(crate) fn dump(&self, live: &Liveness, out: &mut String) -> fmt::Result {
-        for &block in &live.order {
+    pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
+        for (place, block) in order.blocks.iter().enumerate() {
             write!(out, "{block}:")?;
-            for (vreg, reg) in &self.residents[self.entries[block].range()] {
-                write!(out, " {vreg}={reg}")?;
+            for resident in &self.residents[self.entries[place].range()] {
+                write!(out, " {}={}", resident.vreg, resident.reg)?;
             }
             write!(out, " ->")?;
-            for (vreg, reg) in &self.residents[self.ends[block].range()] {
-                write!(out, " {vreg}={reg}")?;
+            for resident in &self.residents[self.ends[place].range()] {
+                write!(out, " {}={}", resident.vreg, resident.reg)?;
             }
             writeln!(out)?;
         }

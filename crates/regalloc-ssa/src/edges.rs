@@ -1,254 +1,233 @@
 //! The ends of blocks: what a block finds in registers, and the moves on edges that bring it there.
 
-use crate::coalescing::Coalescing;
-use crate::coloring::{Coloring, Input, Resident, Span};
-use crate::liveness::{AWAY, DEAD};
-use crate::reload::Reloads;
-use kingpost_regalloc::{AllocError, Allocation, Block, Edge, Edit, Loc, NoRegister, PReg, PRegSet, Problem, VReg};
-
-/// Of how many predecessors it is asked whether they have a value in a register.
-const MAX_ASKED: usize = 8;
-
-/// Does the edge carry moves? Where there is only one way in, and nothing is passed, the block takes over what is.
-fn is_joined(problem: &Problem, block: Block) -> bool {
-    problem.preds(block).len() != 1 || !problem.params(block).is_empty()
-}
-
-/// Does a branch with operands or clobbers lead to a join? No move can stand between it and the block, so that
-/// what it leaves must do.
-fn has_busy_pred(problem: &Problem, block: Block) -> bool {
-    problem.preds(block).iter().any(|&edge| {
-        let inst = problem.terminator(problem.edge(edge).from);
-        let clobbers = problem.clobbers(inst);
-        !problem.operands(inst).is_empty() || !clobbers.lost.union(clobbers.partial).is_empty()
-    })
-}
+use crate::coloring::{Coloring, Input, Output, Resident, Span};
+use crate::liveness::reset;
+use crate::spilling::{NONE, is_joined};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, Edge, Edit, EditKind, Inst, Loc, NoRegister, PRegSet, VReg};
 
 impl Coloring {
-    /// Fills the register map for the head of a block.
-    pub(crate) fn choose_entry(
-        &mut self,
-        input: Input,
-        block: Block,
-        classes: &mut Coalescing,
-        reloads: &mut Reloads,
-        out: &mut Allocation,
-    ) {
+    /// Starts the block at a place: fills the register map and the next uses at its head.
+    pub(crate) fn enter(&mut self, input: Input, place: u32, output: &mut Output) {
         let problem = input.problem;
-        let preds = problem.preds(block);
-        let visited = preds.iter().copied().filter(|&edge| self.visited[problem.edge(edge).from]);
-        // The first of the most frequent ones.
-        let from = visited.rev().max_by_key(|&edge| problem.edge(edge).freq);
-        let Some(from) = from else { return };
-        match is_joined(problem, block) {
-            false => self.inherit(problem, from),
-            true if has_busy_pred(problem, block) => {}
-            true => {
-                self.take_over(input, block, from);
-                self.place_params(input, block, from, classes, reloads, out);
-                self.load_early(input, block, classes);
-            }
-        }
-        let is_loop = input.plan.room(block).is_some();
-        let start = self.residents.len() as u32;
-        for &(vreg, distance) in input.live.entry(block) {
-            match self.at[vreg] {
-                _ if distance == DEAD => {}
-                Some(reg) => {
-                    self.residents.push((vreg, reg));
-                    if is_loop {
-                        self.former[vreg] = Some(reg);
-                    }
+        let block = input.order.blocks[place as usize];
+        self.place = place;
+        self.bounds = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32());
+        self.empty();
+        self.live_refs.clear();
+        for entry in input.live.entries(place) {
+            let v = entry.vreg.index();
+            self.next[v] = entry.next;
+            if !entry.next.is_dead() {
+                self.live_at[v] = place;
+                if problem.vregs[entry.vreg].is_ref {
+                    self.live_refs.push(entry.vreg);
                 }
-                None => reloads.leave(problem, input.live, vreg, out),
             }
         }
-        self.entries[block] = Span { start, end: self.residents.len() as u32 };
+        self.steps += input.live.entries(place).len() as u64;
+        self.reserve(input, place);
+        while input.facts.obstacles.get(self.obstacle).is_some_and(|obstacle| obstacle.place < place) {
+            self.obstacle += 1;
+        }
+        match problem.preds(block) {
+            preds if place > 0 && is_joined(problem, block) => {
+                self.join(input, place);
+                if let &[edge] = preds {
+                    self.take_branch_defs(input, place, edge, output);
+                }
+            }
+            &[edge] => self.inherit(input, place, edge, output),
+            _ => {}
+        }
+        let first = problem.first_inst(block);
+        for &param in problem.params(block) {
+            if let Some(reg) = self.at[param.index()] {
+                self.store_def(input, param, reg, first, output);
+            }
+        }
+        if !problem.labels.is_empty() {
+            for entry in input.live.entries(place) {
+                if !entry.next.is_dead() && input.facts.labelled[entry.vreg.index()] {
+                    self.labels.note(entry.vreg, self.at[entry.vreg.index()], first);
+                }
+            }
+        }
+        self.entries[place as usize] = self.save();
+    }
+
+    /// Homes of what will be in registers at the end are better left to it.
+    fn reserve(&mut self, input: Input, place: u32) {
+        let exit = input.plan.exit(place).iter();
+        let homes = exit.filter_map(|&vreg| input.homes.home(input.classes.class(vreg)));
+        self.reserved = homes.collect();
+    }
+
+    fn save(&mut self) -> Span {
+        let start = self.residents.len() as u32;
+        for reg in self.occupied.iter() {
+            if let Some(vreg) = self.resident(reg) {
+                self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
+            }
+        }
+        Span { start, end: self.residents.len() as u32 }
     }
 
     /// The only way in: all that lives on is where it was.
-    fn inherit(&mut self, problem: &Problem, from: Edge) {
-        let data = problem.edge(from);
-        for i in self.ends[data.from].range() {
-            let (vreg, reg) = self.residents[i];
-            if self.is_entering(vreg) {
-                self.put(vreg, reg);
-            }
-        }
-        for &vreg in problem.edge_defs(from) {
-            let reg = self.branch_defs[vreg].and_then(Loc::as_reg);
-            if let Some(reg) = reg.filter(|_| self.is_entering(vreg)) {
-                self.put(vreg, reg);
-            }
-        }
-    }
-
-    /// Is the value among those that the head of the block at hand just set the next use of?
-    fn is_entering(&self, vreg: VReg) -> bool {
-        self.entering[vreg]
-    }
-
-    /// What the predecessor has in registers, but for values that only live through a loop without room for them, and
-    /// for those that are used far away and not in registers everywhere.
-    fn take_over(&mut self, input: Input, block: Block, from: Edge) {
+    fn inherit(&mut self, input: Input, place: u32, edge: Edge, output: &mut Output) {
         let problem = input.problem;
-        self.through.clear();
-        for i in self.ends[problem.edge(from).from].range() {
-            let (vreg, reg) = self.residents[i];
-            if !self.is_entering(vreg) {
+        let from = input.order.place(problem.edge(edge).from);
+        for i in self.ends[from as usize].range() {
+            let Resident { vreg, reg, clean } = self.residents[i];
+            if self.live_at[vreg.index()] == place {
+                self.put(vreg, reg);
+                self.clean[vreg.index()] = clean;
+            }
+        }
+        self.take_branch_defs(input, place, edge, output);
+    }
+
+    /// Results of the branch before. Where the plan has them in memory they are stored at once.
+    fn take_branch_defs(&mut self, input: Input, place: u32, edge: Edge, output: &mut Output) {
+        let first = Inst::from_u32(self.bounds.0);
+        let joined = is_joined(input.problem, input.order.blocks[place as usize]);
+        for &vreg in input.problem.edge_defs(edge) {
+            if self.live_at[vreg.index()] != place {
                 continue;
             }
-            match (self.next[vreg].0 >= AWAY, input.plan.room(block)) {
-                (true, Some(_)) => self.through.push((vreg, reg)),
-                (true, None) if !self.is_everywhere(problem, block, vreg) => {}
-                _ => self.put(vreg, reg),
+            let loc = self.branch_defs[vreg.index()];
+            self.clean[vreg.index()] = loc.as_slot().is_some();
+            let Some(reg) = loc.as_reg() else { continue };
+            if !joined && !self.occupied.contains(reg) {
+                self.put(vreg, reg);
+                self.store_def(input, vreg, reg, first, output);
+            } else if let Some(to) = self.slot_to_write(input, vreg, output) {
+                let kind = EditKind::Spill { from: reg, to, width: input.problem.width(vreg) };
+                self.edits.push(Edit { at: first, kind });
             }
         }
-        let Some(mut room) = input.plan.room(block) else { return };
-        let mut through = std::mem::take(&mut self.through);
-        through.sort_unstable_by_key(|&(vreg, _)| (self.next[vreg].0, vreg));
-        for &(vreg, reg) in &through {
-            let room = &mut room[problem.class(vreg).index()];
-            if *room > 0 {
-                *room -= 1;
+    }
+
+    /// Paths meet: those whom the plan wants in registers, each at home if it can be.
+    fn join(&mut self, input: Input, place: u32) {
+        for &vreg in input.plan.head(place) {
+            let home = input.homes.home(input.classes.class(vreg));
+            if let Some(reg) = home.filter(|&reg| self.live_at[vreg.index()] == place && self.resident(reg).is_none()) {
                 self.put(vreg, reg);
             }
+            self.original[vreg.index()] = false;
+            self.clean[vreg.index()] = false;
         }
-        self.through = through;
-    }
-
-    /// Is the value in a register at the end of each predecessor visited so far?
-    fn is_everywhere(&self, problem: &Problem, block: Block, vreg: VReg) -> bool {
-        problem.preds(block).iter().take(MAX_ASKED).all(|&edge| {
-            let from = problem.edge(edge).from;
-            !self.visited[from] || self.residents[self.ends[from].range()].iter().any(|r| r.0 == vreg)
-        })
-    }
-
-    /// Before a loop that has registers left, values used in it are brought into free ones, the nearest first.
-    fn load_early(&mut self, input: Input, block: Block, classes: &Coalescing) {
-        let Some(room) = input.plan.room(block) else { return };
-        let first = input.problem.first_inst(block);
-        let mut near = std::mem::take(&mut self.near);
-        near.clear();
-        let entering = input.live.entry(block).iter().filter(|entry| entry.1 < AWAY && self.at[entry.0].is_none());
-        near.extend(entering.map(|&(vreg, distance)| (distance, vreg)));
-        near.retain(|&(_, vreg)| !input.live.is_defined_at_head(vreg, block));
-        near.sort_unstable();
-        for &(_, vreg) in &near {
-            let class = input.env.class(input.problem.class(vreg));
-            let saved = class.callee_saved.difference(self.used);
-            let free =
-                input.allocatable.of_class(input.problem.class(vreg)).difference(self.occupied).difference(saved);
-            let rate = |reg: PReg| self.suits(input, classes, vreg, reg, first);
-            let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
-            let fits = room[input.problem.class(vreg).index()] > 0 && free.len() > 1;
-            if let Some(reg) = best.filter(|_| fits) {
-                self.put(vreg, reg);
-            }
-        }
-        self.near = near;
-    }
-
-    /// Registers for parameters: those of their arguments, free ones, or those of values used later.
-    fn place_params(
-        &mut self,
-        input: Input,
-        block: Block,
-        from: Edge,
-        classes: &mut Coalescing,
-        reloads: &mut Reloads,
-        out: &mut Allocation,
-    ) {
-        let problem = input.problem;
-        let source = self.ends[problem.edge(from).from];
-        let first = problem.first_inst(block);
-        for (i, &param) in problem.params(block).iter().enumerate() {
-            if self.next[param].0 == DEAD {
+        for &vreg in input.plan.head(place) {
+            if self.at[vreg.index()].is_some() || self.live_at[vreg.index()] != place {
                 continue;
             }
-            let arg = problem.edge_args(from)[i];
-            let there = self.residents[source.range()].iter().find(|r| r.0 == arg).map(|r| r.1);
-            let class = input.env.class(problem.class(param));
-            let free = input.allocatable.of_class(problem.class(param)).difference(self.occupied);
-            let rate = |reg: PReg| {
-                let here = if there == Some(reg) { 4 } else { 0 };
-                self.suits(input, classes, param, reg, first) - here
-            };
-            let best = class.order.iter().copied().filter(|&reg| free.contains(reg)).min_by_key(|&reg| rate(reg));
-            let reg = match best {
-                Some(reg) => Some(reg),
-                None => self.make_room(input, param, reloads, out),
-            };
-            if let Some(reg) = reg {
-                self.put(param, reg);
-                classes.settle(param, reg);
+            let likes = self.likes(input, vreg, 0, self.known_end(vreg));
+            let free = input.plan.open.difference(self.occupied);
+            if let Some(reg) = self.choose(input, vreg, likes, free) {
+                self.put(vreg, reg);
             }
         }
     }
 
-    /// Takes the register of the value that is used last, if that is after `param`.
-    fn make_room(&mut self, input: Input, param: VReg, reloads: &mut Reloads, out: &mut Allocation) -> Option<PReg> {
-        let all = input.allocatable.of_class(input.problem.class(param));
-        let residents = self.occupied.intersection(all).iter().filter_map(|reg| Some((self.resident(reg)?, reg)));
-        let (rival, reg): Resident = residents.max_by_key(|r| (self.next[r.0].0, r.0))?;
-        if self.next[rival].0 <= self.next[param].0 {
-            return None;
-        }
-        reloads.leave(input.problem, input.live, rival, out);
-        self.take_out(reg);
-        Some(reg)
+    /// Prepares for edges.
+    pub(crate) fn begin_edges(&mut self, values: usize) {
+        reset(&mut self.served, values, NONE);
+        reset(&mut self.branch_defs, values, Loc::NONE);
     }
 
-    /// Adds to `edits` the moves of the one edge out of a block, before its branch.
-    pub(crate) fn resolve_edge(
-        &mut self,
-        input: Input,
-        edge: Edge,
-        reloads: &mut Reloads,
-        out: &mut Allocation,
-    ) -> Result<(), AllocError> {
+    /// Adds to the edits the moves of the one edge out of a block, before its branch.
+    pub(crate) fn resolve_edge(&mut self, input: Input, edge: Edge, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
         let data = problem.edge(edge);
         if problem.succs(data.from).len() != 1 || !is_joined(problem, data.to) {
             return Ok(());
         }
-        for i in self.ends[data.from].range() {
-            let (vreg, reg) = self.residents[i];
-            self.at[vreg] = Some(reg);
+        let (from, to) = (input.order.place(data.from) as usize, input.order.place(data.to));
+        for i in self.ends[from].range() {
+            let Resident { vreg, reg, clean } = self.residents[i];
+            self.at[vreg.index()] = Some(reg);
+            self.clean[vreg.index()] = clean;
         }
         let mut kept = PRegSet::EMPTY;
-        for i in self.entries[data.to].range() {
-            let (vreg, reg) = self.residents[i];
+        for i in self.entries[to as usize].range() {
+            let Resident { vreg, reg, .. } = self.residents[i];
             kept.insert(reg);
-            if !input.live.is_defined_at_head(vreg, data.to) {
-                self.bring_to(input, vreg, Loc::reg(reg), reloads, out);
+            if input.live.is_defined_at_head(vreg, to) {
+                self.branch_defs[vreg.index()] = Loc::reg(reg);
+            } else {
+                self.bring(input, vreg, Loc::reg(reg), output);
+                self.served[vreg.index()] = edge.as_u32();
             }
         }
-        for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
-            let entries = &self.residents[self.entries[data.to].range()];
-            if let Some(&(_, reg)) = entries.iter().find(|r| r.0 == param) {
-                self.bring_to(input, arg, Loc::reg(reg), reloads, out);
-            }
-            if let Some(slot) = reloads.slot(param) {
-                self.bring_to(input, arg, Loc::slot(slot), reloads, out);
-            }
-        }
-        for i in self.ends[data.from].range() {
-            self.at[self.residents[i].0] = None;
+        self.store_leaving(input, edge, from, to, output);
+        self.pass_args(input, edge, to, output);
+        for i in self.ends[from].range() {
+            self.at[self.residents[i].vreg.index()] = None;
         }
         let at = problem.terminator(data.from);
-        let free = input.allocatable.difference(kept);
-        let done = self.moves.resolve(free, input.env, out, &mut self.sequence);
-        out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
+        if self.moves.is_empty() {
+            return Ok(());
+        }
+        let read: PRegSet = output.out.operand_locs(problem, at).iter().filter_map(|loc| loc.as_reg()).collect();
+        let free = input.facts.allocatable.difference(kept).difference(read);
+        let done = self.moves.resolve(free, input.env, output.out, &mut self.sequence);
+        output.out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    fn bring_to(&mut self, input: Input, vreg: VReg, to: Loc, reloads: &mut Reloads, out: &mut Allocation) {
+    /// Values that the block before has in registers and this one in memory.
+    fn store_leaving(&mut self, input: Input, edge: Edge, from: usize, to: u32, output: &mut Output) {
         let problem = input.problem;
-        match self.at[vreg] {
-            Some(from) => self.moves.add(Loc::reg(from), to, problem.class(vreg), problem.width(vreg)),
-            None => reloads.bring(problem, input.live, vreg, to, &mut self.moves, out),
+        for i in self.ends[from].range() {
+            let Resident { vreg, reg, clean } = self.residents[i];
+            if self.served[vreg.index()] == edge.as_u32() || clean || input.facts.remat(vreg).is_some() {
+                continue;
+            }
+            let lives = input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead());
+            if lives && !input.live.is_defined_at_head(vreg, to) {
+                let slot = output.reloads.place(problem, input.classes, vreg, output.out);
+                self.moves.add(Loc::reg(reg), slot, problem.class(vreg), problem.width(vreg));
+            }
+        }
+    }
+
+    fn pass_args(&mut self, input: Input, edge: Edge, to: u32, output: &mut Output) {
+        let problem = input.problem;
+        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
+            let lives = input.live.entry(to, param).is_some_and(|entry| !entry.next.is_dead());
+            if !lives {
+                continue;
+            }
+            match std::mem::replace(&mut self.branch_defs[param.index()], Loc::NONE) {
+                Loc::NONE => self.pass_in_memory(input, param, arg, output),
+                loc => self.bring(input, arg, loc, output),
+            }
+        }
+    }
+
+    /// The slot of a parameter gets the argument, unless it is there: members of one class share one.
+    fn pass_in_memory(&mut self, input: Input, param: VReg, arg: VReg, output: &mut Output) {
+        let problem = input.problem;
+        let to = output.reloads.place(problem, input.classes, param, output.out);
+        let shared = input.classes.class(param) == input.classes.class(arg);
+        let is_there = self.at[arg.index()].is_none() || self.clean[arg.index()];
+        if !(shared && is_there && input.facts.remat(arg).is_none()) {
+            self.bring(input, arg, to, output);
+        }
+    }
+
+    /// Adds the move of a value to a place.
+    fn bring(&mut self, input: Input, vreg: VReg, to: Loc, output: &mut Output) {
+        let problem = input.problem;
+        let (class, width) = (problem.class(vreg), problem.width(vreg));
+        match (self.at[vreg.index()], input.facts.remat(vreg)) {
+            (Some(from), _) => self.moves.add(Loc::reg(from), to, class, width),
+            (None, Some(inst)) => self.moves.add_remat(inst, to, class, width),
+            (None, None) => {
+                let slot = output.reloads.place(problem, input.classes, vreg, output.out);
+                self.moves.add(slot, to, class, width);
+            }
         }
     }
 }

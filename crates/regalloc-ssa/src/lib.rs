@@ -3,26 +3,35 @@
 //!
 //! | phase | file | does |
 //! |---|---|---|
-//! | liveness | `liveness.rs` | live sets at block heads, distances to next uses |
-//! | | `taken.rs` | .. instructions that take registers from values |
-//! | coalescing | `coalescing.rs` | classes of values that wish for one register |
-//! | spilling | `spilling.rs` | which values loops find in registers |
-//! | reload | `reload.rs` | where values that are in no register come from |
-//! | coloring | `coloring.rs` | the register map through blocks |
-//! | | `instruction.rs`, `matching.rs` | .. all operands of one instruction |
+//! | liveness | `order.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
+//! | | `facts.rs` | .. what can be computed again, which instructions take registers |
+//! | coalescing | `coalescing.rs` | classes of values that share a slot and would like one register |
+//! | spilling | `spilling.rs`, `spill_entry.rs` | which values are in registers where |
+//! | reload | `reload.rs` | where values that are in no register come from, and when they are stored |
+//! | coloring | `homes.rs` | the register each class would like |
+//! | | `coloring.rs` | .. the register map through blocks |
+//! | | `simple.rs`, `choose.rs` | .. instructions without demands |
+//! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with demands |
 //! | | `edges.rs` | .. what a block finds, and the moves on edges |
-//! | emission | `emit.rs` | the answer |
+//! | emission | `labels.rs`, `emit.rs` | the answer |
 
 mod allocator;
+mod choose;
 mod coalescing;
 mod coloring;
 mod edges;
 mod emit;
+mod facts;
+mod homes;
 mod instruction;
+mod labels;
 mod liveness;
 mod matching;
+mod order;
 mod reload;
+mod simple;
+mod spill_entry;
 mod spilling;
-mod taken;
+mod survivors;
 
 pub use allocator::SsaAllocator;

@@ -1,15 +1,25 @@
-//! Where values are live, and how far away their next use is.
+//! Where values are live, how far away their next use is, and how often they would have to be loaded for it.
+//!
+//! ```text
+//! b1 freq 10: ..            v0 is live at the head of b1; its next use is 3 instructions away on the way
+//!             use v1            to b2, but behind the edge to b2, which runs once: a reload costs no more
+//!             branch -> b1, b2
+//! b2 freq 1:  use v0
+//! ```
 //!
 //! From each use backwards to its def, block by block (Brandner, Boissinot, Darte, de Dinechin and Rastello, *Computing
-//! liveness sets for SSA-form programs*, 2011). What is kept is one entry per block and value at its head, with the
-//! distance to the next use (Braun and Hack, *Register spilling and live-range splitting for SSA-form programs*, 2009),
-//! and for each operand the distance to the next use after it. Together they tell all that later phases ask: a value
-//! is live after an operand unless that distance is [`DEAD`].
+//! liveness sets for SSA-form programs*, 2011), then distances to next uses through the blocks (Braun and Hack, *Register
+//! spilling and live-range splitting for SSA-form programs*, 2009). There is one entry per block and value live at its
+//! head, and one answer per operand: what comes after it. A value is live after an operand unless that is [`DEAD`].
+//!
+//! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
+//! *far*: between blocks they are in memory, and have no entries but at their own definition.
+//!
+//! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
-use crate::taken::Taken;
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{AllocError, Block, Constraint, Inst, InstFlags, Operand, PReg, Problem, VReg};
+use crate::order::Order;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, Block, Constraint, Freq, Operand, Pos, Problem, VReg};
 use std::fmt::{self, Write};
 
 /// There is no next use.
@@ -18,304 +28,396 @@ pub(crate) const DEAD: u32 = u32::MAX;
 pub(crate) const FAR: u32 = 1 << 30;
 /// What an edge to a block that runs much less often adds, so that uses in a loop come before uses behind it.
 pub(crate) const AWAY: u32 = 1 << 16;
-/// Entries and steps: for any function, and for each of its instructions and blocks.
-const STEPS: (u64, u64) = (1 << 22, 1 << 10);
+/// The last use in a block of a value that lives on behind it.
+pub(crate) const LIVE_OUT: u32 = u32::MAX;
 
-/// Sets in dense form, used for one problem after another.
+const ENTRIES_PER_ITEM: usize = 24;
+/// By how much references may exceed the budget: their liveness at safepoints must be exact.
+const LAST_RESORT: usize = 64;
+const NONE: u32 = u32::MAX;
+
+/// The next use of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Next {
+    /// Instructions between the head of the block and the use, or [`DEAD`].
+    pub(crate) distance: u32,
+    /// How often the value would be loaded for it, were it in memory here: the least frequent place on the way.
+    pub(crate) rate: u32,
+}
+
+impl Next {
+    pub(crate) const DEAD: Next = Next { distance: DEAD, rate: 0 };
+
+    pub(crate) fn is_dead(self) -> bool {
+        self.distance == DEAD
+    }
+}
+
+/// A value at the head of a block: live there, or defined there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) vreg: VReg,
+    pub(crate) next: Next,
+    /// The point of the last use in the block, or [`LIVE_OUT`].
+    pub(crate) end: u32,
+}
+
+/// Points of a block: its head, for each instruction one before and one after it, and its end, where arguments are read.
+pub(crate) const HEAD: u32 = 0;
+
+/// The point before (early) or after (late) the instruction at a position, among the points of its block.
+pub(crate) fn point(pos: u32, at: Pos) -> u32 {
+    1 + 2 * pos + u32::from(at == Pos::Late)
+}
+
+/// The point at the end of a block of `len` instructions.
+pub(crate) fn end_point(len: u32) -> u32 {
+    1 + 2 * len
+}
+
+/// A frequency as a small number: 256 per call.
+pub(crate) fn rate(freq: Freq) -> u32 {
+    (freq.0 >> 8).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+/// Liveness of one problem after another.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    /// Blocks in an order in which each comes after one of its predecessors.
-    pub(crate) order: Vec<Block>,
-    /// Per operand, the position in its block of the next use of the value after the instruction.
-    pub(crate) next_after: Vec<u32>,
-    /// The instruction that computes the value, if it may run again anywhere.
-    pub(crate) remat: SecondaryMap<VReg, PackedOption<Inst>>,
-    /// A use may read it from memory, which must have it then.
-    pub(crate) read_in_memory: SecondaryMap<VReg, bool>,
-    /// Is the value live across an instruction with clobbers?
-    pub(crate) crosses: SecondaryMap<VReg, bool>,
-    /// How often the value is defined and used, together.
-    pub(crate) weights: SecondaryMap<VReg, u64>,
-    /// The register that a value is bound to next, and where in its block, unless it is lost before.
-    pub(crate) wishes: SecondaryMap<VReg, Option<(PReg, u32)>>,
-    /// Per register, the instructions that are bound to it or clobber it.
-    taken: Taken,
+    /// Per operand, what comes after it. Distances count from the head of the operand's block.
+    pub(crate) after: Vec<Next>,
+    /// Per value, the place of the block that defines it.
+    pub(crate) def_place: Vec<u32>,
+    /// Per value, the point of its def in that block.
+    pub(crate) def_point: Vec<u32>,
+    /// Per value, the point of the last use in the block that defines it, or [`LIVE_OUT`].
+    pub(crate) def_end: Vec<u32>,
+    /// Per value: is it live in places where it has no entry?
+    pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
-    entries: Vec<(VReg, u32)>,
-    ends: SecondaryMap<Block, u32>,
-    def_blocks: SecondaryMap<VReg, PackedOption<Block>>,
-    uses: Vec<(VReg, Block)>,
-    pairs: Vec<(Block, VReg)>,
-    marks: SecondaryMap<Block, PackedOption<VReg>>,
-    work: Vec<Block>,
-    distances: SecondaryMap<VReg, Distance>,
+    entries: Vec<Entry>,
+    /// Per place, where its entries start; one more at the end.
+    starts: Vec<u32>,
+    /// Per value, where its share of `places` starts; one more at the end.
+    value_starts: Vec<u32>,
+    /// Place and index in `entries`, value by value, in ascending order.
+    places: Vec<(u32, u32)>,
+    // What the walks need.
+    use_heads: Vec<u32>,
+    uses: Vec<(u32, u32)>,
+    pairs: Vec<(VReg, u32)>,
+    marks: Vec<u32>,
+    work: Vec<u32>,
+    // What measuring needs.
+    current: Vec<Next>,
+    last: Vec<u32>,
     touched: Vec<VReg>,
 }
 
-#[derive(Clone, Copy)]
-struct Distance(u32);
-
-impl Default for Distance {
-    fn default() -> Distance {
-        Distance(DEAD)
-    }
-}
-
 impl Liveness {
-    pub(crate) fn compute(&mut self, problem: &Problem) -> Result<(), AllocError> {
+    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         self.steps = 0;
-        self.find_order(problem);
-        self.find_defs_and_uses(problem);
-        self.find_entries(problem)?;
-        self.next_after.clear();
-        self.next_after.resize(problem.num_operands(), DEAD);
-        self.distances.clear();
-        self.crosses.clear();
-        self.wishes.clear();
-        self.weights.clear();
-        self.taken.compute(problem);
-        for _ in 0..2 {
-            for i in (0..self.order.len()).rev() {
-                self.measure(problem, self.order[i]);
-            }
-        }
+        self.find_defs_and_uses(problem, order);
+        self.find_entries(problem, order)?;
+        self.sort_entries(problem, order);
+        self.measure_all(problem, order);
         Ok(())
     }
 
-    /// What is live at the head of a block, with the distance to the next use; parameters and results of the branch
-    /// before it as well, even those that are [`DEAD`].
-    pub(crate) fn entry(&self, block: Block) -> &[(VReg, u32)] {
-        let start = block.as_u32().checked_sub(1).map_or(0, |before| self.ends[Block::from_u32(before)]);
-        &self.entries[start as usize..self.ends[block] as usize]
+    /// What is live at the head of the block at a place, by value; parameters and results of the branch before it as
+    /// well, even those that are dead.
+    pub(crate) fn entries(&self, place: u32) -> &[Entry] {
+        &self.entries[self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize]
     }
 
-    /// Of a value that is live at the head of `block`: is it a parameter, or a result of the branch before?
-    pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: Block) -> bool {
-        self.def_blocks[vreg].expand() == Some(block)
+    /// The entry of one value.
+    pub(crate) fn entry(&self, place: u32, vreg: VReg) -> Option<&Entry> {
+        let entries = self.entries(place);
+        entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
-    /// The order of the problem if it serves, else reverse post-order.
-    fn find_order(&mut self, problem: &Problem) {
-        self.marks.clear();
-        self.order.clear();
-        let mark = PackedOption::from(VReg::from_u32(0));
-        let entry = problem.entry();
-        let serves = problem.order.iter().all(|&block| {
-            let preds = problem.preds(block);
-            self.marks[block] = mark;
-            block == entry
-                || preds.iter().any(|&e| self.marks[problem.edge(e).from] == mark && problem.edge(e).from != block)
-        });
-        if serves {
-            self.order.extend_from_slice(&problem.order);
-            return;
-        }
-        self.marks.clear();
-        let mut stack = vec![(entry, 0)];
-        self.marks[entry] = mark;
-        while let Some((block, next)) = stack.last_mut() {
-            let Some(&edge) = problem.succs(*block).get(*next) else {
-                self.order.push(*block);
-                stack.pop();
-                continue;
-            };
-            *next += 1;
-            let to = problem.edge(edge).to;
-            if self.marks[to] != mark {
-                self.marks[to] = mark;
-                stack.push((to, 0));
-            }
-        }
-        self.order.reverse();
+    /// The places where a value has entries, ascending.
+    pub(crate) fn places(&self, vreg: VReg) -> impl Iterator<Item = (u32, &Entry)> {
+        let range = self.value_starts[vreg.index()] as usize..self.value_starts[vreg.index() + 1] as usize;
+        self.places[range].iter().map(|&(place, entry)| (place, &self.entries[entry as usize]))
     }
 
-    fn find_defs_and_uses(&mut self, problem: &Problem) {
-        self.def_blocks.clear();
+    /// Is the value, which has an entry at `place`, a parameter or a result of the branch before?
+    pub(crate) fn is_defined_at_head(&self, vreg: VReg, place: u32) -> bool {
+        self.def_place[vreg.index()] == place && self.def_point[vreg.index()] == HEAD
+    }
+
+    fn find_defs_and_uses(&mut self, problem: &Problem, order: &Order) {
+        let values = problem.vregs.len();
+        reset(&mut self.def_place, values, NONE);
+        reset(&mut self.def_point, values, HEAD);
+        reset(&mut self.use_heads, values, NONE);
         self.uses.clear();
-        self.remat.clear();
-        self.read_in_memory.clear();
-        for block in problem.blocks() {
+        for (place, &block) in order.blocks.iter().enumerate() {
+            let place = place as u32;
             for &param in problem.params(block) {
-                self.def_blocks[param] = block.into();
+                self.def_place[param.index()] = place;
             }
-            for inst in problem.insts(block) {
+            for (pos, inst) in problem.insts(block).enumerate() {
                 for operand in problem.operands(inst) {
-                    let vreg = operand.vreg();
                     if operand.is_def() {
-                        self.def_blocks[vreg] = block.into();
-                        if problem.flags(inst).has(InstFlags::REMAT) {
-                            self.remat[vreg] = inst.into();
-                        }
-                        continue;
+                        let v = operand.vreg().index();
+                        (self.def_place[v], self.def_point[v]) = (place, point(pos as u32, operand.pos()));
+                    } else {
+                        self.note_use(operand.vreg(), place);
                     }
-                    self.uses.push((vreg, block));
-                    let memory =
-                        matches!(operand.constraint(), Constraint::Stack | Constraint::MemOk | Constraint::Any);
-                    self.read_in_memory[vreg] |= memory;
+                }
+            }
+            for &edge in problem.succs(block) {
+                for &arg in problem.edge_args(edge) {
+                    self.note_use(arg, place);
                 }
             }
         }
         for edge in problem.edges() {
-            let data = problem.edge(edge);
-            self.uses.extend(problem.edge_args(edge).iter().map(|&arg| (arg, data.from)));
             for &vreg in problem.edge_defs(edge) {
-                self.def_blocks[vreg] = data.to.into();
+                let place = order.place(problem.edge(edge).to);
+                (self.def_place[vreg.index()], self.def_point[vreg.index()]) = (place, HEAD);
             }
         }
-        let defs = &self.def_blocks;
-        self.uses.retain(|&(vreg, block)| defs[vreg].expand() != Some(block));
-        self.uses.sort_unstable();
-        self.uses.dedup();
+    }
+
+    /// Blocks are visited one after another and definitions first, so that one look tells whether the use is news.
+    fn note_use(&mut self, vreg: VReg, place: u32) {
+        let head = &mut self.use_heads[vreg.index()];
+        let known = self.uses.get(*head as usize).is_some_and(|&(last, _)| last == place);
+        if self.def_place[vreg.index()] != place && !known {
+            self.uses.push((place, *head));
+            *head = self.uses.len() as u32 - 1;
+        }
     }
 
     /// Walks from uses up to defs.
-    fn find_entries(&mut self, problem: &Problem) -> Result<(), AllocError> {
-        self.marks.clear();
+    fn find_entries(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+        reset(&mut self.marks, order.blocks.len(), NONE);
+        reset(&mut self.far, problem.vregs.len(), false);
         self.pairs.clear();
-        let limit = STEPS.0 + STEPS.1 * (problem.num_insts() + problem.num_blocks()) as u64;
-        for i in 0..self.uses.len() {
-            let (vreg, block) = self.uses[i];
-            self.enter(vreg, block);
-            while let Some(block) = self.work.pop() {
-                for &edge in problem.preds(block) {
-                    self.steps += 1;
-                    self.enter(vreg, problem.edge(edge).from);
+        let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.blocks.len());
+        for (vreg, data) in problem.vregs.iter() {
+            let v = vreg.index();
+            if self.def_place[v] != NONE && self.def_point[v] == HEAD {
+                self.pairs.push((vreg, self.def_place[v]));
+            }
+            let mut next = self.use_heads[v];
+            if next != NONE && self.pairs.len() > budget {
+                if !data.is_ref {
+                    self.far[v] = true;
+                    continue;
+                }
+                if self.pairs.len() > LAST_RESORT * budget {
+                    return Err(AllocError::StepBudget { steps: self.pairs.len() as u64 });
                 }
             }
-            if self.steps > limit {
-                return Err(AllocError::StepBudget { steps: self.steps });
+            while let Some(&(place, before)) = self.uses.get(next as usize) {
+                next = before;
+                self.enter(vreg, place);
+                while let Some(place) = self.work.pop() {
+                    for &edge in problem.preds(order.blocks[place as usize]) {
+                        self.steps += 1;
+                        self.enter(vreg, order.place(problem.edge(edge).from));
+                    }
+                }
             }
         }
-        for edge in problem.edges() {
-            let to = problem.edge(edge).to;
-            self.pairs.extend(problem.edge_defs(edge).iter().map(|&vreg| (to, vreg)));
-        }
-        for block in problem.blocks() {
-            self.pairs.extend(problem.params(block).iter().map(|&vreg| (block, vreg)));
-        }
-        self.pairs.sort_unstable();
-        self.entries.clear();
-        self.entries.extend(self.pairs.iter().map(|&(_, vreg)| (vreg, FAR)));
-        self.ends.clear();
-        let mut end = 0;
-        for block in problem.blocks() {
-            end += self.pairs[end..].iter().take_while(|pair| pair.0 == block).count();
-            self.ends[block] = end as u32;
-        }
+        self.steps += self.pairs.len() as u64;
         Ok(())
     }
 
-    /// The value is live at the head of `block`, unless it is defined there.
-    fn enter(&mut self, vreg: VReg, block: Block) {
-        let seen = self.marks[block] == vreg.into();
-        if !seen && self.def_blocks[vreg].expand() != Some(block) {
-            self.marks[block] = vreg.into();
-            self.pairs.push((block, vreg));
-            self.work.push(block);
+    /// The value is live at the head of the block, unless it is defined in it.
+    fn enter(&mut self, vreg: VReg, place: u32) {
+        let v = vreg.as_u32();
+        if self.marks[place as usize] != v && self.def_place[v as usize] != place {
+            self.marks[place as usize] = v;
+            self.pairs.push((vreg, place));
+            self.work.push(place);
         }
     }
 
-    fn approach(&mut self, vreg: VReg, distance: u32) {
-        let known = &mut self.distances[vreg].0;
-        if *known == DEAD {
-            self.touched.push(vreg);
+    /// Entries by place and, within one, by value; then the places of each value.
+    fn sort_entries(&mut self, problem: &Problem, order: &Order) {
+        count(&mut self.starts, order.blocks.len(), self.pairs.iter().map(|&(_, place)| place as usize));
+        let blank = Entry { vreg: VReg::from_u32(0), next: Next { distance: FAR, rate: 1 }, end: LIVE_OUT };
+        self.entries.clear();
+        self.entries.resize(self.pairs.len(), blank);
+        for &(vreg, place) in &self.pairs {
+            let at = &mut self.starts[place as usize];
+            self.entries[*at as usize].vreg = vreg;
+            *at += 1;
         }
-        *known = distance.min(FAR).min(*known);
+        shift(&mut self.starts);
+        count(&mut self.value_starts, problem.vregs.len(), self.pairs.iter().map(|&(vreg, _)| vreg.index()));
+        self.places.clear();
+        self.places.resize(self.pairs.len(), (0, 0));
+        for place in 0..order.blocks.len() {
+            for i in self.starts[place]..self.starts[place + 1] {
+                let at = &mut self.value_starts[self.entries[i as usize].vreg.index()];
+                self.places[*at as usize] = (place as u32, i);
+                *at += 1;
+            }
+        }
+        shift(&mut self.value_starts);
     }
 
-    /// Takes the distances at the ends of successors through the block.
-    fn measure(&mut self, problem: &Problem, block: Block) {
-        let len = problem.insts(block).len() as u32;
-        for &edge in problem.succs(block) {
-            let to = problem.edge(edge).to;
-            let away = problem.freq(to).0.saturating_mul(3) < problem.freq(block).0;
-            let beyond = len + if away { AWAY } else { 0 };
-            let start = to.as_u32().checked_sub(1).map_or(0, |before| self.ends[Block::from_u32(before)]);
-            for i in start..self.ends[to] {
-                let (vreg, distance) = self.entries[i as usize];
-                if self.def_blocks[vreg].expand() != Some(to) {
-                    self.approach(vreg, beyond.saturating_add(distance.min(FAR)));
+    /// Blocks from the last to the first; those of loops twice, since what a back edge leads to is known then.
+    fn measure_all(&mut self, problem: &Problem, order: &Order) {
+        let values = problem.vregs.len();
+        reset(&mut self.after, problem.num_operands(), Next::DEAD);
+        reset(&mut self.current, values, Next::DEAD);
+        reset(&mut self.last, values, LIVE_OUT);
+        reset(&mut self.def_end, values, 0);
+        let mut place = order.blocks.len() as u32;
+        while place > 0 {
+            place -= 1;
+            self.measure(problem, order, place);
+            // The stretch of an outermost loop.
+            let end = order.outermost_end(place);
+            if let Some(end) = end {
+                for place in (place..=end).rev() {
+                    self.measure(problem, order, place);
                 }
             }
-            for &arg in problem.edge_args(edge) {
-                self.approach(arg, len);
-            }
         }
-        let mut clobbered = DEAD;
+    }
+
+    /// Takes the next uses at the ends of successors through the block.
+    fn measure(&mut self, problem: &Problem, order: &Order, place: u32) {
+        let block = order.blocks[place as usize];
+        let len = problem.insts(block).len() as u32;
+        self.measure_edges(problem, order, block, len);
+        let here = rate(problem.freq(block));
         for (pos, inst) in problem.insts(block).enumerate().rev() {
-            let pos = pos as u32;
-            let calls = !problem.clobbers(inst).lost.is_empty();
-            clobbered = if calls { pos } else { clobbered };
             for i in problem.operand_range(inst).rev() {
                 let operand = problem.all_operands()[i];
-                let vreg = operand.vreg();
-                let next = self.distances[vreg].0;
-                self.next_after[i] = next;
-                // Each block is measured twice.
-                let weight = &mut self.weights[vreg];
-                *weight = weight.saturating_add(problem.freq(block).0 / 2);
-                self.wish(problem, inst, operand, pos, clobbered);
-                if operand.is_use() {
-                    self.crosses[vreg] |= next != DEAD && next > clobbered;
-                    self.approach(vreg, pos);
-                } else {
-                    self.crosses[vreg] |= next != DEAD && clobbered != DEAD && clobbered != pos && next > clobbered;
+                let v = operand.vreg().index();
+                let next = self.current[v];
+                let at = point(pos as u32, operand.pos());
+                self.after[i] = if next.is_dead() && self.far[v] { Next { distance: FAR, rate: 1 } } else { next };
+                if operand.is_def() {
+                    let end = if next.is_dead() { point(pos as u32, Pos::Late) } else { self.last[v] };
+                    self.def_end[v] = if self.far[v] { LIVE_OUT } else { end };
+                    continue;
                 }
+                if next.is_dead() {
+                    self.touched.push(operand.vreg());
+                    self.last[v] = if self.far[v] { LIVE_OUT } else { at };
+                } else if self.last[v] == at.wrapping_sub(1) && operand.pos() == Pos::Late {
+                    self.last[v] = at;
+                }
+                self.current[v] = Next { distance: pos as u32, rate: use_rate(operand, here) };
             }
         }
-        let start = block.as_u32().checked_sub(1).map_or(0, |before| self.ends[Block::from_u32(before)]);
-        for i in start..self.ends[block] {
-            let entry = &mut self.entries[i as usize];
-            entry.1 = self.distances[entry.0].0;
-            self.crosses[entry.0] |= entry.1 != DEAD && entry.1 > clobbered;
+        let range = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+        self.steps += range.len() as u64 + u64::from(len);
+        for entry in &mut self.entries[range] {
+            let v = entry.vreg.index();
+            (entry.next, entry.end) = (self.current[v], self.last[v]);
+            if self.def_place[v] == place {
+                if self.far[v] && entry.next.is_dead() {
+                    entry.next = Next { distance: FAR, rate: 1 };
+                }
+                entry.end = if entry.next.is_dead() { HEAD } else { entry.end };
+                self.def_end[v] = entry.end;
+            }
         }
-        self.steps += u64::from(self.ends[block] - start) + u64::from(len);
         for vreg in self.touched.drain(..) {
-            self.distances[vreg] = Distance::default();
+            self.current[vreg.index()] = Next::DEAD;
+            self.last[vreg.index()] = LIVE_OUT;
         }
     }
 
-    /// Takes wishes for registers backwards through an operand.
-    fn wish(&mut self, problem: &Problem, inst: Inst, operand: Operand, pos: u32, clobbered: u32) {
-        let vreg = operand.vreg();
-        if let (true, Some(reg)) = (operand.is_use(), operand.fixed_reg()) {
-            self.wishes[vreg] = Some((reg, pos));
-        }
-        if !operand.is_def() {
-            return;
-        }
-        let lost = clobbered != DEAD && clobbered > pos;
-        if self.wishes[vreg].is_some_and(|(_, at)| lost && clobbered < at) {
-            self.wishes[vreg] = None;
-        }
-        let input = match operand.constraint() {
-            Constraint::Reuse(k) => Some(problem.operands(inst)[usize::from(k)].vreg()),
-            _ if problem.flags(inst).has(InstFlags::MOVE) => Some(problem.operands(inst)[0].vreg()),
-            _ => None,
-        };
-        let wish = operand.fixed_reg().map(|reg| (reg, pos)).or(self.wishes[vreg]);
-        if let (Some(input), Some(_)) = (input, wish) {
-            self.wishes[input] = wish;
+    fn measure_edges(&mut self, problem: &Problem, order: &Order, block: Block, len: u32) {
+        for &edge in problem.succs(block) {
+            let data = problem.edge(edge);
+            let to = order.place(data.to);
+            let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(block).0;
+            let beyond = len + if away { AWAY } else { 0 };
+            let on_edge = rate(data.freq);
+            for i in self.starts[to as usize]..self.starts[to as usize + 1] {
+                let Entry { vreg, next, .. } = self.entries[i as usize];
+                if self.def_place[vreg.index()] != to {
+                    self.approach(vreg, beyond, next, on_edge);
+                }
+            }
+            for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
+                let next = self.entry(to, param).map_or(Next::DEAD, |entry| entry.next);
+                if self.current[arg.index()].is_dead() {
+                    self.last[arg.index()] = if self.far[arg.index()] { LIVE_OUT } else { end_point(len) };
+                    self.touched.push(arg);
+                }
+                let distance = if next.is_dead() { FAR } else { beyond.saturating_add(next.distance).min(FAR) };
+                self.improve(arg, Next { distance, rate: next.rate.clamp(1, on_edge) });
+            }
         }
     }
 
-    /// The first instruction behind `inst` that takes `reg` from whoever is there.
-    pub(crate) fn next_taken(&self, reg: PReg, inst: Inst) -> Inst {
-        self.taken.next(reg, inst)
+    fn approach(&mut self, vreg: VReg, beyond: u32, next: Next, on_edge: u32) {
+        if self.current[vreg.index()].is_dead() {
+            self.touched.push(vreg);
+        }
+        self.last[vreg.index()] = LIVE_OUT;
+        let distance = beyond.saturating_add(next.distance).min(FAR);
+        self.improve(vreg, Next { distance, rate: next.rate.min(on_edge) });
+    }
+
+    fn improve(&mut self, vreg: VReg, next: Next) {
+        let known = &mut self.current[vreg.index()];
+        known.rate = if known.is_dead() { next.rate } else { known.rate.max(next.rate) };
+        known.distance = known.distance.min(next.distance);
     }
 
     /// One line per block: what is live at its head and how far away it is used.
-    pub(crate) fn dump(&self, out: &mut String) -> fmt::Result {
-        for &block in &self.order {
+    pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
+        for (place, block) in order.blocks.iter().enumerate() {
             write!(out, "{block}:")?;
-            for &(vreg, distance) in self.entry(block) {
-                match distance {
-                    DEAD => write!(out, " {vreg}:dead")?,
-                    _ => write!(out, " {vreg}:{distance}")?,
+            for entry in self.entries(place as u32) {
+                match entry.next.distance {
+                    DEAD => write!(out, " {} dead", entry.vreg)?,
+                    FAR.. => write!(out, " {} far", entry.vreg)?,
+                    AWAY.. => write!(out, " {} away", entry.vreg)?,
+                    distance => write!(out, " {} in {distance}", entry.vreg)?,
                 }
+                out.push(',');
+            }
+            if out.ends_with(',') {
+                out.pop();
             }
             writeln!(out)?;
         }
         Ok(())
     }
+}
+
+/// An operand that may be in memory spares half of the load.
+fn use_rate(operand: Operand, here: u32) -> u32 {
+    match operand.constraint() {
+        Constraint::MemOk => (here / 2).max(1),
+        Constraint::Any | Constraint::Stack => 1,
+        _ => here,
+    }
+}
+
+/// Empties a table and fills it anew.
+pub(crate) fn reset<T: Clone>(table: &mut Vec<T>, len: usize, value: T) {
+    table.clear();
+    table.resize(len, value);
+}
+
+/// Counts keys below `len` and turns the counts into starts.
+fn count(starts: &mut Vec<u32>, len: usize, keys: impl Iterator<Item = usize>) {
+    reset(starts, len + 1, 0);
+    keys.for_each(|key| starts[key] += 1);
+    let mut start = 0;
+    for count in starts {
+        start += std::mem::replace(count, start);
+    }
+}
+
+/// Undoes that filling moved each start to the start of the next.
+fn shift(starts: &mut [u32]) {
+    starts.rotate_right(1);
+    starts[0] = 0;
 }

@@ -4,6 +4,7 @@
 //! that suits it best, or sends another need away that has a choice (Kuhn, *The Hungarian method*, 1955). Where that
 //! fails, a bounded search over all ways decides.
 
+use crate::choose::Likes;
 use kingpost_regalloc::{AllocError, Edge, Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
 /// A register that is needed at the early point, the late point or both.
@@ -19,6 +20,8 @@ pub(crate) struct Need {
     pub(crate) written: bool,
     /// The only edge on which the value exists.
     pub(crate) edge: Option<Edge>,
+    /// What the value would like.
+    pub(crate) likes: Likes,
     pub(crate) reg: Option<PReg>,
 }
 

@@ -1,73 +1,86 @@
-//! Where a value comes from that is in no register: its slot, written once at its def, or its computation again.
+//! Where a value comes from that is in no register: its slot, or its computation again; and when its slot is written.
 //!
-//! The code stays SSA: a value has one slot for all of its life, which is valid from the def on, so that leaving a
-//! register costs nothing and no edge stores anything but parameters.
+//! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that arguments in
+//! memory are where their parameter is looked for. The slot is written once, at the def, or wherever the value leaves
+//! registers that hold it, whichever happens less often. Loads stand where a register is needed first: before the
+//! operand, or on an edge into a loop, as `spilling.rs` has it.
+//!
+//! 1. Where a live value is in no register its slot holds it, unless it can be computed anywhere.
 
-use crate::liveness::Liveness;
-use cranelift_entity::SecondaryMap;
+use crate::coalescing::Coalescing;
+use crate::liveness::{rate, reset};
+use crate::spilling::{Input, Spilling};
+use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Allocation, Loc, ParallelMoves, Problem, Slot, VReg};
+use kingpost_regalloc::{Allocation, Loc, Problem, Slot, VReg};
 use std::fmt::{self, Write};
 
 /// The memory side of an allocation.
 #[derive(Default)]
 pub(crate) struct Reloads {
-    slots: SecondaryMap<VReg, PackedOption<Slot>>,
+    /// Per class.
+    slots: Vec<PackedOption<Slot>>,
+    /// Per value: is it stored where it is defined?
+    at_def: Vec<bool>,
+    /// Per slot, whose it is.
+    pub(crate) owners: Vec<PackedOption<VReg>>,
 }
 
 impl Reloads {
-    pub(crate) fn clear(&mut self) {
-        self.slots.clear();
+    pub(crate) fn compute(&mut self, input: Input, plan: &Spilling) {
+        let problem = input.problem;
+        let values = problem.vregs.len();
+        reset(&mut self.slots, values, None.into());
+        reset(&mut self.at_def, values, false);
+        self.owners.clear();
+        for vreg in problem.vregs.keys() {
+            let v = vreg.index();
+            if input.facts.remat(vreg).is_some() {
+                continue;
+            }
+            let def = input.live.def_place[v];
+            let often = input.order.blocks.get(def as usize).map_or(0, |&block| u64::from(rate(problem.freq(block))));
+            self.at_def[v] = input.live.far[v] || plan.spilled[v] && plan.leaves[v] >= often;
+        }
+    }
+
+    /// Is the value stored where it is defined?
+    pub(crate) fn is_stored_at_def(&self, vreg: VReg) -> bool {
+        self.at_def[vreg.index()]
     }
 
     /// The slot of a value that has one.
-    pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
-        self.slots[vreg].expand()
+    pub(crate) fn slot(&self, classes: &Coalescing, vreg: VReg) -> Option<Slot> {
+        self.slots[classes.class(vreg).index()].expand()
     }
 
-    /// The slot of a value, which is stored at its def from now on.
-    pub(crate) fn store(&mut self, problem: &Problem, vreg: VReg, out: &mut Allocation) -> Loc {
-        let slot = match self.slots[vreg].expand() {
+    /// The slot of a value, which is made if need be.
+    pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Loc {
+        let class = classes.class(vreg);
+        let width = u32::from(problem.width(vreg));
+        let slot = match self.slots[class.index()].expand() {
             Some(slot) => slot,
             None => {
                 let slot = out.add_slot(problem.width(vreg));
-                self.slots[vreg] = slot.into();
+                self.slots[class.index()] = slot.into();
+                self.owners.resize(slot.index() + 1, None.into());
+                self.owners[slot.index()] = class.into();
                 slot
             }
         };
+        let data = &mut out.slots[slot];
+        data.size = data.size.max(width);
+        data.align = data.align.max(width.next_power_of_two());
         Loc::slot(slot)
     }
 
-    /// The value leaves its register and is needed later.
-    pub(crate) fn leave(&mut self, problem: &Problem, live: &Liveness, vreg: VReg, out: &mut Allocation) {
-        if live.remat[vreg].is_none() {
-            self.store(problem, vreg, out);
-        }
-    }
-
-    /// Adds to `moves` what brings a value to `to` that is in no register.
-    pub(crate) fn bring(
-        &mut self,
-        problem: &Problem,
-        live: &Liveness,
-        vreg: VReg,
-        to: Loc,
-        moves: &mut ParallelMoves,
-        out: &mut Allocation,
-    ) {
-        let (class, width) = (problem.class(vreg), problem.width(vreg));
-        match live.remat[vreg].expand() {
-            Some(inst) => moves.add_remat(inst, to, class, width),
-            None => moves.add(self.store(problem, vreg, out), to, class, width),
-        }
-    }
-
     /// One line per value in memory.
-    pub(crate) fn dump(&self, problem: &Problem, live: &Liveness, out: &mut String) -> fmt::Result {
-        for vreg in problem.vregs.keys() {
-            match (self.slot(vreg), live.remat[vreg].expand()) {
+    pub(crate) fn dump(&self, input: Input, plan: &Spilling, out: &mut String) -> fmt::Result {
+        for vreg in input.problem.vregs.keys().filter(|vreg| plan.spilled[vreg.index()]) {
+            match (self.slot(input.classes, vreg), input.facts.remat(vreg)) {
                 (_, Some(inst)) => writeln!(out, "{vreg}: computed again as {inst}")?,
-                (Some(slot), None) => writeln!(out, "{vreg}: stored at its def in {slot}")?,
+                (Some(_), None) if self.is_stored_at_def(vreg) => writeln!(out, "{vreg}: stored at its def")?,
+                (Some(_), None) => writeln!(out, "{vreg}: stored where it leaves")?,
                 (None, None) => {}
             }
         }

@@ -1,128 +1,533 @@
-//! Which values a loop finds in registers: next-use distances and pressure (Braun and Hack, 2009).
+//! Which values are in registers where: next-use distances (Braun and Hack, *Register spilling and live-range splitting
+//! for SSA-form programs*, 2009), weighed by what it costs to bring a value back.
 //!
-//! Values used in a loop come first. Those that only live through it stay in registers as far as there are more than
-//! the loop itself needs at its fullest point; the others wait in memory, stored once at their defs, so that no turn of
-//! the loop pays for them. Within blocks the value used last leaves first, which `instruction.rs` sees to.
+//! ```text
+//! b0: def v0, v1, v2 ..       three values, two registers: where the third is defined one must leave. The one
+//!     use v1                  whose return costs least per instruction of absence goes: v0 if all run once,
+//!     use v2; use v0          but v1 if v0 and v2 are used in a loop and v1 behind it
+//! ```
+//!
+//! Blocks are walked in order with the set of values in registers, per class. Where paths meet, a value is in a register
+//! if loading it on the edges that lack it costs no more than loading it later (`spill_entry.rs`). A back edge is taken
+//! to have everything until its source has been visited, and where that was wrong all is walked once more with what is
+//! known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
+//! beyond the caller-saved registers counts what it would have cost to have one register less.
+//!
+//! Nothing is assigned here: what leaves is a list of evictions in the order of the walk, and the sets at the heads of
+//! blocks where paths meet. A value not in a register is in memory, or is computed again; `reload.rs` says which.
+//!
+//! Cost: linear in operands and entries; an eviction looks at all registers of its class.
 
-use crate::liveness::{AWAY, DEAD, Liveness};
-use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Block, Clobbers, MachineEnv, Problem, RegClass};
+use crate::coalescing::Coalescing;
+use crate::facts::Facts;
+use crate::liveness::{Liveness, Next, rate, reset};
+use crate::order::Order;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{
+    Block, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
+    VReg,
+};
 use std::fmt::{self, Write};
 
-/// Per class of registers.
-type Counts = [u32; 2];
+/// So many registers are used whatever it costs to save them, as instructions need some.
+const FEWEST: usize = 5;
+/// Walks over the whole problem.
+const ROUNDS: u32 = 2;
+pub(crate) const NONE: u32 = u32::MAX;
 
-/// What was found out about blocks.
+/// Numbers per class of registers.
+type Counts = [usize; 2];
+
+/// What spilling reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) order: &'a Order,
+    pub(crate) facts: &'a Facts,
+    pub(crate) live: &'a Liveness,
+    pub(crate) classes: &'a Coalescing,
+}
+
+/// Ranges of the pool of values.
+pub(crate) type Span = (u32, u32);
+
+/// The plan, and the sets that the walk carries along.
 #[derive(Default)]
 pub(crate) struct Spilling {
-    /// Position of each block in the order.
-    places: SecondaryMap<Block, u32>,
-    /// Per place, the most registers wanted at one point.
-    pressure: Vec<Counts>,
-    /// Per loop header, how many values that only live through may have registers.
-    room: SecondaryMap<Block, Option<Counts>>,
-    /// Headers of loops under way: place, last place.
-    nest: Vec<(u32, u32)>,
+    /// Registers that may be used: all, but for callee-saved ones that are not worth it.
+    pub(crate) open: PRegSet,
+    /// Values that leave their registers at an instruction, in the order of the walk: those it reads after that, others
+    /// before.
+    pub(crate) evictions: Vec<(Inst, VReg)>,
+    /// Per value: is it in memory, or computed again, anywhere?
+    pub(crate) spilled: Vec<bool>,
+    /// Per value, how often it leaves registers that hold it but memory does not.
+    pub(crate) leaves: Vec<u64>,
+    /// Per place where paths meet, who is in registers at its head.
+    pub(crate) heads: Vec<Span>,
+    /// Per place, who is in registers at its end.
+    pub(crate) exits: Vec<Span>,
+    pub(crate) pool: Vec<VReg>,
+    pub(crate) steps: u64,
+    /// Who is in registers.
+    pub(crate) inside: [Vec<VReg>; 2],
+    /// Per value, one plus its index there, or 0.
+    index: Vec<u32>,
+    /// Per live value, its next use, counted from the head of the block at hand.
+    pub(crate) next: Vec<Next>,
+    /// Per value: memory has it, on the way here.
+    pub(crate) clean: Vec<bool>,
+    /// Per value, the last place where it was found live at the head.
+    pub(crate) live_at: Vec<u32>,
+    /// Per value, one plus the last instruction that read it.
+    busy: Vec<u32>,
+    /// Per value: its stay in registers has been counted in `worth`.
+    counted: Vec<bool>,
+    /// Per class and rank, what one more callee-saved register saves.
+    worth: [Vec<u64>; 2],
+    /// Per class, the highest rank in use.
+    ranks: Counts,
+    limits: Counts,
+    pub(crate) entry: crate::spill_entry::Scratch,
+    /// A back edge lacks what its target was thought to find.
+    pub(crate) surprised: bool,
+    sorted: Vec<u64>,
 }
 
 impl Spilling {
-    pub(crate) fn compute(&mut self, problem: &Problem, env: &MachineEnv, live: &Liveness) {
-        self.places.clear();
-        self.room.clear();
-        self.pressure.clear();
-        self.nest.clear();
-        for (place, &block) in live.order.iter().enumerate() {
-            self.places[block] = place as u32;
-            self.pressure.push(pressure(problem, env, live, block));
+    pub(crate) fn compute(&mut self, input: Input) {
+        self.open = input.facts.allocatable;
+        self.steps = 0;
+        let blocks = input.order.blocks.len();
+        reset(&mut self.exits, blocks, (NONE, NONE));
+        reset(&mut self.heads, blocks, (0, 0));
+        self.pool.clear();
+        for round in 0..ROUNDS {
+            self.begin(input);
+            for place in 0..blocks as u32 {
+                self.block(input, place);
+            }
+            if round + 1 == ROUNDS || !self.learn(input) && !self.surprised {
+                break;
+            }
         }
-        // Each block hands what it needs to the innermost loop around it, which does so when it ends.
-        let mut maxima: Vec<Counts> = Vec::new();
-        for place in 0..live.order.len() as u32 {
-            let block = live.order[place as usize];
-            let ends = problem.preds(block).iter().map(|&edge| self.places[problem.edge(edge).from]);
-            if let Some(end) = ends.max().filter(|&end| end >= place) {
-                self.nest.push((place, end));
-                maxima.push([0; 2]);
-            }
-            if let Some(max) = maxima.last_mut() {
-                raise(max, self.pressure[place as usize]);
-            }
-            while let Some(&(header, end)) = self.nest.last()
-                && end <= place
-            {
-                self.nest.pop();
-                let max = maxima.pop().unwrap_or_default();
-                if let Some(outer) = maxima.last_mut() {
-                    raise(outer, max);
+        self.empty();
+    }
+
+    fn begin(&mut self, input: Input) {
+        let values = input.problem.vregs.len();
+        self.evictions.clear();
+        self.empty();
+        reset(&mut self.spilled, values, false);
+        reset(&mut self.leaves, values, 0);
+        reset(&mut self.index, values, 0);
+        reset(&mut self.next, values, Next::DEAD);
+        reset(&mut self.clean, values, false);
+        reset(&mut self.live_at, values, NONE);
+        reset(&mut self.busy, values, 0);
+        reset(&mut self.counted, values, false);
+        self.surprised = false;
+        self.entry.begin(values);
+        for class in RegClass::ALL {
+            let c = class.index();
+            self.limits[c] = self.open.of_class(class).len();
+            reset(&mut self.worth[c], 64, 0);
+        }
+        self.ranks = [0; 2];
+    }
+
+    /// Closes callee-saved registers that are not worth it. Was one of them in use?
+    fn learn(&mut self, input: Input) -> bool {
+        let price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
+        let mut changed = false;
+        for class in RegClass::ALL {
+            let env = input.env.class(class);
+            let kept = self.worth[class.index()].iter().take_while(|&&worth| worth > price).count();
+            let kept = kept.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()));
+            let saved = env.order.iter().filter(|&&reg| env.callee_saved.contains(reg));
+            saved.skip(kept).for_each(|&reg| self.open.remove(reg));
+            changed |= self.ranks[class.index()] > kept;
+        }
+        changed
+    }
+
+    pub(crate) fn empty(&mut self) {
+        for inside in &mut self.inside {
+            for vreg in inside.drain(..) {
+                if let Some(index) = self.index.get_mut(vreg.index()) {
+                    *index = 0;
                 }
-                let header = live.order[header as usize];
-                self.room[header] = Some(room(problem, env, live, header, max));
             }
         }
     }
 
-    /// How many values that only live through the loop of `header` may enter it in registers; `None` elsewhere.
-    pub(crate) fn room(&self, header: Block) -> Option<Counts> {
-        self.room[header]
+    pub(crate) fn is_inside(&self, vreg: VReg) -> bool {
+        self.index[vreg.index()] != 0
     }
 
-    /// One line per loop.
-    pub(crate) fn dump(&self, live: &Liveness, out: &mut String) -> fmt::Result {
-        for &block in &live.order {
-            if let Some([ints, floats]) = self.room[block] {
-                writeln!(out, "{block}: room for {ints} int and {floats} float values that are not used in the loop")?;
+    pub(crate) fn limit(&self, class: RegClass) -> usize {
+        self.limits[class.index()]
+    }
+
+    /// The value comes to be in a register.
+    pub(crate) fn add(&mut self, problem: &Problem, vreg: VReg) {
+        let inside = &mut self.inside[problem.class(vreg).index()];
+        inside.push(vreg);
+        self.index[vreg.index()] = inside.len() as u32;
+        self.counted[vreg.index()] = false;
+    }
+
+    fn remove(&mut self, problem: &Problem, vreg: VReg) {
+        let index = std::mem::take(&mut self.index[vreg.index()]) as usize;
+        let inside = &mut self.inside[problem.class(vreg).index()];
+        inside.swap_remove(index - 1);
+        if let Some(&moved) = inside.get(index - 1) {
+            self.index[moved.index()] = index as u32;
+        }
+    }
+
+    fn block(&mut self, input: Input, place: u32) {
+        let problem = input.problem;
+        let block = input.order.blocks[place as usize];
+        self.enter(input, place);
+        let here = rate(problem.freq(block));
+        for (pos, inst) in problem.insts(block).enumerate() {
+            self.instruction(input, inst, pos as u32, here);
+        }
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(&self.inside[0]);
+        self.pool.extend_from_slice(&self.inside[1]);
+        self.exits[place as usize] = (start, self.pool.len() as u32);
+        self.steps += u64::from(self.pool.len() as u32 - start);
+        for &edge in problem.succs(block) {
+            let to = input.order.place(problem.edge(edge).to);
+            if to <= place && !self.surprised {
+                self.surprised = self.lacks(input, edge, to);
+            }
+        }
+    }
+
+    fn instruction(&mut self, input: Input, inst: Inst, pos: u32, here: u32) {
+        let problem = input.problem;
+        let flags = problem.flags(inst);
+        let operands = problem.operands(inst);
+        let first = problem.operand_range(inst).start;
+        let now = At { inst, pos, here };
+        let is_branch = flags.has(InstFlags::BRANCH);
+        if flags.has(InstFlags::REMAT) && self.defer(input, operands[0].vreg(), input.live.after[first], here) {
+            return;
+        }
+        let stamp = inst.as_u32() + 1;
+        let mut early = [0; 2];
+        let mut late = [0; 2];
+        let mut missing = false;
+        for (i, &operand) in operands.iter().enumerate() {
+            let vreg = operand.vreg();
+            let v = vreg.index();
+            let class = problem.class(vreg).index();
+            let next = input.live.after[first + i];
+            self.next[v] = next;
+            if operand.is_def() {
+                late[class] += 1;
+                early[class] +=
+                    usize::from(operand.pos() == Pos::Early || self.is_copied(operand, operands, input, first));
+                continue;
+            }
+            let known = self.busy[v] == stamp;
+            self.busy[v] = stamp;
+            if self.index[v] == 0 && !known {
+                if needs_register(input, operand, operands, i) {
+                    missing = true;
+                    early[class] += 1;
+                } else {
+                    self.spilled[v] = true;
+                }
+            }
+            late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
+        }
+        let obstacle = is_obstacle(problem, inst, operands);
+        if obstacle {
+            self.count_copies(input, inst, first, &mut early);
+        }
+        for class in RegClass::ALL {
+            let c = class.index();
+            if self.inside[c].len() + early[c] > self.limits[c] {
+                self.shrink(input, class, self.limits[c].saturating_sub(early[c]), Some(stamp), now);
+            }
+        }
+        if missing {
+            self.reload(input, operands, now);
+        }
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            let vreg = operand.vreg();
+            if self.next[vreg.index()].is_dead() && self.index[vreg.index()] != 0 {
+                self.remove(problem, vreg);
+            }
+        }
+        if obstacle || flags.has(InstFlags::SAFEPOINT) {
+            self.pass_obstacle(input, operands, flags, now);
+        }
+        for class in RegClass::ALL {
+            let c = class.index();
+            if self.inside[c].len() + late[c] > self.limits[c] {
+                self.shrink(input, class, self.limits[c].saturating_sub(late[c]), None, now);
+            }
+        }
+        for operand in operands.iter().filter(|operand| operand.is_def() && !is_branch) {
+            let vreg = operand.vreg();
+            if !self.next[vreg.index()].is_dead() && operand.constraint() != Constraint::Stack {
+                self.add(problem, vreg);
+                self.clean[vreg.index()] = false;
+                self.count_rank(input, problem.class(vreg), now);
+            }
+        }
+    }
+
+    /// A value that can be computed anywhere is computed where it is used, unless that is a busier place.
+    fn defer(&mut self, input: Input, vreg: VReg, next: Next, here: u32) -> bool {
+        let facts = input.facts;
+        let v = vreg.index();
+        let deferred = next.is_dead() || next.rate <= here && !facts.read_in_memory[v] && !facts.labelled[v];
+        if deferred {
+            self.next[v] = next;
+            self.spilled[v] = true;
+        }
+        deferred
+    }
+
+    /// Does the def overwrite an input that lives on, so that it needs a copy of it?
+    fn is_copied(&self, def: Operand, operands: &[Operand], input: Input, first: usize) -> bool {
+        match def.constraint() {
+            Constraint::Reuse(k) => {
+                let vreg = operands[usize::from(k)].vreg();
+                let last = operands.iter().rposition(|o| o.vreg() == vreg).unwrap_or(0);
+                !input.live.after[first + last].is_dead()
+            }
+            _ => false,
+        }
+    }
+
+    /// Uses bound to a register that their value cannot keep need a copy.
+    fn count_copies(&self, input: Input, inst: Inst, first: usize, early: &mut Counts) {
+        let problem = input.problem;
+        let operands = problem.operands(inst);
+        let lost = problem.clobbers(inst).lost;
+        let late: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
+        for (i, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
+            let Some(reg) = operand.fixed_reg() else { continue };
+            let lives_on = !self.next[operand.vreg().index()].is_dead() && !input.live.after[first + i].is_dead();
+            if lives_on && lost.union(late).contains(reg) && self.index[operand.vreg().index()] != 0 {
+                early[problem.class(operand.vreg()).index()] += 1;
+            }
+        }
+    }
+
+    fn reload(&mut self, input: Input, operands: &[Operand], now: At) {
+        for (i, &operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
+            let vreg = operand.vreg();
+            if self.index[vreg.index()] == 0 && needs_register(input, operand, operands, i) {
+                self.add(input.problem, vreg);
+                self.spilled[vreg.index()] = true;
+                self.clean[vreg.index()] = true;
+                self.count_rank(input, input.problem.class(vreg), now);
+            }
+        }
+    }
+
+    /// What clobbers and fixed results leave no register for.
+    fn pass_obstacle(&mut self, input: Input, operands: &[Operand], flags: InstFlags, now: At) {
+        let problem = input.problem;
+        let lost = problem.clobbers(now.inst).killed(8);
+        let fixed: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
+        let gone = lost.union(fixed);
+        for class in RegClass::ALL {
+            let c = class.index();
+            let left = self.open.difference(gone).of_class(class).len();
+            self.count_crossing(input, class, gone, now);
+            if self.inside[c].len() > left {
+                self.shrink(input, class, left, None, now);
+            }
+        }
+        if flags.has(InstFlags::SAFEPOINT) {
+            for c in 0..2 {
+                for i in (0..self.inside[c].len()).rev() {
+                    let vreg = self.inside[c][i];
+                    if problem.vregs[vreg].is_ref {
+                        self.evict(input, vreg, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes room: those leave whose return costs least per instruction of absence.
+    fn shrink(&mut self, input: Input, class: RegClass, limit: usize, busy: Option<u32>, now: At) {
+        while self.inside[class.index()].len() > limit {
+            let mut best: Option<(f32, VReg)> = None;
+            self.steps += self.inside[class.index()].len() as u64;
+            for &vreg in &self.inside[class.index()] {
+                if busy == Some(self.busy[vreg.index()]) {
+                    continue;
+                }
+                let score = self.score(input, vreg, now);
+                if best.is_none_or(|(least, other)| score < least || score == least && vreg > other) {
+                    best = Some((score, vreg));
+                }
+            }
+            let Some((_, vreg)) = best else { break };
+            self.evict(input, vreg, now);
+        }
+    }
+
+    fn score(&self, input: Input, vreg: VReg, now: At) -> f32 {
+        let next = self.next[vreg.index()];
+        if next.is_dead() {
+            return 0.0;
+        }
+        let distance = next.distance.saturating_sub(now.pos).max(1);
+        self.price(input, vreg, now.here) as f32 / distance as f32
+    }
+
+    /// What it costs if the value leaves here and comes back later.
+    pub(crate) fn price(&self, input: Input, vreg: VReg, here: u32) -> u64 {
+        let costs = &input.env.costs;
+        let v = vreg.index();
+        let back = u64::from(self.next[v].rate);
+        if input.facts.remat(vreg).is_some() {
+            return back * u64::from(costs.remat);
+        }
+        back * u64::from(costs.fill) + self.store_rate(input, vreg, u64::from(here)) * u64::from(costs.spill)
+    }
+
+    /// How often the value must be stored if it leaves registers `here` times: once at its def, or whenever it leaves.
+    pub(crate) fn store_rate(&self, input: Input, vreg: VReg, here: u64) -> u64 {
+        let v = vreg.index();
+        if self.clean[v] || input.live.far[v] {
+            return 0;
+        }
+        let def = rate(input.problem.freq(input.order.blocks[input.live.def_place[v] as usize]));
+        u64::from(def).saturating_sub(self.leaves[v]).min(here)
+    }
+
+    fn evict(&mut self, input: Input, vreg: VReg, now: At) {
+        let v = vreg.index();
+        self.remove(input.problem, vreg);
+        self.evictions.push((now.inst, vreg));
+        if !self.next[v].is_dead() {
+            self.leave(vreg, u64::from(now.here));
+        }
+    }
+
+    /// A live value is not in a register from here on.
+    pub(crate) fn leave(&mut self, vreg: VReg, rate: u64) {
+        let v = vreg.index();
+        self.spilled[v] = true;
+        if !std::mem::replace(&mut self.clean[v], true) {
+            self.leaves[v] += rate;
+        }
+    }
+
+    /// One more value is in a register, which may take a callee-saved one.
+    fn count_rank(&mut self, input: Input, class: RegClass, now: At) {
+        let c = class.index();
+        let base = input.facts.allocatable.difference(input.facts.callee_saved).of_class(class).len();
+        let Some(rank) = self.inside[c].len().checked_sub(base + 1) else { return };
+        self.ranks[c] = self.ranks[c].max(rank + 1);
+        let least = self.inside[c].iter().map(|&vreg| self.price(input, vreg, now.here)).min();
+        if let Some(worth) = self.worth[c].get_mut(rank) {
+            *worth += least.unwrap_or(0);
+        }
+    }
+
+    /// Values that live through a call, the most precious first, each pay for one more callee-saved register.
+    fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
+        let c = class.index();
+        let base = input.facts.allocatable.difference(input.facts.callee_saved).difference(gone).of_class(class).len();
+        if self.inside[c].len() <= base {
+            return;
+        }
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.clear();
+        for &vreg in &self.inside[c] {
+            let counted = std::mem::replace(&mut self.counted[vreg.index()], true);
+            sorted.push(if counted { 0 } else { self.price(input, vreg, now.here) });
+        }
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
+        self.ranks[c] = self.ranks[c].max((sorted.len() - base).min(saved));
+        for (worth, &price) in self.worth[c].iter_mut().zip(sorted.iter().skip(base)) {
+            *worth += price;
+        }
+        self.sorted = sorted;
+    }
+
+    /// Who is in registers at the head of a block where paths meet.
+    pub(crate) fn head(&self, place: u32) -> &[VReg] {
+        let (start, end) = self.heads[place as usize];
+        &self.pool[start as usize..end as usize]
+    }
+
+    /// Who is in registers at the end of a block.
+    pub(crate) fn exit(&self, place: u32) -> &[VReg] {
+        let (start, end) = self.exits[place as usize];
+        if start == NONE { &[] } else { &self.pool[start as usize..end as usize] }
+    }
+
+    /// One line per block where paths meet, and per instruction at which values leave.
+    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
+        let closed = input.facts.allocatable.difference(self.open);
+        if !closed.is_empty() {
+            write!(out, "not worth saving:")?;
+            closed.iter().try_for_each(|reg: PReg| write!(out, " {reg}"))?;
+            writeln!(out)?;
+        }
+        let mut evictions = self.evictions.iter().peekable();
+        for (place, &block) in input.order.blocks.iter().enumerate() {
+            if is_joined(input.problem, block) && place > 0 {
+                write!(out, "{block}:")?;
+                let mut head = self.head(place as u32).to_vec();
+                head.sort_unstable();
+                head.iter().try_for_each(|vreg| write!(out, " {vreg}"))?;
+                writeln!(out)?;
+            }
+            for inst in input.problem.insts(block) {
+                while let Some((_, vreg)) = evictions.next_if(|eviction| eviction.0 == inst) {
+                    writeln!(out, "{inst}: {vreg} leaves")?;
+                }
             }
         }
         Ok(())
     }
 }
 
-fn raise(max: &mut Counts, by: Counts) {
-    for class in RegClass::ALL {
-        max[class.index()] = max[class.index()].max(by[class.index()]);
+/// The instruction at hand: its number, its position in the block, the rate of the block.
+#[derive(Clone, Copy)]
+struct At {
+    inst: Inst,
+    pos: u32,
+    here: u32,
+}
+
+/// Do edges into the block carry moves? Where there is only one way in, and nothing is passed, the block takes over what
+/// is.
+pub(crate) fn is_joined(problem: &Problem, block: Block) -> bool {
+    problem.preds(block).len() != 1 || !problem.params(block).is_empty()
+}
+
+/// Must a use that is not in a register be brought into one?
+fn needs_register(input: Input, operand: Operand, operands: &[Operand], i: usize) -> bool {
+    match operand.constraint() {
+        Constraint::Stack | Constraint::Any => false,
+        Constraint::MemOk => {
+            let reused = operands.iter().any(|def| def.constraint() == Constraint::Reuse(i as u8));
+            reused || input.facts.remat(operand.vreg()).is_some()
+        }
+        _ => true,
     }
 }
 
-/// The most registers wanted at one point of a block; what an instruction clobbers counts as wanted.
-fn pressure(problem: &Problem, env: &MachineEnv, live: &Liveness, block: Block) -> Counts {
-    let mut count = [0u32; 2];
-    for &(vreg, distance) in live.entry(block) {
-        count[problem.class(vreg).index()] += u32::from(distance != DEAD);
-    }
-    let mut max = count;
-    for inst in problem.insts(block) {
-        let mut defs = [0; 2];
-        for i in problem.operand_range(inst).rev() {
-            let operand = problem.all_operands()[i];
-            let class = problem.class(operand.vreg()).index();
-            if operand.is_def() {
-                defs[class] += 1;
-                count[class] += u32::from(live.next_after[i] != DEAD);
-            } else if live.next_after[i] == DEAD {
-                count[class] = count[class].saturating_sub(1);
-            }
-        }
-        raise(&mut max, count);
-        let Clobbers { lost, .. } = *problem.clobbers(inst);
-        if !lost.is_empty() {
-            for class in RegClass::ALL {
-                let lost = lost.intersection(env.class(class).allocatable()).len() as u32;
-                let through = count[class.index()].saturating_sub(defs[class.index()]);
-                max[class.index()] = max[class.index()].max(through + lost);
-            }
-        }
-    }
-    max
-}
-
-/// Registers left for values that only live through the loop.
-fn room(problem: &Problem, env: &MachineEnv, live: &Liveness, header: Block, max: Counts) -> Counts {
-    let mut room = [0; 2];
-    for class in RegClass::ALL {
-        let through = live.entry(header).iter().filter(|entry| (AWAY..DEAD).contains(&entry.1));
-        let through = through.filter(|entry| problem.class(entry.0) == class).count() as u32;
-        let registers = env.class(class).order.len() as u32;
-        room[class.index()] = (registers + through).saturating_sub(max[class.index()]);
-    }
-    room
+/// Does the instruction take registers from values that live through it?
+fn is_obstacle(problem: &Problem, inst: Inst, operands: &[Operand]) -> bool {
+    problem.clobber_id(inst) != ClobberId::NONE || operands.iter().any(|operand| operand.fixed_reg().is_some())
 }

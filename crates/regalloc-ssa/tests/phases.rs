@@ -19,8 +19,8 @@ fn every_phase_can_be_read() {
     let file = text::parse(include_str!("../../testgen/paper/swap_loop.ra")).unwrap();
     let mut allocator = SsaAllocator::default();
     let problem = &file.cases[0].problem;
-    allocator.allocate(problem, &file.env.unwrap(), &mut Allocation::default()).unwrap();
-    let dump = allocator.dump(problem);
+    allocator.allocate(problem, file.env.as_ref().unwrap(), &mut Allocation::default()).unwrap();
+    let dump = allocator.dump(problem, file.env.as_ref().unwrap());
     for phase in ["liveness\n", "coalescing\n", "spilling\n", "reload\n", "coloring\n"] {
         assert!(dump.contains(phase), "{dump}");
     }

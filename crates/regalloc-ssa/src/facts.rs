@@ -1,0 +1,150 @@
+//! What is asked of a problem again and again: which values can be computed anywhere, which instructions take registers
+//! from values, which registers there are.
+
+use crate::liveness::reset;
+use crate::order::Order;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{
+    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, VReg,
+};
+
+const NONE: u32 = u32::MAX;
+
+/// An instruction that takes registers: by fixed operands, by clobbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Obstacle {
+    pub(crate) place: u32,
+    pub(crate) pos: u32,
+    /// Registers in which a value that is read by the instruction may not be, but by its own fixed operands.
+    pub(crate) early: PRegSet,
+    /// Registers in which no value lives through it.
+    pub(crate) late: PRegSet,
+}
+
+/// Facts of one problem after another.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) allocatable: PRegSet,
+    /// Callee-saved registers of both classes.
+    pub(crate) callee_saved: PRegSet,
+    /// In the order of the walk.
+    pub(crate) obstacles: Vec<Obstacle>,
+    /// Per value, the instruction that computes it anywhere, or [`NONE`].
+    remat: Vec<u32>,
+    /// Per value: does something read it in memory for sure?
+    pub(crate) read_in_memory: Vec<bool>,
+    /// Per value: does a label name it?
+    pub(crate) labelled: Vec<bool>,
+    /// Per value, the parameter, tied result or copy it flows into, or [`NONE`].
+    flows: Vec<u32>,
+    /// Per value, the register it is bound to next, as an index, and the number of the instruction that binds it.
+    wishes: Vec<(u8, u32)>,
+}
+
+const NO_WISH: (u8, u32) = (u8::MAX, 0);
+
+impl Facts {
+    pub(crate) fn compute(&mut self, problem: &Problem, env: &MachineEnv, order: &Order) {
+        let values = problem.vregs.len();
+        self.allocatable = env.allocatable();
+        self.callee_saved = env.callee_saved();
+        self.obstacles.clear();
+        reset(&mut self.remat, values, NONE);
+        reset(&mut self.read_in_memory, values, false);
+        reset(&mut self.labelled, values, false);
+        reset(&mut self.flows, values, NONE);
+        reset(&mut self.wishes, values, NO_WISH);
+        for label in &problem.labels {
+            self.labelled[label.vreg.index()] = true;
+        }
+        // Backwards, so that wishes travel from fixed operands to definitions.
+        for (place, &block) in order.blocks.iter().enumerate().rev() {
+            for &edge in problem.succs(block) {
+                let params = problem.params(problem.edge(edge).to);
+                for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
+                    self.flow(arg, param);
+                }
+            }
+            for (pos, inst) in problem.insts(block).enumerate().rev() {
+                self.instruction(problem, inst, place as u32, pos as u32);
+            }
+        }
+        self.obstacles.reverse();
+        // Whoever must be in memory for some operand needs a slot, so that computing it again saves nothing.
+        for (remat, &read) in self.remat.iter_mut().zip(&self.read_in_memory) {
+            *remat = if read { NONE } else { *remat };
+        }
+    }
+
+    /// The instruction that computes the value anywhere.
+    pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
+        let inst = self.remat[vreg.index()];
+        (inst != NONE).then(|| Inst::from_u32(inst))
+    }
+
+    /// What the value flows into.
+    pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
+        let to = self.flows[vreg.index()];
+        (to != NONE).then(|| VReg::from_u32(to))
+    }
+
+    /// The register the value is bound to next, if nothing takes it before, and the number of the instruction.
+    pub(crate) fn wish(&self, vreg: VReg) -> Option<(PReg, u32)> {
+        let (reg, inst) = self.wishes[vreg.index()];
+        (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), inst))
+    }
+
+    fn flow(&mut self, from: VReg, to: VReg) {
+        self.flows[from.index()] = to.as_u32();
+        if self.wishes[to.index()] != NO_WISH {
+            self.wishes[from.index()] = self.wishes[to.index()];
+        }
+    }
+
+    fn instruction(&mut self, problem: &Problem, inst: Inst, place: u32, pos: u32) {
+        let operands = problem.operands(inst);
+        let flags = problem.flags(inst);
+        let mut obstacle = Obstacle { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
+        if problem.clobber_id(inst) != ClobberId::NONE {
+            let clobbers = problem.clobbers(inst);
+            obstacle.late = clobbers.lost.union(clobbers.partial);
+        }
+        for &operand in operands {
+            match operand.constraint() {
+                Constraint::Fixed(reg) => self.fixed(&mut obstacle, operand, reg, inst),
+                Constraint::Reuse(k) => {
+                    if let Some(input) = operands.get(usize::from(k)) {
+                        self.flow(input.vreg(), operand.vreg());
+                    }
+                }
+                Constraint::Stack | Constraint::Any => {
+                    self.read_in_memory[operand.vreg().index()] |= operand.is_use();
+                }
+                _ => {}
+            }
+        }
+        match operands {
+            [a, b] if flags.has(InstFlags::MOVE) => {
+                let (def, input) = if a.is_def() { (a, b) } else { (b, a) };
+                self.flow(input.vreg(), def.vreg());
+            }
+            [def] if flags.has(InstFlags::REMAT) => self.remat[def.vreg().index()] = inst.as_u32(),
+            _ => {}
+        }
+        if !obstacle.early.union(obstacle.late).is_empty() {
+            self.obstacles.push(obstacle);
+        }
+    }
+
+    fn fixed(&mut self, obstacle: &mut Obstacle, operand: Operand, reg: PReg, inst: Inst) {
+        if operand.pos() == Pos::Early {
+            obstacle.early.insert(reg);
+        }
+        if operand.is_def() || operand.pos() == Pos::Late {
+            obstacle.late.insert(reg);
+        }
+        if operand.is_use() {
+            self.wishes[operand.vreg().index()] = (reg.index() as u8, inst.as_u32());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The order in which blocks are visited, and the stretches of it that loops cover.
+//!
+//! The problem's own order serves if each block comes after one of its predecessors, and so after whatever dominates it;
+//! else it is a reverse post-order. A *place* is a position in the order.
+
+use crate::liveness::reset;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, Problem};
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Default)]
+pub(crate) struct Order {
+    pub(crate) blocks: Vec<Block>,
+    /// Per block.
+    places: Vec<u32>,
+    /// Per place of the first block of an outermost loop, the place of its last; else [`NONE`].
+    outermost: Vec<u32>,
+    pub(crate) has_loops: bool,
+    stack: Vec<(Block, usize)>,
+}
+
+impl Order {
+    pub(crate) fn compute(&mut self, problem: &Problem) {
+        self.blocks.clear();
+        self.blocks.extend_from_slice(&problem.order);
+        self.number(problem);
+        let serves = self.blocks.iter().enumerate().skip(1).all(|(place, &block)| {
+            let mut preds = problem.preds(block).iter();
+            preds.any(|&edge| self.place(problem.edge(edge).from) < place as u32)
+        });
+        if !serves {
+            self.post_order(problem);
+            self.blocks.reverse();
+            self.number(problem);
+        }
+        self.find_loops(problem);
+    }
+
+    pub(crate) fn place(&self, block: Block) -> u32 {
+        self.places[block.index()]
+    }
+
+    /// If an outermost loop begins at the place, where does it end?
+    pub(crate) fn outermost_end(&self, place: u32) -> Option<u32> {
+        let end = self.outermost[place as usize];
+        (end != NONE).then_some(end)
+    }
+
+    fn number(&mut self, problem: &Problem) {
+        reset(&mut self.places, problem.num_blocks(), NONE);
+        for (place, block) in self.blocks.iter().enumerate() {
+            self.places[block.index()] = place as u32;
+        }
+    }
+
+    fn post_order(&mut self, problem: &Problem) {
+        self.blocks.clear();
+        reset(&mut self.places, problem.num_blocks(), NONE);
+        let entry = problem.entry();
+        self.places[entry.index()] = 0;
+        self.stack.push((entry, 0));
+        while let Some((block, next)) = self.stack.last_mut() {
+            let Some(&edge) = problem.succs(*block).get(*next) else {
+                self.blocks.push(*block);
+                self.stack.pop();
+                continue;
+            };
+            *next += 1;
+            let to = problem.edge(edge).to;
+            if self.places[to.index()] == NONE {
+                self.places[to.index()] = 0;
+                self.stack.push((to, 0));
+            }
+        }
+    }
+
+    /// Stretches from the target of an edge that leads back to its source; those that overlap count as one.
+    fn find_loops(&mut self, problem: &Problem) {
+        reset(&mut self.outermost, self.blocks.len(), NONE);
+        self.has_loops = false;
+        let mut begin = 0;
+        let mut end = NONE;
+        for place in 0..self.blocks.len() as u32 {
+            let preds = problem.preds(self.blocks[place as usize]).iter();
+            let back = preds.map(|&edge| self.place(problem.edge(edge).from)).filter(|&from| from >= place).max();
+            if let Some(back) = back {
+                self.has_loops = true;
+                match end {
+                    NONE => (begin, end) = (place, back),
+                    _ => end = end.max(back),
+                }
+            }
+            if end == place {
+                self.outermost[begin as usize] = place;
+                end = NONE;
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Who is in registers at the head of a block.
+
+use crate::liveness::{Next, rate, reset};
+use crate::spilling::{Input, NONE, Spilling, is_joined};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, ClobberId, Edge, Problem, RegClass, VReg};
+
+/// Memory for one head after another.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// Per value, how often it comes to the block at hand in a register, and the place of that block.
+    found: Vec<(u64, u32)>,
+    /// Per parameter of the block at hand, what edges save if it is in a register.
+    on_edges: Vec<i64>,
+    /// Per value, the last edge on which it was met.
+    on_edge: Vec<u32>,
+    wanted: [Vec<(f32, VReg)>; 2],
+}
+
+impl Scratch {
+    pub(crate) fn begin(&mut self, values: usize) {
+        reset(&mut self.found, values, (0, NONE));
+        reset(&mut self.on_edges, values, 0);
+        reset(&mut self.on_edge, values, NONE);
+    }
+}
+
+impl Spilling {
+    /// Starts a block: sets what is in registers, and the next uses.
+    pub(crate) fn enter(&mut self, input: Input, place: u32) {
+        let problem = input.problem;
+        let block = input.order.blocks[place as usize];
+        for entry in input.live.entries(place) {
+            let v = entry.vreg.index();
+            self.next[v] = entry.next;
+            self.live_at[v] = if entry.next.is_dead() { NONE } else { place };
+        }
+        self.steps += input.live.entries(place).len() as u64;
+        self.empty();
+        if place > 0 && is_joined(problem, block) {
+            if has_busy_pred(problem, block) {
+                self.heads[place as usize] = (0, 0);
+            } else {
+                self.join(input, place);
+            }
+        } else if let &[edge] = problem.preds(block) {
+            self.inherit(input, place, edge);
+        }
+    }
+
+    /// The only way in: all that lives on is where it was.
+    fn inherit(&mut self, input: Input, place: u32, edge: Edge) {
+        let problem = input.problem;
+        let (start, end) = self.exits[input.order.place(problem.edge(edge).from) as usize];
+        for i in start..end {
+            let vreg = self.pool[i as usize];
+            if self.live_at[vreg.index()] == place {
+                self.add(problem, vreg);
+            }
+        }
+        for &vreg in problem.edge_defs(edge) {
+            let fits = self.inside[problem.class(vreg).index()].len() < self.limit(problem.class(vreg));
+            if self.live_at[vreg.index()] == place && !self.is_inside(vreg) {
+                if fits {
+                    self.add(problem, vreg);
+                    self.clean[vreg.index()] = false;
+                } else {
+                    self.leave(vreg, u64::from(rate(problem.freq(input.order.blocks[place as usize]))));
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, input: Input, place: u32) {
+        let problem = input.problem;
+        let block = input.order.blocks[place as usize];
+        let (total, unknown) = self.find(input, place, block);
+        let mut wanted = std::mem::take(&mut self.entry.wanted);
+        wanted.iter_mut().for_each(Vec::clear);
+        for entry in input.live.entries(place) {
+            if self.live_at[entry.vreg.index()] == place {
+                let (gain, score) = self.gain(input, entry.vreg, entry.next, place, total, unknown);
+                if gain > 0 {
+                    wanted[problem.class(entry.vreg).index()].push((score, entry.vreg));
+                } else {
+                    self.leave_at_head(entry.vreg, place);
+                }
+            }
+        }
+        for class in RegClass::ALL {
+            let wanted = &mut wanted[class.index()];
+            let limit = self.limit(class);
+            if wanted.len() > limit {
+                wanted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                wanted.drain(limit..).for_each(|(_, vreg)| self.leave_at_head(vreg, place));
+            }
+            for &(_, vreg) in wanted.iter() {
+                self.add(problem, vreg);
+                let known = self.found_in(vreg, place);
+                self.spilled[vreg.index()] |= known + unknown < total;
+                self.clean[vreg.index()] = false;
+            }
+        }
+        self.entry.wanted = wanted;
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(&self.inside[0]);
+        self.pool.extend_from_slice(&self.inside[1]);
+        self.heads[place as usize] = (start, self.pool.len() as u32);
+    }
+
+    /// How often each value comes in a register. Gives how often the block runs, and how often from blocks unknown yet.
+    fn find(&mut self, input: Input, place: u32, block: Block) -> (u64, u64) {
+        let problem = input.problem;
+        let (mut total, mut unknown) = (0, 0);
+        let spill = i64::from(input.env.costs.spill);
+        for &param in problem.params(block) {
+            self.entry.on_edges[param.index()] = 0;
+        }
+        for &edge in problem.preds(block) {
+            let data = problem.edge(edge);
+            let often = u64::from(rate(data.freq));
+            total += often;
+            let (start, end) = self.exits[input.order.place(data.from) as usize];
+            if start == NONE {
+                unknown += often;
+                for &param in problem.params(block) {
+                    self.entry.on_edges[param.index()] += spill * often as i64;
+                }
+                continue;
+            }
+            self.steps += u64::from(end - start);
+            for i in start..end {
+                let vreg = self.pool[i as usize];
+                self.entry.on_edge[vreg.index()] = edge.as_u32();
+                self.note(vreg, place, often);
+            }
+            for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
+                let is_inside = self.entry.on_edge[arg.index()] == edge.as_u32();
+                if is_inside {
+                    self.note(param, place, often);
+                }
+                self.entry.on_edges[param.index()] += often as i64 * saved_on_edge(input, param, arg, is_inside);
+            }
+        }
+        (total, unknown)
+    }
+
+    fn note(&mut self, vreg: VReg, place: u32, often: u64) {
+        let found = &mut self.entry.found[vreg.index()];
+        *found = if found.1 == place { (found.0 + often, place) } else { (often, place) };
+    }
+
+    /// How often the value comes to the head in a register.
+    fn found_in(&self, vreg: VReg, place: u32) -> u64 {
+        let (often, at) = self.entry.found[vreg.index()];
+        if at == place { often } else { 0 }
+    }
+
+    /// What is won by having the value in a register at the head, and that per instruction it stays there unused.
+    fn gain(&self, input: Input, vreg: VReg, next: Next, place: u32, total: u64, unknown: u64) -> (i64, f32) {
+        let costs = &input.env.costs;
+        let found = self.found_in(vreg, place);
+        let lacking = total.saturating_sub(found + unknown) as i64;
+        let is_remat = input.facts.remat(vreg).is_some();
+        let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
+        let mut gain = fill * (i64::from(next.rate) - lacking);
+        if input.live.is_defined_at_head(vreg, place) {
+            gain = fill * i64::from(next.rate) + self.entry.on_edges[vreg.index()];
+        } else if !is_remat {
+            gain += i64::from(costs.spill) * self.store_rate(input, vreg, found) as i64;
+        }
+        (gain, gain as f32 / next.distance.max(1) as f32)
+    }
+
+    /// The value is in memory at the head; edges that have it in a register may have to store it.
+    fn leave_at_head(&mut self, vreg: VReg, place: u32) {
+        let found = self.found_in(vreg, place);
+        self.leave(vreg, found);
+    }
+
+    /// Lacks the edge something that its target, visited before, wants in a register?
+    pub(crate) fn lacks(&self, input: Input, edge: Edge, to: u32) -> bool {
+        let problem = input.problem;
+        let params = problem.params(problem.edge(edge).to);
+        let lives = |vreg: VReg| self.is_inside(vreg) || input.live.is_defined_at_head(vreg, to);
+        let args = params.iter().zip(problem.edge_args(edge));
+        let head = self.head(to);
+        !head.iter().all(|&vreg| lives(vreg)) || args.into_iter().any(|(_, &arg)| !self.is_inside(arg))
+    }
+}
+
+/// What an edge saves if a parameter is in a register rather than in memory.
+fn saved_on_edge(input: Input, param: VReg, arg: VReg, is_inside: bool) -> i64 {
+    let costs = &input.env.costs;
+    let shared = input.classes.class(param) == input.classes.class(arg);
+    match (is_inside, input.facts.remat(arg)) {
+        (true, _) | (false, Some(_)) => i64::from(costs.spill),
+        (false, None) if shared => -i64::from(costs.fill),
+        (false, None) => i64::from(costs.spill),
+    }
+}
+
+/// Does a branch with operands or clobbers lead to a join? No move can stand between it and the block, so that
+/// what it leaves must do.
+pub(crate) fn has_busy_pred(problem: &Problem, block: Block) -> bool {
+    problem.preds(block).iter().any(|&edge| {
+        let inst = problem.terminator(problem.edge(edge).from);
+        !problem.operands(inst).is_empty() || problem.clobber_id(inst) != ClobberId::NONE
+    })
+}
