@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::shape::Input;
 use crate::state::loc_index;
 use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
+use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
 /// A def that occupies a location within the instruction or edge of the same stamp.
 #[derive(Clone, Copy, Default)]
@@ -53,7 +53,7 @@ impl OperandRules {
             report.add(CheckError::new(Rule::DropAllowed, Place::Inst(inst)));
         }
         let mut placed = true;
-        let mut in_memory = 0;
+        let (mut in_memory, mut defs, mut meets) = (0, 0, inst == input.problem.terminator(block));
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate() {
             if let Some(rule) = location_rule(input, inst, operand, loc) {
                 placed &= !matches!(rule, Rule::HasLocation | Rule::SlotExists);
@@ -64,21 +64,33 @@ impl OperandRules {
                 report.add(CheckError::new(rule, Place::Operand(inst, k)).at(loc).wants(operand.vreg()));
             }
             in_memory += usize::from(operand.constraint() == Constraint::MemOk && loc.as_slot().is_some());
+            defs += usize::from(operand.is_def());
+            meets |= operand.is_def() == (operand.pos() == Pos::Early);
+            if let (true, false, Some(reg)) = (operand.is_def(), dropped, loc.as_reg()) {
+                self.written.insert(reg);
+            }
         }
         if in_memory > 1 {
             report.add(CheckError::new(Rule::OneMemory, Place::Inst(inst)));
         }
-        if placed && !dropped {
+        if !placed || dropped {
+            return;
+        }
+        if input.problem.clobber_id(inst) != ClobberId::NONE {
+            self.clobbered(input, inst, report);
+        }
+        // One late def shares with early uses as it likes.
+        if meets || defs > 1 {
             self.sharing(input, block, inst, report);
         }
     }
 
-    /// Rules 10 and 11.
-    fn sharing(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
-        let operands = input.problem.operands(inst);
-        let locs = input.answer.operand_locs(input.problem, inst);
+    /// Rule 11.
+    fn clobbered(&mut self, input: Input, inst: Inst, report: &mut Report) {
+        let operands = input.problem.operands(inst).iter().zip(input.answer.operand_locs(input.problem, inst));
         let clobbers = input.problem.clobbers(inst);
-        for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
+        self.written = self.written.union(clobbers.lost);
+        for (k, (operand, &loc)) in operands.enumerate() {
             let occupies_late = operand.is_def() || operand.pos() == Pos::Late;
             let killed = loc.as_reg().is_some_and(|reg| clobbers.kills(reg, input.problem.width(operand.vreg())));
             if occupies_late && killed {
@@ -86,16 +98,18 @@ impl OperandRules {
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }
-        self.written = self.written.union(clobbers.lost).union(clobbers.partial);
+    }
+
+    /// Rule 10.
+    fn sharing(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+        let operands = input.problem.operands(inst);
+        let locs = input.answer.operand_locs(input.problem, inst);
         self.stamp += 1;
         let is_terminator = inst == input.problem.terminator(block);
         if is_terminator {
             self.defs_per_edge(input, block, inst, report);
         }
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_def()) {
-            if let Some(reg) = loc.as_reg() {
-                self.written.insert(reg);
-            }
             let clash = self.occupy(operand, k, loc);
             if clash && !is_terminator {
                 let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));

@@ -164,7 +164,7 @@ fn written_by(input: Input, inst: Inst) -> PRegSet {
 
 fn clobbered(input: Input, inst: Inst) -> PRegSet {
     match inst.index() < input.problem.num_insts() {
-        true => input.problem.clobbers(inst).lost.union(input.problem.clobbers(inst).partial),
+        true => input.problem.clobbers(inst).lost,
         false => PRegSet::EMPTY,
     }
 }

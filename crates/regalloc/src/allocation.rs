@@ -267,7 +267,7 @@ impl Allocation {
         self.saved = self.written(problem).intersection(callee_saved);
     }
 
-    /// All registers that an operand's def, an edit or a clobber writes.
+    /// All registers that an operand's def, an edit or a clobber writes. Partial clobbers keep what callers expect.
     pub fn written(&self, problem: &Problem) -> PRegSet {
         let mut written = PRegSet::EMPTY;
         for (operand, loc) in problem.all_operands().iter().zip(&self.locs) {
@@ -285,8 +285,7 @@ impl Allocation {
             }
         }
         for inst in 0..problem.num_insts() {
-            let clobbers = problem.clobbers(Inst::new(inst));
-            written = written.union(clobbers.lost).union(clobbers.partial);
+            written = written.union(problem.clobbers(Inst::new(inst)).lost);
         }
         written
     }

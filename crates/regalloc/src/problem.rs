@@ -59,7 +59,8 @@ pub struct VRegData {
 pub struct Clobbers {
     /// Wholly lost.
     pub lost: PRegSet,
-    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16).
+    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16). Those are all
+    /// that the function's own callers expect of them: where these expect more, the registers are `lost`.
     pub partial: PRegSet,
     /// How many low bytes of the `partial` registers survive.
     pub kept_bytes: u8,

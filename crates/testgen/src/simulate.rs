@@ -143,9 +143,9 @@ impl Machine<'_> {
             }
             let Some(edge) = choose(self.problem.succs(block), rng, taken) else {
                 let inst = self.problem.terminator(block);
-                let lost = callers
-                    .iter()
-                    .find(|(reg, content)| !self.answer.saved.contains(*reg) && self.regs[reg.index()] != *content);
+                // What partial clobbers leave is all that callers expect.
+                let is_lost = |reg: PReg, content: Content| self.regs[reg.index()].token != content.token;
+                let lost = callers.iter().find(|&&(reg, c)| !self.answer.saved.contains(reg) && is_lost(reg, c));
                 return lost.map_or(Ok(()), |&(reg, _)| Err(Wrong { inst, what: Fault::CalleeSaved(reg) }));
             };
             taken[edge.index()] += 1;

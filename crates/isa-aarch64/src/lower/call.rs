@@ -78,7 +78,7 @@ fn call_signature(cx: &mut Cx<'_, '_>, inst: Inst, callee: Callee<'_>, sig: SigR
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
     let defined = define_results(cx, inst, &abi, &mut operands);
-    emit_call(cx, callee, &operands, Lost::of(&abi).but(defined));
+    emit_call(cx, callee, &operands, Lost::of(&abi, &cx.abi).but(defined));
     if abi.callee_pops && abi.arg_bytes > 0 {
         // The callee took its arguments off the stack, where the next call's will be.
         cx.code.moves_stack_pointer = true;
@@ -159,8 +159,14 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(abi: &AbiSignature) -> Lost {
-        Lost { wholly: abi.clobbers, partial: abi.partial_clobbers, kept_bytes: abi.kept_bytes }
+    /// What a call of this convention destroys. In a function whose callers rely on whole registers, those that are kept
+    /// in part are lost: the function preserves them.
+    fn of(abi: &AbiSignature, own: &AbiSignature) -> Lost {
+        let (wholly, partial, kept_bytes) = (abi.clobbers, abi.partial_clobbers, abi.kept_bytes);
+        match own.partial_clobbers.is_empty() {
+            true => Lost { wholly: wholly.union(partial), partial: PRegSet::EMPTY, kept_bytes: 0 },
+            false => Lost { wholly, partial, kept_bytes },
+        }
     }
 
     /// Without those that the call defines.
@@ -215,6 +221,12 @@ fn copy_struct(cx: &mut Cx<'_, '_>, pointer: Value, offset: u32, size: u32) {
 fn libcall(cx: &mut Cx<'_, '_>, routine: LibCall, operands: &[Operand]) {
     let near = cx.settings.use_colocated_libcalls;
     let name = ExternalName::LibCall(routine);
-    let lost = Lost { wholly: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
+    let abi = AbiSignature {
+        clobbers: AAPCS_CLOBBERS,
+        partial_clobbers: AAPCS_PARTIAL,
+        kept_bytes: AAPCS_KEPT_BYTES,
+        ..AbiSignature::default()
+    };
+    let lost = Lost::of(&abi, &cx.abi);
     emit_call(cx, Callee::Symbol { name: &name, near }, operands, lost);
 }
