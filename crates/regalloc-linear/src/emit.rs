@@ -2,18 +2,18 @@
 //!
 //! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with the
 //! block or with the instruction before it, stores of values that leave their registers, the moves of the gap, and the
-//! moves of the edge out of the block. Cost: linear, apart from sorting within single gaps.
+//! moves of the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::machine::Masks;
 use crate::order::Place;
 use crate::point::Point;
-use crate::resolve::{EdgeMove, Input, Resolved, Store, is_from_reg, is_needed};
+use crate::resolve::{EdgeMove, Input, Leaving, Resolved, Store, Stored, is_from_reg, is_needed};
 use crate::slots::Slots;
 use crate::walk::Found;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
-    NoRegister, Operand, PReg, ParallelMoves, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, MachineEnv, NoRegister,
+    Operand, PReg, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
 
 /// One of the moves of a place.
@@ -47,8 +47,14 @@ pub(crate) struct Scratch {
     first: Option<Move>,
     moves: ParallelMoves,
     kinds: Vec<EditKind>,
-    pending: Vec<(VReg, PReg)>,
     labels: Vec<u32>,
+}
+
+/// How far the lists of stores have been written.
+#[derive(Default)]
+struct Next {
+    stored: usize,
+    leaving: usize,
 }
 
 pub(crate) struct Emit<'a> {
@@ -65,12 +71,13 @@ impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.begin(self.input.problem);
         self.s.first = None;
-        self.s.pending.clear();
-        let mut leaving = 0;
+        self.memory_operands();
+        let mut next = Next::default();
         for block in self.input.problem.blocks() {
             let place = *self.input.order.place(block);
-            self.block(&place, &mut leaving)?;
+            self.block(&place, &mut next)?;
         }
+        self.drop_instructions();
         for &(inst, vreg) in &self.resolved.references {
             if let Some(slot) = self.slots.get(vreg) {
                 self.out.stack_maps.push(StackMapEntry { inst, slot });
@@ -86,37 +93,35 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn block(&mut self, place: &Place, leaving: &mut usize) -> Result<(), AllocError> {
+    /// Visits the places in a block at which something happens, not its instructions.
+    fn block(&mut self, place: &Place, next: &mut Next) -> Result<(), AllocError> {
         let problem = self.input.problem;
-        let found = self.found;
-        let mut gap = found.gaps.partition_point(|gap| gap.point < place.start());
-        for inst in problem.insts(place.block) {
-            if inst == problem.first_inst(place.block) {
-                self.block_head(place, inst)?;
+        let terminator = problem.terminator(place.block);
+        self.block_head(place, problem.first_inst(place.block))?;
+        let at = self.input.order.at(place.block) as usize;
+        let mut gaps = self.found.gaps_of[at].clone();
+        loop {
+            let stored = self.resolved.stored.get(next.stored).map(|stored| stored.before);
+            let leaving = self.resolved.leaving.get(next.leaving).map(|leaving| leaving.inst);
+            let gap = gaps.clone().next().map(|gap| self.found.gaps[gap as usize].inst);
+            let Some(inst) = [stored, leaving, gap].into_iter().flatten().min().filter(|&inst| inst <= terminator)
+            else {
+                break;
+            };
+            if stored == Some(inst) {
+                self.store_result(next.stored);
+                next.stored += 1;
+            } else if leaving == Some(inst) {
+                self.store_leaving(next.leaving);
+                next.leaving += 1;
+            } else if let Some(gap) = gaps.next() {
+                self.gap(gap as usize)?;
             }
-            self.pending_stores(inst);
-            while self.resolved.leaving.get(*leaving).is_some_and(|l| l.inst == inst) {
-                let l = self.resolved.leaving[*leaving];
-                if self.resolved.stores[l.vreg.index()] == Store::WhereItLeaves {
-                    let reg = self.input.machine.preg(found.residence.stay(l.stay).reg);
-                    self.store(inst, l.vreg, reg);
-                }
-                *leaving += 1;
-            }
-            if found.gaps.get(gap).is_some_and(|gap| gap.inst == inst) {
-                self.gap(gap)?;
-                gap += 1;
-            }
-            if inst == problem.terminator(place.block)
-                && let &[edge] = problem.succs(place.block)
-                && !self.is_at_head(edge)
-            {
-                self.edge(edge, inst)?;
-            }
-            self.operands(inst);
         }
-        self.s.pending.clear();
-        Ok(())
+        match *problem.succs(place.block) {
+            [edge] if !self.is_at_head(edge) => self.edge(edge, terminator),
+            _ => Ok(()),
+        }
     }
 
     /// Do moves of the edge stand at the head of its target? Arguments are parameters there already, so that constants
@@ -144,12 +149,23 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn pending_stores(&mut self, inst: Inst) {
-        for i in 0..self.s.pending.len() {
-            let (vreg, reg) = self.s.pending[i];
-            self.store(inst, vreg, reg);
+    /// Stores a value after the instruction that defines it.
+    fn store_result(&mut self, index: usize) {
+        let Stored { before, vreg } = self.resolved.stored[index];
+        let range = self.input.problem.operand_range(Inst::from_u32(before.as_u32() - 1));
+        for k in range {
+            let operand = self.input.problem.all_operands()[k];
+            if let (true, Some(reg)) = (operand.is_def() && operand.vreg() == vreg, self.out.locs[k].as_reg()) {
+                self.store(before, vreg, reg);
+            }
         }
-        self.s.pending.clear();
+    }
+
+    fn store_leaving(&mut self, index: usize) {
+        let Leaving { inst, vreg, stay } = self.resolved.leaving[index];
+        if self.resolved.stores[vreg.index()] == Store::WhereItLeaves {
+            self.store(inst, vreg, self.input.machine.preg(self.found.residence.stay(stay).reg));
+        }
     }
 
     fn store(&mut self, at: Inst, vreg: VReg, from: PReg) {
@@ -264,30 +280,37 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Slots for operands in memory, stores after defs, elisions.
-    fn operands(&mut self, inst: Inst) {
+    /// Slots for operands in memory.
+    fn memory_operands(&mut self) {
         let problem = self.input.problem;
-        let range = problem.operand_range(inst);
-        let operands = problem.operands(inst);
-        for (k, operand) in range.clone().zip(operands) {
-            let vreg = operand.vreg();
-            if operand.is_def() && self.is_unread_constant(vreg) {
-                self.out.locs[k] = Loc::NONE;
-                self.out.drop_inst(inst);
-            } else if self.out.locs[k].is_none() {
-                self.out.locs[k] = self.memory(memory_owner(operands, k - range.start));
-            } else if let (Store::AtDef, Some(reg)) = (self.resolved.stores[vreg.index()], self.out.locs[k].as_reg())
-                && operand.is_def()
-                && !self.input.live.is_edge_def(vreg)
-            {
-                self.s.pending.push((vreg, reg));
+        for &inst in &self.found.in_memory {
+            let range = problem.operand_range(inst);
+            let operands = problem.operands(inst);
+            for k in 0..operands.len() {
+                if self.out.locs[range.start + k].is_none() {
+                    self.out.locs[range.start + k] = self.memory(memory_owner(operands, k));
+                }
             }
         }
-        if problem.flags(inst).has(InstFlags::MOVE)
-            && let [a, b] = self.out.locs[range]
-            && a == b
-        {
-            self.out.drop_inst(inst);
+    }
+
+    /// Drops constants that nobody reads where they are defined, and copies from a place to itself.
+    fn drop_instructions(&mut self) {
+        let problem = self.input.problem;
+        for &vreg in &self.input.hints.remats {
+            if let Some(inst) = self.input.hints.remat(vreg)
+                && self.is_unread_constant(vreg)
+            {
+                self.out.locs[problem.operand_range(inst).start] = Loc::NONE;
+                self.out.drop_inst(inst);
+            }
+        }
+        for &inst in &self.input.hints.moves {
+            if let [a, b] = self.out.locs[problem.operand_range(inst)]
+                && a == b
+            {
+                self.out.drop_inst(inst);
+            }
         }
     }
 

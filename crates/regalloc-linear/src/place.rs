@@ -18,6 +18,7 @@ impl Scan<'_, '_> {
             let vreg = operand.vreg();
             let mut reg = self.s.plan.regs[k];
             if reg.is_none() && self.s.plan.tied[k] != UNTIED {
+                self.note_in_memory(inst);
                 continue;
             }
             if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
@@ -25,6 +26,9 @@ impl Scan<'_, '_> {
             }
             let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
             let since_def = !is_loaded && self.found.residence.last_stay(vreg).is_some_and(|stay| stay.since_def);
+            if reg.is_none() {
+                self.note_in_memory(inst);
+            }
             let facts = self.found.residence.facts(vreg);
             if reg.is_none() {
                 facts.mem_read = true;
@@ -92,6 +96,7 @@ impl Scan<'_, '_> {
                 continue;
             }
             if reg.is_none() {
+                self.note_in_memory(inst);
                 self.found.residence.facts(vreg).def_in_mem = true;
                 self.found.residence.facts(vreg).mem_read = true;
                 if !is_dead && !self.live.is_edge_def(vreg) {

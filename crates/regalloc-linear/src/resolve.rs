@@ -46,6 +46,14 @@ pub(crate) struct Leaving {
     pub(crate) stay: u32,
 }
 
+/// A value to be stored after the instruction that defines it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Stored {
+    /// The instruction after that.
+    pub(crate) before: Inst,
+    pub(crate) vreg: VReg,
+}
+
 /// Where a value is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Store {
@@ -62,6 +70,8 @@ pub(crate) struct Resolved {
     /// By edge.
     spans: Vec<Range<u32>>,
     pub(crate) leaving: Vec<Leaving>,
+    /// In the order of instructions; values that begin with their blocks are not among them.
+    pub(crate) stored: Vec<Stored>,
     /// By value.
     pub(crate) stores: Vec<Store>,
     /// By value: price of storing it wherever it leaves a register.
@@ -110,6 +120,7 @@ impl Resolved {
         self.moves.clear();
         self.spans.clear();
         self.leaving.clear();
+        self.stored.clear();
         self.stores.clear();
         self.stores.resize(values, Store::Never);
         self.leaving_freq.clear();
@@ -295,13 +306,19 @@ impl Resolved {
             if !facts.mem_read || facts.def_in_mem || input.hints.is_remat(vreg) {
                 continue;
             }
-            let at_def = input.order.freq_at(input.live.def(vreg).slot());
+            let slot = input.live.def(vreg).slot();
+            let place = input.order.place_at(slot);
             let leaving = self.leaving_freq[vreg.index()];
-            self.stores[vreg.index()] = match facts.force_store || at_def <= leaving {
-                true => Store::AtDef,
-                false => Store::WhereItLeaves,
-            };
+            if !facts.force_store && leaving < place.freq {
+                self.stores[vreg.index()] = Store::WhereItLeaves;
+                continue;
+            }
+            self.stores[vreg.index()] = Store::AtDef;
+            if !input.live.is_at_head(vreg) {
+                self.stored.push(Stored { before: place.inst(slot + 1), vreg });
+            }
         }
+        self.stored.sort_unstable();
     }
 }
 

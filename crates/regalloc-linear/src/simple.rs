@@ -92,6 +92,7 @@ impl Scan<'_, '_> {
                 let facts = self.found.residence.facts(vreg);
                 facts.mem_read = true;
                 facts.in_operand = true;
+                self.note_in_memory(inst);
                 continue;
             };
             let stay = *self.found.residence.stay(id);

@@ -64,6 +64,10 @@ pub(crate) struct Found {
     pub(crate) residence: Residence,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) gap_moves: Vec<GapMove>,
+    /// By index in the order: the gaps of a block.
+    pub(crate) gaps_of: Vec<Range<u32>>,
+    /// Instructions with operands in memory.
+    pub(crate) in_memory: Vec<Inst>,
     /// Stays at heads and ends of blocks, each block's share in the ranges below.
     pub(crate) maps: Vec<u32>,
     /// By index in the order; empty where no edge needs it.
@@ -78,6 +82,8 @@ impl Found {
         self.residence.begin(problem.vregs.len());
         self.gaps.clear();
         self.gap_moves.clear();
+        self.gaps_of.clear();
+        self.in_memory.clear();
         self.maps.clear();
         self.at_head.clear();
         self.at_head.resize(blocks, 0..0);
@@ -157,10 +163,12 @@ impl Scan<'_, '_> {
         for at in 0..blocks as u32 {
             let place = self.order.places[at as usize];
             self.start_block(at);
+            let gaps = self.found.gaps.len() as u32;
             for slot in place.head + 1..place.end {
                 self.pass_obstacles(slot);
                 self.instruction(place.inst(slot), slot)?;
             }
+            self.found.gaps_of.push(gaps..self.found.gaps.len() as u32);
             self.end_block(at);
         }
         let end = Point::early(self.order.num_slots() as u32);
@@ -211,6 +219,13 @@ impl Scan<'_, '_> {
     pub(crate) fn inst_at(&self, point: Point) -> Inst {
         let place = self.order.place_at(point.slot());
         place.inst(point.slot().max(place.head + 1))
+    }
+
+    /// Notes that some operand of the instruction is in memory.
+    pub(crate) fn note_in_memory(&mut self, inst: Inst) {
+        if self.found.in_memory.last() != Some(&inst) {
+            self.found.in_memory.push(inst);
+        }
     }
 
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
