@@ -52,7 +52,7 @@ impl Compiler {
     /// Takes one function after the other until none is left.
     fn compile_share(&self, slots: &[Mutex<&mut Function>], next: &AtomicUsize) -> Share {
         let mut share = Share::default();
-        let mut cx = self.context();
+        let mut cx = self.take_context();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(slot) = slots.get(index) else { break };
@@ -62,7 +62,7 @@ impl Compiler {
                 Err(error) => share.errors.push((index, error)),
             }
         }
-        share.stats = *cx.stats();
+        share.stats = self.give_back(cx);
         share
     }
 }

@@ -14,8 +14,8 @@ use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Limits, Lowering, Mo
 use kingpost_regalloc::{Allocation, Allocator};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use target_lexicon::Triple;
 
 /// What is to be observed while compiling, and when to give up. It does not change the code.
@@ -62,6 +62,8 @@ pub struct Compiler {
     triple: Triple,
     allocator: AllocatorFactory,
     options: Options,
+    /// Contexts of batches that are done, for the next.
+    spare: Mutex<Vec<Context>>,
 }
 
 /// Memory of one compiling thread, used for function after function.
@@ -86,13 +88,21 @@ impl Compiler {
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         let isa = targets::isa(triple, &settings, flags)?;
-        Ok(Compiler { isa, settings, triple: triple.clone(), allocator: factory, options: Options::default() })
+        Ok(Compiler {
+            isa,
+            settings,
+            triple: triple.clone(),
+            allocator: factory,
+            options: Options::default(),
+            spare: Mutex::default(),
+        })
     }
 
     /// The same compiler with anyone's register allocator.
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
         self.allocator = factory;
+        self.spare = Mutex::default();
         self
     }
 
@@ -100,6 +110,7 @@ impl Compiler {
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
         self.options = options;
+        self.spare = Mutex::default();
         self
     }
 
@@ -155,6 +166,19 @@ impl Compiler {
             checker: Checker::new(),
             stats: Stats::default(),
         }
+    }
+
+    /// A context that another batch is done with, or a new one.
+    pub(crate) fn take_context(&self) -> Context {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| self.context())
+    }
+
+    /// Takes back a context, with its counters, for the next batch.
+    pub(crate) fn give_back(&self, mut cx: Context) -> Stats {
+        let stats = std::mem::take(&mut cx.stats);
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(cx);
+        stats
     }
 
     /// Compiles `func` and adds it to `module`. The function is changed on the way (aliases, global values).
