@@ -11,7 +11,7 @@
 //! | `block_order.rs` | machine blocks and their order |
 //! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
-//! | `lower.rs` | the walk that turns instructions into machine instructions |
+//! | `lower/` | the walk that turns instructions into machine instructions |
 //! | `edge_widths.rs` | one width for parameters and their arguments |
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |

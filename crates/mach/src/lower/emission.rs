@@ -1,0 +1,142 @@
+//! What instruction sets emit: instructions with their operands, addresses, symbols.
+
+use super::{Address, Lower, Record};
+use crate::code::SymbolRef;
+use crate::compiled::SymbolName;
+use crate::inst::{AddrKind, AddrMode, MInst};
+use crate::row::{Place, Row, RowId, RowKind};
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
+
+/// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
+const MAX_RECENT_NAMES: usize = 64;
+
+/// Emitting machine instructions.
+impl Lower<'_> {
+    /// Emits an instruction with the operands of its row.
+    pub fn emit(&mut self, row: RowId, vregs: &[VReg]) -> &mut MInst {
+        self.emit_with(row, vregs, None, &[], ClobberId::NONE)
+    }
+
+    /// Emits an instruction with a memory operand.
+    pub fn emit_mem(&mut self, row: RowId, vregs: &[VReg], address: Address) -> &mut MInst {
+        self.emit_with(row, vregs, Some(address), &[], ClobberId::NONE)
+    }
+
+    /// Emits an instruction with everything it can have: operands of its row, a memory operand, more operands behind
+    /// those, and destroyed registers.
+    pub fn emit_with(
+        &mut self,
+        row_id: RowId,
+        vregs: &[VReg],
+        address: Option<Address>,
+        more: &[Operand],
+        clobbers: ClobberId,
+    ) -> &mut MInst {
+        let row = &self.rows[row_id.0 as usize];
+        debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
+        debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
+        let start = self.cx.operands.len() as u32;
+        for (k, &vreg) in vregs.iter().enumerate() {
+            let operand = self.row_operand(row, k, vreg, address.is_some());
+            self.cx.operands.push(operand);
+        }
+        let mut inst = MInst::new(row_id);
+        if let Some(address) = address {
+            self.set_address(&mut inst, address, row);
+        }
+        self.cx.operands.extend_from_slice(more);
+        let mut flags = match row.kind {
+            RowKind::Plain => InstFlags::NONE,
+            RowKind::Move => InstFlags::MOVE,
+            RowKind::Remat => InstFlags::REMAT,
+            RowKind::Call => InstFlags::SAFEPOINT,
+            RowKind::Branch | RowKind::Exit => InstFlags::BRANCH,
+        };
+        // An incoming stack argument can be loaded again at any time: nothing writes its place.
+        if inst.mode.kind() == AddrKind::Incoming && vregs.len() == 1 && row.operands[0].kind == Kind::Def {
+            flags = flags.and(InstFlags::REMAT);
+        }
+        let operands = (start, self.cx.operands.len() as u32);
+        self.cx.group.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
+        &mut self.cx.group.last_mut().expect("just pushed").inst
+    }
+
+    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
+        let spec = row.operands[k];
+        debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
+        let constraint = match spec.place {
+            Place::Reg => Constraint::Reg,
+            Place::Fixed(reg) => Constraint::Fixed(reg),
+            Place::Reuse(of) => Constraint::Reuse(of),
+            Place::MemOk if has_memory || row.twin.is_none() => Constraint::Reg,
+            Place::MemOk => Constraint::MemOk,
+            Place::Within(set) => {
+                let set = set.intersection(self.isa.env().allocatable());
+                Constraint::Within(self.code.problem.intern_reg_set(set))
+            }
+        };
+        let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
+        let width = self.code.problem.width(vreg);
+        // In memory the row writes its own width only: a wider value's zeros above it would be missing.
+        let whole = width <= spec.width.max(4);
+        debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of operand {k}");
+        match (constraint, row.twin) {
+            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
+            _ => operand,
+        }
+    }
+
+    fn set_address(&mut self, inst: &mut MInst, address: Address, row: &Row) {
+        let mut reg = |vreg| {
+            let operand = Operand::new(vreg, Kind::Use, row.addr_pos, Constraint::Reg);
+            self.cx.operands.push(operand);
+        };
+        (inst.mode, inst.aux) = match address {
+            Address::Base { base, disp } => {
+                reg(base);
+                (AddrMode::new(AddrKind::Base), disp as u32)
+            }
+            Address::Index { base, index, shift, extend, disp } => {
+                reg(base);
+                reg(index);
+                (AddrMode::index(shift, extend), disp as u32)
+            }
+            Address::Symbol(index) => (AddrMode::new(AddrKind::Symbol), index),
+            Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset),
+            Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset),
+            Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset),
+            Address::Pool(index) => (AddrMode::new(AddrKind::Pool), index),
+        };
+    }
+
+    /// Interns the registers a call destroys: `lost` wholly, `partial` above `kept_bytes`.
+    pub fn clobbers(&mut self, lost: PRegSet, partial: PRegSet, kept_bytes: u8) -> ClobberId {
+        self.code.problem.intern_clobbers(Clobbers { lost, partial, kept_bytes })
+    }
+
+    /// Numbers a symbol.
+    pub fn symbol(&mut self, name: &ExternalName, colocated: bool, offset: i64) -> u32 {
+        let name = match name {
+            ExternalName::Named(word) => SymbolName::Named(word.clone()),
+            ExternalName::User(user) => {
+                let (namespace, index) = self.func.user_names[*user];
+                SymbolName::User(namespace, index)
+            }
+            ExternalName::LibCall(libcall) => SymbolName::LibCall(*libcall),
+            ExternalName::KnownSymbol(symbol) => SymbolName::KnownSymbol(*symbol),
+        };
+        let names = &mut self.code.names;
+        // Those mentioned last are the likely ones; a function that mentions very many names some of them twice.
+        let recent = names.len().saturating_sub(MAX_RECENT_NAMES);
+        let name = match names[recent..].iter().rposition(|n| *n == name) {
+            Some(index) => (recent + index) as u32,
+            None => {
+                names.push(name);
+                names.len() as u32 - 1
+            }
+        };
+        self.code.symbols.push(SymbolRef { name, colocated, offset });
+        self.code.symbols.len() as u32 - 1
+    }
+}

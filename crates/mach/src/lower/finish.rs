@@ -1,0 +1,89 @@
+//! The end of lowering: recorded instructions and edges become the code and its problem.
+
+use super::Lower;
+use crate::block_order::MachineBlock;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{Block, Constraint, InstFlags, Operand, Problem, VReg};
+use smallvec::SmallVec;
+
+impl Lower<'_> {
+    /// Makes arguments and parameters equally wide.
+    pub(super) fn unify_widths(&mut self) {
+        self.cx.edge_widths.clear();
+        for edge in &self.cx.edges {
+            let MachineBlock::Ir(block) = self.cx.order.blocks()[edge.to.as_u32() as usize] else { continue };
+            let params = self.func.dfg.block_params(block).iter().filter(|&&p| self.cx.needed.uses(p) > 0);
+            let params = params.flat_map(|&p| self.cx.value_regs[p]).filter_map(PackedOption::expand);
+            let args = &self.cx.edge_args[edge.args.0 as usize..edge.args.1 as usize];
+            for (&arg, param) in args.iter().zip(params) {
+                self.cx.edge_widths.add(arg, param);
+            }
+        }
+        self.cx.edge_widths.unify(&mut self.code.problem.vregs);
+    }
+
+    /// Turns everything round into the code and its problem.
+    pub(super) fn finish(&mut self) {
+        let code = &mut *self.code;
+        let has_srclocs = self.cx.reversed.iter().any(|r| r.srcloc != u32::MAX);
+        let mut params: SmallVec<[VReg; 16]> = SmallVec::new();
+        for (index, &machine) in self.cx.order.blocks().iter().enumerate() {
+            params.clear();
+            if let (MachineBlock::Ir(block), true) = (machine, index > 0) {
+                for &param in self.func.dfg.block_params(block) {
+                    if self.cx.needed.uses(param) > 0 {
+                        params.extend(self.cx.value_regs[param].iter().filter_map(|r| r.expand()));
+                    }
+                }
+            }
+            let freq = self.cx.order.freq(Block::from_u32(index as u32));
+            let block = code.problem.begin_block(freq, &params);
+            if !self.cx.order.is_cold(block) {
+                code.layout.push(block);
+            }
+            let (start, end) = self.cx.block_ranges[index];
+            for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
+                let operands = &mut self.cx.operands[record.operands.0 as usize..record.operands.1 as usize];
+                settle_read_modify_write(&code.problem, operands);
+                for &operand in &*operands {
+                    code.problem.push_operand(operand);
+                }
+                let flags = settle_move(&code.problem, operands, record.flags);
+                code.problem.push_inst(flags, record.clobbers);
+                code.insts.push(record.inst);
+                if has_srclocs {
+                    code.srclocs.push(record.srcloc);
+                }
+            }
+        }
+        for edge in &self.cx.edges {
+            let args = &self.cx.edge_args[edge.args.0 as usize..edge.args.1 as usize];
+            code.problem.add_edge(edge.from, edge.to, edge.freq, args, &[]);
+        }
+        code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
+        code.problem.finish();
+    }
+}
+
+/// A move whose result was widened since is no longer one: it may not be left out or merged.
+fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> InstFlags {
+    match operands {
+        [def, source] if flags == InstFlags::MOVE && problem.width(def.vreg()) > problem.width(source.vreg()) => {
+            InstFlags::NONE
+        }
+        _ => flags,
+    }
+}
+
+/// An instruction may read, modify and write one slot only if the value it reads is as wide as the one it writes. That is
+/// known only when all users have asked for their widths.
+fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
+    for def in 0..operands.len() {
+        let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
+        let (written, read) = (operands[def], operands[usize::from(k)]);
+        if problem.width(written.vreg()) != problem.width(read.vreg()) {
+            operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
+            operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
+        }
+    }
+}

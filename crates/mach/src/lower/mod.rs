@@ -1,0 +1,333 @@
+//! Lowering: the function's instructions become machine instructions over virtual registers.
+//!
+//! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
+//!
+//! This file is the part that knows no machine: it walks the machine blocks backwards, last instruction first, and asks
+//! the instruction set to lower each instruction whose result someone has asked for, or that has an effect. Asking for
+//! a value ([`Lower::put`]) gives it a virtual register. Because users come before definitions, an instruction set can
+//! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
+//! what nobody asked for is never lowered.
+//!
+//! Emitted instructions are kept in reverse and turned round at the end, when they become the [`Code`] and its problem.
+//! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
+//! contexts are reused, nothing is allocated per instruction once they are warm.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod.rs` | the walk |
+//! | `values.rs` | what instruction sets ask of values, and their registers |
+//! | `emission.rs` | what instruction sets emit |
+//! | `finish.rs` | everything turned round into the code and its problem |
+
+use crate::abi::AbiSignature;
+use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
+use crate::code::Code;
+use crate::edge_widths::EdgeWidths;
+pub use crate::error::LowerError;
+use crate::inst::{IndexExtend, MInst};
+use crate::isa::Isa;
+use crate::limits::{Guard, check_limit};
+use crate::live::{Needed, has_effect};
+use crate::row::Row;
+use crate::settings::Settings;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
+use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+mod emission;
+mod finish;
+mod values;
+
+/// An address over virtual registers. Displacements and offsets are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// `base + disp`.
+    Base {
+        /// Address register.
+        base: VReg,
+        /// Displacement.
+        disp: i32,
+    },
+    /// `base + (extend(index) << shift) + disp`.
+    Index {
+        /// Address register.
+        base: VReg,
+        /// Index register.
+        index: VReg,
+        /// Left shift of the index.
+        shift: u8,
+        /// How the index is widened first.
+        extend: IndexExtend,
+        /// Displacement.
+        disp: i32,
+    },
+    /// A symbol, as [`Lower::symbol`] numbers it.
+    Symbol(u32),
+    /// A place in the area of the user's stack slots.
+    Slot(u32),
+    /// A stack argument of this function.
+    Incoming(u32),
+    /// A stack argument of a call made here.
+    Outgoing(u32),
+    /// A constant or jump table, as the pool numbers it.
+    Pool(u32),
+}
+
+/// An instruction as recorded: with its operands' place in [`Lowering::operands`].
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    inst: MInst,
+    operands: (u32, u32),
+    clobbers: ClobberId,
+    flags: InstFlags,
+    srcloc: u32,
+}
+
+/// An edge of machine blocks with its arguments' place in [`Lowering::edge_args`].
+#[derive(Clone, Copy, Debug)]
+struct EdgeRecord {
+    from: Block,
+    to: Block,
+    freq: Freq,
+    args: (u32, u32),
+}
+
+/// Memory of lowering. Cleared and used again for function after function.
+#[derive(Default, Debug)]
+pub struct Lowering {
+    guard: Guard,
+    analyses: Analyses,
+    order: BlockOrder,
+    needed: Needed,
+    /// Virtual registers of a value's parts, low part first.
+    value_regs: SecondaryMap<Value, [PackedOption<VReg>; 2]>,
+    /// Instructions that a user has taken in, so that they are not lowered themselves.
+    sunk: SecondaryMap<Inst, bool>,
+    operands: Vec<Operand>,
+    /// Instructions of the piece being lowered, in order.
+    group: Vec<Record>,
+    /// Instructions of all finished pieces, in reverse.
+    reversed: Vec<Record>,
+    /// Range of each machine block in `reversed`.
+    block_ranges: Vec<(u32, u32)>,
+    edges: Vec<EdgeRecord>,
+    edge_args: Vec<VReg>,
+    edge_widths: EdgeWidths,
+    slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
+    /// Assignments of the signatures that calls have named so far.
+    call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
+    /// The hidden pointer to the caller's return area, once somebody asked for it.
+    return_area: PackedOption<VReg>,
+    /// Start of the area that calls receive results in: behind the user's slots.
+    call_area: u64,
+}
+
+/// One function being lowered.
+pub struct Lower<'a> {
+    /// The function. Its aliases are resolved.
+    pub func: &'a Function,
+    /// Shared settings.
+    pub settings: &'a Settings,
+    /// What is being made.
+    pub code: &'a mut Code,
+    /// Where this function's arguments and results are.
+    pub abi: Arc<AbiSignature>,
+    isa: &'a dyn Isa,
+    rows: &'static [Row],
+    cx: &'a mut Lowering,
+    srcloc: u32,
+    block: IrBlock,
+}
+
+impl Lowering {
+    /// Memory of lowering that keeps to limits and stops when asked to.
+    pub fn with_guard(guard: Guard) -> Lowering {
+        Lowering { guard, ..Lowering::default() }
+    }
+
+    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`.
+    ///
+    /// # Errors
+    /// What the target does not support, a limit, or that somebody asked to stop.
+    pub fn run(
+        &mut self,
+        func: &Function,
+        isa: &dyn Isa,
+        settings: &Settings,
+        code: &mut Code,
+    ) -> Result<(), LowerError> {
+        let Some(entry) = func.layout.entry_block() else {
+            return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() });
+        };
+        self.clear();
+        code.clear();
+        self.analyses.compute(func);
+        self.order.compute(func, &self.analyses);
+        self.needed.compute(func, &self.order);
+        self.block_ranges.resize(self.order.blocks().len(), (0, 0));
+        let abi = Arc::new(isa.abi(&func.signature)?);
+        let env = isa.env();
+        code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
+        let rows = isa.rows();
+        let mut lower = Lower { func, settings, code, abi, isa, rows, cx: self, srcloc: u32::MAX, block: entry };
+        lower.place_slots()?;
+        lower.lower_blocks()?;
+        lower.put_params();
+        lower.unify_widths();
+        lower.finish();
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.value_regs.clear();
+        self.sunk.clear();
+        self.operands.clear();
+        self.group.clear();
+        self.reversed.clear();
+        self.block_ranges.clear();
+        self.edges.clear();
+        self.edge_args.clear();
+        self.slot_offsets.clear();
+        self.call_abis.clear();
+        self.return_area = None.into();
+    }
+}
+
+/// Walking the function.
+impl Lower<'_> {
+    /// Lays out the user's stack slots. Those aligned beyond the stack get room to align them at run time.
+    fn place_slots(&mut self) -> Result<(), LowerError> {
+        let stack_align = u64::from(self.isa.stack_align());
+        let mut top = 0u64;
+        for (slot, data) in self.func.stack_slots.iter() {
+            let align = 1u64 << data.align_shift.min(63);
+            let slack = align.saturating_sub(stack_align);
+            let align = align.min(stack_align);
+            self.code.slots_align = self.code.slots_align.max(align as u32);
+            top = top.next_multiple_of(align);
+            self.cx.slot_offsets[slot] = top;
+            top = top.saturating_add(u64::from(data.size)).saturating_add(slack);
+        }
+        self.code.slots_bytes = top.next_multiple_of(u64::from(self.code.slots_align));
+        self.cx.call_area = self.code.slots_bytes.next_multiple_of(stack_align);
+        check_limit("bytes of stack slots", self.code.slots_bytes, self.cx.guard.limits.frame_bytes)
+    }
+
+    fn lower_blocks(&mut self) -> Result<(), LowerError> {
+        for index in (0..self.cx.order.blocks().len()).rev() {
+            let start = self.cx.reversed.len() as u32;
+            match self.cx.order.blocks()[index] {
+                MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32))?,
+                MachineBlock::Edge { from, edge } => self.lower_edge_block(from, edge),
+            }
+            self.cx.block_ranges[index] = (start, self.cx.reversed.len() as u32);
+            self.check_guard()?;
+        }
+        Ok(())
+    }
+
+    /// Asked once per block: one block's instructions are bounded by those of the text, which are counted before.
+    fn check_guard(&self) -> Result<(), LowerError> {
+        let guard = &self.cx.guard;
+        if guard.is_cancelled() {
+            return Err(LowerError::Cancelled);
+        }
+        check_limit("machine instructions", self.cx.reversed.len() as u64, guard.limits.instructions)?;
+        check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
+    }
+
+    fn lower_block(&mut self, block: IrBlock, machine: Block) -> Result<(), LowerError> {
+        self.block = block;
+        let mut next = self.func.layout.last_inst(block);
+        if let Some(terminator) = next {
+            self.srcloc = self.func.srcloc(terminator).0;
+            self.record_edges(block, machine);
+            let dests = destinations(self.func, block).len();
+            let targets: SmallVec<[Block; 4]> = self.cx.order.targets(block, dests).into();
+            self.isa.lower_terminator(self, terminator, &targets)?;
+            self.flush();
+            next = self.func.layout.prev_inst(terminator);
+        }
+        while let Some(inst) = next {
+            if self.wanted(inst) {
+                self.srcloc = self.func.srcloc(inst).0;
+                self.isa.lower_inst(self, inst)?;
+                self.flush();
+            }
+            next = self.func.layout.prev_inst(inst);
+        }
+        if Some(block) == self.func.layout.entry_block() {
+            self.srcloc = u32::MAX;
+            self.isa.lower_entry(self)?;
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, inst: Inst) -> bool {
+        let results = self.func.dfg.inst_results(inst);
+        !self.cx.sunk[inst]
+            && (has_effect(self.func, inst) || results.iter().any(|&r| self.cx.value_regs[r] != [None.into(); 2]))
+    }
+
+    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) {
+        self.srcloc = u32::MAX;
+        let target = destinations(self.func, from)[edge as usize].block;
+        let target = self.cx.order.block_of(target).expect("a reachable block is placed");
+        self.isa.lower_jump(self, target);
+        self.flush();
+    }
+
+    /// Notes the edges out of `block` and asks for the values they pass.
+    fn record_edges(&mut self, block: IrBlock, machine: Block) {
+        let dests = destinations(self.func, block);
+        for (k, dest) in dests.iter().enumerate() {
+            if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
+                continue;
+            }
+            let to = self.cx.order.targets(block, dests.len())[k];
+            let direct = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
+            let start = self.cx.edge_args.len() as u32;
+            let params = self.func.dfg.block_params(dest.block);
+            for (&param, arg) in params.iter().zip(self.func.dfg.block_args(*dest)) {
+                if let (true, BlockArgKind::Value(arg)) = (self.is_needed(param), arg.kind()) {
+                    for part in self.put_parts(arg) {
+                        self.cx.edge_args.push(part);
+                    }
+                }
+            }
+            let args = (start, self.cx.edge_args.len() as u32);
+            if to == direct {
+                // No critical edge is direct: it is the only one out of its source, or the only one into its target.
+                let freq = self.cx.order.freq(machine).min(self.cx.order.freq(to));
+                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args });
+            } else {
+                let freq = self.cx.order.freq(to);
+                self.cx.edges.push(EdgeRecord { from: to, to: direct, freq, args });
+                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args: (start, start) });
+            }
+        }
+    }
+
+    /// Takes the finished piece over, last instruction first.
+    fn flush(&mut self) {
+        while let Some(record) = self.cx.group.pop() {
+            self.cx.reversed.push(record);
+        }
+    }
+
+    /// Gives a register to every needed block parameter, as the edges pass an argument for each.
+    fn put_params(&mut self) {
+        let func = self.func;
+        for i in 1..self.cx.order.rpo().len() {
+            for &param in func.dfg.block_params(self.cx.order.rpo()[i]) {
+                if self.is_needed(param) {
+                    self.part(param, 0);
+                }
+            }
+        }
+    }
+}

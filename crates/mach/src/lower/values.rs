@@ -1,0 +1,228 @@
+//! What instruction sets ask of values, and the registers of values.
+
+use super::Lower;
+use crate::abi::{AbiSignature, reg_parts};
+use crate::error::LowerError;
+use crate::limits::check_limit;
+use kingpost_ir::{Block as IrBlock, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
+use kingpost_regalloc::{RegClass, VReg};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Values and their definitions.
+impl Lower<'_> {
+    /// The block being lowered.
+    pub fn block(&self) -> IrBlock {
+        self.block
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.func.dfg.value_type(value)
+    }
+
+    /// The instruction that defines a value as its first result.
+    pub fn def(&self, value: Value) -> Option<Inst> {
+        match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, 0) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// The instruction that defines a value, if it has this opcode.
+    pub fn def_as(&self, value: Value, opcode: Opcode) -> Option<Inst> {
+        self.def(value).filter(|&inst| self.func.dfg.opcode(inst) == opcode)
+    }
+
+    /// The bits of an integer constant, zero-extended.
+    pub fn constant(&self, value: Value) -> Option<u64> {
+        match self.func.dfg.view(self.def(value)?) {
+            InstView::UnaryImm { imm } => Some(imm as u64),
+            _ => None,
+        }
+    }
+
+    /// The integer constant a value is, sign-extended from its type.
+    pub fn constant_signed(&self, value: Value) -> Option<i64> {
+        let unused = 64 - self.ty(value).bits().min(64);
+        Some((self.constant(value)? as i64) << unused >> unused)
+    }
+
+    /// How many instructions and edges use a value.
+    pub fn uses(&self, value: Value) -> u32 {
+        self.cx.needed.uses(value)
+    }
+
+    /// Does anybody need the value?
+    pub fn is_needed(&self, value: Value) -> bool {
+        self.cx.needed.uses(value) > 0
+    }
+
+    /// Has somebody asked for the value's register already?
+    pub fn is_put(&self, value: Value) -> bool {
+        self.cx.value_regs[value] != [None.into(); 2]
+    }
+
+    /// The load that defines `value`, if `user` may do the load itself: nobody else uses it, it is in the same block, and
+    /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::sink`].
+    pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
+        let load = self.def(value)?;
+        let opcode = self.func.dfg.opcode(load);
+        let plain =
+            opcode.can_load() && opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
+        if !plain || self.uses(value) != 1 || self.is_put(value) {
+            return None;
+        }
+        if self.func.layout.inst_block(load) != self.func.layout.inst_block(user) {
+            return None;
+        }
+        let (from, to) = (self.cx.needed.epoch(load), self.cx.needed.epoch(user));
+        let traps = u32::from(crate::live::may_trap(self.func, load));
+        let moves = from.writes == to.writes && (traps == 0 || from.traps + traps == to.traps);
+        moves.then_some(load)
+    }
+
+    /// Notes that a user lowers `inst` along with itself.
+    pub fn sink(&mut self, inst: Inst) {
+        self.cx.sunk[inst] = true;
+    }
+
+    /// Byte offset of a user stack slot in their area.
+    pub fn slot_offset(&self, slot: kingpost_ir::StackSlot) -> u64 {
+        self.cx.slot_offsets[slot]
+    }
+
+    /// Makes room for `bytes` bytes of results that a call leaves in memory, and gives its offset in the area of the user's
+    /// stack slots. All calls share it: results are read right after their call.
+    ///
+    /// # Errors
+    /// If the frame becomes too large.
+    pub fn call_area(&mut self, bytes: u32) -> Result<u32, LowerError> {
+        self.code.slots_align = self.code.slots_align.max(self.isa.stack_align());
+        let end = (self.cx.call_area + u64::from(bytes)).next_multiple_of(u64::from(self.code.slots_align));
+        self.code.slots_bytes = self.code.slots_bytes.max(end);
+        check_limit("bytes of stack slots", end, self.cx.guard.limits.frame_bytes)?;
+        Ok(self.cx.call_area as u32)
+    }
+
+    /// Where the arguments and results of a call are.
+    ///
+    /// # Errors
+    /// What the convention cannot pass.
+    pub fn call_abi(&mut self, sig: SigRef) -> Result<Arc<AbiSignature>, LowerError> {
+        if let Some(abi) = &self.cx.call_abis[sig] {
+            return Ok(Arc::clone(abi));
+        }
+        let abi = Arc::new(self.isa.abi(&self.func.dfg.signatures[sig])?);
+        self.cx.call_abis[sig] = Some(Arc::clone(&abi));
+        Ok(abi)
+    }
+
+    /// The hidden pointer to the caller's return area: asked for at returns, defined at the entry.
+    pub fn return_area(&mut self) -> VReg {
+        if let Some(vreg) = self.cx.return_area.expand() {
+            return vreg;
+        }
+        let vreg = self.temp(RegClass::Int, 8);
+        self.cx.return_area = vreg.into();
+        vreg
+    }
+
+    /// The hidden pointer, if any return asked for it.
+    pub fn used_return_area(&self) -> Option<VReg> {
+        self.cx.return_area.expand()
+    }
+
+    /// The error for an instruction this target has no code for.
+    pub fn unsupported(&self, inst: Inst) -> LowerError {
+        let opcode = self.func.dfg.opcode(inst);
+        let first = self.func.dfg.first_result(inst).map(|r| self.ty(r));
+        let operand = self.func.dfg.inst_args(inst).first().map(|&a| self.ty(a));
+        let ctrl = self.func.dfg.ctrl_type(inst);
+        let ty = if ctrl.is_invalid() { first.or(operand).unwrap_or(ctrl) } else { ctrl };
+        LowerError::Opcode { opcode, ty, target: self.isa.name() }
+    }
+
+    /// The error for a feature this target has no code for.
+    pub fn unsupported_feature(&self, what: &'static str) -> LowerError {
+        LowerError::Feature { what, target: self.isa.name() }
+    }
+}
+
+/// Registers of values.
+impl Lower<'_> {
+    /// Asks for a value of one register. Truncations to a narrower integer cost nothing: upper bits are undefined.
+    /// So do extensions with zeros of registers that have those zeros already.
+    pub fn put(&mut self, value: Value) -> VReg {
+        let source = self.look_through(value);
+        let vreg = self.part(source, 0);
+        if source != value {
+            self.widen(vreg, reg_parts(self.ty(value))[0].1);
+        }
+        vreg
+    }
+
+    /// Asks for all registers of a value, low part first.
+    pub fn put_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
+        let parts = reg_parts(self.ty(value)).len();
+        if parts == 1 {
+            return SmallVec::from_slice(&[self.put(value)]);
+        }
+        (0..parts).map(|k| self.part(value, k)).collect()
+    }
+
+    /// The registers of a value somebody asked for, to be defined by its lowering. Makes them if nobody did.
+    pub fn result(&mut self, value: Value) -> VReg {
+        self.part(value, 0)
+    }
+
+    /// As [`Lower::result`], for values of two registers.
+    pub fn result_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
+        (0..reg_parts(self.ty(value)).len()).map(|k| self.part(value, k)).collect()
+    }
+
+    pub(super) fn part(&mut self, value: Value, k: usize) -> VReg {
+        if let Some(vreg) = self.cx.value_regs[value][k].expand() {
+            return vreg;
+        }
+        // All parts at once, so that whoever defines the value finds them all.
+        let parts = reg_parts(self.func.dfg.value_type(value));
+        for (k, &(class, width)) in parts.iter().enumerate() {
+            let vreg = self.code.problem.add_vreg(class, width, false);
+            self.cx.value_regs[value][k] = vreg.into();
+        }
+        self.cx.value_regs[value][k].expand().expect("the value has that many parts")
+    }
+
+    /// The value whose register serves for `value`: what free truncations and extensions start from.
+    fn look_through(&self, mut value: Value) -> Value {
+        while let Some(inst) = self.def(value) {
+            let free = match self.func.dfg.opcode(inst) {
+                Opcode::Ireduce => true,
+                Opcode::Uextend => self.ty(value).bits() <= 64 && self.is_zero_extended(inst),
+                _ => false,
+            };
+            if !free {
+                break;
+            }
+            value = self.func.dfg.inst_args(inst)[0];
+        }
+        value
+    }
+
+    /// Does the register of the operand of `uextend` have zeros above it already?
+    fn is_zero_extended(&self, uextend: Inst) -> bool {
+        self.isa.zero_extends(self, self.func.dfg.inst_args(uextend)[0])
+    }
+
+    /// A register for an intermediate result.
+    pub fn temp(&mut self, class: RegClass, width: u8) -> VReg {
+        self.code.problem.add_vreg(class, width, false)
+    }
+
+    /// Makes sure that spilling keeps at least `width` bytes of `vreg`: somebody reads that much of it.
+    pub fn widen(&mut self, vreg: VReg, width: u8) {
+        let data = &mut self.code.problem.vregs[vreg];
+        data.width = data.width.max(width);
+    }
+}
