@@ -34,9 +34,9 @@ fn target() -> Triple {
     triple!("x86_64-unknown-linux-gnu")
 }
 
-fn compile() -> ModuleBuffer {
+fn compile(target: &Triple) -> ModuleBuffer {
     let settings = Settings { is_pic: true, ..Settings::default() };
-    let compiler = Compiler::new(&target(), settings, &[]).unwrap();
+    let compiler = Compiler::new(target, settings, &[]).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
     batch.module
@@ -60,11 +60,16 @@ fn run(tool: &str, args: &[&str], file: &Path) -> Option<String> {
 
 #[test]
 fn other_tools_read_the_lines() {
-    let module = compile();
+    read_lines(&target(), "addr2line", Some("gdb"));
+    read_lines(&triple!("aarch64-unknown-linux-gnu"), "aarch64-linux-gnu-addr2line", None);
+}
+
+fn read_lines(target: &Triple, addr2line: &str, debugger: Option<&str>) {
+    let module = compile(target);
     let options = ObjectOptions { source: "some.clif".into(), ..ObjectOptions::default() };
     let dir = tempfile::tempdir().unwrap();
     let object = dir.path().join("a.o");
-    std::fs::write(&object, write(&target(), &module, &[], options).unwrap()).unwrap();
+    std::fs::write(&object, write(target, &module, &[], options).unwrap()).unwrap();
 
     // Every row as `readelf` decodes it: line, address within .text, in the object as in the table.
     let mut expected = Vec::new();
@@ -88,14 +93,16 @@ fn other_tools_read_the_lines() {
 
     let call = module.function(0).calls[0].return_offset - 1;
     let address = format!("{call:#x}");
-    let found = run("addr2line", &["-f", &address, "-e"], &object).unwrap();
+    let Some(found) = run(addr2line, &["-f", &address, "-e"], &object) else { return };
     assert!(found.starts_with("first\n") && found.trim_end().ends_with("some.clif:12"), "{found}");
-    let found = run("addr2line", &["-f", &format!("{:#x}", expected[expected.len() - 1].1), "-e"], &object).unwrap();
+    let found = run(addr2line, &["-f", &format!("{:#x}", expected[expected.len() - 1].1), "-e"], &object).unwrap();
     assert!(found.starts_with("third\n") && found.trim_end().ends_with("some.clif:21"), "{found}");
     let trap = first_trap(&module);
-    let found = run("addr2line", &["-f", &trap, "-e"], &object).unwrap();
+    let found = run(addr2line, &["-f", &trap, "-e"], &object).unwrap();
     assert!(found.starts_with("first\n") && found.trim_end().ends_with("some.clif:13"), "{found}");
-    if let Some(text) = run("gdb", &["-batch", "-nx", "-ex", "info line *0"], &object) {
+    if let Some(debugger) = debugger
+        && let Some(text) = run(debugger, &["-batch", "-nx", "-ex", "info line *0"], &object)
+    {
         assert!(text.contains("Line 11 of \"some.clif\" starts at address 0x0 <first>"), "{text}");
     }
 }
@@ -126,7 +133,7 @@ fn lines_are_written_only_if_wanted_and_known() {
         let object = write(&target(), module, &[], options).unwrap();
         object.windows(11).any(|bytes| bytes == b".debug_line")
     };
-    let module = compile();
+    let module = compile(&target());
     let mut without = ModuleBuffer::default();
     without.append_function(&module.function(1));
     assert!(has_lines(&module, ObjectOptions::default()));
@@ -144,7 +151,7 @@ fn programs_read_the_trap_table() {
         eprintln!("SKIPPED: programs_read_the_trap_table: no cc");
         return;
     }
-    let module = compile();
+    let module = compile(&target());
     let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);

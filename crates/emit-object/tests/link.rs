@@ -2,8 +2,8 @@
 
 use kingpost_emit_object::{ObjectOptions, write};
 use kingpost_mach::{
-    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, RelocKind,
-    SymbolName, UnwindOp,
+    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, ModuleBuffer, NoBranches, Pool, RelocKind, SymbolName,
+    UnwindOp,
 };
 use kingpost_regalloc::PReg;
 use std::process::Command;

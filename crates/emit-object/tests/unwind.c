@@ -1,8 +1,9 @@
 /*
- * Steps through every instruction of functions under test and has the system's unwinder walk the stack at each.
+ * Stops at every instruction of functions under test and has the system's unwinder walk the stack there.
  *
- * `enter` gives every callee-saved register a pattern and calls a function with single-stepping on. The handler looks
- * only at steps inside functions that the section `kingpost_traps` lists. There the walk must come by `enter`, with
+ * `enter` gives every callee-saved register a pattern and calls a function. On x86-64 it turns single-stepping on; on
+ * AArch64, where emulators cannot do that, a breakpoint stands in place of every instruction until it is come by. The
+ * handler looks only at stops inside functions that the section `kingpost_traps` lists. There the walk must come by `enter`, with
  * the patterns in all callee-saved registers and the stack pointer from before the call, and then by `main`.
  * A trap is one more place to walk from; it ends the call.
  *
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unwind.h>
 
@@ -22,6 +24,10 @@ extern const uint32_t __start_kingpost_traps[];
 extern const char enter[], enter_end[];
 long enter_function(long (*)(long), long);
 uintptr_t entered_sp;
+
+#if defined(__x86_64__)
+static const int saved[] = {3, 6, 12, 13, 14, 15}; /* as DWARF numbers them */
+#define PC(context) ((context)->uc_mcontext.gregs[REG_RIP])
 
 asm(".text\n"
     ".type enter_function, @function\n"
@@ -61,6 +67,77 @@ asm(".text\n"
     ".cfi_endproc\n"
     "enter_end:\n");
 
+static void plant(void) {}
+static void pull(uintptr_t ip) { (void)ip; }
+#else
+/* 64 is added to the numbers of vector registers, of which only the lower halves are preserved. */
+static const int saved[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79};
+#define PC(context) ((context)->uc_mcontext.pc)
+
+asm(".text\n"
+    ".type enter_function, %function\n"
+    "enter_function: enter:\n"
+    ".cfi_startproc\n"
+    "stp x29, x30, [sp, #-160]!\n.cfi_def_cfa_offset 160\n.cfi_offset x29, -160\n.cfi_offset x30, -152\n"
+    "stp x19, x20, [sp, #16]\n.cfi_offset x19, -144\n.cfi_offset x20, -136\n"
+    "stp x21, x22, [sp, #32]\n.cfi_offset x21, -128\n.cfi_offset x22, -120\n"
+    "stp x23, x24, [sp, #48]\n.cfi_offset x23, -112\n.cfi_offset x24, -104\n"
+    "stp x25, x26, [sp, #64]\n.cfi_offset x25, -96\n.cfi_offset x26, -88\n"
+    "stp x27, x28, [sp, #80]\n.cfi_offset x27, -80\n.cfi_offset x28, -72\n"
+    "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
+    "adrp x2, entered_sp\nadd x2, x2, :lo12:entered_sp\nmov x3, sp\nstr x3, [x2]\n"
+    "mov x16, x0\nmov x0, x1\n"
+    ".irp r, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29\n"
+    "movz x\\r, #1, lsl #16\nadd x\\r, x\\r, #\\r\n"
+    ".endr\n"
+    ".irp r, 8, 9, 10, 11, 12, 13, 14, 15\n"
+    "movz x1, #1, lsl #16\nadd x1, x1, #(\\r + 64)\ndup v\\r\\().2d, x1\n"
+    ".endr\n"
+    "blr x16\n"
+    "ldp x19, x20, [sp, #16]\nldp x21, x22, [sp, #32]\nldp x23, x24, [sp, #48]\n"
+    "ldp x25, x26, [sp, #64]\nldp x27, x28, [sp, #80]\n"
+    "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
+    "ldp x29, x30, [sp], #160\n.cfi_def_cfa_offset 0\n"
+    "ret\n"
+    ".cfi_endproc\n"
+    "enter_end:\n");
+
+enum { BREAKPOINT = 0xd4200000, PAGE = 65536 };
+/* What stands in the code, by function. */
+static uint32_t *instructions[256];
+
+/* The code of a function and how many words it has. */
+static uint32_t *code(uint32_t i, uint32_t *words) {
+    const uint32_t *function = __start_kingpost_traps + 4 + 4 * i;
+    *words = function[1] / 4;
+    return (uint32_t *)((uintptr_t)function + (intptr_t)(int32_t)function[0]);
+}
+
+/* Puts a breakpoint in place of every instruction. */
+static void plant(void) {
+    for (uint32_t i = 0, words; i < __start_kingpost_traps[1]; i++) {
+        uint32_t *at = code(i, &words);
+        uintptr_t page = (uintptr_t)at & -PAGE;
+        mprotect((void *)page, (uintptr_t)(at + words) - page, PROT_READ | PROT_WRITE | PROT_EXEC);
+        instructions[i] = memcpy(malloc(4 * words), at, 4 * words);
+        for (uint32_t k = 0; k < words; k++)
+            at[k] = BREAKPOINT;
+        __builtin___clear_cache((char *)at, (char *)(at + words));
+    }
+}
+
+/* Puts one instruction back. */
+static void pull(uintptr_t ip) {
+    for (uint32_t i = 0, words; i < __start_kingpost_traps[1]; i++) {
+        uint32_t *at = code(i, &words), *here = (uint32_t *)ip;
+        if (here >= at && here < at + words) {
+            *here = instructions[i][here - at];
+            __builtin___clear_cache((char *)here, (char *)(here + 1));
+        }
+    }
+}
+#endif
+
 int main(void);
 
 /* How far a walk has come. */
@@ -71,7 +148,6 @@ struct walk {
 };
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
-    static const int saved[] = {3, 6, 12, 13, 14, 15}; /* as DWARF numbers them */
     struct walk *walk = data;
     int before = 0;
     uintptr_t ip = _Unwind_GetIPInfo(context, &before);
@@ -97,7 +173,7 @@ static sigjmp_buf end_of_call;
 
 static void stop(int signal, siginfo_t *info, void *data) {
     (void)info;
-    uintptr_t ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP];
+    uintptr_t ip = PC((ucontext_t *)data);
     const uint32_t *function = __start_kingpost_traps + 4;
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++, function += 4) {
         uintptr_t offset = ip - ((uintptr_t)function + (intptr_t)(int32_t)function[0]);
@@ -117,7 +193,9 @@ static void stop(int signal, siginfo_t *info, void *data) {
         }
         visited[i][offset] = 1;
     }
-    if (signal != SIGTRAP)
+    if (signal == SIGTRAP)
+        pull(ip);
+    else
         siglongjmp(end_of_call, 1);
 }
 
@@ -138,6 +216,7 @@ int main(void) {
     sigaction(SIGTRAP, &action, NULL);
     sigaction(SIGILL, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
+    plant();
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
         for (long x = -1; x < 5; x++)
             if (!sigsetjmp(end_of_call, 1))

@@ -6,7 +6,7 @@ use kingpost_mach::{ModuleBuffer, UnwindOp};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::process::Command;
-use target_lexicon::triple;
+use target_lexicon::{Triple, triple};
 
 /// Parameters `vN` from 0 on.
 fn params(count: usize) -> String {
@@ -93,48 +93,82 @@ fn text() -> String {
     // Traps, which stand behind everything else.
     add("traps", plain, "", "block0(v0: i64): v1 = call fn0(v0) trapz v0, user1 return v1");
     add("traps_bare", plain, "", "block0(v0: i64): trapz v0, user1 return v0");
-    add("divides", plain, "", "block0(v0: i64): v1 = iconst.i64 7 v2 = sdiv v1, v0 return v2");
+    add("divides", plain, "", "block0(v0: i64): v1 = iconst.i64 7 v2 = udiv v1, v0 return v2");
     text
 }
 
-fn compile(allocator: &str, keep_frame_pointers: bool) -> ModuleBuffer {
+fn compile(target: &Triple, allocator: &str, keep_frame_pointers: bool, flags: &[String]) -> ModuleBuffer {
     let settings = Settings {
         regalloc_algorithm: allocator.into(),
         regalloc_checker: true,
         preserve_frame_pointers: keep_frame_pointers,
+        // No addresses stand among the instructions then.
+        is_pic: true,
         ..Settings::default()
     };
-    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
+    let compiler = Compiler::new(target, settings, flags).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(text()).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
     batch.module
 }
 
-#[test]
-fn every_instruction_can_be_unwound_from() {
-    if !cfg!(target_arch = "x86_64") || Command::new("cc").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI has a C compiler");
-        eprintln!("SKIPPED: every_instruction_can_be_unwound_from: no cc");
-        return;
+/// Whether these tools are installed, which in CI they are.
+fn has(tools: &[&str]) -> bool {
+    let missing = tools.iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
+    if let Some(tool) = missing {
+        assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
+        eprintln!("SKIPPED: a test that needs {tool}");
     }
+    missing.is_none()
+}
+
+/// Builds the functions with a C compiler's help and walks the stack in a program that `run` starts.
+fn check(target: &Triple, flags: &[&str], cc: &[&str], run: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     std::fs::write(at("main.c"), include_str!("unwind.c")).unwrap();
+    let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
     for (allocator, _) in ALLOCATORS {
         for keep_frame_pointers in [false, true] {
-            let module = compile(allocator, keep_frame_pointers);
+            let module = compile(target, allocator, keep_frame_pointers, &flags);
             let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
-            let object = write(&triple!("x86_64-unknown-linux-gnu"), &module, &[], options).unwrap();
-            std::fs::write(at("a.o"), object).unwrap();
-            let mut cc = Command::new("cc");
-            cc.args(["-O1", "-Wall", "-Werror", "-fno-omit-frame-pointer", "-no-pie", "-o"]).arg(at("a"));
-            let link = cc.args([at("main.c"), at("a.o")]).output().unwrap();
+            std::fs::write(at("a.o"), write(target, &module, &[], options).unwrap()).unwrap();
+            let mut link = Command::new(cc[0]);
+            link.args(&cc[1..]).args(["-O1", "-Wall", "-Werror", "-fno-omit-frame-pointer", "-o"]).arg(at("a"));
+            let link = link.args([at("main.c"), at("a.o")]).output().unwrap();
             assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
-            let run = Command::new(at("a")).output().unwrap();
-            let output = String::from_utf8(run.stdout).unwrap();
-            assert!(run.status.success(), "{allocator}: {:?}: {output}", run.status);
-            check_visited(&module, &output);
+            let output = match run {
+                [] => Command::new(at("a")).output().unwrap(),
+                [emulator, ..] => Command::new(emulator).arg(at("a")).output().unwrap(),
+            };
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(output.status.success(), "{allocator}: {:?}: {text}", output.status);
+            check_visited(&module, &text);
         }
+    }
+}
+
+#[test]
+fn every_instruction_can_be_unwound_from() {
+    if cfg!(target_arch = "x86_64") && has(&["cc"]) {
+        check(&triple!("x86_64-unknown-linux-gnu"), &[], &["cc", "-no-pie"], &[]);
+    }
+}
+
+#[test]
+fn every_instruction_can_be_unwound_from_under_the_emulator() {
+    let cc = ["aarch64-linux-gnu-gcc", "-static", "-fno-pie"];
+    if has(&[cc[0], "qemu-aarch64"]) {
+        check(&triple!("aarch64-unknown-linux-gnu"), &[], &cc, &["qemu-aarch64"]);
+    }
+}
+
+#[test]
+fn signed_return_addresses_can_be_unwound_from() {
+    let cc = ["aarch64-linux-gnu-gcc", "-static", "-fno-pie"];
+    if has(&[cc[0], "qemu-aarch64"]) {
+        let flags = ["sign_return_address", "sign_return_address_all"];
+        check(&triple!("aarch64-unknown-linux-gnu"), &flags, &cc, &["qemu-aarch64"]);
     }
 }
 
