@@ -86,6 +86,15 @@ impl Text {
         v
     }
 
+    /// Defines `count` values, each from the last and `with`; gives the last. The text form has room for 10^5 blocks, so
+    /// that a function of 10^6 instructions must have ten in each.
+    fn chain(&mut self, first: usize, with: usize, count: usize) -> usize {
+        (0..count).fold(first, |last, i| {
+            let op = ["iadd", "bxor", "isub", "bor"][i % 4];
+            self.def(&format!("{op}.i64 v{last}, v{with}"))
+        })
+    }
+
     /// Numbers of `count` new values, for block parameters.
     fn fresh(&mut self, count: usize) -> Vec<usize> {
         let first = self.next;
@@ -139,19 +148,19 @@ fn diamonds(size: usize) -> String {
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
     let mut x = p[0];
-    for i in 0..size / 8 {
+    for i in 0..size / 32 {
         let (yes, no, join) = (3 * i + 1, 3 * i + 2, 3 * i + 3);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{yes}, block{no}"));
         t.line(&format!("block{yes}:"));
-        let a = t.def(&format!("iadd.i64 v{x}, v{}", p[1]));
+        let a = t.chain(x, p[1], 9);
         t.line(&format!("    jump block{join}(v{a})"));
         t.line(&format!("block{no}:"));
-        let b = t.def(&format!("isub.i64 v{x}, v{}", p[1]));
+        let b = t.chain(x, p[0], 9);
         t.line(&format!("    jump block{join}(v{b})"));
         let q = t.fresh(1);
         t.line(&format!("block{join}({}):", list(&q, ": i64")));
-        x = t.def(&format!("bxor v{}, v{}", q[0], p[0]));
+        x = t.chain(q[0], p[0], 9);
     }
     t.line(&format!("    return v{x}"));
     t.end()
@@ -173,7 +182,7 @@ fn calls(size: usize) -> String {
 }
 
 fn switch_interpreter(size: usize) -> String {
-    let cases = size / 8;
+    let cases = size / 12;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
@@ -190,7 +199,7 @@ fn switch_interpreter(size: usize) -> String {
         let k = t.def(&format!("iconst.i64 {}", i + 4));
         let next = t.def(&format!("iadd.i64 v{}, v{k}", q[0]));
         let x = t.def(&format!("load.i64 notrap v{next}"));
-        let y = t.def(&format!("{} v{x}, v{}", ["iadd", "bxor", "isub", "imul"][i % 4], q[1]));
+        let y = t.chain(x, q[1], 6);
         t.line(&format!("    store.i64 notrap v{y}, v{next}+8"));
         t.line(&format!("    jump block1(v{next}, v{y})"));
     }
@@ -202,14 +211,14 @@ fn chain_of_loops(size: usize) -> String {
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
     t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
-    let loops = size / 6;
+    let loops = size / 12;
     for i in 1..=loops {
         let q = t.fresh(2);
         t.line(&format!("block{i}({}):", list(&q, ": i64")));
         let one = t.def("iconst.i64 1");
         let n = t.def(&format!("isub v{}, v{one}", q[0]));
         let x = t.def(&format!("imul v{}, v{}", q[1], p[1]));
-        let y = t.def(&format!("iadd v{x}, v{n}"));
+        let y = t.chain(x, n, 7);
         t.line(&format!("    brif v{n}, block{i}(v{n}, v{y}), block{}(v{}, v{y})", i + 1, p[0]));
     }
     let q = t.fresh(2);
@@ -219,7 +228,7 @@ fn chain_of_loops(size: usize) -> String {
 }
 
 fn deep_nest(size: usize) -> String {
-    let depth = size / 6;
+    let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
@@ -227,7 +236,7 @@ fn deep_nest(size: usize) -> String {
     for i in 1..=depth {
         let q = t.fresh(1);
         t.line(&format!("block{i}({}):", list(&q, ": i64")));
-        let x = t.def(&format!("iadd v{}, v{}", q[0], p[1]));
+        let x = t.chain(q[0], p[1], 11);
         t.line(&format!("    jump block{}(v{x})", i + 1));
     }
     let q = t.fresh(1);
@@ -237,7 +246,7 @@ fn deep_nest(size: usize) -> String {
         let header = depth + 1 - i;
         let q = t.fresh(1);
         t.line(&format!("block{}({}):", depth + 1 + i, list(&q, ": i64")));
-        let x = t.def(&format!("isub v{}, v{}", q[0], p[1]));
+        let x = t.chain(q[0], p[1], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
         t.line(&format!("    brif v{c}, block{header}(v{x}), block{}(v{x})", depth + 2 + i));
     }
@@ -249,7 +258,7 @@ fn deep_nest(size: usize) -> String {
 
 /// A nest whose loops are also entered in their middles.
 fn irreducible_nest(size: usize) -> String {
-    let depth = size / 8;
+    let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
@@ -257,13 +266,13 @@ fn irreducible_nest(size: usize) -> String {
     // Every block on the way in may also go to its counterpart on the way out.
     for i in 1..=depth {
         t.line(&format!("block{i}:"));
-        let x = t.def(&format!("iadd.i64 v{}, v{}", p[0], p[1]));
+        let x = t.chain(p[0], p[1], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
         t.line(&format!("    brif v{c}, block{}, block{}", i + 1, 2 * depth + 1 - i));
     }
     for i in depth + 1..=2 * depth {
         t.line(&format!("block{i}:"));
-        let x = t.def(&format!("isub.i64 v{}, v{}", p[0], p[1]));
+        let x = t.chain(p[1], p[0], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{}, block{}", 2 * depth + 1 - i, i + 1));
     }
@@ -278,12 +287,12 @@ fn calls_in_loops(size: usize) -> String {
     let p = t.fresh(5);
     t.line(&format!("block0({}):", list(&p, ": i64")));
     t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
-    let loops = size / 7;
+    let loops = size / 12;
     for i in 1..=loops {
         let q = t.fresh(2);
         t.line(&format!("block{i}({}):", list(&q, ": i64")));
         let r = t.def(&format!("call fn0(v{}, v{})", q[1], p[2 + i % 3]));
-        let x = t.def(&format!("iadd v{r}, v{}", p[2 + (i + 1) % 3]));
+        let x = t.chain(r, p[2 + (i + 1) % 3], 7);
         let n = t.def(&format!("isub v{}, v{}", q[0], p[1]));
         t.line(&format!("    brif v{n}, block{i}(v{n}, v{x}), block{}(v{}, v{x})", i + 1, p[0]));
     }
@@ -333,7 +342,7 @@ fn wide_parameters(size: usize) -> String {
 }
 
 fn many_predecessors(size: usize) -> String {
-    let blocks = size / 4;
+    let blocks = size / 12;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
     let p = t.fresh(2);
     t.line(&format!("block0({}):", list(&p, ": i64")));
@@ -341,7 +350,7 @@ fn many_predecessors(size: usize) -> String {
     for i in 1..=blocks {
         t.line(&format!("block{i}:"));
         let k = t.def(&format!("iconst.i64 {i}"));
-        let x = t.def(&format!("iadd.i64 v{}, v{k}", p[0]));
+        let x = t.chain(p[0], k, 9);
         let c = t.def(&format!("icmp.i64 ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{}(v{x}), block{}", blocks + 2, i + 1));
     }

@@ -25,7 +25,9 @@ pub struct Checker {
     names: Names,
     state: State,
     entries: Entries,
-    queue: BinaryHeap<Reverse<usize>>,
+    /// Roots to be walked: those ahead, and those to go back to.
+    ahead: BinaryHeap<Reverse<usize>>,
+    back: BinaryHeap<usize>,
     queued: Vec<bool>,
     walked: Vec<bool>,
     pending: Vec<Pending>,
@@ -92,9 +94,10 @@ impl Checker {
         self.walked.resize(input.problem.num_blocks(), false);
         self.queued.clear();
         self.queued.resize(roots, false);
-        self.queue.clear();
-        self.queue.push(Reverse(0));
-        while let Some(Reverse(root)) = self.queue.pop() {
+        self.ahead.clear();
+        self.back.clear();
+        self.ahead.push(Reverse(0));
+        while let Some(root) = self.next_root() {
             self.queued[root] = false;
             self.walk_from(input, root, None);
             if self.names.is_full() {
@@ -102,6 +105,19 @@ impl Checker {
             }
         }
         true
+    }
+
+    /// The root to walk next: a loop is walked until it is settled before anything after it, but as a whole.
+    fn next_root(&mut self) -> Option<usize> {
+        let ahead = self.ahead.peek().map(|&Reverse(root)| root);
+        let back = self.back.peek().copied();
+        match (back, ahead) {
+            (Some(back), Some(ahead)) if self.flow.last_latch[back] as usize >= ahead => {
+                self.ahead.pop().map(|of| of.0)
+            }
+            (None, _) => self.ahead.pop().map(|of| of.0),
+            (Some(_), _) => self.back.pop(),
+        }
     }
 
     fn report(&mut self, input: Input, report: &mut Report) {
@@ -132,7 +148,7 @@ impl Checker {
         let mut next = Some((block, None));
         while let Some((block, via)) = next {
             self.visit(input, block, via, &mut report);
-            next = self.successors(input, block, report.is_some()).or_else(|| {
+            next = self.successors(input, block, root, report.is_some()).or_else(|| {
                 let Pending { block, via, last } = self.pending.pop()?;
                 self.state.restore(last);
                 Some((block, Some(via)))
@@ -160,15 +176,15 @@ impl Checker {
         walk.block(block);
     }
 
-    /// Arrives at the roots after `block`. Gives the block to walk next, if one is entered only from here, and leaves the
-    /// others for later.
-    fn successors(&mut self, input: Input, block: Block, checking: bool) -> Option<(Block, Option<Edge>)> {
+    /// Arrives at the roots after `block`, which is walked for root number `root`. Gives the block to walk next, if one is
+    /// entered only from here, and leaves the others for later.
+    fn successors(&mut self, input: Input, block: Block, root: usize, checking: bool) -> Option<(Block, Option<Edge>)> {
         let problem = input.problem;
         let first = self.pending.len();
         for &edge in problem.succs(block) {
             let to = problem.edge(edge).to;
             match self.flow.root(to) {
-                Some(root) if !checking => self.arrive(problem, edge, root),
+                Some(to) if !checking => self.arrive(problem, edge, root, to),
                 Some(_) => {}
                 None => self.pending.push(Pending { block: to, via: edge, last: false }),
             }
@@ -190,11 +206,16 @@ impl Checker {
         }
     }
 
-    fn arrive(&mut self, problem: &Problem, edge: Edge, root: usize) {
+    /// From root number `from` at root number `root`.
+    fn arrive(&mut self, problem: &Problem, edge: Edge, from: usize, root: usize) {
         let changed = self.entries.join(&mut self.state, &mut self.names, Arrival { problem, edge, root });
-        if changed && !self.queued[root] {
-            self.queued[root] = true;
-            self.queue.push(Reverse(root));
+        if !changed || self.queued[root] {
+            return;
+        }
+        self.queued[root] = true;
+        match root > from {
+            true => self.ahead.push(Reverse(root)),
+            false => self.back.push(root),
         }
     }
 }

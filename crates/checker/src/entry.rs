@@ -31,6 +31,8 @@ pub(crate) struct Entries {
     regs: Vec<Cell>,
     /// Slots to look at in a join.
     slots: Vec<u32>,
+    /// Classes of arguments and parameters of an edge.
+    passed: Vec<(Class, Class)>,
 }
 
 /// An edge into a root.
@@ -75,7 +77,7 @@ impl Entries {
         entry.version = state.now;
         stored.copy_from_slice(&state.regs);
         state.slots.freeze();
-        entry.add_params(stored, state, names, arrival);
+        entry.add_params(stored, state, names, arrival, &mut self.passed);
         state.slots.keep();
         true
     }
@@ -83,34 +85,44 @@ impl Entries {
 
 impl Entry {
     /// The parameters are where their arguments are.
-    fn add_params(&mut self, stored: &mut [Cell], state: &mut State, names: &mut Names, arrival: Arrival) {
+    fn add_params(
+        &mut self,
+        stored: &mut [Cell],
+        state: &mut State,
+        names: &mut Names,
+        arrival: Arrival,
+        passed: &mut Vec<(Class, Class)>,
+    ) {
         let Arrival { problem, edge, root } = arrival;
-        let block = problem.edge(edge).to;
-        let epoch = self.version.epoch;
-        for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
+        passed.clear();
+        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
             let (to, from) = (names.class(param), names.class(arg));
-            if !names.is_passed(to, root) {
-                continue;
+            if names.is_passed(to, root) {
+                passed.push((from, to));
             }
+        }
+        passed.sort_unstable();
+        for group in passed.chunk_by(|a, b| a.0 == b.0) {
+            let from = group[0].0;
+            let holds = |names: &Names, there: &Cell, epoch| {
+                let class = there.class_in(epoch);
+                class != Class::NONE && names.contains(class, from)
+            };
             for (cell, there) in stored.iter_mut().zip(&state.regs) {
-                if there.class != Class::NONE
-                    && names.contains(there.class, from)
-                    && there.class_in(epoch) != Class::NONE
-                {
-                    cell.class = names.with(cell.class, to);
+                if holds(names, there, state.now.epoch) {
+                    cell.class = names.with(cell.class, group.iter().map(|of| of.1));
                 }
             }
             let mut homes: Vec<u32> = state.homes(from).collect();
             homes.sort_unstable();
             homes.dedup();
             for slot in homes {
-                let there = state.slots.get(state.now.slots, slot as usize).class_in(epoch);
-                if there != Class::NONE && names.contains(there, from) {
+                if holds(names, &state.slots.get(state.now.slots, slot as usize), state.now.epoch) {
                     let cell = state.slots.get(self.version.slots, slot as usize);
-                    let class = names.with(cell.class, to);
+                    let class = names.with(cell.class, group.iter().map(|of| of.1));
                     self.version.slots = state.slots.set(self.version.slots, slot as usize, Cell { class, ..cell });
                     self.params.push(slot);
-                    state.add_home(to, slot);
+                    group.iter().for_each(|of| state.add_home(of.1, slot));
                 }
             }
         }

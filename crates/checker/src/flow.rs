@@ -12,8 +12,13 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Flow {
     /// All blocks that the entry reaches, each after those it leads to wherever there is no loop.
     pub(crate) postorder: Vec<Block>,
-    /// The roots that the entry reaches, each before the roots it leads to wherever there is no loop.
+    /// The roots that the entry reaches, the entry first, in the problem's order: loops are contiguous there, so that one
+    /// can be walked until it is settled before what follows it. Nothing but speed depends on that.
     pub(crate) roots: Vec<Block>,
+    /// For each root, the last one from which an edge leads back to it, or itself.
+    pub(crate) last_latch: Vec<u32>,
+    /// For each block, the root that it is walked with.
+    walked_with: Vec<u32>,
     /// Number of a block in `roots`.
     root_of: Vec<u32>,
     reached: Vec<bool>,
@@ -46,10 +51,38 @@ impl Flow {
                 self.enter(to);
             }
         }
-        let is_root = |&block: &Block| block == problem.entry() || problem.preds(block).len() > 1;
-        self.roots.extend(self.postorder.iter().rev().copied().filter(is_root));
+        let reached = &self.reached;
+        let is_root =
+            |&block: &Block| reached[block.index()] && (block == problem.entry() || problem.preds(block).len() > 1);
+        self.roots.extend(problem.order.iter().copied().filter(is_root));
         for (number, root) in self.roots.iter().enumerate() {
             self.root_of[root.index()] = number as u32;
+        }
+        self.find_latches(problem);
+    }
+
+    fn find_latches(&mut self, problem: &Problem) {
+        self.walked_with.clear();
+        self.walked_with.resize(problem.num_blocks(), 0);
+        self.last_latch.clear();
+        self.last_latch.extend(0..self.roots.len() as u32);
+        for &block in self.postorder.iter().rev() {
+            let root = self.root_of[block.index()];
+            let before = problem.preds(block).first().map(|&edge| problem.edge(edge).from);
+            self.walked_with[block.index()] = match before {
+                Some(before) if root == NONE => self.walked_with[before.index()],
+                _ => root,
+            };
+        }
+        for &block in &self.postorder {
+            let from = self.walked_with[block.index()];
+            for &edge in problem.succs(block) {
+                let root = self.root_of[problem.edge(edge).to.index()];
+                if root <= from {
+                    let last = &mut self.last_latch[root as usize];
+                    *last = from.max(*last);
+                }
+            }
         }
     }
 

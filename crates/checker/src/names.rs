@@ -162,22 +162,23 @@ impl Names {
         arg.is_some_and(|&arg| self.contains(there, self.class(arg)))
     }
 
-    /// The set of `class` and `other`.
-    pub(crate) fn with(&mut self, class: Class, other: Class) -> Class {
-        if self.contains(class, other) {
-            return class;
-        }
+    /// The set of `class` and others, which it does not hold yet.
+    pub(crate) fn with(&mut self, class: Class, others: impl Iterator<Item = Class>) -> Class {
         let start = self.members.len();
         for i in 0..self.members(class).len() {
             let member = self.members(class)[i];
             self.members.push(member);
         }
-        self.members.push(other);
+        self.members.extend(others);
         self.new_set(start)
     }
 
     /// What remains of `class` if only members that `keep` holds of do: the same class if all do.
+    #[inline]
     pub(crate) fn filtered(&mut self, class: Class, keep: impl Fn(&Names, Class) -> bool) -> Class {
+        if class.number() < self.classes.len() {
+            return if keep(self, class) { class } else { Class::NONE };
+        }
         let start = self.members.len();
         let count = self.members(class).len();
         for i in 0..count {
