@@ -4,6 +4,7 @@
 
 use super::condition::{Comparison, Cond, float_code, int_code, is_signed};
 use super::cx::{Cx, pick};
+use super::float::FloatRows;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS, invert};
 use crate::rows;
@@ -65,12 +66,6 @@ impl Chain {
                 None => chain.links.push(link(cx, next)?),
             }
         }
-        // Only the first one may be of floats: there is no conditional one of those here.
-        let floats = chain.links.iter().filter(|link| is_float(cx, link.value)).count();
-        if floats > 1 {
-            return None;
-        }
-        chain.links.sort_by_key(|link| !is_float(cx, link.value));
         Some(chain)
     }
 
@@ -85,10 +80,6 @@ impl Chain {
         }
         condition
     }
-}
-
-fn is_float(cx: &Cx<'_, '_>, value: Value) -> bool {
-    cx.def_as(value, Opcode::Fcmp).is_some()
 }
 
 /// The comparison that `value` is, looking through extensions and comparisons with zero; none if somebody else needs it.
@@ -141,30 +132,50 @@ fn compare(cx: &mut Cx<'_, '_>, link: &Link) -> i32 {
     condition
 }
 
-/// Emits the flags of a link if the flags say `before`; else they say `otherwise` about the link's condition.
+/// Emits the flags of a link if the flags say `before`; else they say `otherwise` about the link's condition, which is
+/// given.
 fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) -> i32 {
-    let Some(InstView::IntCompare { cond, args }) = cx.def(link.value).map(|def| cx.func.dfg.view(def)) else {
-        unreachable!("links behind the first compare integers");
-    };
-    let Comparison { cond, x, y } = cx.constant_second(cond, args);
-    let cond = if link.negated { cond.inverse() } else { cond };
-    let (condition, signed) = (int_code(cond), is_signed(cond));
+    let flags = |condition| if otherwise { holding(condition) } else { failing(condition) };
+    match cx.def(link.value).map(|def| cx.func.dfg.view(def)) {
+        Some(InstView::IntCompare { cond, args }) => {
+            let Comparison { cond, x, y } = cx.constant_second(cond, args);
+            let cond = if link.negated { cond.inverse() } else { cond };
+            compare_ints_if(cx, cond, [x, y], before, flags(int_code(cond)))
+        }
+        Some(InstView::FloatCompare { cond, args: [x, y] }) => {
+            let Cond::One(condition) = float_code(cond).inverse_if(link.negated) else {
+                unreachable!("links have one condition")
+            };
+            let row = FloatRows::COMPARE_IF.of(cx.ty(x));
+            let operands = [cx.put(x), cx.put(y)];
+            cx.emit_imm(row, &operands, immediates::compare(before, flags(condition), 0));
+            condition
+        }
+        _ => unreachable!("links are comparisons"),
+    }
+}
+
+fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before: i32, flags: i32) -> i32 {
+    let signed = is_signed(cond);
     let bits = cx.ty(x).bits().max(32);
-    let flags = if otherwise { holding(condition) } else { failing(condition) };
     let first = cx.put_extended(x, signed);
     let constant = if signed { cx.constant_signed(y) } else { cx.constant(y).map(|c| c as i64) };
-    match constant.filter(|c| (0..=MAX_CONSTANT).contains(c)) {
-        Some(constant) => {
+    match constant {
+        Some(constant @ 0..=MAX_CONSTANT) => {
             let row = pick(bits, rows::CCMP32_RI, rows::CCMP64_RI);
             cx.emit_imm(row, &[first], immediates::compare(before, flags, constant as i32));
         }
-        None => {
+        Some(constant) if (-MAX_CONSTANT..0).contains(&constant) => {
+            let row = pick(bits, rows::CCMN32_RI, rows::CCMN64_RI);
+            cx.emit_imm(row, &[first], immediates::compare(before, flags, -constant as i32));
+        }
+        _ => {
             let second = cx.put_extended(y, signed);
             let row = pick(bits, rows::CCMP32_RR, rows::CCMP64_RR);
             cx.emit_imm(row, &[first, second], immediates::compare(before, flags, 0));
         }
     }
-    condition
+    int_code(cond)
 }
 
 #[cfg(test)]

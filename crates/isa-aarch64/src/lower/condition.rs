@@ -157,8 +157,16 @@ impl Cx<'_, '_> {
             InstView::IntCompare { .. } | InstView::FloatCompare { .. } => {
                 Test::Flags(self.is_nonzero(question.value).inverse_if(negated))
             }
+            _ if self.chain(question.value).is_some() => {
+                Test::Flags(self.is_nonzero(question.value).inverse_if(negated))
+            }
             _ => self.test_zero(question.value, negated),
         }
+    }
+
+    /// The comparisons that a value joins, if nobody needs it in a register.
+    fn chain(&self, value: Value) -> Option<Chain> {
+        if self.is_put(value) { None } else { Chain::of(self, value) }
     }
 
     /// Is `value` zero, or is it not?
@@ -234,7 +242,7 @@ impl Cx<'_, '_> {
                 _ => {}
             }
         }
-        if let Some(chain) = Chain::of(self, value) {
+        if let Some(chain) = self.chain(value) {
             return Cond::One(chain.emit(self));
         }
         if self.ty(value) == I128 {

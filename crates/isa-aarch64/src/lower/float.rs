@@ -29,6 +29,7 @@ impl FloatRows {
     pub(super) const ABS: FloatRows = FloatRows(rows::FABS32_FF, rows::FABS64_FF);
     pub(super) const COMPARE: FloatRows = FloatRows(rows::FCMP32_FF, rows::FCMP64_FF);
     pub(super) const COMPARE_ZERO: FloatRows = FloatRows(rows::FCMP32_FZ, rows::FCMP64_FZ);
+    pub(super) const COMPARE_IF: FloatRows = FloatRows(rows::FCCMP32_FF, rows::FCCMP64_FF);
     const NEGATED_MUL: FloatRows = FloatRows(rows::FNMUL32_FFF, rows::FNMUL64_FFF);
     const SELECT: FloatRows = FloatRows(rows::FCSEL32_FFF, rows::FCSEL64_FFF);
     const SHIFT_RIGHT: FloatRows = FloatRows(rows::USHR32_FFI, rows::USHR64_FFI);

@@ -2,13 +2,17 @@
 
 use super::Done;
 use super::chain::Chain;
+use super::compare::set;
+use super::condition::Cond;
 use super::cx::{Alu, Cx, Immediates, pick, working_bits};
 use super::muldiv;
 use crate::immediates;
+use crate::regs::invert;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::RowId;
+use kingpost_regalloc::VReg;
 
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
@@ -17,12 +21,33 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return wide(cx, inst, rows::ADDS64_RRR, rows::ADC64_RRR);
     }
     check(cx, inst)?;
-    for (addend, product) in [(x, y), (y, x)] {
-        if muldiv::multiply_add(cx, inst, addend, product, false) {
+    for (addend, other) in [(x, y), (y, x)] {
+        if muldiv::multiply_add(cx, inst, addend, other, false) || increment(cx, inst, addend, other) {
             return Ok(());
         }
     }
     sum(cx, inst, [x, y], false)
+}
+
+/// Defines the result as `x` or one more, as `condition` says, if that is a comparison nobody else needs.
+fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> bool {
+    if !cx.is_sole(condition) || !cx.is_boolean(condition) {
+        return false;
+    }
+    let value = cx.first(inst);
+    let (def, x) = (cx.result(value), cx.put(x));
+    let bits = working_bits(cx.ty(value));
+    match cx.condition(condition) {
+        Cond::One(cc) => {
+            cx.emit_imm(pick(bits, rows::CSINC32_RRR, rows::CSINC64_RRR), &[def, x, x], invert(cc));
+        }
+        cond => {
+            let bit = cx.int_temp(bits);
+            set(cx, bit, cond);
+            cx.emit(Alu::ADD.rr.of(bits), &[def, x, bit]);
+        }
+    }
+    true
 }
 
 /// `isub`.
@@ -94,7 +119,12 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     {
         return Ok(());
     }
-    cx.operate(alu, working_bits(ty), &[def], [x, y]);
+    let [plain, constant] = constant_last(cx, inst);
+    if alu == Alu::XOR && cx.constant_signed(constant) == Some(-1) {
+        complement(cx, def, plain);
+    } else {
+        cx.operate(alu, working_bits(ty), &[def], [x, y]);
+    }
     Ok(())
 }
 
@@ -255,10 +285,15 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             return Ok(());
         }
     }
-    let (source, imm) = cx.shifted_operand(x, Alu::OR);
-    let source = cx.put(source);
-    cx.emit_imm(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, source], imm);
+    complement(cx, def, x);
     Ok(())
+}
+
+/// `def = !x`.
+fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
+    let (source, imm) = cx.shifted_operand(x, Alu::OR);
+    let (source, bits) = (cx.put(source), working_bits(cx.ty(x)));
+    cx.emit_imm(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, source], imm);
 }
 
 /// `ineg`.

@@ -123,22 +123,36 @@ fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     low
 }
 
-/// The register of an amount. A mask that keeps all bits of `modulus` is left out: the instruction masks as well.
+/// The register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The width less an
+/// amount is the negated amount, one less than that the complement.
 fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
-    let amount = match cx.def_as(amount, Opcode::Band) {
-        Some(and) => {
+    let keeps = |cx: &Cx<'_, '_>, mask| cx.constant(mask).is_some_and(|mask| mask as u32 & modulus == modulus);
+    match cx.def(amount).map(|def| (def, cx.func.dfg.opcode(def))) {
+        Some((and, Opcode::Band)) => {
             let [x, y] = cx.args(and);
-            let keeps = |mask| cx.constant(mask).is_some_and(|mask| mask as u32 & modulus == modulus);
-            if keeps(y) {
-                x
-            } else if keeps(x) {
-                y
-            } else {
-                amount
+            if keeps(cx, y) {
+                return cx.put_parts(x)[0];
+            }
+            if keeps(cx, x) {
+                return cx.put_parts(y)[0];
             }
         }
-        None => amount,
-    };
+        Some((sub, Opcode::Isub)) if cx.is_sole(amount) && Cx::is_word(cx.ty(amount)) => {
+            let [x, y] = cx.args(sub);
+            let row = match cx.constant(x).map(|x| x as u32 & modulus) {
+                Some(0) => Some(rows::NEG32_RR),
+                Some(low) if low == modulus => Some(rows::MVN32_RR),
+                _ => None,
+            };
+            if let Some(row) = row {
+                let changed = cx.int_temp(32);
+                let source = cx.put(y);
+                cx.emit(row, &[changed, source]);
+                return changed;
+            }
+        }
+        _ => {}
+    }
     cx.put_parts(amount)[0]
 }
 
