@@ -9,14 +9,16 @@
 mod shrink;
 mod signature;
 
+use crate::emulated;
 use crate::failure::{Failure, Report};
-use crate::native::{Lane, runs_here, triple};
+use crate::native::{self, Lane, runs_here};
 use kingpost_emit_object::ObjectOptions;
 use shrink::shrink;
-use signature::{HEAD, Signature, signature};
+use signature::{HEAD, Rules, Signature, signature};
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Output};
+use target_lexicon::Triple;
 
 /// What is wrong, with which signature, and in which lane.
 struct Trouble {
@@ -37,47 +39,121 @@ impl From<String> for Trouble {
 /// A signature with which the two disagree, made small; or what keeps the comparison from being made.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
-    let has_cc = Command::new("cc").arg("--version").output().is_ok();
-    if !runs_here() || !has_cc {
-        let reason = "there is no C compiler for this machine's code";
-        assert!(std::env::var_os("CI").is_none(), "{reason}");
-        eprintln!("calls to and from C are not compared: {reason}");
-        report.skip(reason);
-        return Ok(report);
-    }
     let signatures: Vec<Signature> = seeds.clone().map(signature).collect();
-    let level = if seeds.start.is_multiple_of(2) { "-O1" } else { "-O0" };
-    let mut lanes = Lane::all(false);
-    if let Err(trouble) = judge(&signatures, &mut lanes, level, &mut report) {
-        let seed = seeds.start + trouble.signature as u64;
-        let Some(signature) = signatures.get(trouble.signature) else {
-            return Err(failure(seed, &trouble.what, None));
-        };
-        let lane = &mut lanes[trouble.lane..=trouble.lane];
-        let mut judge =
-            |candidate: &Signature| judge(std::slice::from_ref(candidate), lane, level, &mut Report::default()).err();
-        let small = shrink(signature, |candidate| judge(candidate).is_some());
-        // Alone it may be right: then what was said about all of them has to do.
-        let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
-        return Err(failure(seed, &what, Some(&small)));
+    for machine in [X86_64, AARCH64] {
+        match machine.is_here() {
+            Ok(()) => compare(&machine, &signatures, seeds.start, &mut report)?,
+            Err(reason) => {
+                assert!(std::env::var_os("CI").is_none(), "{reason}");
+                eprintln!("calls to and from C are not compared: {reason}");
+                report.skip(reason);
+            }
+        }
     }
     report.cases += signatures.len() as u64;
     Ok(report)
 }
 
-fn failure(seed: u64, what: &str, signature: Option<&Signature>) -> Box<Failure> {
+/// A machine with a C compiler.
+struct Machine {
+    rules: Rules,
+    cc: &'static str,
+    /// How programs are compiled and linked.
+    flags: &'static [&'static str],
+    /// What runs them, if this machine does not.
+    emulator: Option<&'static str>,
+    triple: fn() -> Triple,
+    lanes: fn() -> Vec<Lane>,
+}
+
+const X86_64: Machine = Machine {
+    rules: Rules::SystemV,
+    cc: "cc",
+    flags: &[],
+    emulator: None,
+    triple: native::triple,
+    lanes: || Lane::all(false),
+};
+
+const AARCH64: Machine = Machine {
+    rules: Rules::Aapcs64,
+    cc: "aarch64-linux-gnu-gcc",
+    flags: &["-static"],
+    emulator: Some("qemu-aarch64"),
+    triple: emulated::triple,
+    lanes: || emulated::lanes(false),
+};
+
+impl Machine {
+    /// Can its programs be made and run?
+    fn is_here(&self) -> Result<(), String> {
+        let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
+        match [Some(self.cc), self.emulator].into_iter().flatten().find(|tool| !has(tool)) {
+            Some(tool) => Err(format!("there is no {tool}")),
+            None if self.emulator.is_none() && !runs_here() => Err("this is no x86-64 machine".into()),
+            None => Ok(()),
+        }
+    }
+
+    fn run(&self, program: &Path) -> Result<Output, String> {
+        let output = match self.emulator {
+            None => Command::new(program).output(),
+            Some(emulator) => Command::new(emulator).arg(program).output(),
+        };
+        output.map_err(|error| error.to_string())
+    }
+
+    fn cc(&self, folder: &Path, args: &[&str]) -> Result<(), String> {
+        let mut cc = Command::new(self.cc);
+        let output = cc.current_dir(folder).args(self.flags).args(args).output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("{} {}:\n{}", self.cc, args.join(" "), String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+/// Compares on one machine.
+fn compare(machine: &Machine, signatures: &[Signature], first: u64, report: &mut Report) -> Result<(), Box<Failure>> {
+    let level = if first.is_multiple_of(2) { "-O1" } else { "-O0" };
+    let mut lanes = (machine.lanes)();
+    if let Err(trouble) = judge(machine, signatures, &mut lanes, level, report) {
+        let seed = first + trouble.signature as u64;
+        let Some(signature) = signatures.get(trouble.signature) else {
+            return Err(failure(machine, seed, &trouble.what, None));
+        };
+        let lane = &mut lanes[trouble.lane..=trouble.lane];
+        let mut judge = |candidate: &Signature| {
+            judge(machine, std::slice::from_ref(candidate), lane, level, &mut Report::default()).err()
+        };
+        let small = shrink(signature, |candidate| judge(candidate).is_some());
+        // Alone it may be right: then what was said about all of them has to do.
+        let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
+        return Err(failure(machine, seed, &what, Some(&small)));
+    }
+    Ok(())
+}
+
+fn failure(machine: &Machine, seed: u64, what: &str, signature: Option<&Signature>) -> Box<Failure> {
     let what = format!("{what}\nrepeat with: make fuzz TARGET=abi N=1 SEED={seed}");
     let text = signature.map_or_else(String::new, |signature| {
-        let c: String = signature.c(0).lines().map(|line| format!("; {line}\n")).collect();
-        format!("test compile\ntarget x86_64\n\n{}; What calls them and what they call:\n{c}", signature.clif(0))
+        let c: String = signature.c(0, machine.rules).lines().map(|line| format!("; {line}\n")).collect();
+        let (target, clif) = ((machine.triple)().architecture, signature.clif(0, machine.rules));
+        format!("test compile\ntarget {target}\n\n{clif}; What calls them and what they call:\n{c}")
     });
     Box::new(Failure { seed, what, text })
 }
 
-fn judge(signatures: &[Signature], lanes: &mut [Lane], level: &str, report: &mut Report) -> Result<(), Trouble> {
+fn judge(
+    machine: &Machine,
+    signatures: &[Signature],
+    lanes: &mut [Lane],
+    level: &str,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let mut c = HEAD.to_string();
     for (n, signature) in signatures.iter().enumerate() {
-        c += &signature.c(n);
+        c += &signature.c(n, machine.rules);
     }
     c += "int main(void) {\n  int r;\n";
     for n in 0..signatures.len() {
@@ -87,15 +163,15 @@ fn judge(signatures: &[Signature], lanes: &mut [Lane], level: &str, report: &mut
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("c.c"), c).map_err(|error| error.to_string())?;
-    cc(folder.path(), &["-c", level, "-fno-strict-aliasing", "c.c"])?;
-    let text: String = signatures.iter().enumerate().map(|(n, signature)| signature.clif(n)).collect();
+    machine.cc(folder.path(), &["-c", level, "-fno-strict-aliasing", "c.c"])?;
+    let text: String = signatures.iter().enumerate().map(|(n, signature)| signature.clif(n, machine.rules)).collect();
     let functions = kingpost_reader::parse_functions(&text).map_err(|error| error.to_string())?;
     for (index, lane) in lanes.iter_mut().enumerate() {
         let module = lane.compile(&functions).map_err(|(name, error)| format!("{lane}: {name}: {error}"))?;
-        let object = kingpost_emit_object::write(&triple(), &module, &[], ObjectOptions::default());
+        let object = kingpost_emit_object::write(&(machine.triple)(), &module, &[], ObjectOptions::default());
         std::fs::write(at("k.o"), object.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
-        cc(folder.path(), &["-o", "test", "c.o", "k.o"])?;
-        let output = Command::new(at("test")).output().map_err(|error| error.to_string())?;
+        machine.cc(folder.path(), &["-o", "test", "c.o", "k.o"])?;
+        let output = machine.run(&at("test"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             let signature = said.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -107,14 +183,6 @@ fn judge(signatures: &[Signature], lanes: &mut [Lane], level: &str, report: &mut
         report.calls += 2 * signatures.len() as u64;
     }
     Ok(())
-}
-
-fn cc(folder: &Path, args: &[&str]) -> Result<Output, String> {
-    let output = Command::new("cc").current_dir(folder).args(args).output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    Err(format!("cc {}:\n{}", args.join(" "), String::from_utf8_lossy(&output.stderr)))
 }
 
 #[cfg(test)]

@@ -24,13 +24,33 @@ const SCALARS: &[Scalar] = &[
 /// To C the context is an ordinary first argument.
 const VMCTX: Scalar = ("i64 vmctx", "uint64_t", "uint64_t", 8);
 
-/// Structs that come back in two registers: their C type and our two results.
+/// Structs that come back in two registers: their C type and our two results, on x86-64.
 const PAIRS: &[(&str, [&str; 2])] = &[
     ("struct pii", ["i64", "i64"]),
     ("struct pid", ["i64", "f64"]),
     ("struct pdi", ["f64", "i64"]),
     ("struct pdd", ["f64", "f64"]),
 ];
+
+/// What C does on a machine beyond choosing registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rules {
+    /// System V on x86-64: structs are copied to the stack, narrow integers are extended as compilers agree.
+    SystemV,
+    /// AAPCS64: large structs are passed by address, nothing is extended, and of pairs only two floats come back in
+    /// float registers.
+    Aapcs64,
+}
+
+impl Rules {
+    /// Our results for a pair.
+    fn pair(self, index: usize) -> [&'static str; 2] {
+        match (self, PAIRS[index].1) {
+            (Rules::Aapcs64, ["i64", "f64"] | ["f64", "i64"]) => ["i64", "i64"],
+            (_, pair) => pair,
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Param {
@@ -91,10 +111,10 @@ impl Param {
     }
 
     /// As C is told when it is called with an extended value.
-    fn c_extended(self) -> String {
+    fn c_extended(self, rules: Rules) -> String {
         match self {
-            Param::Scalar((_, _, c, _)) => c.into(),
-            Param::Struct(_) | Param::Pair(_) => self.c(),
+            Param::Scalar((_, _, c, _)) if rules == Rules::SystemV => c.into(),
+            Param::Scalar(_) | Param::Struct(_) | Param::Pair(_) => self.c(),
         }
     }
 }
@@ -111,26 +131,27 @@ fn places(params: &[Param]) -> Vec<usize> {
 
 impl Signature {
     /// Our parameter list, with the hidden result pointer.
-    fn ours(&self) -> String {
+    fn ours(&self, rules: Rules) -> String {
         let mut params: Vec<String> = Vec::new();
         if let Some(Param::Struct(_)) = self.result {
             params.push("i64 sret".into());
         }
         params.extend(self.params.iter().map(|param| match param {
             Param::Scalar((ty, ..)) => (*ty).to_string(),
+            Param::Struct(_) if rules == Rules::Aapcs64 => "i64".to_string(),
             Param::Struct(words) => format!("i64 sarg({})", words * 8),
             Param::Pair(_) => unreachable!("pairs are results only"),
         }));
         let result = match self.result {
             Some(Param::Scalar((ty, ..))) => format!(" -> {ty}"),
-            Some(Param::Pair(index)) => format!(" -> {}", PAIRS[index].1.join(", ")),
+            Some(Param::Pair(index)) => format!(" -> {}", rules.pair(index).join(", ")),
             _ => String::new(),
         };
         format!("({}){result} system_v", params.join(", "))
     }
 
     /// Our callee and our caller.
-    pub(super) fn clif(&self, n: usize) -> String {
+    pub(super) fn clif(&self, n: usize, rules: Rules) -> String {
         let bare = |ty: &'static str| ty.split(' ').next().unwrap_or(ty);
         let globals = "    gv0 = symbol %sent\n    gv1 = symbol %seen\n    gv2 = symbol %ret\n    gv3 = symbol %got\n";
         let sret = matches!(self.result, Some(Param::Struct(_)));
@@ -159,7 +180,7 @@ impl Signature {
             None => "    return\n".to_string(),
             Some(Param::Scalar((ty, ..))) => format!("    v1002 = load.{} v1001\n    return v1002\n", bare(ty)),
             Some(Param::Pair(index)) => {
-                let [first, second] = PAIRS[index].1;
+                let [first, second] = rules.pair(index);
                 format!("    v1002 = load.{first} v1001\n    v1003 = load.{second} v1001+8\n    return v1002, v1003\n")
             }
             Some(Param::Struct(words)) => {
@@ -171,7 +192,7 @@ impl Signature {
             }
         };
         let mut text =
-            format!("function %k_{n}{} {{\n{globals}\nblock0({}):\n{body}}}\n\n", self.ours(), names.join(", "));
+            format!("function %k_{n}{} {{\n{globals}\nblock0({}):\n{body}}}\n\n", self.ours(rules), names.join(", "));
 
         let mut body = "    v1000 = symbol_value.i64 gv0\n    v1001 = symbol_value.i64 gv3\n".to_string();
         let mut args: Vec<String> = sret.then(|| "v1001".to_string()).into_iter().collect();
@@ -202,22 +223,22 @@ impl Signature {
         let _ = write!(
             text,
             "function %kc_{n}() system_v {{\n{globals}    sig0 = {}\n    fn0 = %c_{n} sig0\n\nblock0:\n{body}    return\n}}\n\n",
-            self.ours()
+            self.ours(rules)
         );
         text
     }
 
     /// The callee in C, and a function that makes both calls and compares.
-    pub(super) fn c(&self, n: usize) -> String {
+    pub(super) fn c(&self, n: usize, rules: Rules) -> String {
         let Signature { seed, .. } = self;
         let result = self.result.map_or("void".into(), Param::c);
-        let list = |ty: fn(Param) -> String| {
+        let list = |ty: &dyn Fn(Param) -> String| {
             let params = self.params.iter().enumerate().map(|(k, &param)| format!("{} p{k}", ty(param)));
             let params = params.collect::<Vec<_>>().join(", ");
             if params.is_empty() { "void".to_string() } else { params }
         };
-        let mut text = format!("{result} k_{n}({});\nvoid kc_{n}(void);\n", list(Param::c));
-        text += &format!("{result} c_{n}({}) {{\n", list(Param::c_extended));
+        let mut text = format!("{result} k_{n}({});\nvoid kc_{n}(void);\n", list(&Param::c));
+        text += &format!("{result} c_{n}({}) {{\n", list(&|param| param.c_extended(rules)));
         for (k, place) in places(&self.params).iter().enumerate() {
             text += &format!("  memcpy(&seen[{place}], &p{k}, sizeof p{k});\n");
         }
@@ -235,7 +256,7 @@ impl Signature {
         let compare = |extended: bool| {
             let mut text = String::new();
             for (&param, place) in self.params.iter().zip(places(&self.params)) {
-                let (from, to) = (param.c(), if extended { param.c_extended() } else { param.c() });
+                let (from, to) = (param.c(), if extended { param.c_extended(rules) } else { param.c() });
                 text += &match param {
                     Param::Scalar((ty, ..)) if ty.starts_with('i') => {
                         format!(
