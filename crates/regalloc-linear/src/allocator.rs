@@ -59,7 +59,8 @@ impl LinearScan {
 
         stage("walk");
         let LinearScan { machine, order, live, hints, found, scratch: s, .. } = self;
-        Scan { problem, env, machine, order, live, hints, found, s, out, observer }.run()?;
+        let is_told = observer.is_some() || log::log_enabled!(log::Level::Trace);
+        Scan { problem, env, machine, order, live, hints, found, s, out, observer, is_told }.run()?;
 
         log::trace!("resolution of {}", problem.name);
         let LinearScan { machine, order, live, hints, found, resolved, slots, emit, .. } = self;

@@ -13,8 +13,11 @@ use crate::walk::Found;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, MachineEnv, NoRegister,
-    Operand, PReg, ParallelMoves, RegClass, StackMapEntry, VReg,
+    Operand, PReg, PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
+
+/// So many moves of one place are looked at one by one for whether they depend on each other.
+const MOST_DIRECT: usize = 16;
 
 /// One of the moves of a place.
 #[derive(Clone, Copy)]
@@ -44,8 +47,9 @@ impl Move {
 /// Scratch memory of the writer.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    first: Option<Move>,
-    moves: ParallelMoves,
+    /// Of the place that is being written.
+    moves: Vec<Move>,
+    parallel: ParallelMoves,
     kinds: Vec<EditKind>,
     labels: Vec<u32>,
 }
@@ -69,8 +73,8 @@ pub(crate) struct Emit<'a> {
 
 impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
-        self.s.moves.begin(self.input.problem);
-        self.s.first = None;
+        self.s.parallel.begin(self.input.problem);
+        self.s.moves.clear();
         self.memory_operands();
         let mut next = Next::default();
         for block in self.input.problem.blocks() {
@@ -180,25 +184,17 @@ impl Emit<'_> {
         self.slots.get(vreg).map_or(Loc::NONE, Loc::slot)
     }
 
-    /// Collects a move. The first waits, since most places have but one and need no parallel moves.
+    /// Collects a move.
     fn add_move(&mut self, from_vreg: VReg, from: Loc, to_vreg: VReg, to: Loc) {
-        let remat = self.input.hints.remat(from_vreg).filter(|_| from.as_reg().is_none());
+        let remat = match from.as_reg() {
+            Some(_) => None,
+            None => self.input.hints.remat(from_vreg),
+        };
         if remat.is_none() && (from.is_none() || from == to) {
             return;
         }
-        let data = self.input.problem.vregs[to_vreg];
-        let next = Move { remat, from, to, class: data.class, width: data.width };
-        match self.s.first.take() {
-            None if self.s.moves.is_empty() => self.s.first = Some(next),
-            first => first.into_iter().chain([next]).for_each(|m| self.add_parallel(m)),
-        }
-    }
-
-    fn add_parallel(&mut self, m: Move) {
-        match m.remat {
-            Some(inst) => self.s.moves.add_remat(inst, m.to, m.class, m.width),
-            None => self.s.moves.add(m.from, m.to, m.class, m.width),
-        }
+        let data = &self.input.problem.vregs[to_vreg];
+        self.s.moves.push(Move { remat, from, to, class: data.class, width: data.width });
     }
 
     fn gap(&mut self, gap: usize) -> Result<(), AllocError> {
@@ -231,7 +227,7 @@ impl Emit<'_> {
                 self.add_move(m.from_vreg, from, m.to_vreg, to);
             }
         }
-        if self.s.moves.is_empty() && self.s.first.is_none() {
+        if self.s.moves.is_empty() {
             return Ok(());
         }
         let head = self.input.order.at(self.input.problem.edge(edge).to) as usize;
@@ -262,22 +258,49 @@ impl Emit<'_> {
 
     /// Makes the collected moves one after the other.
     fn flush(&mut self, at: Inst, free: Masks) -> Result<(), AllocError> {
-        if let Some(first) = self.s.first.take() {
-            if let Some(kind) = first.as_edit() {
-                self.out.edits.push(Edit { at, kind });
-                return Ok(());
-            }
-            self.add_parallel(first);
-        }
         if self.s.moves.is_empty() {
             return Ok(());
         }
+        if self.are_independent() {
+            let edits = self.s.moves.drain(..).filter_map(|m| Some(Edit { at, kind: m.as_edit()? }));
+            self.out.edits.extend(edits);
+            return Ok(());
+        }
+        for m in self.s.moves.drain(..) {
+            match m.remat {
+                Some(inst) => self.s.parallel.add_remat(inst, m.to, m.class, m.width),
+                None => self.s.parallel.add(m.from, m.to, m.class, m.width),
+            }
+        }
         self.s.kinds.clear();
         let free = self.input.machine.some_of(free);
-        let result = self.s.moves.resolve(free, self.env, self.out, &mut self.s.kinds);
+        let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
         result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));
         Ok(())
+    }
+
+    /// Are the moves right in the order in which they stand, since nothing that one writes is read by a later one? What
+    /// is in memory is to be read once only.
+    fn are_independent(&self) -> bool {
+        let moves = &self.s.moves;
+        let (mut written, mut stores) = (PRegSet::EMPTY, false);
+        moves.len() <= MOST_DIRECT
+            && moves.iter().enumerate().all(|(i, m)| {
+                let fine = match (m.from.as_reg(), m.to.as_reg()) {
+                    (Some(from), _) => !written.contains(from),
+                    (None, Some(_)) => {
+                        let is_again = moves[..i].iter().any(|other| (other.from, other.remat) == (m.from, m.remat));
+                        !is_again && (m.remat.is_some() || !stores)
+                    }
+                    (None, None) => false,
+                };
+                match m.to.as_reg() {
+                    Some(to) => written.insert(to),
+                    None => stores = true,
+                }
+                fine
+            })
     }
 
     /// Slots for operands in memory.

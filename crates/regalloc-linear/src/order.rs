@@ -70,6 +70,8 @@ pub(crate) struct Order {
     /// By index in `places`: the last source of an edge back to it, or [`NONE`].
     pub(crate) back_from: Vec<u32>,
     stack: Vec<u32>,
+    /// By index in `places`: does an edge lead to it from before?
+    has_forward_pred: Vec<bool>,
     /// Has every block but the first a predecessor before it? Then what dominates a block comes before it as well.
     pub(crate) is_forward: bool,
 }
@@ -102,17 +104,18 @@ impl Order {
     fn find_back_edges(&mut self, problem: &Problem) {
         self.back_from.clear();
         self.back_from.resize(self.places.len(), NONE);
-        self.is_forward = self.places.iter().enumerate().skip(1).all(|(at, place)| {
-            let mut preds = problem.preds(place.block).iter();
-            preds.any(|&edge| (self.at(problem.edge(edge).from) as usize) < at)
-        });
+        self.has_forward_pred.clear();
+        self.has_forward_pred.resize(self.places.len(), false);
         for edge in problem.edges() {
             let (from, to) = (self.at(problem.edge(edge).from), self.at(problem.edge(edge).to));
             let last = &mut self.back_from[to as usize];
-            if from >= to && (*last == NONE || *last < from) {
+            if from < to {
+                self.has_forward_pred[to as usize] = true;
+            } else if *last == NONE || *last < from {
                 *last = from;
             }
         }
+        self.is_forward = self.has_forward_pred.iter().skip(1).all(|&has| has);
     }
 
     fn find_loops(&mut self) {
@@ -134,6 +137,9 @@ impl Order {
 
     /// In an unusual order a stretch may be entered by a block that has one predecessor, which is before the stretch.
     fn find_unsound_loops(&mut self, problem: &Problem) {
+        if self.loops.is_empty() {
+            return;
+        }
         let mut budget = 4 * self.places.len() + 64;
         for at in 0..self.places.len() as u32 {
             if budget == 0 {

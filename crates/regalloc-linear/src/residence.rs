@@ -64,6 +64,8 @@ pub(crate) struct Residence {
     pub(crate) facts: Vec<Facts>,
     /// By value: its last stay, or [`NONE`].
     last: Vec<u32>,
+    /// By value: the register it is in now.
+    homes: Vec<Reg>,
     /// By register: the stay in it, if `held` says so.
     holders: Vec<u32>,
     pub(crate) held: Masks,
@@ -78,6 +80,8 @@ impl Residence {
         self.facts.resize(values, Facts::default());
         self.last.clear();
         self.last.resize(values, NONE);
+        self.homes.clear();
+        self.homes.resize(values, Reg::NONE);
         self.holders.clear();
         self.holders.resize(128, NONE);
         self.held = [0; 2];
@@ -104,13 +108,12 @@ impl Residence {
 
     /// The stay that lasts, if the value is in a register now.
     pub(crate) fn open_stay(&self, vreg: VReg) -> Option<u32> {
-        let last = self.last[vreg.index()];
-        (last != NONE && self.stays[last as usize].to == Point::OPEN).then_some(last)
+        (!self.home(vreg).is_none()).then(|| self.last[vreg.index()])
     }
 
     /// The register the value is in now.
     pub(crate) fn home(&self, vreg: VReg) -> Reg {
-        self.open_stay(vreg).map_or(Reg::NONE, |stay| self.stays[stay as usize].reg)
+        self.homes[vreg.index()]
     }
 
     /// The value's last stay, or [`NONE`].
@@ -138,6 +141,7 @@ impl Residence {
         }
         self.stays.push(Stay { vreg, from, to: Point::OPEN, prev, reg, since_def, evicted: false, continued: false });
         self.last[vreg.index()] = id;
+        self.homes[vreg.index()] = reg;
         self.holders[reg.index()] = id;
         self.held[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();
@@ -147,7 +151,9 @@ impl Residence {
     /// What is in `reg` leaves it.
     pub(crate) fn close(&mut self, reg: Reg, to: Point) -> u32 {
         let id = self.holder(reg);
-        self.stays[id as usize].to = to;
+        let stay = &mut self.stays[id as usize];
+        stay.to = to;
+        self.homes[stay.vreg.index()] = Reg::NONE;
         self.held[reg.class()] &= !reg.bit();
         id
     }

@@ -95,9 +95,12 @@ impl Scan<'_, '_> {
                 self.note_in_memory(inst);
                 continue;
             };
-            let stay = *self.found.residence.stay(id);
-            self.found.residence.facts(vreg).keep_def |= stay.since_def;
-            self.out.locs[base + k] = self.loc(stay.reg);
+            let stay = self.found.residence.stay(id);
+            let (reg, since_def) = (stay.reg, stay.since_def);
+            if since_def {
+                self.found.residence.facts(vreg).keep_def = true;
+            }
+            self.out.locs[base + k] = self.loc(reg);
         }
         for (class, dying) in dying.into_iter().enumerate() {
             for reg in regs(class, dying) {

@@ -153,6 +153,8 @@ pub(crate) struct Scan<'a, 'o> {
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
     pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
+    /// Does the log or the observer want to know?
+    pub(crate) is_told: bool,
 }
 
 impl Scan<'_, '_> {
@@ -234,7 +236,7 @@ impl Scan<'_, '_> {
 
     /// Tells that `vreg` lives in `reg` from `inst` on.
     pub(crate) fn tell_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
-        if log::log_enabled!(log::Level::Trace) || self.observer.is_some() {
+        if self.is_told {
             let last = Point::early(self.order.num_slots() as u32 - 1);
             let to = self.inst_at(self.live.end(vreg).prev().min(last));
             self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
@@ -243,6 +245,9 @@ impl Scan<'_, '_> {
 
     /// Tells the log and the observer.
     pub(crate) fn event(&mut self, event: Event<'_>) {
+        if !self.is_told {
+            return;
+        }
         log::trace!("{event:?}");
         if let Some(observer) = &mut self.observer {
             observer.event(event);

@@ -3,7 +3,7 @@
 //! An allocation is complete: what is emitted are the original instructions, less the dropped ones, with the operands
 //! where [`Allocation::locs`] says, and the edits, nothing else. Prologue and epilogue save [`Allocation::saved`].
 
-use crate::entities::{Inst, Slot};
+use crate::entities::{ClobberId, Inst, Slot};
 use crate::problem::Problem;
 use crate::reg::{PReg, PRegSet};
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -284,8 +284,9 @@ impl Allocation {
                 EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
             }
         }
-        for inst in 0..problem.num_insts() {
-            written = written.union(problem.clobbers(Inst::new(inst)).lost);
+        let clobbers = (0..problem.num_insts()).map(|inst| problem.clobber_id(Inst::new(inst)));
+        for id in clobbers.filter(|&id| id != ClobberId::NONE) {
+            written = written.union(problem.all_clobbers()[id].lost);
         }
         written
     }

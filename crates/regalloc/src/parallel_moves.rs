@@ -257,8 +257,11 @@ impl ParallelMoves {
     /// Finds out which destinations are sources as well; the others are ready.
     fn find_ready(&mut self, env: &MachineEnv) {
         self.involved = PRegSet::EMPTY;
-        let ends = self.moves.iter().flat_map(|m| [m.source.as_reg(), m.to.as_reg()]);
-        self.involved = ends.flatten().collect();
+        for m in &self.moves {
+            for reg in [m.source.as_reg(), m.to.as_reg()].into_iter().flatten() {
+                self.involved.insert(reg);
+            }
+        }
         self.idle = self.free.difference(self.involved);
         for class in &env.classes {
             self.idle = class.scratch.map_or(self.idle, |reg| self.idle.with(reg));

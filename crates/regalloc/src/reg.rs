@@ -138,8 +138,9 @@ impl PRegSet {
     }
 
     /// Adds `reg`.
+    #[inline]
     pub fn insert(&mut self, reg: PReg) {
-        *self = self.with(reg);
+        self.bits[reg.index() / 64] |= 1 << (reg.index() % 64);
     }
 
     /// Takes `reg` out.
