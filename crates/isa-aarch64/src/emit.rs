@@ -5,9 +5,9 @@ use crate::encode::{Args, encode, word};
 use crate::encoding::Special;
 use crate::regs::invert;
 use crate::rows::{self, ENCODINGS};
-use crate::{atomic_loop, frame};
+use crate::{atomic_loop, frame, pairs};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, EmitContext, Label, MInst, MachineEdit, NO_BLOCK, RowId};
+use kingpost_mach::{Buffer, EmitContext, Label, MInst, MachineEdit, Mem, MemBase, NO_BLOCK, RowId};
 use kingpost_regalloc::{Block, PReg, RegClass};
 
 /// The immediate of the instruction that traps.
@@ -19,7 +19,12 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let imm = if encoding.wide { inst.imm64() as i64 } else { i64::from(inst.imm) };
     let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: inst.trap() };
     match encoding.special {
-        Special::No | Special::Constant(_) | Special::Got | Special::Absolute => encode(inst.row, &args, buffer),
+        Special::No | Special::Constant(_) | Special::Got | Special::Absolute => {
+            encode(inst.row, &args, buffer);
+            if in_frame(cx.mem) {
+                pairs::join(buffer);
+            }
+        }
         Special::Jump => jump_unless_next(inst.aux, cx.next, buffer),
         Special::JumpIf => branch(inst, cx.next, buffer),
         Special::JumpIfOr => branch_or(Conditions::of(inst), inst.aux, inst.extra, cx.next, buffer),
@@ -41,6 +46,11 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         }
         Special::AtomicLoop(operation) => atomic_loop::emit(operation, encoding.bytes, &args, buffer),
     }
+}
+
+/// Is this a place in the frame?
+fn in_frame(mem: Option<Mem>) -> bool {
+    matches!(mem, Some(Mem { base: MemBase::StackPointer | MemBase::FramePointer, .. }))
 }
 
 /// Emits `udf` with its site.
@@ -148,8 +158,14 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     match *edit {
         MachineEdit::Move(from, to, width) => encode(move_row(from, width), &Args::regs(&[to, from]), buffer),
         MachineEdit::Exchange(..) => unreachable!("this target has no exchange, so no allocation holds one"),
-        MachineEdit::Spill(from, to, width) => encode(spill_row(from, width), &Args::mem(&[from], to), buffer),
-        MachineEdit::Fill(from, to, width) => encode(fill_row(to, width), &Args::mem(&[to], from), buffer),
+        MachineEdit::Spill(from, to, width) => {
+            encode(spill_row(from, width), &Args::mem(&[from], to), buffer);
+            pairs::join(buffer);
+        }
+        MachineEdit::Fill(from, to, width) => {
+            encode(fill_row(to, width), &Args::mem(&[to], from), buffer);
+            pairs::join(buffer);
+        }
     }
 }
 
@@ -193,9 +209,7 @@ mod tests {
     use super::*;
     use crate::branches::A64Branches;
     use crate::regs::{CC_EQ, CC_HI, CC_LO, CC_VC, FP, LR, v, x};
-    use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
-    };
+    use kingpost_mach::{FrameInfo, FrameLayout, FunctionHead, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite};
 
     /// Words of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (Vec<u32>, ModuleBuffer) {

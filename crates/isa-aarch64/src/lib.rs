@@ -10,6 +10,7 @@
 //! | `address.rs` | addresses that an instruction cannot say |
 //! | `asm.rs` | text of one instruction, likewise |
 //! | `emit.rs` | what also depends on blocks or the frame, and edits |
+//! | `pairs.rs` | neighbouring loads or stores become one |
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
@@ -31,6 +32,7 @@ mod frame;
 pub mod immediates;
 mod isa;
 mod lower;
+mod pairs;
 pub mod regs;
 pub mod rows;
 

@@ -3,7 +3,7 @@
 
 use kingpost_ir::TrapCode;
 use kingpost_isa_aarch64::branches::A64Branches;
-use kingpost_mach::{BranchForms, Buffer, FrameInfo, FunctionHead, Label, ModuleBuffer, Pool, SymbolName, Target};
+use kingpost_mach::{Buffer, FrameInfo, FunctionHead, Label, ModuleBuffer, Pool, SymbolName, Target};
 
 const B: u32 = 0x1400_0000;
 const B_LT: u32 = 0x5400_000b;

@@ -297,6 +297,25 @@ impl Buffer {
         &mut self.bytes
     }
 
+    /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither has a table
+    /// entry or is still to be filled in.
+    pub fn last_two_words(&self) -> Option<[u32; 2]> {
+        let start = self.at().checked_sub(8)?;
+        let free = self.bound.last().is_none_or(|l| self.labels[l.index()] <= start)
+            && self.traps.last().is_none_or(|t| t.offset < start)
+            && self.relocs.last().is_none_or(|r| r.offset < start)
+            && self.references.last().is_none_or(|r| r.at + u32::from(r.hole) <= start)
+            && self.fixups.last().is_none_or(|f| f.at < start);
+        let (words, []) = self.bytes[start as usize..].as_chunks() else { return None };
+        free.then(|| [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])])
+    }
+
+    /// Puts one word in the place of the last two, which [`Buffer::last_two_words`] gave.
+    pub fn replace_last_two_words(&mut self, word: u32) {
+        self.bytes.truncate(self.bytes.len() - 8);
+        self.put4(word);
+    }
+
     /// Binds a label to the present end of the code.
     pub fn bind(&mut self, label: Label) {
         debug_assert_eq!(self.labels[label.index()], UNBOUND, "a label is bound once");

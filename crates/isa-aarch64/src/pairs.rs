@@ -1,0 +1,169 @@
+//! Two loads or two stores of neighbouring places in the frame become one instruction.
+//!
+//! ```text
+//! str x0, [sp, #24]
+//! str x1, [sp, #16]       →       stp x1, x0, [sp, #16]
+//! ```
+//! Spills and fills often come in such rows around calls. It happens as the second one is emitted, and looks at the word
+//! before it only. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
+
+use crate::immediates::paired;
+use crate::regs::{FP, SP};
+use kingpost_mach::Buffer;
+
+/// A load or store in the frame.
+#[derive(Clone, Copy)]
+struct Access {
+    /// All of the word but register, base and offset.
+    kind: u32,
+    base: u32,
+    register: u32,
+    /// Bytes.
+    offset: i64,
+    bytes: i64,
+}
+
+/// Makes the last two instructions one if they are such a pair. The last one has no entry in any table.
+pub(crate) fn join(buffer: &mut Buffer) {
+    let Some([first, second]) = buffer.last_two_words() else { return };
+    if let (Some(a), Some(b)) = (access(first), access(second))
+        && let Some(word) = pair(a, b)
+    {
+        buffer.replace_last_two_words(word);
+    }
+}
+
+/// The bit that makes a store a load, also of pairs.
+const LOAD: u32 = 1 << 22;
+/// What tells the kinds apart: size, class of the register, direction.
+const KIND: u32 = 0xc4c0_0000;
+
+/// Of stores of w, x, s, d and q registers: the kind, the pair form, the binary logarithm of the size.
+const KINDS: [(u32, u32, u32); 5] = [
+    (0x8000_0000, 0x2900_0000, 2),
+    (0xc000_0000, 0xa900_0000, 3),
+    (0x8400_0000, 0x2d00_0000, 2),
+    (0xc400_0000, 0x6d00_0000, 3),
+    (0x0480_0000, 0xad00_0000, 4),
+];
+
+/// The pair form of a kind, and the binary logarithm of its size.
+fn pair_form(kind: u32) -> Option<(u32, u32)> {
+    KINDS.iter().find(|k| k.0 == kind & !LOAD).map(|&(_, form, scale)| (form | kind & LOAD, scale))
+}
+
+fn access(word: u32) -> Option<Access> {
+    let base = word >> 5 & 31;
+    if base != u32::from(SP.enc()) && base != u32::from(FP.enc()) {
+        return None;
+    }
+    let kind = word & KIND;
+    let (_, scale) = pair_form(kind)?;
+    let offset = if word & 0x3b00_0000 == 0x3900_0000 {
+        i64::from(word >> 10 & 0xfff) << scale
+    } else if word & 0x3b20_0c00 == 0x3800_0000 {
+        i64::from((word << 11) as i32 >> 23)
+    } else {
+        return None;
+    };
+    Some(Access { kind, base, register: word & 31, offset, bytes: 1 << scale })
+}
+
+fn pair(a: Access, b: Access) -> Option<u32> {
+    let (low, high) = if a.offset < b.offset { (a, b) } else { (b, a) };
+    let apart = high.offset - low.offset == low.bytes && (low.kind & LOAD == 0 || low.register != high.register);
+    if a.kind != b.kind || a.base != b.base || !apart {
+        return None;
+    }
+    let field = paired(low.offset, low.bytes as u8)?;
+    let (word, _) = pair_form(a.kind)?;
+    Some(word | field << 15 | high.register << 10 | low.base << 5 | low.register)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::{Args, encode};
+    use crate::regs::{v, x};
+    use crate::rows;
+    use kingpost_mach::{Label, Mem, MemBase, RowId};
+    use kingpost_regalloc::PReg;
+
+    type Case = (RowId, PReg, MemBase, i64);
+
+    /// The words of two accesses, joined if they can be.
+    fn joined(first: Case, second: Case) -> Vec<u32> {
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        for (row, reg, base, disp) in [first, second] {
+            encode(row, &Args::mem(&[reg], Mem::base(base, disp)), &mut buffer);
+        }
+        join(&mut buffer);
+        buffer.bytes().chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn neighbours_in_the_frame_are_joined() {
+        let (sp, fp) = (MemBase::StackPointer, MemBase::FramePointer);
+        let cases: [(Case, Case, u32); 7] = [
+            // stp x1, x0, [sp, #16]
+            ((rows::STR64_MR, x(0), sp, 24), (rows::STR64_MR, x(1), sp, 16), 0xa901_03e1),
+            // stp x0, x0, [x29, #-16]
+            ((rows::STR64_MR, x(0), fp, -16), (rows::STR64_MR, x(0), fp, -8), 0xa93f_03a0),
+            // ldp w2, w3, [x29, #-256]
+            ((rows::LDR32_RM, x(2), fp, -256), (rows::LDR32_RM, x(3), fp, -252), 0x2960_0fa2),
+            // ldp w2, w3, [sp, #252]
+            ((rows::LDR32_RM, x(2), sp, 252), (rows::LDR32_RM, x(3), sp, 256), 0x295f_8fe2),
+            // ldp s4, s5, [sp]
+            ((rows::LDR32_FM, v(5), sp, 4), (rows::LDR32_FM, v(4), sp, 0), 0x2d40_17e4),
+            // stp d4, d5, [sp, #8]
+            ((rows::STR64_MF, v(4), sp, 8), (rows::STR64_MF, v(5), sp, 16), 0x6d00_97e4),
+            // ldp q4, q5, [x29, #-32]
+            ((rows::LDR128_FM, v(4), fp, -32), (rows::LDR128_FM, v(5), fp, -16), 0xad7f_17a4),
+        ];
+        for (first, second, expected) in cases {
+            assert_eq!(joined(first, second), [expected], "{first:?}, {second:?}");
+        }
+    }
+
+    #[test]
+    fn others_are_left_alone() {
+        let (sp, fp) = (MemBase::StackPointer, MemBase::FramePointer);
+        let first: Case = (rows::LDR64_RM, x(0), sp, 16);
+        let others: [Case; 8] = [
+            (rows::LDR64_RM, x(1), sp, 32),
+            (rows::LDR64_RM, x(0), sp, 24),
+            (rows::LDR64_RM, x(1), fp, 24),
+            (rows::LDR64_RM, x(1), MemBase::Reg(x(5)), 24),
+            (rows::LDR64_FM, v(1), sp, 24),
+            (rows::LDR32_RM, x(1), sp, 24),
+            (rows::STR64_MR, x(1), sp, 24),
+            (rows::LDRSW64_RM, x(1), sp, 24),
+        ];
+        for second in others {
+            assert_eq!(joined(first, second).len(), 2, "{second:?}");
+        }
+        // Out of a pair's reach, and not a multiple of the size.
+        assert_eq!(joined((rows::LDR64_RM, x(0), sp, 512), (rows::LDR64_RM, x(1), sp, 520)).len(), 2);
+        assert_eq!(joined((rows::LDR64_RM, x(0), sp, 4), (rows::LDR64_RM, x(1), sp, 12)).len(), 2);
+    }
+
+    #[test]
+    fn a_label_or_a_trap_keeps_them_apart() {
+        let load = |buffer: &mut Buffer, reg, disp| {
+            encode(rows::LDR64_RM, &Args::mem(&[reg], Mem::base(MemBase::StackPointer, disp)), buffer);
+        };
+        let length = |between: fn(&mut Buffer)| {
+            let mut buffer = Buffer::default();
+            buffer.start(1);
+            load(&mut buffer, x(0), 0);
+            between(&mut buffer);
+            load(&mut buffer, x(1), 8);
+            join(&mut buffer);
+            buffer.len()
+        };
+        assert_eq!(length(|_| {}), 4);
+        assert_eq!(length(|b| b.bind(Label::new(0))), 8);
+        assert_eq!(length(|b| b.trap(kingpost_ir::TrapCode::user(1).unwrap())), 8);
+    }
+}
