@@ -8,6 +8,9 @@ use kingpost_regalloc::{Constraint, InstFlags, PReg, Problem, VReg};
 /// How many segments all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
 
+/// Uses looked at for a fixed register.
+const MAX_HINTS: usize = 4;
+
 /// Segments that are to share a register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bundle {
@@ -62,7 +65,7 @@ impl Bundles {
             self.lists.push((start, self.segments.len() as u32));
             self.roots.push(vreg.as_u32());
         }
-        self.find_pairs(problem, order);
+        self.find_pairs(problem, order, live);
         let mut steps = MERGE_STEPS * (self.segments.len() + 1);
         for i in 0..self.pairs.len() {
             let (_, a, b) = self.pairs[i];
@@ -87,13 +90,15 @@ impl Bundles {
         }
     }
 
-    fn find_pairs(&mut self, problem: &Problem, order: &Order) {
+    fn find_pairs(&mut self, problem: &Problem, order: &Order, live: &Liveness) {
         self.pairs.clear();
         for place in &order.places {
             for &edge in problem.succs(place.block) {
                 let params = problem.params(problem.edge(edge).to);
                 for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
-                    self.pairs.push((problem.edge(edge).freq.0, arg, param));
+                    let freq = problem.edge(edge).freq.0;
+                    let agree = hint(problem, live, arg).is_some_and(|reg| hint(problem, live, param) == Some(reg));
+                    self.pairs.push((if agree { 3 * freq } else { freq }, arg, param));
                 }
             }
             for inst in problem.insts(place.block) {
@@ -149,6 +154,16 @@ impl Bundles {
         self.lists[b as usize] = (0, 0);
         self.roots[b as usize] = a;
     }
+}
+
+/// The register that an operand of the value is fixed to, or one of the result that takes its register over.
+fn hint(problem: &Problem, live: &Liveness, vreg: VReg) -> Option<PReg> {
+    let fixed = |vreg| {
+        let uses = live.uses(vreg).iter().filter(|u| u.operand != NONE);
+        uses.take(MAX_HINTS).find_map(|u| problem.all_operands()[u.operand as usize].fixed_reg())
+    };
+    let tied = live.uses(vreg).iter().take(MAX_HINTS).filter(|u| u.operand != NONE && u.partner != NONE);
+    fixed(vreg).or_else(|| tied.map(|u| VReg::from_u32(u.partner)).find_map(fixed))
 }
 
 /// Where the slot of a value may be written first: results that are copied may come to their slot at once.

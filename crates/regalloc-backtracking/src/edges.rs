@@ -4,7 +4,7 @@
 use crate::emit::{Emit, Phase};
 use crate::order::{NONE, PRE};
 use crate::places::Where;
-use kingpost_regalloc::{Block, Edge, PReg, Problem};
+use kingpost_regalloc::{Block, Edge, PReg, Problem, RegClass};
 
 /// Do moves of the edge stand at the head of its target?
 pub(crate) fn is_at_head(problem: &Problem, edge: Edge) -> bool {
@@ -37,7 +37,7 @@ impl Emit<'_> {
         }
     }
 
-    fn edge_move(&mut self, edge: Edge, from: Where, to: Where, vreg: kingpost_regalloc::VReg) {
+    pub(crate) fn edge_move(&mut self, edge: Edge, from: Where, to: Where, vreg: kingpost_regalloc::VReg) {
         let data = self.problem.edge(edge);
         match is_at_head(self.problem, edge) {
             true => self.add(self.order.place(data.to).start(), Phase::Edge, from, to, vreg),
@@ -86,7 +86,11 @@ impl Emit<'_> {
     /// Registers in which nothing is live into the block.
     pub(crate) fn free_at_head(&self, block: Block) -> kingpost_regalloc::PRegSet {
         let start = self.order.place(block).start();
-        let all = self.env.allocatable().iter();
-        all.filter(|&reg| !self.scratch.is_taken(reg, start)).collect()
+        let mut free = kingpost_regalloc::PRegSet::EMPTY;
+        for class in RegClass::ALL.into_iter().filter(|class| !self.occupancy[class.index()].is_empty()) {
+            let taken = self.occupancy[class.index()].taken_at(start).tenants;
+            free = free.union(self.machine.registers.free(class, taken));
+        }
+        free
     }
 }

@@ -8,12 +8,13 @@ use crate::bundles::Bundles;
 use crate::edges::is_at_head;
 use crate::live::Liveness;
 use crate::machine::Machine;
+use crate::occupancy::Occupancy;
 use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
 use crate::places::{Places, Where};
-use crate::search::Scratch;
+use crate::sink_stores::Exit;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
-    NoRegister, PReg, PRegSet, ParallelMoves, Pos, Problem, StackMapEntry, VReg,
+    NoRegister, PReg, PRegSet, ParallelMoves, Pos, Problem, RegClass, StackMapEntry, VReg,
 };
 
 /// Groups of moves between two instructions, in the order in which they run.
@@ -51,6 +52,7 @@ pub(crate) struct Output {
     moves: Vec<Move>,
     parallel: ParallelMoves,
     kinds: Vec<EditKind>,
+    pub(crate) exits: Vec<Exit>,
     /// By operand.
     operands: Vec<Option<Where>>,
 }
@@ -62,7 +64,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) live: &'a Liveness,
     pub(crate) machine: &'a Machine,
     pub(crate) bundles: &'a Bundles,
-    pub(crate) scratch: &'a Scratch,
+    pub(crate) occupancy: &'a [Occupancy; 2],
     pub(crate) places: &'a mut Places,
     pub(crate) s: &'a mut Output,
     pub(crate) out: &'a mut Allocation,
@@ -88,6 +90,7 @@ impl Emit<'_> {
             }
         }
         self.stack_map_slots();
+        self.sink_stores();
         self.places.assign_slots(self.problem, self.live, self.bundles, self.out);
         self.write_locations();
         self.write_moves()?;
@@ -263,7 +266,7 @@ impl Emit<'_> {
 
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
-        moves.retain(|m| !m.is_store || self.places.has_slot(m.vreg));
+        moves.retain(|m| !m.is_store || self.places.is_stored_at_def(m.vreg));
         moves.sort_by_key(|m| (m.at, m.slot, m.phase));
         let mut result = Ok(());
         for group in moves.chunk_by(|a, b| (a.at, a.slot, a.phase) == (b.at, b.slot, b.phase)) {
@@ -308,12 +311,17 @@ impl Emit<'_> {
             Phase::Split => [at, at],
             Phase::Operands => [at, at + EARLY],
         };
-        let is_free = |reg: &PReg| {
-            let taken = points.iter().any(|&point| self.scratch.is_taken(*reg, point));
-            let reserved = [at + EARLY, at + LATE].iter().any(|&point| self.machine.is_reserved(*reg, point));
-            !taken && !reserved
-        };
-        self.env.allocatable().iter().filter(is_free).collect()
+        let mut free = PRegSet::EMPTY;
+        for class in RegClass::ALL {
+            let occupancy = &self.occupancy[class.index()];
+            if !occupancy.is_empty() {
+                let taken = points.iter().fold(0, |mask, &point| mask | occupancy.taken_at(point).tenants);
+                let fixed =
+                    [at + EARLY, at + LATE].iter().fold(0, |mask, &point| mask | occupancy.taken_at(point).fixed);
+                free = free.union(self.machine.registers.free(class, taken | fixed));
+            }
+        }
+        free
     }
 
     /// Says where a labelled value is before each instruction.

@@ -24,10 +24,14 @@
 //! | `live.rs` | uses and live ranges |
 //! | `machine.rs` | what instructions take from each register: fixed operands, clobbers |
 //! | `bundles.rs` | values joined to bundles |
+//! | `occupancy.rs` | who is in which register when |
+//! | `wants.rs` | what a bundle would like, and its weight |
 //! | `search.rs` | the queue: assignment and eviction |
 //! | `split.rs` | where a bundle is cut |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `places.rs` | where each value is at each point, and slots |
+//! | `second_chance.rs` | gaps between pieces filled |
+//! | `sink_stores.rs` | stores moved to where values leave registers |
 //! | `emit.rs` | operands and edits |
 //! | `edges.rs` | edits of edges |
 //!
@@ -40,9 +44,13 @@ mod emit;
 mod live;
 mod machine;
 mod matching;
+mod occupancy;
 mod order;
 mod places;
 mod search;
+mod second_chance;
+mod sink_stores;
 mod split;
+mod wants;
 
 pub use allocator::Backtracking;

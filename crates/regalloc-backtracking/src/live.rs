@@ -43,8 +43,8 @@ pub(crate) struct Use {
     pub(crate) is_def: bool,
     /// Index of the operand, or [`NONE`] if it is none.
     pub(crate) operand: u32,
-    /// The register of the copy, or [`NONE`].
-    pub(crate) hint: u32,
+    /// A value that would better be in the same register, or [`NONE`].
+    pub(crate) partner: u32,
 }
 
 impl Use {
@@ -59,17 +59,28 @@ impl Use {
     }
 }
 
-/// Points over which a value is live, the end excluded.
+/// Points over which a value is live, the end excluded, and the uses among them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Segment {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) vreg: VReg,
+    /// Indices for [`Liveness::uses_at`], from the first use to one past the last.
+    pub(crate) uses: u32,
+    pub(crate) uses_end: u32,
+}
+
+impl Segment {
+    /// Indices of the uses, for [`Liveness::uses_at`].
+    pub(crate) fn uses(&self) -> Range<usize> {
+        self.uses as usize..self.uses_end as usize
+    }
 }
 
 /// Uses and live ranges of all values.
 #[derive(Default)]
 pub(crate) struct Liveness {
+    raw: Vec<Use>,
     uses: Vec<Use>,
     use_starts: Vec<u32>,
     ranges: Vec<Segment>,
@@ -94,21 +105,31 @@ impl Liveness {
         &self.uses[self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize]
     }
 
-    /// Indices of the uses of a value in `from..to`, for [`Liveness::use_at`].
-    pub(crate) fn uses_in(&self, segment: Segment) -> Range<usize> {
-        let start = self.use_starts[segment.vreg.index()] as usize;
-        let uses = self.uses(segment.vreg);
-        let low = uses.partition_point(|u| u.point < segment.from);
-        let high = low + uses[low..].partition_point(|u| u.point < segment.to);
-        start + low..start + high
+    /// The part of a segment in `from..to`, if there is one.
+    pub(crate) fn clip(&self, segment: &Segment, from: u32, to: u32) -> Option<Segment> {
+        let (from, to) = (segment.from.max(from), segment.to.min(to));
+        if (from, to) == (segment.from, segment.to) {
+            return Some(*segment);
+        }
+        let all = &self.uses[segment.uses()];
+        let first = all.partition_point(|u| u.point < from);
+        let end = first + all[first..].partition_point(|u| u.point < to);
+        let (uses, uses_end) = (segment.uses + first as u32, segment.uses + end as u32);
+        (from < to).then_some(Segment { from, to, vreg: segment.vreg, uses, uses_end })
     }
 
-    pub(crate) fn use_at(&self, index: usize) -> Use {
-        self.uses[index]
+    pub(crate) fn uses_at(&self, indices: Range<usize>) -> &[Use] {
+        &self.uses[indices]
     }
 
     pub(crate) fn ranges(&self, vreg: VReg) -> &[Segment] {
         &self.ranges[self.range_starts[vreg.index()] as usize..self.range_starts[vreg.index() + 1] as usize]
+    }
+
+    pub(crate) fn is_live(&self, vreg: VReg, point: u32) -> bool {
+        let ranges = self.ranges(vreg);
+        let next = ranges.partition_point(|range| range.to <= point);
+        ranges.get(next).is_some_and(|range| range.from <= point)
     }
 
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
@@ -131,7 +152,7 @@ impl Liveness {
 
     pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        self.uses.clear();
+        self.raw.clear();
         self.defs.clear();
         self.defs.resize(values, NONE);
         self.remat.clear();
@@ -144,40 +165,64 @@ impl Liveness {
             }
         }
         for place in &order.places {
-            for &param in problem.params(place.block) {
-                self.note(param, place.start(), Need::Copy, true, NONE, NONE);
+            let edges = problem.preds(place.block);
+            let likely = edges.iter().max_by_key(|&&edge| problem.edge(edge).freq);
+            for (i, &param) in problem.params(place.block).iter().enumerate() {
+                let partner = likely.map_or(NONE, |&edge| problem.edge_args(edge)[i].as_u32());
+                self.note(param, place.start(), Need::Copy, true, NONE, partner);
             }
-            for inst in problem.insts(place.block) {
-                self.operands(problem, order, inst, order.point(problem, place, inst));
+            for (i, inst) in problem.insts(place.block).enumerate() {
+                self.operands(problem, order, inst, (place.head + 1 + i as u32) * 4);
             }
             for &edge in problem.succs(place.block) {
-                for &arg in problem.edge_args(edge) {
-                    self.note(arg, place.stop() - 4 + PRE, Need::Copy, false, NONE, NONE);
+                for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(problem.edge(edge).to)) {
+                    self.note(arg, place.stop() - 4 + PRE, Need::Copy, false, NONE, param.as_u32());
                 }
             }
         }
-        self.uses.sort_unstable_by_key(|u| (u.vreg, u.point, !u.is_def, u.operand));
-        self.use_starts.clear();
-        self.use_starts.resize(values + 1, 0);
-        for u in &self.uses {
-            self.use_starts[u.vreg.index() + 1] += 1;
-        }
-        for v in 0..values {
-            self.use_starts[v + 1] += self.use_starts[v];
-        }
+        self.sort_uses(values);
         self.find_ranges(problem, order)
     }
 
-    fn note(&mut self, vreg: VReg, point: u32, need: Need, is_def: bool, operand: u32, hint: u32) {
+    /// Sorts the uses by value, then by point: they come nearly in order of points.
+    fn sort_uses(&mut self, values: usize) {
+        self.use_starts.clear();
+        self.use_starts.resize(values + 2, 0);
+        for u in &self.raw {
+            self.use_starts[u.vreg.index() + 2] += 1;
+        }
+        for v in 2..values + 2 {
+            self.use_starts[v] += self.use_starts[v - 1];
+        }
+        self.uses.clear();
+        if let Some(&some) = self.raw.first() {
+            self.uses.resize(self.raw.len(), some);
+        }
+        for &u in &self.raw {
+            let next = &mut self.use_starts[u.vreg.index() + 1];
+            self.uses[*next as usize] = u;
+            *next += 1;
+        }
+        let key = |u: &Use| (u.point, !u.is_def, u.operand);
+        for v in 0..values {
+            let uses = &mut self.uses[self.use_starts[v] as usize..self.use_starts[v + 1] as usize];
+            if !uses.is_sorted_by_key(key) {
+                uses.sort_unstable_by_key(key);
+            }
+        }
+    }
+
+    fn note(&mut self, vreg: VReg, point: u32, need: Need, is_def: bool, operand: u32, partner: u32) {
         if is_def {
             self.defs[vreg.index()] = point;
         }
-        self.uses.push(Use { vreg, point, need, is_def, operand, hint });
+        self.raw.push(Use { vreg, point, need, is_def, operand, partner });
     }
 
     fn operands(&mut self, problem: &Problem, order: &Order, inst: Inst, at: u32) {
         let operands = problem.operands(inst);
         let flags = problem.flags(inst);
+        let has_tied = operands.iter().any(|def| matches!(def.constraint(), Constraint::Reuse(_)));
         for (k, operand) in problem.operand_range(inst).zip(operands) {
             let (vreg, is_def, k) = (operand.vreg(), operand.is_def(), k as u32);
             let first = problem.operand_range(inst).start as u32;
@@ -193,31 +238,34 @@ impl Liveness {
                 self.note(vreg, point, Need::Soft, true, k, NONE);
                 continue;
             }
-            let tied = operands.iter().any(|def| def.constraint() == Constraint::Reuse((k - first) as u8));
+            let reuse = Constraint::Reuse((k - first) as u8);
+            let tied = operands.iter().find(|def| has_tied && def.constraint() == reuse);
+            let partner = if let &[a, b] = operands
+                && flags.has(InstFlags::MOVE)
+            {
+                if is_def { a.vreg().as_u32() } else { b.vreg().as_u32() }
+            } else {
+                tied.map_or(NONE, |def| def.vreg().as_u32())
+            };
             match (operand.constraint(), is_def) {
-                (Constraint::Fixed(reg), true) => {
-                    self.note(vreg, at + POST, Need::Copy, true, k, reg.index() as u32);
-                }
-                (Constraint::Fixed(reg), false) => {
-                    self.note(vreg, at + PRE, Need::Copy, false, k, reg.index() as u32);
-                }
+                (Constraint::Fixed(_), true) => self.note(vreg, at + POST, Need::Copy, true, k, partner),
+                (Constraint::Fixed(_), false) => self.note(vreg, at + PRE, Need::Copy, false, k, partner),
                 (Constraint::Stack, true) => self.note(vreg, at + POST, Need::Slot, true, k, NONE),
                 (Constraint::Stack, false) => self.note(vreg, point, Need::Slot, false, k, NONE),
                 (Constraint::Reuse(u), _) => {
-                    let source = operands[usize::from(u)].constraint();
-                    match source {
-                        Constraint::Fixed(reg) => {
-                            self.note(vreg, at + POST, Need::Copy, true, k, reg.index() as u32);
-                        }
-                        Constraint::Within(set) => self.note(vreg, at + EARLY, Need::Within(set), true, k, NONE),
-                        _ if operand.is_rmw() => self.note(vreg, at + EARLY, Need::Soft, true, k, NONE),
-                        _ => self.note(vreg, at + EARLY, Need::Reg, true, k, NONE),
+                    let source = operands[usize::from(u)];
+                    let partner = source.vreg().as_u32();
+                    match source.constraint() {
+                        Constraint::Fixed(_) => self.note(vreg, at + POST, Need::Copy, true, k, partner),
+                        Constraint::Within(set) => self.note(vreg, at + EARLY, Need::Within(set), true, k, partner),
+                        _ if operand.is_rmw() => self.note(vreg, at + EARLY, Need::Soft, true, k, partner),
+                        _ => self.note(vreg, at + EARLY, Need::Reg, true, k, partner),
                     }
                 }
-                _ if tied => self.note(vreg, at + PRE, Need::Copy, false, k, NONE),
-                (Constraint::Reg, _) => self.note(vreg, point, Need::Reg, is_def, k, NONE),
-                (Constraint::Within(set), _) => self.note(vreg, point, Need::Within(set), is_def, k, NONE),
-                (Constraint::MemOk | Constraint::Any, _) => self.note(vreg, point, Need::Soft, is_def, k, NONE),
+                _ if tied.is_some() => self.note(vreg, at + PRE, Need::Copy, false, k, partner),
+                (Constraint::Reg, _) => self.note(vreg, point, Need::Reg, is_def, k, partner),
+                (Constraint::Within(set), _) => self.note(vreg, point, Need::Within(set), is_def, k, partner),
+                (Constraint::MemOk | Constraint::Any, _) => self.note(vreg, point, Need::Soft, is_def, k, partner),
             }
         }
     }
@@ -240,14 +288,17 @@ impl Liveness {
             let Some(def) = self.uses[uses.clone()].iter().find(|u| u.is_def).copied() else { continue };
             if uses.len() == 1 {
                 if def.need != Need::Copy && def.need != Need::Slot {
-                    self.ranges.push(Segment { from: def.point, to: def.to(), vreg });
+                    let (first, end) = (uses.start as u32, uses.end as u32);
+                    self.ranges.push(Segment { from: def.point, to: def.to(), vreg, uses: first, uses_end: end });
                 }
                 continue;
             }
             let is_ref = problem.vregs[vreg].is_ref;
             if visited > budget && !is_ref && !self.is_local(order, def, uses.clone()) {
                 self.in_memory[vreg.index()] = true;
-                self.ranges.push(Segment { from: 0, to: order.num_slots() as u32 * 4, vreg });
+                let (first, end) = (uses.start as u32, uses.end as u32);
+                let to = order.num_slots() as u32 * 4;
+                self.ranges.push(Segment { from: 0, to, vreg, uses: first, uses_end: end });
                 continue;
             }
             self.walk(problem, order, def, uses);
@@ -270,6 +321,7 @@ impl Liveness {
         let stamp = def.vreg.as_u32() + 1;
         let home = order.index_at(def.point);
         let mut home_end = def.to();
+        let (first_use, last_use) = (uses.start as u32, uses.end as u32);
         self.members.clear();
         self.members.push(home);
         for i in uses {
@@ -305,8 +357,16 @@ impl Liveness {
             };
             match self.ranges[first..].last_mut() {
                 Some(last) if last.to == from && at != home => last.to = to,
-                _ => self.ranges.push(Segment { from, to, vreg: def.vreg }),
+                _ => self.ranges.push(Segment { from, to, vreg: def.vreg, uses: 0, uses_end: 0 }),
             }
+        }
+        let (mut next, end) = (first_use, last_use);
+        for segment in &mut self.ranges[first..] {
+            segment.uses = next;
+            while next < end && self.uses[next as usize].point < segment.to {
+                next += 1;
+            }
+            segment.uses_end = next;
         }
     }
 

@@ -2,41 +2,75 @@
 
 use crate::live::Segment;
 use crate::matching::Matching;
+use crate::occupancy::Occupancy;
 use crate::order::{EARLY, LATE, NONE, Order, POST};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, PReg, PRegSet, Pos, Problem, VReg,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
+    VReg,
 };
+use std::ops::Range;
 
-/// Over `from..to` a register holds the operand of an instruction; only `owner` may live there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Reservation {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) owner: VReg,
+/// The registers of a machine, numbered within their class by the order in which they are preferred.
+#[derive(Default)]
+pub(crate) struct Registers {
+    order: [Vec<PReg>; 2],
+    number: Vec<u8>,
+    /// By class, as masks of these numbers.
+    pub(crate) all: [u64; 2],
+    pub(crate) callee_saved: [u64; 2],
 }
 
-/// An event that takes registers away.
-#[derive(Clone, Copy, Debug)]
-struct Loss {
-    point: u32,
-    kind: LossKind,
+impl Registers {
+    fn build(&mut self, env: &MachineEnv) {
+        self.number.clear();
+        self.number.resize(PReg::COUNT, u8::MAX);
+        for class in RegClass::ALL {
+            let order = &mut self.order[class.index()];
+            order.clone_from(&env.class(class).order);
+            for (i, reg) in order.iter().enumerate() {
+                self.number[reg.index()] = i as u8;
+            }
+            self.all[class.index()] = self.mask(class, PRegSet::from_mask(class, u64::MAX));
+            self.callee_saved[class.index()] = self.mask(class, env.class(class).callee_saved);
+        }
+    }
+
+    pub(crate) fn reg(&self, class: RegClass, number: usize) -> PReg {
+        self.order[class.index()][number]
+    }
+
+    pub(crate) fn number(&self, reg: PReg) -> usize {
+        usize::from(self.number[reg.index()])
+    }
+
+    /// The registers of a class but for those in a mask of numbers.
+    pub(crate) fn free(&self, class: RegClass, taken: u64) -> PRegSet {
+        let order = self.order[class.index()].iter().enumerate();
+        order.filter(|&(i, _)| taken >> i & 1 == 0).map(|(_, &reg)| reg).collect()
+    }
+
+    /// The allocatable members of a set as a mask of their numbers.
+    pub(crate) fn mask(&self, class: RegClass, set: PRegSet) -> u64 {
+        let order = self.order[class.index()].iter().enumerate();
+        order.filter(|&(_, &reg)| set.contains(reg)).fold(0, |mask, (i, _)| mask | 1 << i)
+    }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum LossKind {
-    Clobber(ClobberId),
-    /// References that live on must be in memory.
-    Safepoint,
-    /// Nothing may be in a register here.
-    Barrier,
-}
-
-/// Reservations and clobbers.
+/// What instructions take.
 #[derive(Default)]
 pub(crate) struct Machine {
-    reserved: Vec<Vec<Reservation>>,
-    losses: Vec<Loss>,
+    pub(crate) registers: Registers,
+    /// Points at which all registers but the callee-saved ones are lost.
+    walls: Vec<u32>,
+    /// By slot: how many walls come before it.
+    walls_before: Vec<u32>,
+    /// Points at which references that live on must be in memory.
+    safepoints: Vec<u32>,
+    /// Points at which wide values die in registers in which narrow ones survive.
+    partial: Vec<(u32, ClobberId)>,
+    /// By clobber: masks of what is lost of each class.
+    lost: Vec<[u64; 2]>,
     /// By operand: its register once that is fixed, or [`NONE`].
     pub(crate) fixed: Vec<u32>,
     forced: Vec<bool>,
@@ -49,72 +83,94 @@ impl Machine {
         problem: &Problem,
         env: &MachineEnv,
         order: &Order,
+        occupancy: &mut [Occupancy; 2],
         edge_of: impl Fn(VReg) -> u32,
     ) -> Result<(), AllocError> {
-        self.reserved.resize_with(PReg::COUNT, Vec::new);
-        self.reserved.iter_mut().for_each(Vec::clear);
-        self.losses.clear();
-        self.fixed.clear();
-        self.fixed.resize(problem.num_operands(), NONE);
-        self.forced.clear();
-        self.forced.resize(problem.num_insts(), false);
+        self.reset(problem, env);
         for place in &order.places {
+            self.walls_before.push(self.walls.len() as u32);
             if needs_barrier(problem, place.block) {
-                self.losses.push(Loss { point: place.start(), kind: LossKind::Barrier });
+                let point = place.start();
+                self.walls.push(point);
+                for class in RegClass::ALL {
+                    occupancy[class.index()].fix(point, self.registers.all[class.index()]);
+                }
             }
-            for inst in problem.insts(place.block) {
-                let at = order.point(problem, place, inst);
-                let clobber = problem.clobber_id(inst);
-                if clobber != ClobberId::NONE {
-                    self.losses.push(Loss { point: at + LATE, kind: LossKind::Clobber(clobber) });
-                }
-                if problem.flags(inst).has(InstFlags::SAFEPOINT) {
-                    self.losses.push(Loss { point: at + LATE, kind: LossKind::Safepoint });
-                }
-                for (k, operand) in problem.operand_range(inst).zip(problem.operands(inst)) {
-                    if let Constraint::Fixed(reg) = operand.constraint() {
-                        self.fix(problem, inst, at, k, reg, |_| {});
-                    }
-                }
+            for (i, inst) in problem.insts(place.block).enumerate() {
+                self.walls_before.push(self.walls.len() as u32);
+                self.inst(problem, inst, (place.head + 1 + i as u32) * 4, occupancy);
             }
             let term = problem.terminator(place.block);
             if problem.operands(term).iter().any(|o| o.is_def() && edge_of(o.vreg()) != NONE) {
                 let at = place.stop() - 4;
-                self.force(problem, env, term, at, &edge_of, |_, _| {})?;
+                self.force(problem, env, term, at, &edge_of, |class, number, points| {
+                    points.for_each(|point| occupancy[class].fix(point, 1 << number));
+                })?;
             }
         }
-        for list in &mut self.reserved {
-            list.sort_unstable();
-        }
+        occupancy.iter_mut().for_each(Occupancy::sum_up);
         Ok(())
     }
 
+    fn reset(&mut self, problem: &Problem, env: &MachineEnv) {
+        self.registers.build(env);
+        self.walls.clear();
+        self.walls_before.clear();
+        self.safepoints.clear();
+        self.partial.clear();
+        self.lost.clear();
+        let masks = |set| RegClass::ALL.map(|class| self.registers.mask(class, set));
+        self.lost.extend(problem.all_clobbers().values().map(|clobbers| masks(clobbers.lost)));
+        self.fixed.clear();
+        self.fixed.resize(problem.num_operands(), NONE);
+        self.forced.clear();
+        self.forced.resize(problem.num_insts(), false);
+    }
+
+    fn inst(&mut self, problem: &Problem, inst: Inst, at: u32, occupancy: &mut [Occupancy; 2]) {
+        let clobber = problem.clobber_id(inst);
+        if clobber != ClobberId::NONE {
+            let mut lost = self.lost[clobber.index()];
+            for class in 0..2 {
+                occupancy[class].fix(at + LATE, lost[class]);
+            }
+            for operand in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
+                if let Some(reg) = operand.fixed_reg() {
+                    lost[reg.class().index()] |= 1 << self.registers.number(reg);
+                }
+            }
+            let registers = &self.registers;
+            if (0..2).all(|class| registers.all[class] & !registers.callee_saved[class] & !lost[class] == 0) {
+                self.walls.push(at + LATE);
+            }
+            if !problem.clobbers(inst).partial.is_empty() {
+                self.partial.push((at + LATE, clobber));
+            }
+        }
+        if problem.flags(inst).has(InstFlags::SAFEPOINT) {
+            self.safepoints.push(at + LATE);
+        }
+        for (k, operand) in problem.operand_range(inst).zip(problem.operands(inst)) {
+            if let Constraint::Fixed(reg) = operand.constraint() {
+                let bit = 1 << self.registers.number(reg);
+                let occupancy = &mut occupancy[reg.class().index()];
+                self.fix(problem, inst, at, k, reg, |points| points.for_each(|point| occupancy.fix(point, bit)));
+            }
+        }
+    }
+
     /// Reserves the register of an operand, and for a use of the def that takes it over too.
-    fn fix(
-        &mut self,
-        problem: &Problem,
-        inst: Inst,
-        at: u32,
-        k: usize,
-        reg: PReg,
-        mut report: impl FnMut(Reservation),
-    ) {
+    fn fix(&mut self, problem: &Problem, inst: Inst, at: u32, k: usize, reg: PReg, mut take: impl FnMut(Range<u32>)) {
         let operand = problem.all_operands()[k];
         if matches!(operand.constraint(), Constraint::Reuse(_)) {
             return;
         }
         self.fixed[k] = reg.index() as u32;
-        let from = at + if operand.is_use() || operand.pos() == Pos::Early { EARLY } else { LATE };
-        let to = at + if operand.is_def() || operand.pos() == Pos::Late { POST } else { LATE };
-        let mut add = |reservation| {
-            self.reserved[reg.index()].push(reservation);
-            report(reservation);
-        };
-        add(Reservation { from, to, owner: operand.vreg() });
+        take(reserved(operand, at));
         let range = problem.operand_range(inst);
         let tied = |d: &usize| problem.all_operands()[*d].constraint() == Constraint::Reuse((k - range.start) as u8);
         if let Some(d) = range.clone().find(tied) {
-            add(Reservation { from: at + LATE, to: at + POST, owner: problem.all_operands()[d].vreg() });
+            take(at + LATE..at + POST);
             self.fixed[d] = reg.index() as u32;
         }
     }
@@ -123,7 +179,8 @@ impl Machine {
         self.forced[inst.index()]
     }
 
-    /// Fixes all operands of an instruction that need registers; `report` hears of the new reservations.
+    /// Fixes all operands of an instruction that need registers; `take` hears of each register, by class and number, and
+    /// over which points the instruction has it from now on.
     pub(crate) fn force(
         &mut self,
         problem: &Problem,
@@ -131,7 +188,7 @@ impl Machine {
         inst: Inst,
         at: u32,
         edge_of: impl Fn(VReg) -> u32,
-        mut report: impl FnMut(PReg, Reservation),
+        mut take: impl FnMut(usize, usize, Range<u32>),
     ) -> Result<(), AllocError> {
         self.forced[inst.index()] = true;
         let mut matching = std::mem::take(&mut self.matching);
@@ -140,8 +197,8 @@ impl Machine {
             let range = problem.operand_range(inst);
             for k in range.clone() {
                 if let (NONE, Some(reg)) = (self.fixed[k], matching.reg(k - range.start)) {
-                    self.fix(problem, inst, at, k, reg, |reservation| report(reg, reservation));
-                    self.reserved[reg.index()].sort_unstable();
+                    let number = self.registers.number(reg);
+                    self.fix(problem, inst, at, k, reg, |points| take(reg.class().index(), number, points));
                 }
             }
         }
@@ -149,47 +206,56 @@ impl Machine {
         result
     }
 
-    /// The first reservation in the segment's way.
-    pub(crate) fn reservation(&self, reg: PReg, segment: Segment) -> Option<Reservation> {
-        let list = &self.reserved[reg.index()];
-        let start = list.partition_point(|r| r.to <= segment.from);
-        let inside = list[start..].iter().take_while(|r| r.from < segment.to);
-        inside.copied().find(|r| r.owner != segment.vreg)
+    /// How many walls come before a point: between two points of one segment with different answers all registers but
+    /// the callee-saved ones are lost.
+    pub(crate) fn walls_before(&self, point: u32) -> u32 {
+        let before = self.walls_before[(point / 4) as usize];
+        before + u32::from(self.walls.get(before as usize).is_some_and(|&wall| wall < point))
     }
 
-    /// Is a register reserved at a point?
-    pub(crate) fn is_reserved(&self, reg: PReg, point: u32) -> bool {
-        let list = &self.reserved[reg.index()];
-        let start = list.partition_point(|r| r.to <= point);
-        list.get(start).is_some_and(|r| r.from <= point)
+    /// The point of a wall, or the last point of all.
+    pub(crate) fn wall(&self, index: u32) -> u32 {
+        self.walls.get(index as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// Calls `found` for each event that takes registers from the segment: the point and the registers, until that
-    /// says stop.
-    pub(crate) fn losses(&self, problem: &Problem, segment: Segment, mut found: impl FnMut(u32, PRegSet) -> bool) {
-        let start = self.losses.partition_point(|loss| loss.point < segment.from);
-        for loss in self.losses[start..].iter().take_while(|loss| loss.point < segment.to) {
-            let all = PRegSet::from_mask(problem.class(segment.vreg), u64::MAX);
-            let lost = match loss.kind {
-                LossKind::Clobber(id) => problem.all_clobbers()[id].killed(problem.width(segment.vreg)),
-                LossKind::Barrier => all,
-                LossKind::Safepoint => {
-                    let across = segment.from < loss.point && segment.to > loss.point + 1;
-                    if across && problem.vregs[segment.vreg].is_ref { all } else { PRegSet::EMPTY }
-                }
-            };
-            if !lost.is_empty() && found(loss.point, lost) {
-                return;
-            }
+    /// Registers in which the segment cannot be although they are not marked: those that keep only narrow values, and
+    /// for references at safepoints all.
+    pub(crate) fn lost(&self, problem: &Problem, segment: Segment) -> u64 {
+        let class = problem.class(segment.vreg);
+        let data = problem.vregs[segment.vreg];
+        if data.is_ref && self.safepoints(segment).next().is_some() {
+            return self.registers.all[class.index()];
         }
+        let start = self.partial.partition_point(|&(point, _)| point < segment.from);
+        let inside = self.partial[start..].iter().take_while(|&&(point, _)| point < segment.to);
+        let killed = inside.map(|&(_, id)| problem.all_clobbers()[id].killed(data.width));
+        killed.fold(0, |mask, set| mask | self.registers.mask(class, set))
+    }
+
+    /// May [`Machine::lost`] have anything to say?
+    pub(crate) fn is_plain(&self) -> bool {
+        self.partial.is_empty() && self.safepoints.is_empty()
+    }
+
+    /// The first place after the safepoint before a point, and the safepoint after it.
+    pub(crate) fn between_safepoints(&self, point: u32) -> (u32, u32) {
+        let next = self.safepoints.partition_point(|&safepoint| safepoint < point);
+        let low = if next == 0 { 0 } else { self.safepoints[next - 1] / 4 * 4 + 4 };
+        (low, self.safepoints.get(next).copied().unwrap_or(u32::MAX))
     }
 
     /// Safepoints in the segment, by point.
     pub(crate) fn safepoints(&self, segment: Segment) -> impl Iterator<Item = u32> + '_ {
-        let start = self.losses.partition_point(|loss| loss.point <= segment.from);
-        let inside = self.losses[start..].iter().take_while(move |loss| loss.point + 1 < segment.to);
-        inside.filter(|loss| matches!(loss.kind, LossKind::Safepoint)).map(|loss| loss.point)
+        let start = self.safepoints.partition_point(|&point| point <= segment.from);
+        self.safepoints[start..].iter().take_while(move |&&point| point + 1 < segment.to).copied()
     }
+}
+
+/// The points at which an operand of the instruction at `at` has a register for itself.
+pub(crate) fn reserved(operand: Operand, at: u32) -> Range<u32> {
+    let from = at + if operand.is_use() || operand.pos() == Pos::Early { EARLY } else { LATE };
+    let to = at + if operand.is_def() || operand.pos() == Pos::Late { POST } else { LATE };
+    from..to
 }
 
 /// May no edit be made on some edge into the block? The edge's place is then before a branch that has operands of its

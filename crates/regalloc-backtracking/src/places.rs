@@ -29,6 +29,8 @@ pub(crate) struct Places {
     pieces: Vec<Piece>,
     starts: Vec<u32>,
     in_slot: Vec<bool>,
+    /// Is the slot written where the value leaves its register, not where it is defined?
+    is_sunk: Vec<bool>,
     /// By value.
     slots: Vec<Option<Slot>>,
     /// Hull and width of each family that needs a slot.
@@ -49,6 +51,23 @@ impl Places {
                 self.pieces.extend(bundles.segments(b as u32).iter().map(|&segment| Piece { segment, reg }));
             }
         }
+        self.sort(problem);
+        let values = problem.vregs.len();
+        self.in_slot.clear();
+        self.in_slot.resize(values, false);
+        self.is_sunk.clear();
+        self.is_sunk.resize(values, false);
+        self.slots.clear();
+        self.slots.resize(values, None);
+    }
+
+    /// Adds a piece; [`Places::sort`] must follow.
+    pub(crate) fn add(&mut self, piece: Piece) {
+        self.pieces.push(piece);
+    }
+
+    /// Sorts the pieces by value and joins what belongs together.
+    pub(crate) fn sort(&mut self, problem: &Problem) {
         self.pieces.sort_unstable_by_key(|piece| (piece.segment.vreg, piece.segment.from));
         self.pieces.dedup_by(|next, last| {
             let joins =
@@ -67,10 +86,6 @@ impl Places {
         for v in 0..values {
             self.starts[v + 1] += self.starts[v];
         }
-        self.in_slot.clear();
-        self.in_slot.resize(values, false);
-        self.slots.clear();
-        self.slots.resize(values, None);
     }
 
     pub(crate) fn pieces(&self, vreg: VReg) -> &[Piece] {
@@ -97,6 +112,16 @@ impl Places {
 
     pub(crate) fn has_slot(&self, vreg: VReg) -> bool {
         self.in_slot[vreg.index()]
+    }
+
+    /// Notes that the slot is written wherever the value leaves its register.
+    pub(crate) fn sink(&mut self, vreg: VReg) {
+        self.is_sunk[vreg.index()] = true;
+    }
+
+    /// Is the slot needed, and written at once?
+    pub(crate) fn is_stored_at_def(&self, vreg: VReg) -> bool {
+        self.in_slot[vreg.index()] && !self.is_sunk[vreg.index()]
     }
 
     /// The place as a location; slots must be assigned.

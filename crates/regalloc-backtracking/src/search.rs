@@ -1,114 +1,108 @@
 //! The queue of bundles: each gets a free register, or that of lighter bundles, or is split.
+//!
+//! A callee-saved register that nothing uses yet is opened for a bundle that is worth a save and a restore by itself. The
+//! others wait until the end: then they share one if together they are worth it.
 
 use crate::bundles::{Bundle, Bundles};
-use crate::live::{Liveness, Need, Segment, Use};
-use crate::machine::Machine;
-use crate::order::{NONE, Order};
-use kingpost_regalloc::{AllocError, Freq, MachineEnv, PReg, PRegSet, Problem, RegClass, Stats, VReg};
-use std::collections::{BTreeMap, BinaryHeap};
+use crate::live::{Liveness, Segment};
+use crate::machine::{Machine, reserved};
+use crate::occupancy::{Occupancy, Taken};
+use crate::order::Order;
+use crate::split::Window;
+use crate::wants::MINIMAL;
+use kingpost_regalloc::{AllocError, Event, Freq, Loc, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
+use std::collections::BinaryHeap;
 
 /// More bundles in the way than this are not evicted.
 const MAX_EVICTED: usize = 16;
 
+/// Bundles that may be asked whether they can move to another register.
+const MAX_RELOCATIONS: u32 = 4;
+
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
-const STEPS: (u64, u64) = (4096, 512);
+const STEPS: (u64, u64) = (4096, 256);
 
-/// How many times the price of a save a bundle must be worth to use a fresh callee-saved register: its parts may yet find
-/// others.
-const SAVE_FACTOR: u64 = 2;
+/// Set in the lengths of bundles that live over walls.
+const CROSSING: u32 = 1 << 31;
 
-/// Weight of a bundle that must have a register and cannot be cut.
-const MINIMAL: u64 = u64::MAX;
-
-/// Who lives in a register from a point on.
-#[derive(Clone, Copy, Debug)]
-struct Tenant {
-    to: u32,
-    bundle: u32,
-    vreg: VReg,
-}
+/// How many bundles may wait for a callee-saved register that they can share.
+const MAX_WAITING: usize = 4096;
 
 /// Scratch memory of the search.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// Longest first, then the older one.
     queue: BinaryHeap<(u32, std::cmp::Reverse<u32>)>,
-    tenants: Vec<BTreeMap<u32, Tenant>>,
     rivals: Vec<u32>,
     best: Vec<u32>,
     pub(crate) pieces: Vec<Segment>,
     pub(crate) cuts: Vec<(u32, u32)>,
     evicted: Vec<u32>,
+    pub(crate) windows: Vec<Window>,
+    /// Bundles that no register is free for but a callee-saved one, and what that would be worth.
+    waiting: Vec<(u64, u32)>,
 }
 
-impl Scratch {
-    /// Who is in `reg` at `point`?
-    pub(crate) fn is_taken(&self, reg: PReg, point: u32) -> bool {
-        let before = self.tenants[reg.index()].range(..=point).next_back();
-        before.is_some_and(|(_, tenant)| tenant.to > point)
-    }
-}
-
-/// What a bundle wants.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wants {
-    /// Price of having it in memory.
-    price: u64,
-    weight: u64,
-    allowed: PRegSet,
-    must: bool,
-    is_minimal: bool,
-    hint: Option<PReg>,
-    class: RegClass,
-    /// The first point at which registers of the class are lost.
-    first_loss: u32,
-}
-
-/// How a register suits a bundle.
-enum Probe {
-    Free,
-    /// Bundles in [`Scratch::rivals`] are in the way, the heaviest of this weight, the first from this point on.
-    Taken(u64, u32),
-    /// Not to be had from this point on.
-    Never(u32),
-}
-
-pub(crate) struct Search<'a> {
+pub(crate) struct Search<'a, 'o> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
     pub(crate) order: &'a Order,
     pub(crate) live: &'a Liveness,
     pub(crate) machine: &'a mut Machine,
     pub(crate) bundles: &'a mut Bundles,
+    pub(crate) occupancy: &'a mut [Occupancy; 2],
     pub(crate) s: &'a mut Scratch,
     pub(crate) stats: &'a mut Stats,
-    /// Callee-saved registers not used so far.
-    pub(crate) unused: PRegSet,
+    pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
+    /// By class, the callee-saved registers not used so far.
+    pub(crate) unused: [u64; 2],
+    /// Are all callee-saved registers open that are worth it?
+    pub(crate) is_settled: bool,
     pub(crate) limit: u64,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let size = self.problem.num_operands() + self.problem.num_insts() + self.bundles.segments.len();
         self.limit = STEPS.0 + STEPS.1 * size as u64;
-        self.s.tenants.resize_with(PReg::COUNT, BTreeMap::new);
-        self.s.tenants.iter_mut().for_each(BTreeMap::clear);
         self.s.queue.clear();
+        self.s.waiting.clear();
         for bundle in 0..self.bundles.bundles.len() as u32 {
             match self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
                 true => self.shatter(bundle),
                 false => self.enqueue(bundle),
             }
         }
-        while let Some((_, std::cmp::Reverse(bundle))) = self.s.queue.pop() {
+        loop {
+            let is_next_short = self.s.queue.peek().is_none_or(|&(length, _)| length < CROSSING);
+            if is_next_short && !self.is_settled {
+                self.settle()?;
+            }
+            let Some((_, std::cmp::Reverse(bundle))) = self.s.queue.pop() else { break };
             self.process(bundle)?;
         }
         Ok(())
     }
 
+    /// Opens callee-saved registers once all bundles that live over walls had their turn.
+    fn settle(&mut self) -> Result<(), AllocError> {
+        for class in RegClass::ALL {
+            self.open_shared(class.index());
+        }
+        self.is_settled = true;
+        while let Some((_, bundle)) = self.s.waiting.pop() {
+            self.process(bundle)?;
+        }
+        Ok(())
+    }
+
+    /// Bundles that live over walls come first, then the longest.
     fn enqueue(&mut self, bundle: u32) {
-        let length = self.bundles.segments(bundle).iter().map(|s| s.to - s.from).sum();
-        self.s.queue.push((length, std::cmp::Reverse(bundle)));
+        let segments = self.bundles.segments(bundle);
+        let length = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to - s.from)).min(CROSSING - 1);
+        let walls = |point| self.machine.walls_before(point);
+        let crosses = segments.iter().any(|s| walls(s.from) != walls(s.to - 1));
+        self.s.queue.push((length | if crosses { CROSSING } else { 0 }, std::cmp::Reverse(bundle)));
     }
 
     /// Adds a part of `parent` with the segments in [`Scratch::pieces`].
@@ -127,187 +121,209 @@ impl Search<'_> {
         self.stats.steps > self.limit
     }
 
-    /// What a use needs by now.
-    pub(crate) fn need(&self, u: &Use) -> Need {
-        if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
-            return Need::Copy;
-        }
-        let is_remat = self.live.remat(u.vreg).is_some();
-        match u.need {
-            Need::Soft if is_remat && !u.is_def => {
-                match self.machine.is_forced(self.order.inst(self.problem, u.point)) {
-                    true => Need::Soft,
-                    false => Need::Reg,
-                }
-            }
-            need => need,
-        }
-    }
-
-    fn wants(&mut self, bundle: u32) -> Wants {
-        let segments = self.bundles.segments(bundle);
-        let class = self.problem.class(segments[0].vreg);
-        let mut w = Wants {
-            price: 0,
-            weight: 0,
-            allowed: self.env.class(class).allocatable(),
-            must: false,
-            is_minimal: segments[0].from / 4 == (segments[segments.len() - 1].to - 1) / 4,
-            hint: None,
-            class,
-            first_loss: u32::MAX,
-        };
-        let mut hint_price = 0;
-        let mut length = 0;
-        let mut steps = 0;
-        for &segment in segments {
-            length += u64::from(segment.to - segment.from);
-            let is_remat = self.live.remat(segment.vreg).is_some();
-            for i in self.live.uses_in(segment) {
-                steps += 1;
-                let u = self.live.use_at(i);
-                let freq = self.order.freq_at(u.point);
-                let need = self.need(&u);
-                match need {
-                    Need::Reg => w.must = true,
-                    Need::Within(set) => {
-                        w.must = true;
-                        w.allowed = w.allowed.intersection(self.problem.reg_set(set));
-                    }
-                    _ => {}
-                }
-                let price = match need {
-                    Need::Slot => 0,
-                    _ if is_remat && u.is_def => 0,
-                    Need::Soft => 1,
-                    _ if is_remat => 1,
-                    _ => 2,
-                };
-                w.price = w.price.saturating_add(price * freq);
-                let fixed = if u.operand != NONE { self.machine.fixed[u.operand as usize] } else { NONE };
-                if fixed != NONE && (w.hint.is_none() || freq > hint_price) {
-                    hint_price = freq;
-                    w.hint = Some(PReg::from_index(fixed as usize));
-                }
-            }
-            let allowed = &mut w.allowed;
-            let first = &mut w.first_loss;
-            self.machine.losses(self.problem, segment, |point, lost| {
-                steps += 1;
-                *allowed = allowed.difference(lost);
-                *first = point.min(*first);
-                allowed.is_empty()
-            });
-        }
-        self.stats.steps += steps;
-        w.weight = match w.must && w.is_minimal {
-            true => MINIMAL,
-            false => w.price / (length + 16),
-        };
-        w
-    }
-
     fn process(&mut self, bundle: u32) -> Result<(), AllocError> {
         self.stats.steps += 1;
-        let wants = self.wants(bundle);
-        if !wants.must && (wants.price == 0 || wants.is_minimal) {
+        let w = self.wants(bundle);
+        if !w.must && (w.price == 0 || w.is_minimal) {
+            self.tell_spilled(bundle);
             return Ok(());
         }
-        self.bundles.bundles[bundle as usize].weight = wants.weight;
+        self.bundles.bundles[bundle as usize].weight = w.weight;
+        let class = w.class.index();
+        let taken = self.taken(bundle, class);
+        let own = self.own(bundle, w.allowed & taken.fixed & w.hints.mask());
+        let free = w.allowed & !taken.tenants & (!taken.fixed | own);
+        let unused = self.unused[class];
+        let mut hints = w.hints;
         let family = self.bundles.bundles[bundle as usize].family as usize;
-        let hints = [wants.hint, self.bundles.families[family].hint];
-        let env = self.env;
-        let mut tried = PRegSet::EMPTY;
-        let (mut lightest, mut best) = (wants.weight, None);
-        let mut farthest = if wants.first_loss == u32::MAX { 0 } else { wants.first_loss };
-        let worth_saving = wants.must && wants.is_minimal
-            || wants.price > SAVE_FACTOR * u64::from(env.costs.callee_saved) * Freq::ENTRY.0;
-        for round in 0..2 {
-            let order = env.class(wants.class).order.iter().copied();
-            for reg in hints.into_iter().flatten().chain(order) {
-                let is_dear = self.unused.contains(reg);
-                if tried.contains(reg) || !wants.allowed.contains(reg) || is_dear && (round == 0 || !worth_saving) {
-                    continue;
-                }
-                tried.insert(reg);
-                match self.probe(bundle, reg, lightest) {
-                    Probe::Free => {
-                        self.assign(bundle, reg);
-                        return Ok(());
-                    }
-                    Probe::Taken(weight, first) => {
-                        farthest = farthest.max(first);
-                        if weight < lightest {
-                            lightest = weight;
-                            best = Some(reg);
-                            std::mem::swap(&mut self.s.rivals, &mut self.s.best);
-                        }
-                    }
-                    Probe::Never(first) => farthest = farthest.max(first),
-                }
+        if let Some(reg) = self.bundles.families[family].hint {
+            hints.add(self.machine.registers.number(reg), 1);
+        }
+        if let Some(register) = hints.best(free & !unused) {
+            self.assign(bundle, w.class, register);
+            return Ok(());
+        }
+        if let Some(register) = hints.best(free & unused) {
+            let worth = if w.crosses { w.refill } else { w.price / 2 };
+            if w.must && w.is_minimal || worth > self.save_price() {
+                self.assign(bundle, w.class, register);
+                return Ok(());
+            }
+            if !self.is_settled && w.crosses && worth > 0 && self.s.waiting.len() < MAX_WAITING {
+                self.s.waiting.push((worth, bundle));
+                return Ok(());
             }
         }
-        let may_evict = !self.is_exhausted() || wants.weight == MINIMAL;
-        if let Some(reg) = best.filter(|_| may_evict) {
-            let mut evicted = std::mem::take(&mut self.s.best);
-            evicted.drain(..).for_each(|rival| self.evict(rival));
-            self.s.best = evicted;
-            self.assign(bundle, reg);
+        let candidates = w.allowed & (!taken.fixed | own) & !unused;
+        let is_choosy = w.allowed != self.machine.registers.all[class];
+        if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, w.price) {
+            self.assign(bundle, w.class, register);
             return Ok(());
         }
-        if wants.is_minimal {
+        if let Some(register) = self.lighter(bundle, class, candidates, w.weight) {
+            self.evict_best(bundle);
+            self.assign(bundle, w.class, register);
+            return Ok(());
+        }
+        if w.is_minimal {
             return self.force(bundle);
         }
-        self.split(bundle, farthest);
+        self.split(bundle, &w);
         Ok(())
     }
 
-    /// Who is in the way of the bundle in `reg`? Bundles not lighter than `lightest` need not be listed.
-    fn probe(&mut self, bundle: u32, reg: PReg, lightest: u64) -> Probe {
-        self.s.rivals.clear();
-        let (mut heaviest, mut first) = (0, u32::MAX);
-        for &segment in self.bundles.segments(bundle) {
+    fn save_price(&self) -> u64 {
+        u64::from(self.env.costs.callee_saved) * Freq::ENTRY.0
+    }
+
+    fn taken(&mut self, bundle: u32, class: usize) -> Taken {
+        let mut taken = Taken::default();
+        for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            if let Some(r) = self.machine.reservation(reg, segment) {
-                return Probe::Never(r.from.min(first));
+            let here = self.occupancy[class].taken(segment.from, segment.to);
+            taken.tenants |= here.tenants;
+            taken.fixed |= here.fixed;
+        }
+        taken
+    }
+
+    /// The registers of a set that only the bundle's own operands take.
+    fn own(&mut self, bundle: u32, set: u64) -> u64 {
+        let mut own = set;
+        let mut rest = set;
+        while rest != 0 {
+            let register = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if !self.is_own(bundle, register) {
+                own &= !(1 << register);
             }
-            let tenants = &self.s.tenants[reg.index()];
-            let before = tenants.range(..segment.from).next_back().filter(|(_, t)| t.to > segment.from);
-            for (&from, tenant) in before.into_iter().chain(tenants.range(segment.from..segment.to)) {
+        }
+        own
+    }
+
+    fn is_own(&mut self, bundle: u32, register: usize) -> bool {
+        for &segment in self.bundles.segments(bundle) {
+            let class = self.problem.class(segment.vreg);
+            let reg = self.machine.registers.reg(class, register).index() as u32;
+            let is_fixed = |from: u32, to: u32| {
+                from < to && self.occupancy[class.index()].taken(from, to).fixed >> register & 1 != 0
+            };
+            let mut from = segment.from;
+            for u in self.live.uses_at(segment.uses()) {
                 self.stats.steps += 1;
-                first = first.min(from.max(segment.from));
+                if u.operand == crate::order::NONE || self.machine.fixed[u.operand as usize] != reg {
+                    continue;
+                }
+                let points = reserved(self.problem.all_operands()[u.operand as usize], u.point / 4 * 4);
+                if is_fixed(from, points.start.min(segment.to)) {
+                    return false;
+                }
+                from = from.max(points.end);
+            }
+            if is_fixed(from, segment.to) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Moves the only bundle in the way in some register to another one that is free.
+    fn make_room(&mut self, bundle: u32, class: usize, mut set: u64, price: u64) -> Option<usize> {
+        let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
+        while set != 0 && tries > 0 {
+            let register = set.trailing_zeros() as usize;
+            set &= set - 1;
+            if self.rivals(bundle, class, register, MINIMAL, 1).is_none() {
+                continue;
+            }
+            let &[rival] = self.s.rivals.as_slice() else { continue };
+            tries -= 1;
+            let w = self.wants(rival);
+            let free = w.allowed & !self.taken(rival, class).all() & !self.unused[class];
+            if let Some(other) = w.hints.best(free).filter(|_| w.hints.worth(register) <= price) {
+                self.take_back(rival);
+                self.assign(rival, w.class, other);
+                return Some(register);
+            }
+        }
+        None
+    }
+
+    /// The register of a set that holds the lightest bundles in the way, if all are lighter than `weight`; those are
+    /// then in [`Scratch::best`].
+    fn lighter(&mut self, bundle: u32, class: usize, mut set: u64, weight: u64) -> Option<usize> {
+        if self.is_exhausted() && weight != MINIMAL {
+            return None;
+        }
+        let (mut lightest, mut best) = (weight, None);
+        while set != 0 {
+            let register = set.trailing_zeros() as usize;
+            set &= set - 1;
+            if let Some(heaviest) = self.rivals(bundle, class, register, lightest, MAX_EVICTED) {
+                (lightest, best) = (heaviest, Some(register));
+                std::mem::swap(&mut self.s.rivals, &mut self.s.best);
+            }
+        }
+        best
+    }
+
+    /// Lists who is in the way in `register`, and gives the weight of the heaviest, if that is below `limit` and they are
+    /// not more than `most`.
+    fn rivals(&mut self, bundle: u32, class: usize, register: usize, limit: u64, most: usize) -> Option<u64> {
+        self.s.rivals.clear();
+        let mut heaviest = 0;
+        for segment in self.bundles.segments(bundle) {
+            self.stats.steps += 1;
+            for tenant in self.occupancy[class].tenants(register, segment.from, segment.to) {
+                self.stats.steps += 1;
                 heaviest = self.bundles.bundles[tenant.bundle as usize].weight.max(heaviest);
                 if !self.s.rivals.contains(&tenant.bundle) {
                     self.s.rivals.push(tenant.bundle);
                 }
-                if heaviest >= lightest || self.s.rivals.len() > MAX_EVICTED {
-                    return Probe::Taken(MINIMAL, first);
+                if heaviest >= limit || self.s.rivals.len() > most {
+                    return None;
                 }
             }
         }
-        if self.s.rivals.is_empty() { Probe::Free } else { Probe::Taken(heaviest, first) }
+        Some(heaviest)
     }
 
-    fn assign(&mut self, bundle: u32, reg: PReg) {
+    fn evict_best(&mut self, winner: u32) {
+        let mut evicted = std::mem::take(&mut self.s.best);
+        evicted.drain(..).for_each(|rival| self.evict(rival, winner));
+        self.s.best = evicted;
+    }
+
+    fn assign(&mut self, bundle: u32, class: RegClass, register: usize) {
         let Bundle { family, start, end, .. } = self.bundles.bundles[bundle as usize];
-        for &segment in &self.bundles.segments[start as usize..end as usize] {
-            let tenant = Tenant { to: segment.to, bundle, vreg: segment.vreg };
-            self.s.tenants[reg.index()].insert(segment.from, tenant);
+        let reg = self.machine.registers.reg(class, register);
+        for segment in &self.bundles.segments[start as usize..end as usize] {
+            self.occupancy[class.index()].insert(register, segment, bundle);
         }
         self.bundles.bundles[bundle as usize].reg = Some(reg);
         self.bundles.families[family as usize].hint = Some(reg);
-        self.unused.remove(reg);
+        self.unused[class.index()] &= !(1 << register);
+        self.tell_assigned(bundle, reg);
     }
 
-    fn evict(&mut self, bundle: u32) {
+    fn evict(&mut self, bundle: u32, winner: u32) {
+        if self.take_back(bundle) {
+            self.stats.evictions += 1;
+            self.tell_evicted(bundle, winner);
+            self.enqueue(bundle);
+        }
+    }
+
+    /// Takes the register of a bundle away; false if it has none.
+    fn take_back(&mut self, bundle: u32) -> bool {
         let Bundle { start, end, reg, .. } = self.bundles.bundles[bundle as usize];
-        let Some(reg) = reg else { return };
+        let Some(reg) = reg else { return false };
+        let register = self.machine.registers.number(reg);
         for segment in &self.bundles.segments[start as usize..end as usize] {
-            self.s.tenants[reg.index()].remove(&segment.from);
+            self.occupancy[reg.class().index()].remove(register, segment);
         }
         self.bundles.bundles[bundle as usize].reg = None;
-        self.stats.evictions += 1;
-        self.enqueue(bundle);
+        true
     }
 
     /// Solves the instruction of a minimal bundle by itself.
@@ -316,7 +332,7 @@ impl Search<'_> {
         let inst = self.order.inst(self.problem, point);
         debug_assert!(!self.machine.is_forced(inst), "the operands of {inst} are fixed");
         let mut evicted = std::mem::take(&mut self.s.evicted);
-        let tenants = &self.s.tenants;
+        let occupancy = &mut *self.occupancy;
         let live = self.live;
         let result = self.machine.force(
             self.problem,
@@ -324,16 +340,86 @@ impl Search<'_> {
             inst,
             point / 4 * 4,
             |vreg| live.edge_of(vreg),
-            |reg, r| {
-                let before = tenants[reg.index()].range(..r.from).next_back().filter(|(_, t)| t.to > r.from);
-                let tenants = before.into_iter().chain(tenants[reg.index()].range(r.from..r.to));
-                evicted.extend(tenants.filter(|(_, t)| t.vreg != r.owner).map(|(_, t)| t.bundle));
+            |class, register, points| {
+                occupancy[class].fix_later(points.start, points.end, register);
+                evicted.extend(occupancy[class].tenants(register, points.start, points.end).map(|t| t.bundle));
             },
         );
         self.stats.steps += self.problem.operands(inst).len() as u64;
-        evicted.drain(..).for_each(|rival| self.evict(rival));
+        evicted.drain(..).for_each(|rival| self.evict(rival, bundle));
         self.s.evicted = evicted;
         self.enqueue(bundle);
         result
+    }
+
+    /// Opens callee-saved registers that several waiting bundles together are worth.
+    fn open_shared(&mut self, class: usize) {
+        let mut waiting = std::mem::take(&mut self.s.waiting);
+        waiting.sort_unstable_by_key(|&(worth, bundle)| (std::cmp::Reverse(worth), bundle));
+        while self.unused[class] != 0 {
+            let register = self.unused[class].trailing_zeros() as usize;
+            let before = self.unused[class];
+            let mut total = 0u64;
+            for &(worth, bundle) in &waiting {
+                if self.bundles.bundles[bundle as usize].reg.is_some() {
+                    continue;
+                }
+                let w = self.wants(bundle);
+                if w.class.index() == class && w.allowed & !self.taken(bundle, class).all() & 1 << register != 0 {
+                    self.assign(bundle, w.class, register);
+                    total = total.saturating_add(worth);
+                    self.s.evicted.push(bundle);
+                }
+            }
+            let mut fitting = std::mem::take(&mut self.s.evicted);
+            let is_worth_it = total > self.save_price();
+            if !is_worth_it {
+                fitting.iter().for_each(|&bundle| _ = self.take_back(bundle));
+                self.unused[class] = before;
+            }
+            fitting.clear();
+            self.s.evicted = fitting;
+            if !is_worth_it {
+                break;
+            }
+        }
+        waiting.retain(|&(_, bundle)| self.bundles.bundles[bundle as usize].reg.is_none());
+        self.s.waiting = waiting;
+    }
+
+    /// Tells the observer, if there is one, about each segment of a bundle.
+    fn tell<'e>(
+        &mut self,
+        bundle: u32,
+        event: impl Fn(&Segment, kingpost_regalloc::Inst, kingpost_regalloc::Inst) -> Event<'e>,
+    ) {
+        let Some(observer) = self.observer.as_deref_mut() else { return };
+        for segment in self.bundles.segments(bundle) {
+            let first = self.order.inst(self.problem, segment.from);
+            let last = self.order.inst(self.problem, segment.to - 1);
+            observer.event(event(segment, first, kingpost_regalloc::Inst::from_u32(last.as_u32() + 1)));
+        }
+    }
+
+    fn tell_assigned(&mut self, bundle: u32, reg: PReg) {
+        self.tell(bundle, |segment, from, to| Event::Assign { vreg: segment.vreg, loc: Loc::reg(reg), from, to });
+    }
+
+    fn tell_spilled(&mut self, bundle: u32) {
+        self.tell(bundle, |segment, at, _| Event::Spill { vreg: segment.vreg, at });
+    }
+
+    fn tell_evicted(&mut self, bundle: u32, winner: u32) {
+        if self.observer.is_some() {
+            let winner = self.bundles.segments(winner)[0].vreg;
+            self.tell(bundle, |segment, at, _| Event::Evict { vreg: segment.vreg, winner, at });
+        }
+    }
+
+    pub(crate) fn tell_split(&mut self, bundle: u32, at: u32) {
+        if self.observer.is_some() {
+            let at = self.order.inst(self.problem, at);
+            self.tell(bundle, |segment, _, _| Event::Split { vreg: segment.vreg, at });
+        }
     }
 }

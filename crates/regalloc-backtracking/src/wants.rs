@@ -1,0 +1,277 @@
+//! What a bundle wants: registers it may have and would like, what memory would cost it, and its weight.
+//!
+//! A bundle that lives across walls, where all registers but the callee-saved ones are lost, could instead be stored once
+//! and loaded again after each wall: that, not the price of memory everywhere, is what a callee-saved register is worth.
+
+use crate::live::{Need, Use};
+use crate::order::NONE;
+use crate::search::Search;
+use kingpost_regalloc::{PReg, RegClass, VReg};
+
+/// Weight of a bundle that must have a register and cannot be cut.
+pub(crate) const MINIMAL: u64 = u64::MAX;
+
+/// Points added to each length, so that the shortest bundles do not outweigh all others.
+const LENGTH_BIAS: u64 = 16;
+
+/// Walls looked at between two uses.
+const MAX_WALLS: usize = 4;
+
+/// What a bundle wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wants {
+    /// Price of having it in memory, in halves of a load by frequency.
+    pub(crate) price: u64,
+    /// Price of having it in memory only over walls.
+    pub(crate) refill: u64,
+    /// Does it live over a wall?
+    pub(crate) crosses: bool,
+    pub(crate) weight: u64,
+    /// By register number.
+    pub(crate) allowed: u64,
+    pub(crate) must: bool,
+    pub(crate) is_minimal: bool,
+    pub(crate) hints: Hints,
+    pub(crate) class: RegClass,
+}
+
+/// The price of having the values of a bundle in memory over walls only, as its uses are looked at in turn.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    /// Loads after walls and what is finished.
+    refill: u64,
+    vreg: u32,
+    /// The use before: how many walls come before it, its point and frequency.
+    id: u32,
+    point: u32,
+    freq: u64,
+    /// Stores before walls.
+    stores: u64,
+    /// Price of the first use, and twice the frequency of blocks that the value leaves after a wall.
+    first: u64,
+    loops: u64,
+}
+
+impl Default for Crossing {
+    fn default() -> Crossing {
+        Crossing { refill: 0, vreg: NONE, id: 0, point: 0, freq: 0, stores: 0, first: 0, loops: 0 }
+    }
+}
+
+impl Crossing {
+    /// The value lives on behind a wall after its last use in a block: round a loop, or further on.
+    fn tail(&mut self, id: u32, freq: u64) {
+        if id != self.id {
+            self.loops = self.loops.saturating_add(2 * freq);
+        }
+    }
+}
+
+/// Registers that would save moves, and how much.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Hints {
+    list: [(u8, u64); 4],
+    len: usize,
+}
+
+impl Hints {
+    pub(crate) fn add(&mut self, register: usize, worth: u64) {
+        let register = register as u8;
+        if let Some(hint) = self.list[..self.len].iter_mut().find(|hint| hint.0 == register) {
+            hint.1 = hint.1.saturating_add(worth);
+        } else if self.len < self.list.len() {
+            self.list[self.len] = (register, worth);
+            self.len += 1;
+        }
+    }
+
+    /// What a register saves.
+    pub(crate) fn worth(&self, register: usize) -> u64 {
+        let hint = self.list[..self.len].iter().find(|hint| usize::from(hint.0) == register);
+        hint.map_or(0, |hint| hint.1)
+    }
+
+    /// The hinted registers as a mask.
+    pub(crate) fn mask(&self) -> u64 {
+        self.list[..self.len].iter().fold(0, |mask, hint| mask | 1 << hint.0)
+    }
+
+    /// The member of a set that saves most, the first one if none does.
+    pub(crate) fn best(&self, set: u64) -> Option<usize> {
+        let hinted = self.list[..self.len].iter().filter(|hint| set >> hint.0 & 1 != 0);
+        let best = hinted.fold(None, |best: Option<(u8, u64)>, &hint| match best {
+            Some(old) if old.1 >= hint.1 => best,
+            _ => Some(hint),
+        });
+        match best {
+            Some((register, _)) => Some(usize::from(register)),
+            None => (set != 0).then(|| set.trailing_zeros() as usize),
+        }
+    }
+}
+
+impl Search<'_, '_> {
+    /// Is it an argument or a parameter whose other side shares the slot, so that nothing need be done in memory?
+    pub(crate) fn is_internal(&self, u: &Use) -> bool {
+        u.operand == NONE
+            && u.partner != NONE
+            && self.bundles.family_of[u.partner as usize] == self.bundles.family_of[u.vreg.as_u32() as usize]
+    }
+
+    /// What a use needs by now.
+    pub(crate) fn need(&self, u: &Use) -> Need {
+        if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
+            return Need::Copy;
+        }
+        match u.need {
+            Need::Soft if !u.is_def && self.live.remat(u.vreg).is_some() => {
+                match self.machine.is_forced(self.order.inst(self.problem, u.point)) {
+                    true => Need::Soft,
+                    false => Need::Reg,
+                }
+            }
+            need => need,
+        }
+    }
+
+    pub(crate) fn wants(&mut self, bundle: u32) -> Wants {
+        let segments = self.bundles.segments(bundle);
+        let class = self.problem.class(segments[0].vreg);
+        let mut w = Wants {
+            price: 0,
+            refill: 0,
+            crosses: false,
+            weight: 0,
+            allowed: self.machine.registers.all[class.index()],
+            must: false,
+            is_minimal: segments[0].from / 4 == (segments[segments.len() - 1].to - 1) / 4,
+            hints: Hints::default(),
+            class,
+        };
+        let walls = |point| self.machine.walls_before(point);
+        w.crosses = segments.iter().any(|s| walls(s.from) != walls(s.to - 1));
+        let (mut length, mut steps) = (0, 0);
+        let mut place = &self.order.places[0];
+        let mut over = Crossing::default();
+        for segment in segments {
+            length += u64::from(segment.to - segment.from);
+            steps += 1 + segment.uses().len() as u64;
+            let remat = self.live.remat(segment.vreg).is_some();
+            for u in self.live.uses_at(segment.uses()) {
+                if u.point >= place.stop() || u.point < place.start() {
+                    place = self.order.place_at(u.point);
+                }
+                let freq = place.freq;
+                let need = self.need(u);
+                match need {
+                    Need::Reg => w.must = true,
+                    Need::Within(set) => {
+                        w.must = true;
+                        w.allowed &= self.machine.registers.mask(class, self.problem.reg_set(set));
+                    }
+                    _ => {}
+                }
+                let units = match need {
+                    Need::Slot => 0,
+                    _ if remat && u.is_def || self.is_internal(u) => 0,
+                    Need::Soft => 1,
+                    _ if remat => 1,
+                    _ => 2,
+                };
+                w.price = w.price.saturating_add(units * freq);
+                if units > 0 && w.crosses {
+                    let point = if u.is_def { u.to() - 1 } else { u.from() };
+                    let id = self.machine.walls_before(point);
+                    self.note_crossing(&mut over, u, id, units, freq);
+                }
+                self.add_hints(u, freq, &mut w.hints);
+            }
+            let walls = |point| self.machine.walls_before(point);
+            if w.crosses && walls(segment.from) != walls(segment.to - 1) && self.is_live_past(segment.to) {
+                over.tail(walls(segment.to - 1), self.order.freq_at(segment.to - 1));
+            }
+            if !self.machine.is_plain() {
+                let lost = self.machine.lost(self.problem, *segment);
+                w.crosses |= lost != 0;
+                w.allowed &= !lost;
+            }
+        }
+        w.refill = self.finish_crossing(&over);
+        self.stats.steps += steps;
+        w.price = w.price.saturating_sub(self.entry_price(bundle));
+        let worth = if w.crosses { w.refill.min(w.price) } else { w.price };
+        w.weight = match w.must && w.is_minimal {
+            true => MINIMAL,
+            false => worth / (length + LENGTH_BIAS),
+        };
+        w
+    }
+
+    /// Adds a use to the price of having a value in memory over walls only.
+    fn note_crossing(&self, over: &mut Crossing, u: &Use, id: u32, units: u64, freq: u64) {
+        if over.vreg != u.vreg.as_u32() {
+            over.refill = self.finish_crossing(over);
+            *over = Crossing { refill: over.refill, vreg: u.vreg.as_u32(), ..Crossing::default() };
+        } else if id != over.id && !u.is_def {
+            let wall = self.hottest_wall(over.point, u.from());
+            over.refill = over.refill.saturating_add(units * freq.min(wall));
+            over.stores = over.stores.saturating_add(2 * over.freq.min(wall));
+        }
+        if over.first == 0 {
+            over.first = units * freq;
+        }
+        (over.id, over.point, over.freq) = (id, u.point, freq);
+    }
+
+    /// The refill price with what belongs to the last value.
+    fn finish_crossing(&self, over: &Crossing) -> u64 {
+        if over.vreg == NONE {
+            return 0;
+        }
+        let vreg = VReg::from_u32(over.vreg);
+        let loops = over.first.min(over.loops);
+        let stores = over.stores.saturating_add(over.freq.min(over.loops));
+        let at_def = if self.live.remat(vreg).is_some() { 0 } else { 2 * self.order.freq_at(self.live.def(vreg)) };
+        over.refill.saturating_add(loops).saturating_add(stores.min(at_def))
+    }
+
+    /// The highest frequency of the walls between two points, of which a few are looked at.
+    fn hottest_wall(&self, from: u32, to: u32) -> u64 {
+        let walls = self.machine.walls_before(from)..self.machine.walls_before(to);
+        let freqs = walls.take(MAX_WALLS).map(|wall| self.order.freq_at(self.machine.wall(wall)));
+        freqs.max().unwrap_or(0)
+    }
+
+    /// What it costs to bring a part that begins in memory into its register.
+    fn entry_price(&self, bundle: u32) -> u64 {
+        let first = self.bundles.segments(bundle)[0];
+        match self.live.def(first.vreg) == first.from {
+            true => 0,
+            false => (if self.live.remat(first.vreg).is_some() { 1 } else { 2 }) * self.order.freq_at(first.from),
+        }
+    }
+
+    /// Is the point where a segment ends the end of a block, where the value may live on?
+    fn is_live_past(&self, end: u32) -> bool {
+        end.is_multiple_of(4) && (end as usize / 4 >= self.order.num_slots() || self.order.place_at(end).start() == end)
+    }
+
+    /// Adds the registers that a use would like.
+    fn add_hints(&self, u: &Use, freq: u64, hints: &mut Hints) {
+        let registers = &self.machine.registers;
+        if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
+            let reg = PReg::from_index(self.machine.fixed[u.operand as usize] as usize);
+            hints.add(registers.number(reg), freq);
+        }
+        if u.partner != NONE {
+            let family = self.bundles.family_of[u.partner as usize];
+            if family == NONE || family == self.bundles.family_of[u.vreg.as_u32() as usize] {
+                return;
+            }
+            let class = self.problem.class(u.vreg);
+            if let Some(reg) = self.bundles.families[family as usize].hint.filter(|reg| reg.class() == class) {
+                hints.add(registers.number(reg), freq);
+            }
+        }
+    }
+}
