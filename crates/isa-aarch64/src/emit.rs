@@ -53,6 +53,14 @@ fn in_frame(mem: Option<Mem>) -> bool {
     matches!(mem, Some(Mem { base: MemBase::StackPointer | MemBase::FramePointer, .. }))
 }
 
+/// `bti j`, by its number among the hints.
+const JUMP_PAD: i64 = 36;
+
+/// Emits what an indirect jump may go to: `bti j`.
+pub(crate) fn landing_pad(buffer: &mut Buffer) {
+    encode(rows::HINT_I, &Args::imm(&[], JUMP_PAD), buffer);
+}
+
 /// Emits `udf` with its site.
 pub(crate) fn emit_trap(code: TrapCode, buffer: &mut Buffer) {
     let args = Args { imm: TRAP_IMM, trap: Some(code), ..Args::default() };

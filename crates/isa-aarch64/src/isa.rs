@@ -125,6 +125,10 @@ impl Isa for A64 {
         frame::layout(needs, STACK_ALIGN, self.signing())
     }
 
+    fn landing_pad(&self) -> Option<fn(&mut Buffer)> {
+        self.flags.use_bti.then_some(emit::landing_pad)
+    }
+
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
         let settings = &self.settings;
         // Frames stay below 4 GiB, so a larger guard is never exceeded.

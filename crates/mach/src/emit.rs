@@ -37,6 +37,8 @@ pub struct Emitter {
     spill_area: SpillArea,
     /// Per block, where a branch to it really goes.
     thread: Vec<Block>,
+    /// Blocks that begin with a landing pad, ascending.
+    pads: Vec<u32>,
 }
 
 /// "No block" in [`MInst::extra`] of a branch without second target.
@@ -67,6 +69,8 @@ impl Emitter {
         for target in &mut code.pool.targets {
             *target = self.thread[*target as usize].as_u32();
         }
+        let landing_pad = isa.landing_pad();
+        self.find_pads(if landing_pad.is_some() { &code.pool.targets } else { &[] });
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -75,6 +79,9 @@ impl Emitter {
             let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
             self.buffer.bind(Label::new(block.index()));
             self.buffer.block_start();
+            if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
+                pad(&mut self.buffer);
+            }
             let mut body = Body {
                 isa,
                 code,
@@ -104,6 +111,13 @@ impl Emitter {
         // Only now the sizes of branches, constants and tables are known.
         let bytes = module.function(module.len() - 1).code.len();
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
+    }
+
+    fn find_pads(&mut self, targets: &[u32]) {
+        self.pads.clear();
+        self.pads.extend_from_slice(targets);
+        self.pads.sort_unstable();
+        self.pads.dedup();
     }
 
     /// The next block of the layout that is emitted at all.

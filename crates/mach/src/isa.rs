@@ -124,6 +124,11 @@ pub trait Isa: Send + Sync {
     /// A frame that is too large to address.
     fn frame(&self, needs: &crate::frame::FrameNeeds) -> Result<FrameLayout, LowerError>;
 
+    /// Emits what must stand at the start of blocks that jump tables lead to, if anything must.
+    fn landing_pad(&self) -> Option<fn(&mut Buffer)> {
+        None
+    }
+
     /// Emits the prologue.
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer);
 
