@@ -4,13 +4,16 @@
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), `ir`,
 //! `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`. Seeds count
 //! up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
+//!
+//! The same functions under libFuzzer, which looks for inputs that reach new code, are in the folder `fuzz` of the
+//! repository, a workspace of its own: `cargo +nightly fuzz run TARGET` there, with the targets of `cargo fuzz list`.
 
 mod compiled;
 mod texts;
 
 use anyhow::{Result, bail, ensure};
 use kingpost_codegen::ALLOCATORS;
-use kingpost_testgen::fuzz::{self, Count, FaultReport, Report};
+use kingpost_testgen::fuzz::{self, FaultReport, Report};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
@@ -53,8 +56,17 @@ fn main() -> Result<()> {
     if all || target == "faults" {
         // A mutant of each of dozens of kinds per problem.
         let seeds = if all { first..first + count.div_ceil(10) } else { seeds };
+        let mut sum: Option<FaultReport> = None;
         for &name in &names {
-            println!("faults in the answers of {name}:\n{}", faults(name, seeds.clone())?);
+            let report = faults(name, seeds.clone())?;
+            println!("faults in the answers of {name}:\n{report}");
+            match &mut sum {
+                Some(sum) => sum.add(&report),
+                None => sum = Some(report),
+            }
+        }
+        if let Some(sum) = sum {
+            println!("faults in the answers of all:\n{sum}");
         }
     }
     Ok(())
@@ -94,17 +106,7 @@ fn faults(name: &str, seeds: Range<u64>) -> Result<FaultReport> {
         .collect();
     let mut reports = reports?.into_iter();
     let Some(mut sum) = reports.next() else { bail!("no seeds") };
-    for report in reports {
-        for ((_, a), (_, b)) in sum.rows.iter_mut().zip(report.rows) {
-            *a = Count {
-                mutants: a.mutants + b.mutants,
-                caught: a.caught + b.caught,
-                missed: a.missed + b.missed,
-                harmless: a.harmless + b.harmless,
-                undecided: a.undecided + b.undecided,
-            };
-        }
-    }
+    reports.for_each(|report| sum.add(&report));
     Ok(sum)
 }
 

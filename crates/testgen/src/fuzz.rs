@@ -1,7 +1,7 @@
 //! Generated problems for allocators, and planted faults for the checker. Tests call these for a second, `make fuzz` for long.
 
 use crate::faults::FAULTS;
-use crate::problem::generate;
+use crate::problem::{Shape, generate, generate_shape};
 use crate::rng::Rng;
 use crate::shrink::shrink;
 use crate::simulate::{Effort, Wrong, simulate};
@@ -88,6 +88,26 @@ pub fn allocator(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<Rep
         }
     }
     Ok(report)
+}
+
+/// As [`allocator`] for the one problem that `bytes` decide about: for fuzzers that look for bytes.
+///
+/// # Errors
+/// As [`allocator`]. The failure's seed is the number of bytes.
+pub fn allocator_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<Failure>> {
+    let (problem, env) = from_bytes(bytes).1;
+    let mut judge = Judge::default();
+    match judge.judge(allocator, &problem, &env) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(judge.shrunken(allocator, bytes.len() as u64, &problem, &env)),
+    }
+}
+
+fn from_bytes(bytes: &[u8]) -> (Rng, (Problem, MachineEnv)) {
+    let mut rng = Rng::from_bytes(bytes);
+    let shape = Shape::random(&mut rng);
+    let case = generate_shape(&mut rng, shape, "bytes");
+    (rng, case)
 }
 
 impl Report {
@@ -199,7 +219,8 @@ impl fmt::Display for FaultReport {
             let Count { mutants, caught, missed, harmless, undecided } = c;
             writeln!(f, "{name:44} {mutants:8} {caught:8} {missed:8} {harmless:8} {undecided:9}")?;
         }
-        Ok(())
+        let least = |of: fn(&Count) -> u64| self.rows.iter().map(|row| of(&row.1)).min().unwrap_or(0);
+        writeln!(f, "{:44} {:8} {:8}", "least", least(|c| c.mutants), least(|c| c.caught))
     }
 }
 
@@ -230,6 +251,48 @@ pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultR
         }
     }
     Ok(FaultReport { rows })
+}
+
+/// As [`faults`] for one fault in the answer to one problem, as `bytes` decide.
+///
+/// # Errors
+/// As [`faults`]. The failure's seed is the number of bytes.
+pub fn fault_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<Failure>> {
+    let (mut rng, (problem, env)) = from_bytes(bytes);
+    let seed = bytes.len() as u64;
+    let mut judge = Judge::default();
+    if judge.judge(allocator, &problem, &env).is_err() {
+        return Err(judge.shrunken(allocator, seed, &problem, &env));
+    }
+    let fault = FAULTS[rng.range(0..FAULTS.len())];
+    let mut mutant = judge.answer.clone();
+    if !(fault.mutate)(&problem, &env, &mut mutant, &mut rng) {
+        return Ok(());
+    }
+    judge_mutant(&mut judge.checker, &problem, &env, &mutant, &mut rng, &mut Count::default()).map_err(|wrong| {
+        let text = text(&problem, &env, Some(&mutant));
+        Box::new(Failure { seed, trouble: Trouble::Missed(fault.name, wrong), text })
+    })
+}
+
+impl Count {
+    /// Adds what another run counted.
+    pub fn add(&mut self, other: &Count) {
+        self.mutants += other.mutants;
+        self.caught += other.caught;
+        self.missed += other.missed;
+        self.harmless += other.harmless;
+        self.undecided += other.undecided;
+    }
+}
+
+impl FaultReport {
+    /// Adds what another run counted.
+    pub fn add(&mut self, other: &FaultReport) {
+        for ((_, sum), (_, count)) in self.rows.iter_mut().zip(&other.rows) {
+            sum.add(count);
+        }
+    }
 }
 
 /// Many more paths, to decide about a mutant that the checker rejects.

@@ -3,21 +3,32 @@
 use std::ops::Range;
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+///
+/// It may be given bytes to decide with first, so that a fuzzer that changes bytes changes decisions.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng {
+    state: u64,
+    /// Decisions to come, the next one last.
+    bytes: Vec<u8>,
+}
 
 impl Rng {
     /// The generator of one seed. Neighbouring seeds are unrelated.
     pub fn new(seed: u64) -> Rng {
-        let mut rng = Rng(seed);
-        rng.0 ^= rng.bits();
+        let mut rng = Rng { state: seed, bytes: Vec::new() };
+        rng.state ^= rng.bits();
         rng
+    }
+
+    /// One that decides by `bytes` as long as there are any: a byte for each choice among at most 256.
+    pub fn from_bytes(bytes: &[u8]) -> Rng {
+        Rng { bytes: bytes.iter().rev().copied().collect(), ..Rng::new(bytes.len() as u64) }
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
@@ -25,7 +36,11 @@ impl Rng {
 
     /// A number in `range`, which must not be empty.
     pub fn range(&mut self, range: Range<usize>) -> usize {
-        range.start + (self.bits() % (range.end - range.start) as u64) as usize
+        let choices = range.end - range.start;
+        if let (0..=256, Some(byte)) = (choices, self.bytes.pop()) {
+            return range.start + usize::from(byte) % choices;
+        }
+        range.start + (self.bits() % choices as u64) as usize
     }
 
     /// True in `percent` of 100 cases.

@@ -1,10 +1,13 @@
 //! What is generated keeps the rules of problems, and comes in all kinds.
 
-use kingpost_regalloc::{Constraint, Inst, InstFlags, Problem};
+use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Problem, RegClass};
+use kingpost_regalloc_spill_all::SpillAll;
 use kingpost_testgen::draft::Draft;
-use kingpost_testgen::problem::generate;
+use kingpost_testgen::fuzz::{allocator_on, fault_on};
+use kingpost_testgen::problem::{Shape, generate, generate_shape};
+use kingpost_testgen::rng::Rng;
 use kingpost_testgen::shrink::shrink;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn insts(problem: &Problem) -> impl Iterator<Item = Inst> {
     (0..problem.num_insts() as u32).map(Inst::from_u32)
@@ -64,6 +67,119 @@ fn every_kind_of_operand_and_flag_appears() {
                use late fixed, use late in, use late reg, use late stack";
     assert_eq!(seen.into_iter().collect::<Vec<_>>().join(", "), all);
     assert!(largest > 300, "now and then one is long: {largest}");
+}
+
+/// Blocks on each block's way from the entry in a depth-first walk: an edge to one of them closes a loop.
+fn loops(problem: &Problem) -> (usize, usize) {
+    let (mut heads, mut irreducible) = (BTreeSet::new(), 0);
+    let mut seen = BTreeSet::from([problem.entry()]);
+    let mut path = vec![(problem.entry(), 0)];
+    while let Some((block, next)) = path.last_mut() {
+        let Some(&edge) = problem.succs(*block).get(*next) else {
+            path.pop();
+            continue;
+        };
+        *next += 1;
+        let to = problem.edge(edge).to;
+        if path.iter().any(|&(block, _)| block == to) {
+            heads.insert(to);
+            // Whoever gets to the end of the loop without its head came in by another way.
+            let latch = problem.edge(edge).from;
+            irreducible += usize::from(reaches(problem, latch, to));
+        } else if seen.insert(to) {
+            path.push((to, 0));
+        }
+    }
+    (heads.len(), irreducible)
+}
+
+fn reaches(problem: &Problem, goal: Block, without: Block) -> bool {
+    let mut seen = BTreeSet::from([without]);
+    let mut stack = vec![problem.entry()];
+    while let Some(block) = stack.pop() {
+        if seen.insert(block) {
+            stack.extend(problem.succs(block).iter().map(|&edge| problem.edge(edge).to));
+        }
+    }
+    goal != without && seen.contains(&goal)
+}
+
+#[test]
+fn every_kind_of_flow_machine_and_pressure_appears() {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 0..1000 {
+        let (problem, env) = generate(seed);
+        let mut note = |what: String| *seen.entry(what).or_default() += 1;
+        let (loops, irreducible) = loops(&problem);
+        [(loops > 0, "loop"), (loops > 2, "loops"), (irreducible > 0, "irreducible")]
+            .into_iter()
+            .filter(|kind| kind.0)
+            .for_each(|kind| note(kind.1.into()));
+        for class in RegClass::ALL {
+            note(format!("{class} registers {}", env.class(class).order.len()));
+            let most = env.class(class).order.len();
+            let live = problem.vregs.values().filter(|data| data.class == class).count();
+            [
+                (env.class(class).scratch.is_some(), "scratch"),
+                (env.class(class).exchange, "exchange"),
+                (env.class(class).slot_move, "slot move"),
+                (!env.class(class).callee_saved.is_empty(), "callee-saved"),
+                (live > 4 * most, "pressure"),
+            ]
+            .into_iter()
+            .filter(|kind| kind.0)
+            .for_each(|kind| note(format!("{class} {}", kind.1)));
+        }
+        let results = |block| problem.succs(block).iter().filter(|&&e| !problem.edge_defs(e).is_empty()).count();
+        let of_blocks = problem.blocks().map(|block| (problem.succs(block).len(), results(block)));
+        let (ways, ends) = of_blocks.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
+        [
+            (ways > 2, "switch"),
+            (ends > 1, "results on several edges"),
+            (problem.order.windows(2).any(|two| two[0] > two[1]), "shuffled"),
+            (problem.vregs.values().any(|data| data.is_ref), "references"),
+        ]
+        .into_iter()
+        .filter(|kind| kind.0)
+        .for_each(|kind| note(kind.1.into()));
+    }
+    let mut wanted: Vec<String> =
+        ["loop", "loops", "irreducible", "switch", "results on several edges", "shuffled", "references"]
+            .map(String::from)
+            .to_vec();
+    for class in RegClass::ALL {
+        wanted.extend((1..=16).map(|n| format!("{class} registers {n}")));
+        let kinds = ["scratch", "exchange", "slot move", "callee-saved", "pressure"];
+        wanted.extend(kinds.map(|kind| format!("{class} {kind}")));
+    }
+    for kind in wanted {
+        let count = seen.get(&kind).copied().unwrap_or(0);
+        assert!(count >= 10, "{kind}: {count} of 1000; all: {seen:?}");
+    }
+}
+
+#[test]
+fn bytes_decide_about_problems() {
+    let text = |bytes: &[u8]| {
+        let mut rng = Rng::from_bytes(bytes);
+        let shape = Shape::random(&mut rng);
+        generate_shape(&mut rng, shape, "bytes").0.to_string()
+    };
+    let bytes: Vec<u8> = (0..400).map(|i| (i * 37 % 251) as u8).collect();
+    assert_eq!(text(&bytes), text(&bytes));
+    let changes = |at: usize| {
+        let mut other = bytes.clone();
+        other[at] ^= 65;
+        text(&bytes) != text(&other)
+    };
+    let deciding = (0..200).filter(|&at| changes(at)).count();
+    assert!(deciding > 100, "only {deciding} of 200");
+    for seed in 0..200 {
+        let bytes: Vec<u8> = (0..seed).map(|i| (seed * 31 + i * i * 7) as u8).collect();
+        for outcome in [allocator_on(&mut SpillAll::default(), &bytes), fault_on(&mut SpillAll::default(), &bytes)] {
+            outcome.unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
 }
 
 #[test]
