@@ -3,7 +3,7 @@
 use crate::branches::{jump, jump_if};
 use crate::encode::{Args, encode};
 use crate::encoding::Special;
-use crate::regs::invert;
+use crate::regs::{CC_B, invert};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
@@ -25,6 +25,13 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
             branch_or(Conditions::of(inst).inverted(), inst.extra, inst.aux, cx.next, buffer);
         }
         Special::TrapIf | Special::TrapIfOr | Special::TrapIfAnd => trap_if(inst, encoding.special, buffer),
+        Special::StackCheck => {
+            if frame::uses_stack(cx.frame) {
+                encode(rows::CMPRSP_R, &args, buffer);
+                let trap = buffer.defer_trap(TrapCode::STACK_OVERFLOW);
+                jump_if(CC_B, trap, buffer);
+            }
+        }
         Special::Nothing => {}
         Special::Select => select(inst, cx.regs, buffer),
         Special::Leave => frame::epilogue(cx.frame, buffer, |buffer| match inst.row {
@@ -189,7 +196,7 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
 mod tests {
     use super::*;
     use crate::branches::X64Branches;
-    use crate::regs::{CC_A, CC_B, CC_E, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
+    use crate::regs::{CC_A, CC_E, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
         FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
     };

@@ -75,6 +75,8 @@ pub enum Special {
     TrapIfOr,
     /// Trap if both of two conditions hold.
     TrapIfAnd,
+    /// Trap if the stack pointer is below the operand, unless nothing is on the stack.
+    StackCheck,
     /// No bytes at all.
     Nothing,
     /// Move to a float register unless a condition fails.

@@ -16,7 +16,7 @@
 use crate::branches::jump_if;
 use crate::encode::{Args, encode};
 use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
-use crate::rows;
+use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SymbolRef, UnwindOp};
 use kingpost_regalloc::{PRegSet, RegClass};
@@ -50,10 +50,18 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout
 /// Registers that probing the stack may write: those of the loop, and of the routine whose argument is in `eax`.
 pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
 
+/// Must there be room on the stack? A leaf may have a frame pointer and nothing else.
+pub(crate) fn uses_stack(frame: &FrameLayout) -> bool {
+    frame.size > 0 || frame.has_calls
+}
+
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
     if !frame.has_frame {
         return;
+    }
+    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| uses_stack(frame)) {
+        stack_check::emit(limit, frame.size + u64::from(LINK_BYTES - RETURN_BYTES), buffer);
     }
     encode(rows::PUSH_R, &Args::regs(&[RBP]), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));

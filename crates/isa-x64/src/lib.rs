@@ -11,6 +11,7 @@
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs` | loops around `lock cmpxchg` |
 //! | `frame.rs` | prologue and epilogue |
+//! | `stack_check.rs` | the check of the stack's limit in the prologue |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags and presets |
@@ -29,6 +30,7 @@ mod isa;
 mod lower;
 pub mod regs;
 pub mod rows;
+mod stack_check;
 
 pub use flags::{FlagError, X64Flags};
 pub use isa::X64;

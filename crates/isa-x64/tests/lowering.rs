@@ -91,12 +91,14 @@ fn extended_constants_are_constants() {
 }
 
 #[test]
-fn stack_limits_are_compared_from_memory() {
-    check(
-        "function %f(i64 vmctx) { gv0 = vmctx gv1 = load.i64 notrap aligned gv0+8 stack_limit = gv1
-            block0(v0: i64): return }",
-        "cmprsp_m trap_if",
-    );
+fn stack_limits_are_checked_in_the_body_if_the_prologue_cannot() {
+    let limit = |convention, global| {
+        let limit = format!("gv0 = {global} gv1 = load.i64 notrap aligned gv0+8 stack_limit = gv1");
+        format!("function %f(i64 vmctx) {convention} {{ {limit} block0(v0: i64): return }}")
+    };
+    check(&limit("tail", "vmctx"), "");
+    check(&limit("preserve_all", "vmctx"), "mov64_rm stack_check_r");
+    check(&limit("tail", "symbol colocated %s"), "lea64_const mov64_rm stack_check_r");
 }
 
 #[test]

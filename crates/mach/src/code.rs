@@ -5,6 +5,7 @@
 
 use crate::buffer::Pool;
 use crate::compiled::SymbolName;
+use crate::frame::StackLimit;
 use crate::inst::MInst;
 use crate::row::Row;
 use cranelift_entity::PrimaryMap;
@@ -57,6 +58,8 @@ pub struct Code {
     pub also_preserved: PRegSet,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
+    /// The limit of the stack that the prologue checks. Taken by emission.
+    pub stack_limit: Option<StackLimit>,
 }
 
 impl Code {
@@ -78,6 +81,7 @@ impl Code {
         self.moves_stack_pointer = false;
         self.also_preserved = PRegSet::EMPTY;
         self.probestack = None;
+        self.stack_limit = None;
     }
 
     /// The text form: blocks and instructions with virtual registers.

@@ -134,7 +134,7 @@ impl Emitter {
     fn layout_frame(
         &mut self,
         isa: &dyn Isa,
-        code: &Code,
+        code: &mut Code,
         allocation: &Allocation,
         options: &EmitOptions,
     ) -> Result<FrameLayout, LowerError> {
@@ -155,7 +155,8 @@ impl Emitter {
             keep_frame_pointer: options.keep_frame_pointer,
             moves_stack_pointer: code.moves_stack_pointer,
         })?;
-        Ok(FrameLayout { probestack: code.probestack, ..frame })
+        let (has_calls, stack_limit) = (code.has_calls, code.stack_limit.take());
+        Ok(FrameLayout { has_calls, probestack: code.probestack, stack_limit, ..frame })
     }
 
     /// Finds for every block where a branch to it ends up. Blocks with only a jump and no edits are passed through,

@@ -17,6 +17,7 @@
 use crate::code::SymbolRef;
 use crate::isa::{Mem, MemBase};
 use cranelift_entity::SecondaryMap;
+use kingpost_ir::TrapCode;
 use kingpost_regalloc::{Allocation, PReg, PRegSet, RegClass, Slot};
 use smallvec::SmallVec;
 
@@ -71,6 +72,33 @@ pub struct FrameLayout {
     pub slots_from_stack_pointer: bool,
     /// Is the return address signed as long as it is in memory (AArch64)?
     pub signs_return: bool,
+    /// Does it call?
+    pub has_calls: bool,
+    /// The limit that the prologue checks, if the body does not.
+    pub stack_limit: Option<StackLimit>,
+}
+
+/// The lowest address that the stack may reach, as a prologue can compute it before anything else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackLimit {
+    /// The register of the parameter that it is computed from.
+    pub base: PReg,
+    /// What is done to the parameter, in order.
+    pub steps: SmallVec<[LimitStep; 2]>,
+}
+
+/// A step of computing the limit of the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LimitStep {
+    /// Bytes are added.
+    Add(i32),
+    /// A pointer is loaded from this many bytes further.
+    Load {
+        /// Bytes.
+        offset: i32,
+        /// How the load may trap.
+        trap: Option<TrapCode>,
+    },
 }
 
 impl FrameLayout {

@@ -50,7 +50,7 @@ pub use compiled::{
 pub use data::{DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use error::LowerError;
-pub use frame::{FrameLayout, FrameNeeds};
+pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};

@@ -1,24 +1,21 @@
 //! Where a function meets its caller: parameters, results, and the registers of the frame.
 
 use super::Done;
-use super::branch::emit_trap_if;
-use super::condition::Cond;
 use super::convert::extend_for_abi;
 use super::cx::{Cx, is_little};
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::{context_of, global_base};
 use crate::frame::PROBE_CLOBBERS;
-use crate::regs::CC_B;
 use crate::rows;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::preamble::GlobalValueData;
-use kingpost_ir::signature::CallConv;
+use kingpost_ir::signature::{ArgumentPurpose, CallConv};
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, TrapCode};
-use kingpost_mach::abi::{AbiArg, AbiPlace};
+use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace};
 use kingpost_mach::settings::ProbestackStrategy;
-use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_mach::{Address, LimitStep, LowerError, RowId, StackLimit};
 use kingpost_regalloc::{ClobberId, Operand, PRegSet, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -34,7 +31,9 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
     cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
-    if let Some(context) = cx.func.stack_limit.and_then(|limit| context_of(cx, limit)) {
+    cx.code.stack_limit = cx.func.stack_limit.and_then(|limit| limit_of(cx, limit));
+    let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
+    if let Some(context) = checked.and_then(|limit| context_of(cx, limit)) {
         cx.put(context);
     }
     let mut incoming = Incoming::default();
@@ -49,7 +48,7 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     for (def, row, offset) in incoming.loads {
         cx.emit_mem(row, &[def], Address::Incoming(offset));
     }
-    match cx.func.stack_limit {
+    match checked {
         Some(limit) => check_stack(cx, limit),
         None => Ok(()),
     }
@@ -104,23 +103,44 @@ impl Incoming {
     }
 }
 
-/// Traps if the stack pointer, the frame already made, is below the limit.
-fn check_stack(cx: &mut Cx<'_, '_>, limit: GlobalValue) -> Done {
-    let refused = |cx: &Cx<'_, '_>, error: Option<LowerError>| {
-        error.unwrap_or_else(|| cx.unsupported_feature("this stack limit"))
-    };
-    match &cx.func.global_values[limit] {
-        GlobalValueData::Load { base, offset, ty: I64, flags } if is_little(*flags) => {
-            let base = global_base(cx, *base).map_err(|error| refused(cx, error))?;
-            let address = Address::Base { base, disp: *offset };
-            cx.emit_mem(rows::CMPRSP_M, &[], address).set_trap(flags.trap_code());
-        }
-        _ => {
-            let value = global_base(cx, limit).map_err(|error| refused(cx, error))?;
-            cx.emit(rows::CMPRSP_R, &[value]);
-        }
+/// The limit, if the prologue can compute it from a parameter in a register.
+fn limit_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<StackLimit> {
+    let signature = &cx.func.signature;
+    if signature.call_conv == CallConv::PreserveAll {
+        // It has no register to compute in.
+        return None;
     }
-    emit_trap_if(cx, Cond::One(CC_B), TrapCode::STACK_OVERFLOW);
+    let mut steps = SmallVec::new();
+    loop {
+        let (base, step) = match cx.func.global_values[global] {
+            GlobalValueData::Load { base, offset, ty: I64, flags } if is_little(flags) => {
+                (base, LimitStep::Load { offset, trap: flags.trap_code() })
+            }
+            GlobalValueData::IAddImm { base, offset, ty: I64 } => (base, LimitStep::Add(offset.try_into().ok()?)),
+            GlobalValueData::VmContext => break,
+            _ => return None,
+        };
+        if steps.len() > cx.func.global_values.len() {
+            return None;
+        }
+        steps.push(step);
+        global = base;
+    }
+    steps.reverse();
+    match cx.abi.args.get(signature.special_param_index(ArgumentPurpose::VmContext)?)? {
+        AbiArg::Value(parts) => match parts[..] {
+            [AbiPart { place: AbiPlace::Reg(base), ty: I64, .. }] => Some(StackLimit { base, steps }),
+            _ => None,
+        },
+        AbiArg::Struct { .. } => None,
+    }
+}
+
+/// Traps if the stack pointer, the frame already made, is below the limit. A leaf without a frame needs no check.
+fn check_stack(cx: &mut Cx<'_, '_>, limit: GlobalValue) -> Done {
+    let value =
+        global_base(cx, limit).map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
+    cx.emit(rows::STACK_CHECK_R, &[value]).set_trap(Some(TrapCode::STACK_OVERFLOW));
     Ok(())
 }
 

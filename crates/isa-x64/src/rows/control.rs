@@ -34,6 +34,8 @@ rows! {
     TRAP_IF = Use "trap{c}" [] special(Special::TrapIf);
     TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr);
     TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd);
+    // Nothing in a leaf without a frame.
+    STACK_CHECK_R = Clobber "cmp rsp, {0}; trapb" [U8] special(Special::StackCheck);
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);
     // Operand 2 if the condition holds, else operand 1.
@@ -46,7 +48,6 @@ rows! {
     RET_POP = None "ret {i}" [] op(0xc2).iw(), .kind(RowKind::Exit);
     ADDRSP_I = Clobber "add rsp, {i}" [] op64(0x81).digit(0).rm_is(RSP).id().short(0x83);
     SUBRSP_I = Clobber "sub rsp, {i}" [] op64(0x81).digit(5).rm_is(RSP).id().short(0x83);
-    CMPRSP_M = Def "cmp rsp, {m}" [] op64(0x3b).reg_is(RSP).mem(8);
     CMPRSP_R = Def "cmp rsp, {0}" [U8] op64(0x39).reg(0).rm_is(RSP);
     // Registers that are not allocated.
     MOV64_FROM_RSP = None "mov {0}, rsp" [D8] op64(0x89).reg_is(RSP).rm(0);

@@ -1,0 +1,129 @@
+//! The check at a function's start that its frame stays above the stack's limit.
+//!
+//! ```text
+//! mov  r10, [rdi + 8]            what the limit is computed from; the last load is an operand
+//! lea  r11, [rsp - bytes]        where the stack pointer is going to be
+//! cmp  r11, [r10 + 16]
+//! jae  1f
+//! ud2
+//! 1:
+//! ```
+//! Nothing is saved yet, and every convention that checks like this leaves `r10` and `r11` free. The trap stands here and not
+//! behind the code, because the unwinding state there is that of the body.
+
+use crate::branches::jump_if;
+use crate::emit::emit_trap;
+use crate::encode::{Args, encode};
+use crate::regs::{CC_AE, CC_B, R10, R11};
+use crate::rows;
+use kingpost_ir::TrapCode;
+use kingpost_mach::{Buffer, LimitStep, Mem, MemBase, StackLimit};
+use kingpost_regalloc::PReg;
+
+/// The stack is never so near to address zero that this much less is below it.
+const SMALL: u64 = 1 << 15;
+
+/// The limit, as the last instruction takes it.
+#[derive(Clone, Copy)]
+enum Limit {
+    Reg(PReg),
+    Mem(Mem, Option<TrapCode>),
+}
+
+/// Emits the check that the stack pointer may go down by `bytes`.
+pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
+    let limit = compute(limit, buffer);
+    let over = buffer.new_label();
+    if bytes < SMALL {
+        let end = Mem::base(MemBase::StackPointer, -(bytes as i64));
+        encode(rows::LEA64_RM, &Args::mem(&[R11], end), buffer);
+        match limit {
+            Limit::Reg(reg) => encode(rows::CMP64_RR, &Args::regs(&[R11, reg]), buffer),
+            Limit::Mem(mem, trap) => {
+                note(trap, buffer);
+                encode(rows::CMP64_RM, &Args::mem(&[R11], mem), buffer);
+            }
+        }
+        jump_if(CC_AE, over, buffer);
+    } else {
+        // How much there is, so that nothing wraps.
+        let exhausted = buffer.new_label();
+        encode(rows::MOV64_FROM_RSP, &Args::regs(&[R11]), buffer);
+        match limit {
+            Limit::Reg(reg) => encode(rows::SUB64_RR, &Args::regs(&[R11, R11, reg]), buffer),
+            Limit::Mem(mem, trap) => {
+                note(trap, buffer);
+                encode(rows::SUB64_RM, &Args::mem(&[R11, R11], mem), buffer);
+            }
+        }
+        jump_if(CC_B, exhausted, buffer);
+        encode(rows::CMP64_RI, &Args::imm(&[R11], bytes as i64), buffer);
+        jump_if(CC_AE, over, buffer);
+        buffer.bind(exhausted);
+    }
+    emit_trap(TrapCode::STACK_OVERFLOW, buffer);
+    buffer.bind(over);
+}
+
+/// Computes the limit in `r10`, all but a last load.
+fn compute(limit: &StackLimit, buffer: &mut Buffer) -> Limit {
+    let mut at = Limit::Reg(limit.base);
+    for &step in &limit.steps {
+        let reg = match at {
+            Limit::Reg(reg) => reg,
+            Limit::Mem(mem, trap) => {
+                note(trap, buffer);
+                encode(rows::MOV64_RM, &Args::mem(&[R10], mem), buffer);
+                R10
+            }
+        };
+        at = match step {
+            LimitStep::Load { offset, trap } => Limit::Mem(Mem::base(MemBase::Reg(reg), i64::from(offset)), trap),
+            LimitStep::Add(offset) => {
+                let sum = Mem::base(MemBase::Reg(reg), i64::from(offset));
+                encode(rows::LEA64_RM, &Args::mem(&[R10], sum), buffer);
+                Limit::Reg(R10)
+            }
+        };
+    }
+    at
+}
+
+fn note(trap: Option<TrapCode>, buffer: &mut Buffer) {
+    if let Some(code) = trap {
+        buffer.trap(code);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regs::RDI;
+
+    fn code(steps: &[LimitStep], bytes: u64) -> String {
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        emit(&StackLimit { base: RDI, steps: steps.into() }, bytes, &mut buffer);
+        buffer.bytes().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    #[test]
+    fn the_last_load_is_an_operand() {
+        let load = |offset| LimitStep::Load { offset, trap: None };
+        // lea r11, [rsp - 24]; cmp r11, rdi; jae; ud2. Distances are filled in later.
+        assert_eq!(code(&[], 24), "4c8d5c24e84939fb00000f0b");
+        // lea r11, [rsp - 24]; cmp r11, [rdi + 8]; jae; ud2
+        assert_eq!(code(&[load(8)], 24), "4c8d5c24e84c3b5f0800000f0b");
+        // mov r10, [rdi + 8]; lea r11, [rsp - 24]; cmp r11, [r10 + 16]; jae; ud2
+        assert_eq!(code(&[load(8), load(16)], 24), "4c8b57084c8d5c24e84d3b5a1000000f0b");
+        // mov r10, [rdi + 8]; lea r10, [r10 + 4]; lea r11, [rsp - 24]; cmp r11, r10; jae; ud2
+        assert_eq!(code(&[load(8), LimitStep::Add(4)], 24), "4c8b57084d8d52044c8d5c24e84d39d300000f0b");
+    }
+
+    #[test]
+    fn large_frames_are_compared_with_what_there_is() {
+        // mov r11, rsp; sub r11, [rdi + 8]; jb; cmp r11, 65536; jae; ud2
+        let load = LimitStep::Load { offset: 8, trap: None };
+        assert_eq!(code(&[load], 1 << 16), "4989e34c2b5f0800004981fb0000010000000f0b");
+    }
+}
