@@ -1,7 +1,7 @@
 //! The text form of machine code, before and after allocation.
 
 use crate::code::Code;
-use crate::inst::{AddrKind, MInst};
+use crate::inst::{AddrKind, IndexExtend, MInst};
 use crate::row::{Row, RowKind};
 use kingpost_regalloc::{Allocation, Block, EditKind, Inst};
 use std::fmt;
@@ -80,6 +80,11 @@ impl CodeText<'_> {
                 if inst.mode.shift() != 0 {
                     write!(f, " <<{}", inst.mode.shift())?;
                 }
+                match inst.mode.extend() {
+                    IndexExtend::None => {}
+                    IndexExtend::Zero32 => f.write_str(" uxtw")?,
+                    IndexExtend::Sign32 => f.write_str(" sxtw")?,
+                }
                 f.write_str("]")?;
                 separator = ", ";
             }
@@ -88,8 +93,10 @@ impl CodeText<'_> {
                 separator = ", ";
             }
         }
-        if row.kind != RowKind::Branch && (inst.imm != 0 || inst.extra != 0) {
-            write!(f, "{separator}#{:#x}", inst.imm64())?;
+        // The other word of a branch is a block.
+        let imm = if row.kind == RowKind::Branch { u64::from(inst.imm as u32) } else { inst.imm64() };
+        if imm != 0 {
+            write!(f, "{separator}#{imm:#x}")?;
         }
         match inst.trap() {
             Some(code) => write!(f, " traps {code}"),

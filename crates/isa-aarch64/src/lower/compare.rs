@@ -1,7 +1,7 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
 
 use super::Done;
-use super::condition::{Cond, int_code, is_signed};
+use super::condition::{Cond, int_code};
 use super::cx::{Cx, pick, working_bits};
 use crate::immediates;
 use crate::regs::{CC_GE, invert};
@@ -236,18 +236,12 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         _ => IntCC::UnsignedGreaterThan,
     };
     let value = cx.first(inst);
-    let defs = cx.result_parts(value);
-    if ty == I128 {
-        let cc = cx.compare(cond, [x, y]);
-        let (xs, ys) = (cx.put_parts(x), cx.put_parts(y));
-        for k in 0..2 {
-            choose(cx, rows::CSEL64_RRR, cc, defs[k], xs[k], ys[k]);
-        }
-        return Ok(());
+    let (defs, xs, ys) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let cc = cx.compare(cond, [x, y]);
+    let row = pick(working_bits(ty).min(64), rows::CSEL32_RRR, rows::CSEL64_RRR);
+    for k in 0..defs.len() {
+        choose(cx, row, cc, defs[k], xs[k], ys[k]);
     }
-    let bits = working_bits(ty);
-    let (first, second) = (cx.put_extended(x, is_signed(cond)), cx.put_extended(y, is_signed(cond)));
-    limit(cx, bits, defs[0], [first, second], cond);
     Ok(())
 }
 
