@@ -146,6 +146,32 @@ mod tests {
         }
     }
 
+    /// The system's own list of what the processor has.
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[test]
+    fn the_host_has_what_the_system_says() {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let line = text.lines().find(|line| line.starts_with("flags")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let names = [
+            ("has_sse3", "pni"),
+            ("has_ssse3", "ssse3"),
+            ("has_cmpxchg16b", "cx16"),
+            ("has_sse41", "sse4_1"),
+            ("has_sse42", "sse4_2"),
+            ("has_avx", "avx"),
+            ("has_avx2", "avx2"),
+            ("has_fma", "fma"),
+            ("has_popcnt", "popcnt"),
+            ("has_bmi1", "bmi1"),
+            ("has_bmi2", "bmi2"),
+            ("has_lzcnt", "abm"),
+        ];
+        for (flag, word) in names {
+            assert_eq!(X64Flags::host().get(flag), Some(words.contains(&word)), "{flag}");
+        }
+    }
+
     #[test]
     fn presets_name_flags() {
         for (preset, flags) in PRESETS {

@@ -201,12 +201,33 @@ fn many_results_need_a_return_area() {
 
 #[test]
 fn newer_cpus_are_used_if_allowed() {
-    let shift = "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = sshr v0, v1 return v2 }";
-    check(shift, "sar64_rc");
-    assert_eq!(rows(&["has_bmi2"], shift), "sarx64_rr");
-    let count = "function %f(i32) -> i32 { block0(v0: i32): v1 = popcnt v0 return v1 }";
-    assert_eq!(rows(&["skylake"], count), "popcnt32_rr");
-    assert!(rows(&[], count).contains("imul32_rr"));
+    let unary = |name, ty| format!("function %f({ty}) -> {ty} {{ block0(v0: {ty}): v1 = {name} v0 return v1 }}");
+    let binary = |name, ty| {
+        format!("function %f({ty}, {ty}) -> {ty} {{ block0(v0: {ty}, v1: {ty}): v2 = {name} v0, v1 return v2 }}")
+    };
+    let and_not = "function %f(i32, i32) -> i32 { block0(v0: i32, v1: i32): v2 = bnot v0 v3 = band v1, v2 return v3 }";
+    let rotated = "function %f(i32) -> i32 { block0(v0: i32): v1 = iconst.i32 3 v2 = rotl v0, v1 return v2 }";
+    let fused = "function %f(f32, f32, f32) -> f32 {
+        block0(v0: f32, v1: f32, v2: f32): v3 = fma v0, v1, v2 return v3 }";
+    let cases = [
+        ("has_popcnt", unary("popcnt", "i32"), "popcnt32_rr"),
+        ("has_lzcnt", unary("clz", "i64"), "lzcnt64_rr"),
+        ("has_bmi1", unary("ctz", "i64"), "tzcnt64_rr"),
+        ("has_bmi1", and_not.into(), "andn32_rr"),
+        ("has_bmi2", binary("ishl", "i64"), "shlx64_rr"),
+        ("has_bmi2", binary("ushr", "i32"), "shrx32_rr"),
+        ("has_bmi2", binary("sshr", "i64"), "sarx64_rr"),
+        ("has_bmi2", rotated.into(), "rorx32_rri"),
+        ("has_bmi2", binary("umulhi", "i64"), "mulx64_rr"),
+        ("has_sse41", unary("floor", "f64"), "roundsd_rri"),
+        ("has_fma", fused.into(), "vfmadd213ss_rrr"),
+    ];
+    for (flag, body, row) in cases {
+        assert_eq!(rows(&[flag], &body), row, "{body}");
+        assert_eq!(rows(&["skylake"], &body), row, "{body}");
+        assert!(!rows(&[], &body).contains(row), "{body}");
+        assert!(!rows(&["skylake", &format!("{flag}=false")], &body).contains(row), "{body}");
+    }
 }
 
 #[test]
