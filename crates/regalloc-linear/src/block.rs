@@ -8,6 +8,8 @@ use crate::walk::Scan;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Edge, InstFlags, RegClass, VReg};
 
+/// So many edges are asked for the registers of their arguments.
+const PREDECESSORS_ASKED: usize = 64;
 /// So many parameters may be in memory while all registers are taken.
 const FEW_PARAMS: usize = 2;
 
@@ -134,8 +136,10 @@ impl Scan<'_, '_> {
         if let (Some(edge), false) = (reference, defs.is_empty()) {
             self.place_edge_defs(edge, start);
         }
-        for (&param, &arg) in params.iter().zip(args) {
-            self.inherit(param, self.s.edge_reg[arg.index()], start);
+        for (k, (&param, &arg)) in params.iter().zip(args).enumerate() {
+            let reg = self.s.edge_reg[arg.index()];
+            let reg = self.best_for_param(k, param, reg, place);
+            self.inherit(param, reg, start);
         }
         for (k, &param) in params.iter().enumerate() {
             self.place_param(param, args.get(k).copied(), place);
@@ -193,6 +197,59 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// The register for a parameter that saves most moves: that of its argument on the best known edge, `reg`, one that
+    /// arguments of other edges are in, or the one that it is wanted in later.
+    fn best_for_param(&self, k: usize, param: VReg, reg: Reg, place: &Place) -> Reg {
+        let preds = self.problem.preds(place.block);
+        let (wish, wish_slot) = self.hints.wish(param);
+        // What a loop passes back is not known yet.
+        if preds.len() < 2 || self.order.is_loop_head(place.block) {
+            return reg;
+        }
+        let args = || {
+            preds.iter().take(PREDECESSORS_ASKED).map(|&edge| {
+                let arg = self.problem.edge_args(edge)[k];
+                (self.found.residence.last_reg(arg), self.problem.edge(edge).freq.0)
+            })
+        };
+        // Boyer and Moore's vote finds the register that holds most arguments if one holds more than half.
+        let (mut most, mut votes) = (reg, 0u64);
+        for (reg, freq) in args() {
+            (most, votes) = match (most == reg, votes >= freq) {
+                (true, _) => (most, votes.saturating_add(freq)),
+                (false, true) => (most, votes - freq),
+                (false, false) => (reg, freq - votes),
+            };
+        }
+        let worth = |reg: Reg| {
+            let there = args().filter(|&(arg, _)| arg == reg).map(|(_, freq)| freq);
+            let wished = if reg == wish { self.order.freq_at(wish_slot) } else { 0 };
+            there.fold(wished, u64::saturating_add)
+        };
+        // Whoever lives on after the wish was met has to leave the register there.
+        let is_wish_kept =
+            self.live.end(param) <= Point::early(wish_slot + 1) && self.is_kept_until(param, wish, wish_slot);
+        let is_open = |other: Reg| {
+            !other.is_none()
+                && other.class() == self.problem.class(param).index()
+                && !other.is_in(&self.found.residence.held)
+                && !self.is_unsaved(other)
+                && (other != wish || is_wish_kept)
+        };
+        let mut best = (worth(reg), reg);
+        for other in [wish, most] {
+            if other != reg && is_open(other) && worth(other) > best.0 {
+                best = (worth(other), other);
+            }
+        }
+        best.1
+    }
+
+    /// Would the register have to be saved for the first time?
+    fn is_unsaved(&self, reg: Reg) -> bool {
+        reg.is_in(&self.machine.callee_saved) && !reg.is_in(&self.found.residence.used)
+    }
+
     /// A parameter takes the register of its argument if that is free now and will be for as long as any other.
     fn inherit(&mut self, param: VReg, reg: Reg, start: Point) {
         let class = self.problem.class(param).index();
@@ -203,7 +260,9 @@ impl Scan<'_, '_> {
         let blocked = self.blocked(param, until);
         let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
         let others = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh & !blocked;
-        if blocked & reg.bit() == 0 || others == 0 {
+        let (wish, wish_slot) = self.hints.wish(param);
+        let is_wish = reg == wish && self.is_kept_until(param, wish, wish_slot);
+        if blocked & reg.bit() == 0 || others == 0 || is_wish {
             self.found.residence.open(param, reg, start, false);
         }
     }

@@ -95,6 +95,11 @@ impl Scan<'_, '_> {
         obstacle.early[class] | obstacle.late[class] | kills
     }
 
+    /// Does no obstacle near ahead take the register from the value before `slot`?
+    pub(crate) fn is_kept_until(&self, vreg: VReg, reg: Reg, slot: u32) -> bool {
+        self.first_taken(vreg, reg) >= slot
+    }
+
     /// The slot of the first obstacle near ahead that takes the register from the value.
     fn first_taken(&self, vreg: VReg, reg: Reg) -> u32 {
         let taken = |o: &&Obstacle| self.taken(o, vreg, Point::OPEN) & reg.bit() != 0;

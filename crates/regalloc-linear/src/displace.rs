@@ -50,6 +50,7 @@ impl Scan<'_, '_> {
             }
         }
         self.settle_loaded();
+        self.settle_wanted();
     }
 
     /// A tied pair in memory is in the slot of its def, a constant in one of its own, just for this instruction.
@@ -118,6 +119,7 @@ impl Scan<'_, '_> {
         let point = Point::early(plan.slot);
         if points == BOTH {
             let after = Point::early(plan.slot + 1);
+            self.cursor(vreg, point);
             let next = self.first_use_from(vreg, after);
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
             free &= !self.blocked(vreg, next) & !fresh;
@@ -146,6 +148,34 @@ impl Scan<'_, '_> {
                 self.s.plan.copies[i].moves_home = true;
             }
         }
+    }
+
+    /// A value stays where a copy of it was wanted if its next use wants it there again.
+    fn settle_wanted(&mut self) {
+        let slot = self.s.plan.slot;
+        for i in 0..self.s.plan.copies.len() {
+            let Copy { vreg, from, to, moves_home, .. } = self.s.plan.copies[i];
+            if moves_home || from == NONE || to.is_none() || self.found.residence.open_stay(vreg) != Some(from) {
+                continue;
+            }
+            self.cursor(vreg, Point::early(slot));
+            let again = self.first_use_from(vreg, Point::early(slot + 1));
+            if self.survives(vreg, to) && self.is_live(vreg, Point::late(slot)) && self.is_wanted_in(vreg, to, again) {
+                let home = self.found.residence.home(vreg);
+                self.found.residence.close(home, Point::early(slot));
+                self.s.plan.copies[i].moves_home = true;
+            }
+        }
+    }
+
+    /// Does an instruction further on in this block use the value in `reg`, which it can keep until then?
+    fn is_wanted_in(&self, vreg: VReg, reg: Reg, point: Point) -> bool {
+        let place = self.order.place_at(self.s.plan.slot);
+        if point >= place.stop() {
+            return false;
+        }
+        let wants = |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.machine.preg(reg));
+        self.problem.operands(place.inst(point.slot())).iter().any(wants) && self.blocked(vreg, point) & reg.bit() == 0
     }
 
     /// Records the copies of the gap and lets homes move.

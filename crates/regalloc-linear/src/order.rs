@@ -177,6 +177,11 @@ impl Order {
         self.place_of_slot[slot as usize]
     }
 
+    /// Does an edge lead back to the block?
+    pub(crate) fn is_loop_head(&self, block: Block) -> bool {
+        self.back_from[self.at(block) as usize] != NONE
+    }
+
     /// The block that holds a slot.
     pub(crate) fn place_at(&self, slot: u32) -> &Place {
         &self.places[self.at_slot(slot) as usize]
