@@ -2,9 +2,9 @@
 
 use crate::isa::A64;
 use crate::rows;
-use kingpost_ir::{Inst, MemFlags, Opcode, Type, Value};
-use kingpost_mach::{Lower, MInst, RowId};
-use kingpost_regalloc::{RegClass, VReg};
+use kingpost_ir::{MemFlags, Type, Value};
+use kingpost_mach::{Lower, RowId};
+use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
@@ -150,42 +150,9 @@ pub(super) fn working_bits(ty: Type) -> u32 {
 }
 
 impl Cx<'_, '_> {
-    /// The operands of an instruction.
-    pub(super) fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
-        let args = self.func.dfg.inst_args(inst);
-        std::array::from_fn(|k| args[k])
-    }
-
-    /// The first result of an instruction.
-    pub(super) fn first(&self, inst: Inst) -> Value {
-        self.func.dfg.inst_results(inst)[0]
-    }
-
-    /// The type of the first result.
-    pub(super) fn result_ty(&self, inst: Inst) -> Type {
-        self.ty(self.first(inst))
-    }
-
     /// Is this a scalar integer of one register?
     pub(super) fn is_word(ty: Type) -> bool {
         ty.is_int() && ty.bits() <= 64
-    }
-
-    /// A register for an integer of `bits` bits.
-    pub(super) fn int_temp(&mut self, bits: u32) -> VReg {
-        self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
-    }
-
-    /// A register for a float of `bits` bits.
-    pub(super) fn float_temp(&mut self, bits: u32) -> VReg {
-        self.temp(RegClass::Float, (bits / 8).max(4) as u8)
-    }
-
-    /// Emits `row` with an immediate.
-    pub(super) fn emit_imm(&mut self, row: RowId, vregs: &[VReg], imm: i32) -> &mut MInst {
-        let inst = self.emit(row, vregs);
-        inst.imm = imm;
-        inst
     }
 
     /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
@@ -199,25 +166,6 @@ impl Cx<'_, '_> {
         let temp = self.int_temp(bits);
         self.load_constant(temp, value, bits);
         temp
-    }
-
-    /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
-    pub(super) fn constant(&self, value: Value) -> Option<u64> {
-        let inst = self.def(value)?;
-        let bits = self.ty(value).bits();
-        let constant = match self.func.dfg.opcode(inst) {
-            Opcode::Iconst => return self.lower.constant(value),
-            Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.lower.constant(self.func.dfg.inst_args(inst)[0])?,
-            Opcode::Sextend if bits <= 64 => self.lower.constant_signed(self.func.dfg.inst_args(inst)[0])? as u64,
-            _ => return None,
-        };
-        Some(constant & (u64::MAX >> (64 - bits)))
-    }
-
-    /// The integer constant a value is, sign-extended from its type.
-    pub(super) fn constant_signed(&self, value: Value) -> Option<i64> {
-        let unused = 64 - self.ty(value).bits().min(64);
-        Some((self.constant(value)? as i64) << unused >> unused)
     }
 
     /// May the definition of this value be done by its user, so that it needs no register?

@@ -6,7 +6,7 @@ use super::condition::Cond;
 use super::convert::extend_for_abi;
 use super::cx::Cx;
 use super::memory::{load_row, store_row};
-use super::symbol::{context_of, global_base};
+use super::symbol::global_base;
 use crate::regs::CC_LO;
 use crate::rows;
 use kingpost_ir::types::I64;
@@ -22,7 +22,7 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
     cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
-    if let Some(context) = cx.func.stack_limit.and_then(|limit| context_of(cx, limit)) {
+    if let Some(context) = cx.func.stack_limit.and_then(|limit| cx.context_of(limit)) {
         cx.put(context);
     }
     let mut incoming = Incoming::default();

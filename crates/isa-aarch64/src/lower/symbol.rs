@@ -10,12 +10,10 @@ use super::memory::load_into;
 use crate::rows;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::preamble::GlobalValueData;
-use kingpost_ir::signature::ArgumentPurpose;
 use kingpost_ir::types::I64;
-use kingpost_ir::{GlobalValue, Inst, InstView, Value};
+use kingpost_ir::{GlobalValue, Inst, InstView};
 use kingpost_mach::{Address, LowerError};
 use kingpost_regalloc::VReg;
-use smallvec::SmallVec;
 
 /// `func_addr`.
 pub(super) fn func_addr(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
@@ -67,7 +65,7 @@ pub(super) fn global_value(cx: &mut Cx<'_, '_>, def: VReg, global: GlobalValue) 
             step(cx, def, base, global)
         }
         GlobalValueData::VmContext => {
-            let context = context_param(cx).ok_or(None)?;
+            let context = cx.context_param().ok_or(None)?;
             let context = cx.put(context);
             cx.emit(rows::MOV64_RR, &[def, context]);
             Ok(())
@@ -82,20 +80,10 @@ pub(super) fn global_value(cx: &mut Cx<'_, '_>, def: VReg, global: GlobalValue) 
 
 /// The register of a global value that others are computed from.
 pub(super) fn global_base(cx: &mut Cx<'_, '_>, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
-    // Down to the global value that needs no other, then up again.
-    let mut chain: SmallVec<[GlobalValue; 4]> = SmallVec::new();
-    let mut root = global;
-    while let GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } = &cx.func.global_values[root]
-    {
-        if chain.len() > cx.func.global_values.len() {
-            return Err(None);
-        }
-        chain.push(root);
-        root = *base;
-    }
+    let (root, chain) = cx.global_chain(global).ok_or(None)?;
     let mut at = match &cx.func.global_values[root] {
         GlobalValueData::VmContext => {
-            let context = context_param(cx).ok_or(None)?;
+            let context = cx.context_param().ok_or(None)?;
             cx.put(context)
         }
         _ => {
@@ -104,30 +92,12 @@ pub(super) fn global_base(cx: &mut Cx<'_, '_>, global: GlobalValue) -> Result<VR
             address
         }
     };
-    for &next in chain.iter().rev() {
+    for next in chain {
         let to = cx.int_temp(64);
         step(cx, to, at, next)?;
         at = to;
     }
     Ok(at)
-}
-
-/// The parameter that holds the VM context.
-fn context_param(cx: &Cx<'_, '_>) -> Option<Value> {
-    let index = cx.func.signature.special_param_index(ArgumentPurpose::VmContext)?;
-    cx.func.dfg.block_params(cx.func.layout.entry_block()?).get(index).copied()
-}
-
-/// The VM context parameter, if a global value is computed from it.
-pub(super) fn context_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<Value> {
-    for _ in 0..=cx.func.global_values.len() {
-        match &cx.func.global_values[global] {
-            GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => global = *base,
-            GlobalValueData::VmContext => return context_param(cx),
-            GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => return None,
-        }
-    }
-    None
 }
 
 fn step(cx: &mut Cx<'_, '_>, def: VReg, base: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {

@@ -77,7 +77,7 @@ fn call_signature(cx: &mut Cx<'_, '_>, inst: Inst, callee: Callee<'_>, sig: SigR
         }
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
-    let defined = define_results(cx, inst, &abi, &mut operands);
+    let defined = cx.define_results(inst, &abi, &mut operands);
     emit_call(cx, callee, &operands, abi.clobbers.difference(defined));
     if abi.callee_pops && abi.arg_bytes > 0 {
         // The callee took its arguments off the stack, where the next call's will be.
@@ -97,25 +97,6 @@ fn pass(cx: &mut Cx<'_, '_>, vreg: VReg, part: &AbiPart, operands: &mut Operands
         }
     }
     Some(())
-}
-
-/// Adds the results that somebody wants and that come in registers, and gives their registers.
-fn define_results(cx: &mut Cx<'_, '_>, inst: Inst, abi: &AbiSignature, operands: &mut Operands) -> PRegSet {
-    let mut defined = PRegSet::EMPTY;
-    for (&result, from) in cx.func.dfg.inst_results(inst).iter().zip(&abi.results) {
-        let AbiArg::Value(parts) = from else { continue };
-        if !cx.is_put(result) {
-            continue;
-        }
-        let defs = cx.result_parts(result);
-        for (&def, part) in defs.iter().zip(parts) {
-            if let AbiPlace::Reg(reg) = part.place {
-                operands.push(Operand::fixed_def(def, reg));
-                defined.insert(reg);
-            }
-        }
-    }
-    defined
 }
 
 /// Loads the results that came in memory.

@@ -4,7 +4,7 @@ use super::Done;
 use super::convert::extend_for_abi;
 use super::cx::{Cx, is_little};
 use super::memory::{load_place_row, store_place_row};
-use super::symbol::{context_of, global_base};
+use super::symbol::global_base;
 use crate::frame::PROBE_CLOBBERS;
 use crate::rows;
 use kingpost_ir::extfunc::ExternalName;
@@ -33,7 +33,7 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
     cx.code.stack_limit = cx.func.stack_limit.and_then(|limit| limit_of(cx, limit));
     let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
-    if let Some(context) = checked.and_then(|limit| context_of(cx, limit)) {
+    if let Some(context) = checked.and_then(|limit| cx.context_of(limit)) {
         cx.put(context);
     }
     let mut incoming = Incoming::default();

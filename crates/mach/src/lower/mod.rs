@@ -17,6 +17,7 @@
 //! | `mod.rs` | the walk |
 //! | `values.rs` | what instruction sets ask of values, and their registers |
 //! | `emission.rs` | what instruction sets emit |
+//! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
 
 use crate::abi::AbiSignature;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 mod emission;
 mod finish;
+mod operands;
 mod values;
 
 /// An address over virtual registers. Displacements and offsets are bytes.

@@ -34,8 +34,23 @@ impl Lower<'_> {
         self.def(value).filter(|&inst| self.func.dfg.opcode(inst) == opcode)
     }
 
-    /// The bits of an integer constant, zero-extended.
+    /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
     pub fn constant(&self, value: Value) -> Option<u64> {
+        let inst = self.def(value)?;
+        let bits = self.ty(value).bits();
+        let constant = match self.func.dfg.opcode(inst) {
+            Opcode::Iconst => return self.plain_constant(value),
+            Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.plain_constant(self.func.dfg.inst_args(inst)[0])?,
+            Opcode::Sextend if bits <= 64 => {
+                let source = self.func.dfg.inst_args(inst)[0];
+                self.sign_extended(source, self.plain_constant(source)?) as u64
+            }
+            _ => return None,
+        };
+        Some(constant & (u64::MAX >> (64 - bits)))
+    }
+
+    fn plain_constant(&self, value: Value) -> Option<u64> {
         match self.func.dfg.view(self.def(value)?) {
             InstView::UnaryImm { imm } => Some(imm as u64),
             _ => None,
@@ -44,8 +59,12 @@ impl Lower<'_> {
 
     /// The integer constant a value is, sign-extended from its type.
     pub fn constant_signed(&self, value: Value) -> Option<i64> {
+        Some(self.sign_extended(value, self.constant(value)?))
+    }
+
+    fn sign_extended(&self, value: Value, bits: u64) -> i64 {
         let unused = 64 - self.ty(value).bits().min(64);
-        Some((self.constant(value)? as i64) << unused >> unused)
+        (bits as i64) << unused >> unused
     }
 
     /// How many instructions and edges use a value.

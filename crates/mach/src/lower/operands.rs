@@ -1,0 +1,104 @@
+//! Shorthands that every instruction set's lowering is written in.
+
+use super::Lower;
+use crate::abi::{AbiArg, AbiPlace, AbiSignature};
+use crate::inst::MInst;
+use crate::row::RowId;
+use kingpost_ir::preamble::GlobalValueData;
+use kingpost_ir::signature::ArgumentPurpose;
+use kingpost_ir::{GlobalValue, Inst, Type, Value};
+use kingpost_regalloc::{Operand, PRegSet, RegClass, VReg};
+use smallvec::{Array, SmallVec};
+
+/// Operands, results, temporaries.
+impl Lower<'_> {
+    /// The operands of an instruction.
+    pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
+        let args = self.func.dfg.inst_args(inst);
+        std::array::from_fn(|k| args[k])
+    }
+
+    /// The first result of an instruction.
+    pub fn first(&self, inst: Inst) -> Value {
+        self.func.dfg.inst_results(inst)[0]
+    }
+
+    /// The type of the first result.
+    pub fn result_ty(&self, inst: Inst) -> Type {
+        self.ty(self.first(inst))
+    }
+
+    /// A register for an integer of `bits` bits.
+    pub fn int_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
+    }
+
+    /// A register for a float of `bits` bits.
+    pub fn float_temp(&mut self, bits: u32) -> VReg {
+        self.temp(RegClass::Float, (bits / 8).max(4) as u8)
+    }
+
+    /// Emits `row` with an immediate.
+    pub fn emit_imm(&mut self, row: RowId, vregs: &[VReg], imm: i32) -> &mut MInst {
+        let inst = self.emit(row, vregs);
+        inst.imm = imm;
+        inst
+    }
+}
+
+/// Calls and global values.
+impl Lower<'_> {
+    /// Adds the results of a call that somebody wants and that come in registers to its operands, and gives their registers.
+    pub fn define_results<A: Array<Item = Operand>>(
+        &mut self,
+        call: Inst,
+        abi: &AbiSignature,
+        operands: &mut SmallVec<A>,
+    ) -> PRegSet {
+        let mut defined = PRegSet::EMPTY;
+        let func = self.func;
+        for (&result, from) in func.dfg.inst_results(call).iter().zip(&abi.results) {
+            let AbiArg::Value(parts) = from else { continue };
+            if !self.is_put(result) {
+                continue;
+            }
+            for (def, part) in self.result_parts(result).into_iter().zip(parts) {
+                if let AbiPlace::Reg(reg) = part.place {
+                    operands.push(Operand::fixed_def(def, reg));
+                    defined.insert(reg);
+                }
+            }
+        }
+        defined
+    }
+
+    /// The parameter that holds the VM context.
+    pub fn context_param(&self) -> Option<Value> {
+        let index = self.func.signature.special_param_index(ArgumentPurpose::VmContext)?;
+        self.func.dfg.block_params(self.func.layout.entry_block()?).get(index).copied()
+    }
+
+    /// The VM context parameter, if a global value is computed from it.
+    pub fn context_of(&self, global: GlobalValue) -> Option<Value> {
+        match self.func.global_values[self.global_chain(global)?.0] {
+            GlobalValueData::VmContext => self.context_param(),
+            _ => None,
+        }
+    }
+
+    /// The global value that `global` starts from, which needs no other, and those on the way up, `global` last. None if
+    /// there is a ring of them.
+    pub fn global_chain(&self, global: GlobalValue) -> Option<(GlobalValue, SmallVec<[GlobalValue; 4]>)> {
+        let globals = &self.func.global_values;
+        let (mut chain, mut root) = (SmallVec::new(), global);
+        while let GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } = &globals[root] {
+            if chain.len() > globals.len() {
+                return None;
+            }
+            chain.push(root);
+            root = *base;
+        }
+        chain.reverse();
+        Some((root, chain))
+    }
+}
