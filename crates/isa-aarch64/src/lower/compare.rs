@@ -130,7 +130,8 @@ impl Change {
     }
 }
 
-/// `select` of integers of one register: 1 and 0, one arm incremented, complemented or negated, or any two.
+/// `select` of integers of one register: 1 and 0, one arm incremented, complemented or negated, one arm a
+/// constant that is made of zero, or any two.
 fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
     let [c, x, y] = cx.args(inst);
     let value = cx.first(inst);
@@ -169,9 +170,31 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
         }
         return;
     }
+    for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
+        let Some(row) = constant_arm(cx, arm, bits) else { continue };
+        let plain = cx.put(plain);
+        let cond = cx.condition(c).inverse_if(negated);
+        if let Cond::One(cc) = cond {
+            cx.emit_imm(row, &[def, plain], cc);
+        } else {
+            let arm = cx.put(arm);
+            choose(cx, select, cond, def, plain, arm);
+        }
+        return;
+    }
     let (x, y) = (cx.put(x), cx.put(y));
     let cond = cx.condition(c);
     choose(cx, select, cond, def, x, y);
+}
+
+/// The conditional instruction that makes the constant `value` of the zero register if the condition does not hold.
+fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
+    match cx.constant_signed(value)? {
+        0 => Some(pick(bits, rows::CSEL32_RRZ, rows::CSEL64_RRZ)),
+        1 => Some(pick(bits, rows::CSINC32_RRZ, rows::CSINC64_RRZ)),
+        -1 => Some(pick(bits, rows::CSINV32_RRZ, rows::CSINV64_RRZ)),
+        _ => None,
+    }
 }
 
 /// `value` as the changed arm of a conditional instruction.
