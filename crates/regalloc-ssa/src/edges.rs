@@ -116,8 +116,8 @@ impl Coloring {
                 self.put(vreg, reg);
             }
             self.original[vreg.index()] = false;
-            self.clean[vreg.index()] = false;
         }
+        self.find_clean(input, place);
         for &vreg in input.plan.head(place) {
             if self.at[vreg.index()].is_some() || self.live_at[vreg.index()] != place {
                 continue;
@@ -126,6 +126,23 @@ impl Coloring {
             let free = input.plan.open.difference(self.occupied);
             if let Some(reg) = self.choose(input, vreg, likes, free) {
                 self.put(vreg, reg);
+            }
+        }
+    }
+
+    /// Whom does memory have where paths meet? Once a value is stored it is for good, so that edges back into a loop have
+    /// it stored if those into it have.
+    fn find_clean(&mut self, input: Input, place: u32) {
+        let problem = input.problem;
+        let preds = problem.preds(input.order.blocks[place as usize]).iter();
+        let preds = preds.map(|&edge| input.order.place(problem.edge(edge).from));
+        let known = input.order.is_reducible || preds.clone().all(|from| from < place);
+        for &vreg in input.plan.head(place) {
+            self.clean[vreg.index()] = known && !input.live.is_defined_at_head(vreg, place);
+        }
+        for from in preds.filter(|&from| from < place) {
+            for Resident { vreg, clean, .. } in &self.residents[self.ends[from as usize].range()] {
+                self.clean[vreg.index()] &= clean;
             }
         }
     }

@@ -16,7 +16,10 @@ pub(crate) struct Order {
     places: Vec<u32>,
     /// Per place of the first block of an outermost loop, the place of its last; else [`NONE`].
     outermost: Vec<u32>,
-    pub(crate) has_loops: bool,
+    /// Is every loop entered at its first block only?
+    pub(crate) is_reducible: bool,
+    /// Loops around the block at hand: first and last place.
+    nest: Vec<(u32, u32)>,
     stack: Vec<(Block, usize)>,
 }
 
@@ -78,14 +81,26 @@ impl Order {
     /// Stretches from the target of an edge that leads back to its source; those that overlap count as one.
     fn find_loops(&mut self, problem: &Problem) {
         reset(&mut self.outermost, self.blocks.len(), NONE);
-        self.has_loops = false;
+        self.is_reducible = true;
+        self.nest.clear();
         let mut begin = 0;
         let mut end = NONE;
         for place in 0..self.blocks.len() as u32 {
-            let preds = problem.preds(self.blocks[place as usize]).iter();
-            let back = preds.map(|&edge| self.place(problem.edge(edge).from)).filter(|&from| from >= place).max();
-            if let Some(back) = back {
-                self.has_loops = true;
+            while self.nest.last().is_some_and(|&(_, last)| last < place) {
+                self.nest.pop();
+            }
+            let around = self.nest.last().map_or(0, |&(first, _)| first);
+            let (mut back, mut least) = (NONE, place);
+            for &edge in problem.preds(self.blocks[place as usize]) {
+                let from = self.place(problem.edge(edge).from);
+                if from >= place {
+                    back = if back == NONE { from } else { back.max(from) };
+                }
+                least = least.min(from);
+            }
+            self.is_reducible &= least >= around;
+            if back != NONE {
+                self.nest.push((place, back));
                 match end {
                     NONE => (begin, end) = (place, back),
                     _ => end = end.max(back),

@@ -12,6 +12,8 @@ pub(crate) struct Scratch {
     found: Vec<(u64, u32)>,
     /// Per parameter of the block at hand, what edges save if it is in a register.
     on_edges: Vec<i64>,
+    /// Per value, the last place to which it came in a register, but not in memory.
+    dirty: Vec<u32>,
     /// Per value, the last edge on which it was met.
     on_edge: Vec<u32>,
     wanted: [Vec<(f32, VReg)>; 2],
@@ -21,6 +23,7 @@ impl Scratch {
     pub(crate) fn begin(&mut self, values: usize) {
         reset(&mut self.found, values, (0, NONE));
         reset(&mut self.on_edges, values, 0);
+        reset(&mut self.dirty, values, NONE);
         reset(&mut self.on_edge, values, NONE);
     }
 }
@@ -79,6 +82,9 @@ impl Spilling {
         wanted.iter_mut().for_each(Vec::clear);
         for entry in input.live.entries(place) {
             if self.live_at[entry.vreg.index()] == place {
+                // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
+                let clean = self.entry.dirty[entry.vreg.index()] != place && (unknown == 0 || input.order.is_reducible);
+                self.clean[entry.vreg.index()] = clean && !input.live.is_defined_at_head(entry.vreg, place);
                 let (gain, score) = self.gain(input, entry.vreg, entry.next, place, total, unknown);
                 if gain > 0 {
                     wanted[problem.class(entry.vreg).index()].push((score, entry.vreg));
@@ -98,14 +104,10 @@ impl Spilling {
                 self.add(problem, vreg);
                 let known = self.found_in(vreg, place);
                 self.spilled[vreg.index()] |= known + unknown < total;
-                self.clean[vreg.index()] = false;
             }
         }
         self.entry.wanted = wanted;
-        let start = self.pool.len() as u32;
-        self.pool.extend_from_slice(&self.inside[0]);
-        self.pool.extend_from_slice(&self.inside[1]);
-        self.heads[place as usize] = (start, self.pool.len() as u32);
+        self.heads[place as usize] = self.save();
     }
 
     /// How often each value comes in a register. Gives how often the block runs, and how often from blocks unknown yet.
@@ -133,6 +135,9 @@ impl Spilling {
                 let vreg = self.pool[i as usize];
                 self.entry.on_edge[vreg.index()] = edge.as_u32();
                 self.note(vreg, place, often);
+                if !self.pool_clean[i as usize] {
+                    self.entry.dirty[vreg.index()] = place;
+                }
             }
             for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
                 let is_inside = self.entry.on_edge[arg.index()] == edge.as_u32();

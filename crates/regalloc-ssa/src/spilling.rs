@@ -69,6 +69,8 @@ pub(crate) struct Spilling {
     /// Per place, who is in registers at its end.
     pub(crate) exits: Vec<Span>,
     pub(crate) pool: Vec<VReg>,
+    /// Per member of the pool: memory has it as well.
+    pub(crate) pool_clean: Vec<bool>,
     pub(crate) steps: u64,
     /// Who is in registers.
     pub(crate) inside: [Vec<VReg>; 2],
@@ -103,6 +105,7 @@ impl Spilling {
         reset(&mut self.exits, blocks, (NONE, NONE));
         reset(&mut self.heads, blocks, (0, 0));
         self.pool.clear();
+        self.pool_clean.clear();
         for round in 0..ROUNDS {
             self.begin(input);
             for place in 0..blocks as u32 {
@@ -162,6 +165,16 @@ impl Spilling {
         }
     }
 
+    /// Notes who is in registers.
+    pub(crate) fn save(&mut self) -> Span {
+        let start = self.pool.len() as u32;
+        for inside in &self.inside {
+            self.pool.extend_from_slice(inside);
+            self.pool_clean.extend(inside.iter().map(|vreg| self.clean[vreg.index()]));
+        }
+        (start, self.pool.len() as u32)
+    }
+
     pub(crate) fn is_inside(&self, vreg: VReg) -> bool {
         self.index[vreg.index()] != 0
     }
@@ -195,10 +208,8 @@ impl Spilling {
         for (pos, inst) in problem.insts(block).enumerate() {
             self.instruction(input, inst, pos as u32, here);
         }
-        let start = self.pool.len() as u32;
-        self.pool.extend_from_slice(&self.inside[0]);
-        self.pool.extend_from_slice(&self.inside[1]);
-        self.exits[place as usize] = (start, self.pool.len() as u32);
+        self.exits[place as usize] = self.save();
+        let start = self.exits[place as usize].0;
         self.steps += u64::from(self.pool.len() as u32 - start);
         for &edge in problem.succs(block) {
             let to = input.order.place(problem.edge(edge).to);
