@@ -98,7 +98,7 @@ pub(crate) struct CompileArgs {
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
     #[arg(long, requires = "output")]
     pub(crate) trap_table: bool,
-    /// Print the machine code of each function.
+    /// Print the machine code of each function: offsets, bytes, text, relocations and traps.
     #[arg(long)]
     pub(crate) disasm: bool,
     /// Print the CPU time of each stage to standard error.

@@ -39,7 +39,7 @@ pub(crate) fn compile(
     let solution = || format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation));
     s.dump(solution);
     if settings.regalloc_verbose_logs {
-        log::info!("{}", solution());
+        log::info!("{}\n{}", solution(), code.display_allocated(isa.rows(), allocation));
     }
 
     // The checker is a second opinion on the answer, before a byte is emitted.
@@ -54,8 +54,9 @@ pub(crate) fn compile(
     // The frame is laid out and everything becomes bytes.
     let name = SymbolName::from(&func.name);
     let code_bytes = module.code_bytes();
+    emitter.want_listing(s.wants(Stage::Emit));
     s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name, module))?;
-    s.dump(|| code.display_allocated(isa.rows(), allocation).to_string());
+    s.dump(|| emitter.listing().display(module.function(module.len() - 1)).to_string());
 
     let clif_insts = func.dfg.num_insts();
     s.count(clif_insts, module.code_bytes() - code_bytes, || Cost::of(&code.problem, isa.env(), allocation));

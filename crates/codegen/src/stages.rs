@@ -109,11 +109,14 @@ impl<'a> Stages<'a> {
         result.map_err(Into::into)
     }
 
+    /// Does anybody want the text of what `stage` makes?
+    pub(crate) fn wants(&self, stage: Stage) -> bool {
+        self.options.dump.as_ref().is_some_and(|sink| sink.wants(stage, self.name))
+    }
+
     /// Hands out the text of what the current stage made, if somebody wants it.
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
-        if let Some(sink) = &self.options.dump
-            && sink.wants(self.current, self.name)
-        {
+        if let Some(sink) = self.options.dump.as_ref().filter(|_| self.wants(self.current)) {
             sink.take(self.current, self.name, text());
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! A form is the instruction's word without its distance.
 
-use crate::regs::{X16, X17};
+use crate::regs::{CC_NAMES, X16, X17};
 use kingpost_mach::{BranchForms, Buffer, Label, Reach};
 use kingpost_regalloc::PReg;
 
@@ -23,17 +23,30 @@ const OPPOSITE_TEST: u32 = 1 << 24;
 
 /// Appends `b label`.
 pub(crate) fn jump(label: Label, buffer: &mut Buffer) {
+    buffer.list_branch(label, || "b".into());
     buffer.branch(label, B, &A64Branches);
 }
 
 /// Appends `b.cond label`.
 pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
+    buffer.list_branch(label, || format!("b.{}", CC_NAMES[condition as usize & 15]));
     buffer.branch(label, B_COND | condition as u32 & 15, &A64Branches);
 }
 
 /// Appends a branch that tests a register: `word` is `cbz`, `cbnz`, `tbz` or `tbnz` without its distance.
 pub(crate) fn jump_test(word: u32, label: Label, buffer: &mut Buffer) {
+    buffer.list_branch(label, || test_text(word));
     buffer.branch(label, word, &A64Branches);
+}
+
+/// The text of a branch that tests a register, without its label.
+fn test_text(word: u32) -> String {
+    let (wide, opposite) = (word >> 31 != 0, if word & OPPOSITE_TEST == 0 { "z" } else { "nz" });
+    let reg = format!("{}{}", if wide { 'x' } else { 'w' }, word & 31);
+    match kind(word) {
+        Kind::TestBit => format!("tb{opposite} {reg}, #{},", word >> 26 & 32 | word >> 19 & 31),
+        _ => format!("cb{opposite} {reg},"),
+    }
 }
 
 /// The branch that goes where `word`, a branch that tests a register, does not.

@@ -4,6 +4,7 @@
 //! cannot say is computed into x16 first, see `address.rs`.
 
 use crate::address;
+use crate::asm;
 use crate::branches::A64Branches;
 use crate::encoding::{Encoding, ImmField, MemField, Special};
 use crate::immediates::{Step, constant, paired, scaled, unscaled};
@@ -54,6 +55,7 @@ impl<'a> Args<'a> {
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    buffer.list(|| asm::text(row, args));
     let encoding = &ENCODINGS[usize::from(row.0)];
     let word = word(encoding, args);
     match (encoding.mem, args.mem) {

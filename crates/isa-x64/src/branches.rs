@@ -1,5 +1,6 @@
 //! Branches to labels: a signed byte or four of distance from the instruction's end.
 
+use crate::regs::CC_NAMES;
 use kingpost_mach::{BranchForms, Buffer, Label, Reach};
 
 /// The form of an unconditional jump; smaller forms are condition codes.
@@ -7,11 +8,13 @@ const JUMP: u32 = 16;
 
 /// Appends `jmp label`.
 pub(crate) fn jump(label: Label, buffer: &mut Buffer) {
+    buffer.list_branch(label, || "jmp".into());
     buffer.branch(label, JUMP, &X64Branches);
 }
 
 /// Appends `jcc label`.
 pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
+    buffer.list_branch(label, || format!("j{}", CC_NAMES[condition as usize & 15]));
     buffer.branch(label, condition as u32 & 15, &X64Branches);
 }
 

@@ -3,6 +3,7 @@
 //! Takes neither code nor allocation problem, so any emitter can use it. Layout of an instruction (SDM volume 2, 2.1):
 //! prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Of equal forms the one GNU `as` chooses is chosen.
 
+use crate::asm;
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
 use crate::regs::{RAX, RBP, RSP};
 use crate::rows::{ENCODINGS, ROWS};
@@ -41,6 +42,7 @@ impl<'a> Args<'a> {
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    buffer.list(|| asm::text(row, args));
     let form = Form::choose(row, args);
     let mut head = Head::default();
     form.prefixes(&mut head);

@@ -17,6 +17,7 @@ use crate::compiled::SymbolName;
 use crate::compiled::{
     CallSite, FunctionHead, ModuleBuffer, Reloc, RelocKind, SrcLocSite, TrapSite, UnwindOp, UnwindSite,
 };
+use crate::listing::Listing;
 use kingpost_ir::TrapCode;
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
@@ -231,6 +232,8 @@ pub struct Buffer {
     /// Where labels are once references have grown.
     moved_labels: Vec<u32>,
     deferred: Vec<DeferredTrap>,
+    /// Text of what is emitted, if somebody wants it.
+    pub(crate) listing: Listing,
 }
 
 /// Emitting.
@@ -251,6 +254,7 @@ impl Buffer {
         self.pool_offsets.clear();
         self.bound.clear();
         self.deferred.clear();
+        self.listing.start(labels);
     }
 
     /// Bytes emitted so far, short branches assumed.
@@ -430,6 +434,8 @@ impl Buffer {
         let mark = module.mark();
         let base = module.code.len();
         self.copy_code(pool, forms, &mut module.code);
+        let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
+        self.listing.finish(labels, (module.code.len() - base) as u32);
         self.place_pool(pool, base, forms, &mut module.code);
         if module.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);
@@ -543,6 +549,7 @@ impl Buffer {
         move_table(references, self.calls.iter_mut().map(|c| &mut c.return_offset));
         move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
         move_table(references, self.block_starts.iter_mut());
+        move_table(references, self.listing.offsets_mut());
     }
 
     /// Finds the offsets of the pool's entries behind `code_bytes` bytes of code.

@@ -12,6 +12,7 @@ use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 use crate::limits::{Limits, check_limit};
+use crate::listing::Listing;
 use crate::lower::LowerError;
 use crate::row::RowKind;
 use cranelift_entity::EntityRef;
@@ -48,6 +49,16 @@ impl Emitter {
     /// Scratch of emission that keeps to limits.
     pub fn with_limits(limits: Limits) -> Emitter {
         Emitter { limits, ..Emitter::default() }
+    }
+
+    /// Says whether [`Emitter::listing`] is wanted of what is emitted from now on.
+    pub fn want_listing(&mut self, wanted: bool) {
+        self.buffer.listing.want(wanted);
+    }
+
+    /// The listing of the function emitted last, if it was wanted.
+    pub fn listing(&self) -> &Listing {
+        &self.buffer.listing
     }
 
     /// Emits `code` as allocated into `module` under `name`.

@@ -19,6 +19,7 @@
 //! | `buffer.rs` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
 //! | `data.rs` | data objects |
+//! | `listing.rs` | text and bytes of what was emitted |
 //! | `print.rs` | text forms |
 
 pub mod abi;
@@ -34,6 +35,7 @@ pub mod frame;
 pub mod inst;
 pub mod isa;
 mod limits;
+mod listing;
 mod live;
 pub mod lower;
 mod print;
@@ -54,6 +56,7 @@ pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
+pub use listing::Listing;
 pub use lower::{Address, Lower, Lowering};
 pub use row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
 pub use settings::{SettingError, Settings};
