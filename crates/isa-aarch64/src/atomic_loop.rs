@@ -10,11 +10,11 @@
 //! exclusive state. An address that is more than a register is computed into x16 first.
 
 use crate::address;
-use crate::branches::{jump, jump_if, jump_test};
+use crate::branches::{jump_if, jump_test};
 use crate::encode::{Args, encode, word};
 use crate::encoding::LoopOp;
-use crate::immediates::{Extend, compare, extended};
-use crate::regs::{CC_EQ, CC_NE, X17};
+use crate::immediates::{Extend, extended};
+use crate::regs::{CC_NE, X17};
 use crate::rows::*;
 use kingpost_mach::{Buffer, Label, Mem, MemBase, RowId};
 use kingpost_regalloc::PReg;
@@ -98,10 +98,6 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
     let again = buffer.new_label();
     buffer.bind(again);
     let args = Args { mem: Some(place), ..*args };
-    if bytes == 16 {
-        compare_exchange_pair(again, &args, buffer);
-        return;
-    }
     let w = &WIDTHS[bytes.trailing_zeros() as usize];
     let old = args.regs[0];
     encode(w.load, &Args { regs: &[old], ..args }, buffer);
@@ -152,24 +148,4 @@ fn modify(operation: LoopOp, w: &Rows, regs: &[PReg], done: Label, buffer: &mut 
         put(w.not, &[tmp, tmp], 0);
     }
     tmp
-}
-
-/// Compare and exchange of 16 bytes. A pair is known to have been loaded as a whole only once it is stored again, so the
-/// old value is stored if it is not the expected one.
-fn compare_exchange_pair(again: Label, args: &Args<'_>, buffer: &mut Buffer) {
-    let &[low, high, expected_low, expected_high, new_low, new_high] = args.regs else {
-        unreachable!("the row has six operands")
-    };
-    let (store, done) = (buffer.new_label(), buffer.new_label());
-    encode(LDAXP64_RRM, &Args { regs: &[low, high], ..*args }, buffer);
-    encode(CMP64_RR, &Args::regs(&[low, expected_low]), buffer);
-    encode(CCMP64_RR, &Args::imm(&[high, expected_high], i64::from(compare(CC_EQ, 0, 0))), buffer);
-    jump_if(CC_EQ, store, buffer);
-    encode(STLXP64_RMRR, &Args { regs: &[X17, low, high], ..*args }, buffer);
-    repeat(again, buffer);
-    jump(done, buffer);
-    buffer.bind(store);
-    encode(STLXP64_RMRR, &Args { regs: &[X17, new_low, new_high], ..*args }, buffer);
-    repeat(again, buffer);
-    buffer.bind(done);
 }

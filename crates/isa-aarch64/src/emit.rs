@@ -354,20 +354,6 @@ mod tests {
         // add x16, x1, #8; 1: ldaxrh w0, [x16]; cmp w0, w3, uxth; b.ne 2f; stlxrh w17, w4, [x16]; cbnz w17, 1b; 2:
         let cas = [0x9100_2030, 0x485f_fe00, 0x6b23_201f, 0x5400_0061, 0x4811_fe04, 0x35ff_ff91];
         assert_eq!(loop_of(rows::ATOMIC_CAS16_MR, &[x(0), x(3), x(4)], at(x(1), 8)), cas);
-        // 1: ldaxp x0, x1, [x9]; cmp x0, x2; ccmp x1, x3, #0, eq; b.eq 2f; stlxp w17, x0, x1, [x9]; cbnz w17, 1b; b 3f
-        // 2: stlxp w17, x4, x5, [x9]; cbnz w17, 1b; 3:
-        let pair = [
-            0xc87f_8520,
-            0xeb02_001f,
-            0xfa43_0020,
-            0x5400_0080,
-            0xc831_8520,
-            0x35ff_ff71,
-            0x1400_0003,
-            0xc831_9524,
-            0x35ff_ff11,
-        ];
-        assert_eq!(loop_of(rows::ATOMIC_CAS128_MR, &[x(0), x(1), x(2), x(3), x(4), x(5)], at(x(9), 0)), pair);
     }
 
     #[test]

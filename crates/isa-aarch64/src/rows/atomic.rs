@@ -128,7 +128,6 @@ rows! {
     ATOMIC_CAS16_MR = Clobber "atomic_cas {0}, {m}, {1}, {2}" [OLD4, U4, U4] atomic(LoopOp::CompareExchange, 2);
     ATOMIC_CAS32_MR = Clobber "atomic_cas {0}, {m}, {1}, {2}" [OLD4, U4, U4] atomic(LoopOp::CompareExchange, 4);
     ATOMIC_CAS64_MR = Clobber "atomic_cas {0}, {m}, {1}, {2}" [OLD8, U8, U8] atomic(LoopOp::CompareExchange, 8);
-    ATOMIC_CAS128_MR = Clobber "atomic_cas {0}:{1}, {m}, {2}:{3}, {4}:{5}" [OLD8, OLD8, U8, U8, U8, U8] atomic(LoopOp::CompareExchange, 16);
     // Barriers.
     DMB_ISH = None "dmb ish" [] op(0xd503_3bbf);
     DMB_ISHLD = None "dmb ishld" [] op(0xd503_39bf);
