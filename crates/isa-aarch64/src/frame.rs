@@ -18,7 +18,7 @@ use crate::branches::jump_if;
 use crate::encode::{Args, encode};
 use crate::immediates::{Extend, extended};
 use crate::regs::{CC_NE, FP, LR, SP, X16, X17};
-use crate::rows;
+use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
 use kingpost_regalloc::{PReg, RegClass};
@@ -74,6 +74,10 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     }
     if !frame.has_frame {
         return;
+    }
+    // A leaf may have a frame pointer and nothing else.
+    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.size > 0 || frame.has_calls) {
+        stack_check::emit(limit, frame.size + u64::from(LINK_BYTES), buffer);
     }
     encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(LINK_BYTES)), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));

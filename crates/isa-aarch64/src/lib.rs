@@ -14,6 +14,7 @@
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
+//! | `stack_check.rs` | the check that a frame stays above the stack's limit |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags |
@@ -35,6 +36,7 @@ mod lower;
 mod pairs;
 pub mod regs;
 pub mod rows;
+mod stack_check;
 
 pub use flags::{A64Flags, FlagError};
 pub use isa::A64;

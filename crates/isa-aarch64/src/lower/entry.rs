@@ -22,7 +22,9 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
     cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
-    if let Some(context) = cx.func.stack_limit.and_then(|limit| cx.context_of(limit)) {
+    cx.code.stack_limit = cx.func.stack_limit.and_then(|limit| cx.limit_from_context(limit));
+    let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
+    if let Some(context) = checked.and_then(|limit| cx.context_of(limit)) {
         cx.put(context);
     }
     let mut incoming = Incoming::default();
@@ -33,7 +35,7 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     for (def, row, offset) in incoming.loads {
         cx.emit_mem(row, &[def], Address::Incoming(offset));
     }
-    match cx.func.stack_limit {
+    match checked {
         Some(limit) => check_stack(cx, limit),
         None => Ok(()),
     }

@@ -2,20 +2,19 @@
 
 use super::Done;
 use super::convert::extend_for_abi;
-use super::cx::{Cx, is_little};
+use super::cx::Cx;
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::global_base;
 use crate::frame::PROBE_CLOBBERS;
 use crate::rows;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
-use kingpost_ir::preamble::GlobalValueData;
-use kingpost_ir::signature::{ArgumentPurpose, CallConv};
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, TrapCode};
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace};
+use kingpost_mach::abi::{AbiArg, AbiPlace};
 use kingpost_mach::settings::ProbestackStrategy;
-use kingpost_mach::{Address, LimitStep, LowerError, RowId, StackLimit};
+use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{ClobberId, Operand, PRegSet, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -31,7 +30,9 @@ pub(super) fn entry(cx: &mut Cx<'_, '_>) -> Done {
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
     cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
-    cx.code.stack_limit = cx.func.stack_limit.and_then(|limit| limit_of(cx, limit));
+    // `preserve_all` has no register to compute the limit in before there is a frame.
+    let limit = cx.func.stack_limit.filter(|_| cx.func.signature.call_conv != CallConv::PreserveAll);
+    cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
     let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
     if let Some(context) = checked.and_then(|limit| cx.context_of(limit)) {
         cx.put(context);
@@ -100,39 +101,6 @@ impl Incoming {
             }
         }
         Ok(())
-    }
-}
-
-/// The limit, if the prologue can compute it from a parameter in a register.
-fn limit_of(cx: &Cx<'_, '_>, mut global: GlobalValue) -> Option<StackLimit> {
-    let signature = &cx.func.signature;
-    if signature.call_conv == CallConv::PreserveAll {
-        // It has no register to compute in.
-        return None;
-    }
-    let mut steps = SmallVec::new();
-    loop {
-        let (base, step) = match cx.func.global_values[global] {
-            GlobalValueData::Load { base, offset, ty: I64, flags } if is_little(flags) => {
-                (base, LimitStep::Load { offset, trap: flags.trap_code() })
-            }
-            GlobalValueData::IAddImm { base, offset, ty: I64 } => (base, LimitStep::Add(offset.try_into().ok()?)),
-            GlobalValueData::VmContext => break,
-            _ => return None,
-        };
-        if steps.len() > cx.func.global_values.len() {
-            return None;
-        }
-        steps.push(step);
-        global = base;
-    }
-    steps.reverse();
-    match cx.abi.args.get(signature.special_param_index(ArgumentPurpose::VmContext)?)? {
-        AbiArg::Value(parts) => match parts[..] {
-            [AbiPart { place: AbiPlace::Reg(base), ty: I64, .. }] => Some(StackLimit { base, steps }),
-            _ => None,
-        },
-        AbiArg::Struct { .. } => None,
     }
 }
 

@@ -1,11 +1,14 @@
 //! Shorthands that every instruction set's lowering is written in.
 
 use super::Lower;
-use crate::abi::{AbiArg, AbiPlace, AbiSignature};
+use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use crate::frame::{LimitStep, StackLimit};
 use crate::inst::MInst;
 use crate::row::RowId;
+use kingpost_ir::memflags::Endianness;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::ArgumentPurpose;
+use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, Type, Value};
 use kingpost_regalloc::{Operand, PRegSet, RegClass, VReg};
 use smallvec::{Array, SmallVec};
@@ -83,6 +86,31 @@ impl Lower<'_> {
         match self.func.global_values[self.global_chain(global)?.0] {
             GlobalValueData::VmContext => self.context_param(),
             _ => None,
+        }
+    }
+
+    /// The limit of the stack, if a prologue can compute it from a parameter in a register.
+    pub fn limit_from_context(&self, limit: GlobalValue) -> Option<StackLimit> {
+        let (root, chain) = self.global_chain(limit)?;
+        let globals = &self.func.global_values;
+        if globals[root] != GlobalValueData::VmContext {
+            return None;
+        }
+        let steps = chain.iter().map(|&global| match globals[global] {
+            GlobalValueData::Load { offset, ty: I64, flags, .. } if flags.endianness() != Some(Endianness::Big) => {
+                Some(LimitStep::Load { offset, trap: flags.trap_code() })
+            }
+            GlobalValueData::IAddImm { offset, ty: I64, .. } => Some(LimitStep::Add(offset.try_into().ok()?)),
+            _ => None,
+        });
+        let steps: Option<SmallVec<[LimitStep; 2]>> = steps.collect();
+        let index = self.func.signature.special_param_index(ArgumentPurpose::VmContext)?;
+        match self.abi.args.get(index)? {
+            AbiArg::Value(parts) => match parts[..] {
+                [AbiPart { place: AbiPlace::Reg(base), ty: I64, .. }] => Some(StackLimit { base, steps: steps? }),
+                _ => None,
+            },
+            AbiArg::Struct { .. } => None,
         }
     }
 

@@ -1,0 +1,106 @@
+//! The check at a function's start that its frame stays above the stack's limit.
+//!
+//! ```text
+//! ldr  x16, [x0, #8]             the limit
+//! sub  x17, sp, #bytes           where the stack pointer is going to be
+//! cmp  x17, x16
+//! b.hs 1f
+//! udf
+//! 1:
+//! ```
+//! Nothing is saved yet, and nobody keeps values in `x16` and `x17`. The trap stands here and not behind the code, because
+//! the unwinding state there is that of the body.
+
+use crate::branches::jump_if;
+use crate::emit::emit_trap;
+use crate::encode::{Args, encode};
+use crate::immediates::{Extend, add_sub, extended};
+use crate::regs::{CC_HS, CC_LO, SP, X16, X17};
+use crate::rows;
+use kingpost_ir::TrapCode;
+use kingpost_mach::{Buffer, LimitStep, Mem, MemBase, StackLimit};
+use kingpost_regalloc::PReg;
+
+/// The stack is never so near to address zero that this much less is below it.
+const SMALL: u64 = 1 << 15;
+
+/// Emits the check that the stack pointer may go down by `bytes`.
+pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
+    let limit = compute(limit, buffer);
+    let over = buffer.new_label();
+    if bytes < SMALL {
+        move_down(bytes, buffer);
+        encode(rows::CMP64_RR, &Args::regs(&[X17, limit]), buffer);
+        jump_if(CC_HS, over, buffer);
+    } else {
+        // How much there is, so that nothing wraps.
+        let exhausted = buffer.new_label();
+        encode(rows::MOV64_FROM_SP, &Args::regs(&[X17]), buffer);
+        encode(rows::SUBS64_RRR, &Args::regs(&[X17, X17, limit]), buffer);
+        jump_if(CC_LO, exhausted, buffer);
+        encode(rows::CONST64_I, &Args::imm(&[X16], bytes as i64), buffer);
+        encode(rows::CMP64_RR, &Args::regs(&[X17, X16]), buffer);
+        jump_if(CC_HS, over, buffer);
+        buffer.bind(exhausted);
+    }
+    emit_trap(TrapCode::STACK_OVERFLOW, buffer);
+    buffer.bind(over);
+}
+
+/// `x17` becomes the stack pointer less `bytes`.
+fn move_down(bytes: u64, buffer: &mut Buffer) {
+    if add_sub(bytes).is_some() {
+        encode(rows::SUB64_RRI, &Args::imm(&[X17, SP], bytes as i64), buffer);
+    } else {
+        encode(rows::CONST64_I, &Args::imm(&[X17], bytes as i64), buffer);
+        let whole = i64::from(extended(Extend::Uxtx, 0));
+        encode(rows::SUB64_RRX, &Args::imm(&[X17, SP, X17], whole), buffer);
+    }
+}
+
+/// Computes the limit, in `x16` if it is not the parameter itself.
+fn compute(limit: &StackLimit, buffer: &mut Buffer) -> PReg {
+    let mut at = limit.base;
+    for &step in &limit.steps {
+        let (row, offset, trap) = match step {
+            LimitStep::Load { offset, trap } => (rows::LDR64_RM, offset, trap),
+            LimitStep::Add(offset) => (rows::ADDR64_RM, offset, None),
+        };
+        let mem = Some(Mem::base(MemBase::Reg(at), i64::from(offset)));
+        encode(row, &Args { regs: &[X16], mem, trap, ..Args::default() }, buffer);
+        at = X16;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regs::x;
+
+    fn code(steps: &[LimitStep], bytes: u64) -> Vec<u32> {
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        emit(&StackLimit { base: x(0), steps: steps.into() }, bytes, &mut buffer);
+        let words = buffer.bytes().as_chunks::<4>().0.iter();
+        // Branches are filled in later.
+        words.map(|word| u32::from_le_bytes(*word)).filter(|&word| word != 0).collect()
+    }
+
+    const UDF: u32 = 0xc11f;
+
+    #[test]
+    fn the_limit_is_loaded_step_by_step() {
+        // sub x17, sp, #32; cmp x17, x0; udf
+        assert_eq!(code(&[], 32), [0xd100_83f1, 0xeb00_023f, UDF]);
+        let steps = [LimitStep::Load { offset: 8, trap: None }, LimitStep::Add(16)];
+        // ldr x16, [x0, #8]; add x16, x16, #16; sub x17, sp, #32; cmp x17, x16; udf
+        assert_eq!(code(&steps, 32), [0xf940_0410, 0x9100_4210, 0xd100_83f1, 0xeb10_023f, UDF]);
+    }
+
+    #[test]
+    fn large_frames_are_compared_with_what_there_is() {
+        // mov x17, sp; subs x17, x17, x0; movz x16, #1, lsl #16; cmp x17, x16; udf
+        assert_eq!(code(&[], 1 << 16), [0x9100_03f1, 0xeb00_0231, 0xd2a0_0030, 0xeb10_023f, UDF]);
+    }
+}
