@@ -13,6 +13,8 @@ const PRICED_USES: usize = 8;
 
 /// One in so many calls is expected to find some value in a register saved for another.
 const LATER_CALLS: u64 = 4;
+/// The same if the value had another register first.
+const MUCH_LATER_CALLS: u64 = 16;
 
 impl Scan<'_, '_> {
     /// The best register for a value that begins at `point`, out of `free`, which must not be empty: one it wishes for,
@@ -119,27 +121,46 @@ impl Scan<'_, '_> {
         Reg::new(self.problem.class(vreg).index(), left.trailing_zeros())
     }
 
-    /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle? The register will
-    /// be there for others as well: each later call is expected to find a value in it now and then.
+    /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle?
     fn saving_pays(&mut self, vreg: VReg, point: Point) -> bool {
+        match self.hints.obstacles.get(self.s.obstacle) {
+            Some(obstacle) => {
+                let later = self.hints.calls_from(self.s.obstacle + 1) / LATER_CALLS;
+                self.spilling_costs(vreg, point, obstacle.slot, later) > self.price_of_saving()
+            }
+            None => false,
+        }
+    }
+
+    /// Is it cheaper to move the value to one more callee-saved register here, where it must leave its own, than to spill
+    /// it?
+    pub(crate) fn saving_pays_here(&mut self, vreg: VReg, slot: u32) -> bool {
+        let later = self.hints.calls_from(self.s.obstacle) / MUCH_LATER_CALLS;
+        let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(slot));
+        self.spilling_costs(vreg, Point::early(slot), slot, later) > self.price_of_saving().saturating_add(copy)
+    }
+
+    fn price_of_saving(&self) -> u64 {
+        u64::from(self.env.costs.callee_saved) * self.problem.freq(self.problem.entry()).0
+    }
+
+    /// What it costs to spill the value in `slot`, and others, who would use the register it might have, `later` times.
+    fn spilling_costs(&mut self, vreg: VReg, point: Point, slot: u32, later: u64) -> u64 {
         let costs = self.env.costs;
         let remat = self.hints.is_remat(vreg);
         let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
-        let Some(obstacle) = self.hints.obstacles.get(self.s.obstacle) else { return false };
         let first = self.cursor(vreg, point).index;
-        let stored = self.order.freq_at(self.live.def(vreg).slot()).min(self.order.freq_at(obstacle.slot));
+        let stored = self.order.freq_at(self.live.def(vreg).slot()).min(self.order.freq_at(slot));
         let mut cost = u64::from(store) * stored;
         let mut last_block = u32::MAX;
-        for slot in self.live.uses_from(first).map(|u| u.slot()).filter(|&slot| slot >= obstacle.slot).take(PRICED_USES)
-        {
+        for slot in self.live.uses_from(first).map(|u| u.slot()).filter(|&used| used >= slot).take(PRICED_USES) {
             let block = self.order.at_slot(slot);
             if std::mem::replace(&mut last_block, block) != block {
                 cost += u64::from(load) * self.order.freq_at(slot);
             }
         }
-        let later = self.hints.calls_from(self.s.obstacle + 1).saturating_mul(u64::from(costs.spill + costs.fill));
-        let entry = self.problem.freq(self.problem.entry()).0;
-        cost.saturating_add(later / LATER_CALLS) > u64::from(costs.callee_saved) * entry
+        let later = later.saturating_mul(u64::from(costs.spill + costs.fill));
+        cost.saturating_add(later)
     }
 
     /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is.

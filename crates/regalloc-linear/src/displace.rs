@@ -118,11 +118,13 @@ impl Scan<'_, '_> {
         }
         let point = Point::early(plan.slot);
         if points == BOTH {
-            let after = Point::early(plan.slot + 1);
             self.cursor(vreg, point);
-            let next = self.first_use_from(vreg, after);
+            let next = self.first_use_from(vreg, Point::early(point.slot() + 1));
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
-            free &= !self.blocked(vreg, next) & !fresh;
+            free &= !self.blocked(vreg, next);
+            if free & !fresh != 0 || !self.saving_pays_here(vreg, point.slot()) {
+                free &= !fresh;
+            }
         }
         if free == 0 {
             return false;
