@@ -20,19 +20,22 @@ enum Chain {
 impl Check<'_> {
     pub(super) fn global_values(&mut self) {
         let mut chains = vec![Chain::Unknown; self.func.global_values.len()];
-        let mut reported = false;
         for global in self.func.global_values.keys() {
-            let path = self.follow_bases(global, &mut chains);
-            if chains[global.as_u32() as usize] == Chain::Cyclic {
-                if !reported {
-                    let names: Vec<String> = path.iter().map(|&each| self.global_name(each)).collect();
-                    let list = names.join(", ");
-                    self.report(global, format_args!("global value cycle: [{list}]"));
-                    reported = true;
-                }
-                continue;
+            self.follow_bases(global, &mut chains);
+        }
+        let cyclic = |global: &GlobalValue| chains[global.as_u32() as usize] == Chain::Cyclic;
+        let number = |global: &GlobalValue| self.func.names.global_values.number(*global);
+        // One report is enough: from the first of the text, whose entities may have been made in another order.
+        if let Some(first) = self.func.global_values.keys().filter(cyclic).min_by_key(number) {
+            let mut unknown = vec![Chain::Unknown; chains.len()];
+            let path = self.follow_bases(first, &mut unknown);
+            let names: Vec<String> = path.iter().map(|&each| self.global_name(each)).collect();
+            self.report(first, format_args!("global value cycle: [{}]", names.join(", ")));
+        }
+        for global in self.func.global_values.keys() {
+            if chains[global.as_u32() as usize] != Chain::Cyclic {
+                self.global_value(global);
             }
-            self.global_value(global);
         }
     }
 
