@@ -148,7 +148,10 @@ impl Scan<'_, '_> {
             self.leave_some_free(params, start);
         }
         for &vreg in params.iter().chain(defs) {
-            if self.is_used(vreg) && self.found.residence.home(vreg).is_none() {
+            let home = self.found.residence.home(vreg);
+            if !home.is_none() {
+                self.offer(vreg, home);
+            } else if self.is_used(vreg) {
                 self.found.residence.facts(vreg).def_in_mem = true;
                 self.plan_reload(vreg, start);
             }

@@ -29,8 +29,7 @@ impl Scan<'_, '_> {
             return wish;
         }
         let good = free & !blocked;
-        let partner = self.hints.partner(vreg).map_or(Reg::NONE, |p| self.found.residence.last_reg(p));
-        for reg in [prefer, partner] {
+        for reg in [prefer, self.partners_register(vreg)] {
             if is_free(reg) && good & reg.bit() != 0 {
                 return reg;
             }

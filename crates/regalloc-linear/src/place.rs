@@ -108,6 +108,7 @@ impl Scan<'_, '_> {
             self.found.residence.used[reg.class()] |= reg.bit();
             if !is_dead && !self.live.is_edge_def(vreg) {
                 self.found.residence.open(vreg, reg, self.live.def(vreg), true);
+                self.offer(vreg, reg);
                 self.tell_assignment(vreg, reg, inst);
             }
         }

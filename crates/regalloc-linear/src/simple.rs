@@ -117,6 +117,7 @@ impl Scan<'_, '_> {
             self.found.residence.used[reg.class()] |= reg.bit();
         } else {
             self.found.residence.open(vreg, reg, self.live.def(vreg), true);
+            self.offer(vreg, reg);
             self.tell_assignment(vreg, reg, inst);
         }
     }

@@ -113,6 +113,8 @@ pub(crate) struct Scratch {
     /// By index in the order: values to be given a register at the head, as a list through `reloads`.
     pub(crate) reload_heads: Vec<u32>,
     pub(crate) reloads: Vec<(VReg, u32)>,
+    /// By value: the register of the first value that flows into it.
+    pub(crate) offered: Vec<Reg>,
     /// By value: the register it left the predecessor in, while a block begins.
     pub(crate) edge_reg: Vec<Reg>,
     pub(crate) edge_values: Vec<VReg>,
@@ -133,6 +135,8 @@ impl Scratch {
         self.reload_heads.clear();
         self.reload_heads.resize(blocks, NONE);
         self.reloads.clear();
+        self.offered.clear();
+        self.offered.resize(problem.vregs.len(), Reg::NONE);
         self.edge_reg.clear();
         self.edge_reg.resize(problem.vregs.len(), Reg::NONE);
         self.edge_values.clear();
@@ -181,6 +185,25 @@ impl Scan<'_, '_> {
     fn pass_obstacles(&mut self, slot: u32) {
         while self.hints.obstacles.get(self.s.obstacle).is_some_and(|o| o.slot <= slot) {
             self.s.obstacle += 1;
+        }
+    }
+
+    /// `vreg` lives in `reg` from its definition: what it flows into, and others that do, had best be there too.
+    pub(crate) fn offer(&mut self, vreg: VReg, reg: Reg) {
+        if let Some(partner) = self.hints.partner(vreg) {
+            let offered = &mut self.s.offered[partner.index()];
+            if offered.is_none() {
+                *offered = reg;
+            }
+        }
+    }
+
+    /// The register of the value that `vreg` flows into, or of another one that does.
+    pub(crate) fn partners_register(&self, vreg: VReg) -> Reg {
+        let Some(partner) = self.hints.partner(vreg) else { return Reg::NONE };
+        match self.found.residence.last_reg(partner) {
+            Reg::NONE => self.s.offered[partner.index()],
+            reg => reg,
         }
     }
 
