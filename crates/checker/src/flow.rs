@@ -51,14 +51,26 @@ impl Flow {
                 self.enter(to);
             }
         }
-        let reached = &self.reached;
-        let is_root =
-            |&block: &Block| reached[block.index()] && (block == problem.entry() || problem.preds(block).len() > 1);
-        self.roots.extend(problem.order.iter().copied().filter(is_root));
-        for (number, root) in self.roots.iter().enumerate() {
-            self.root_of[root.index()] = number as u32;
+        self.number_roots(problem, problem.order.iter().copied());
+        // An order that is not one of all blocks breaks a rule of problems; it must not break the walk.
+        let known = |&block: &Block| self.root_of[block.index()] != NONE || !is_root(problem, block);
+        if self.roots.first() != Some(&problem.entry()) || !self.postorder.iter().all(known) {
+            self.roots.clear();
+            self.root_of.fill(NONE);
+            let order = std::mem::take(&mut self.postorder);
+            self.number_roots(problem, order.iter().rev().copied());
+            self.postorder = order;
         }
         self.find_latches(problem);
+    }
+
+    fn number_roots(&mut self, problem: &Problem, order: impl Iterator<Item = Block>) {
+        for block in order.filter(|&block| is_root(problem, block)) {
+            if self.reached[block.index()] && self.root_of[block.index()] == NONE {
+                self.root_of[block.index()] = self.roots.len() as u32;
+                self.roots.push(block);
+            }
+        }
     }
 
     fn find_latches(&mut self, problem: &Problem) {
@@ -99,4 +111,8 @@ impl Flow {
         let number = self.root_of[block.index()];
         (number != NONE).then_some(number as usize)
     }
+}
+
+fn is_root(problem: &Problem, block: Block) -> bool {
+    block.index() < problem.num_blocks() && (block == problem.entry() || problem.preds(block).len() > 1)
 }

@@ -565,6 +565,24 @@ fn rule_21_a_parameter_that_is_always_passed_one_value_is_that_value() {
 }
 
 #[test]
+fn an_order_that_breaks_the_rules_of_problems_does_not_break_the_walk() {
+    let mut looping = case("i")
+        .block(&[], vec![row(&[(def(0), r(0))]), jump()])
+        .block(&[], vec![jump()])
+        .block(&[], vec![jump()])
+        .block(&[], vec![ret(&[(use_(0), r(0))])])
+        .edge(0, 1, &[], &[])
+        .edge(1, 2, &[], &[])
+        .edge(1, 3, &[], &[])
+        .edge(2, 1, &[], &[])
+        .done(&[]);
+    for order in [vec![], vec![2, 2, 0, 9], vec![1, 0, 2, 3]] {
+        looping.problem.order = order.into_iter().map(Block::from_u32).collect();
+        looping.accepted();
+    }
+}
+
+#[test]
 fn rule_21_parameters_take_the_place_of_their_arguments() {
     // The example at the end of the checker's design: v3 is v2 on one way and v1 on the other.
     let diamond = |v2, v1_end: Option<EditKind>| {
