@@ -238,7 +238,7 @@ mod tests {
     fn emitted(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> (Vec<u32>, ModuleBuffer) {
         let frame = FrameLayout::default();
         let next = next.map(Block::from_u32);
-        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], next }, buffer))
+        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], targets: &[], next }, buffer))
     }
 
     fn inst(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> Vec<u32> {
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_return_takes_down_the_frame_and_says_so() {
         let frame = FrameLayout { has_frame: true, link_bytes: 16, size: 16, ..FrameLayout::default() };
-        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], targets: &[], next: None };
         let (words, module) = code(|buffer| emit(&MInst::new(rows::RET), &cx, buffer));
         // mov sp, x29; ldp x29, x30, [sp], #16; ret
         assert_eq!(words, [0x9100_03bf, 0xa8c1_7bfd, 0xd65f_03c0]);

@@ -3,7 +3,7 @@
 use crate::branches::{jump, jump_if};
 use crate::encode::{Args, encode};
 use crate::encoding::Special;
-use crate::regs::{CC_B, invert};
+use crate::regs::{CC_B, CC_BE, CC_E, invert};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
@@ -24,6 +24,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIfAnd => {
             branch_or(Conditions::of(inst).inverted(), inst.extra, inst.aux, cx.next, buffer);
         }
+        Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
         Special::TrapIf | Special::TrapIfOr | Special::TrapIfAnd => trap_if(inst, encoding.special, buffer),
         Special::StackCheck => {
             if frame::uses_stack(cx.frame) {
@@ -85,6 +86,28 @@ fn branch(inst: &MInst, next: Option<Block>, buffer: &mut Buffer) {
         jump_if(inst.imm, label(taken), buffer);
         jump_unless_next(other, next, buffer);
     }
+}
+
+/// Compares the register with one number after the other; each comparison tells a smaller number, too.
+fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buffer) {
+    let start = inst.imm as usize;
+    let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
+    for (number, pair) in (1..).step_by(2).zip(targets.chunks(2)) {
+        // The last of an odd count is told by equality.
+        let compared = if pair.len() == 2 { number } else { number - 1 };
+        encode(rows::CMP32_RI, &Args::imm(cx.regs, compared), buffer);
+        if let &[below, equal] = pair {
+            if below == equal {
+                jump_if(CC_BE, label(below), buffer);
+                continue;
+            }
+            jump_if(CC_B, label(below), buffer);
+            jump_if(CC_E, label(equal), buffer);
+        } else {
+            jump_if(CC_E, label(pair[0]), buffer);
+        }
+    }
+    jump_unless_next(default, cx.next, buffer);
 }
 
 /// The two conditions in an instruction's immediate.
@@ -196,7 +219,7 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
 mod tests {
     use super::*;
     use crate::branches::X64Branches;
-    use crate::regs::{CC_A, CC_E, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
+    use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
         FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
     };
@@ -219,7 +242,7 @@ mod tests {
     fn inst(inst: &MInst, regs: &[PReg], mem: Option<Mem>, next: Option<u32>) -> String {
         let frame = FrameLayout::default();
         let next = next.map(Block::from_u32);
-        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], next }, buffer)).0
+        code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], targets: &[], next }, buffer)).0
     }
 
     /// A branch to block 0, else to block 1.
@@ -261,13 +284,29 @@ mod tests {
     }
 
     #[test]
+    fn short_tables_are_compared() {
+        let chain = |row, targets: &[u32], next: Option<u32>| {
+            let (inst, frame) = (MInst::new(row), FrameLayout::default());
+            let next = next.map(Block::from_u32);
+            let cx = EmitContext { regs: &[RDI], mem: None, frame: &frame, symbols: &[], targets, next };
+            code(|buffer| emit(&inst, &cx, buffer)).0
+        };
+        // cmp edi, 1; jb 0; je 1; jmp 2
+        assert_eq!(chain(rows::JCHAIN2_R, &[0, 1, 2], None), "83ff0172fb7402eb00");
+        // cmp edi, 1; jb 0; je 1; cmp edi, 2; je 0; and on to 1
+        assert_eq!(chain(rows::JCHAIN3_R, &[0, 1, 0, 1], Some(1)), "83ff0172fb740583ff0274f4");
+        // cmp edi, 1; jbe 0; cmp edi, 2; je 1; jmp 0
+        assert_eq!(chain(rows::JCHAIN3_R, &[0, 0, 1, 0], None), "83ff0176fb83ff027402ebf4");
+    }
+
+    #[test]
     fn conditional_traps_lie_behind_the_code() {
         let code_1 = TrapCode::user(1).unwrap();
         let mut trap = MInst::new(rows::TRAP_IF_OR);
         trap.imm = CC_A | CC_E << 16;
         trap.set_trap(Some(code_1));
         let frame = FrameLayout::default();
-        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], targets: &[], next: None };
         let (text, module) = code(|buffer| {
             emit(&trap, &cx, buffer);
             buffer.put1(0x90);
@@ -284,7 +323,7 @@ mod tests {
         load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         let frame = FrameLayout::default();
         let mem = Some(Mem::base(MemBase::Reg(RDI), 0));
-        let cx = EmitContext { regs: &[RAX], mem, frame: &frame, symbols: &[], next: None };
+        let cx = EmitContext { regs: &[RAX], mem, frame: &frame, symbols: &[], targets: &[], next: None };
         let (_, module) = code(|buffer| {
             buffer.put1(0x90);
             emit(&load, &cx, buffer);
@@ -295,7 +334,7 @@ mod tests {
     #[test]
     fn a_return_takes_down_the_frame_and_says_so() {
         let frame = FrameLayout { has_frame: true, link_bytes: 16, size: 16, ..FrameLayout::default() };
-        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], next: None };
+        let cx = EmitContext { regs: &[], mem: None, frame: &frame, symbols: &[], targets: &[], next: None };
         let (text, module) = code(|buffer| emit(&MInst::new(rows::RET), &cx, buffer));
         assert_eq!(text, "c9c3");
         let ops: Vec<_> = module.function(0).unwind.to_vec();

@@ -69,6 +69,8 @@ pub enum Special {
     JumpIfOr,
     /// Jump to the first of two blocks if both of two conditions hold.
     JumpIfAnd,
+    /// Jump to one of so many targets by the number in a register, or to one more if it is larger.
+    JumpChain(usize),
     /// Trap on a condition.
     TrapIf,
     /// Trap if any of two conditions holds.

@@ -282,6 +282,11 @@ fn switches_jump_through_a_table() {
     check(
         "function %f(i32) { block0(v0: i32): br_table v0, block1, [block1, block2, block2]
             block1: return block2: return }",
+        "jchain3_r",
+    );
+    check(
+        "function %f(i32) { block0(v0: i32): br_table v0, block1, [block1, block2, block2, block1]
+            block1: return block2: return }",
         "mov32_ri cmp32_ri cmov32_rr lea64_const movsx64_32_rm add64_rr jmp_r",
     );
     check(

@@ -150,7 +150,7 @@ pub struct Pool {
     pub entries: Vec<PoolEntry>,
     /// Contents of the constants.
     pub bytes: Vec<u8>,
-    /// Targets of the jump tables: label numbers.
+    /// Targets of jump tables, and of branches with more than two: label numbers.
     pub targets: Vec<u32>,
 }
 
@@ -177,6 +177,13 @@ impl Pool {
         self.bytes.extend_from_slice(bytes);
         self.entries.push(PoolEntry::Bytes { start, len: bytes.len() as u32 });
         (self.entries.len() - 1) as u32
+    }
+
+    /// Adds targets that no table has, and gives the index of the first.
+    pub fn targets(&mut self, targets: impl Iterator<Item = u32>) -> u32 {
+        let start = self.targets.len() as u32;
+        self.targets.extend(targets);
+        start
     }
 
     /// Adds a jump table and gives its index.

@@ -103,7 +103,10 @@ impl Emitter {
                 spill_area: &self.spill_area,
             };
             body.block(block, follower);
-            isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
+            if options.block_padding > 0 {
+                self.buffer.list(|| "nop".into());
+                isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
+            }
             check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
@@ -317,7 +320,8 @@ impl Body<'_> {
             AddrKind::Incoming => Some(self.frame.incoming(inst.aux)),
             AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
         });
-        let cx = EmitContext { regs, mem, frame: self.frame, symbols: &self.code.symbols, next };
+        let (symbols, targets) = (&self.code.symbols, &self.code.pool.targets);
+        let cx = EmitContext { regs, mem, frame: self.frame, symbols, targets, next };
         self.isa.emit(inst, &cx, self.buffer);
     }
 }

@@ -67,6 +67,8 @@ pub struct EmitContext<'a> {
     pub frame: &'a FrameLayout,
     /// Symbols by index, for relocations.
     pub symbols: &'a [crate::code::SymbolRef],
+    /// Blocks by index, for branches with more than two.
+    pub targets: &'a [u32],
     /// The block emitted next, to which a branch may fall through.
     pub next: Option<Block>,
 }

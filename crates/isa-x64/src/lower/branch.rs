@@ -41,7 +41,7 @@ fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
     branch.extra = other.as_u32();
 }
 
-/// `br_table`: the index is limited to one past the table's end, where the default stands. Without a branch, the CPU
+/// `br_table`: two or three entries are told apart by comparisons. Of more, the index is limited to one past the table's end, where the default stands. Without a branch, the CPU
 /// cannot speculate past the table either.
 pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
     let [index] = cx.args(inst);
@@ -57,6 +57,15 @@ pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Do
         let index = cx.put(index);
         cx.emit_imm(rows::CMP32_RI, &[index], len as i32);
         branch_to(cx, Cond::One(CC_B), *entry, default);
+        return Ok(());
+    }
+    if let 2 | 3 = entries.len() {
+        let start = cx.code.pool.targets(entries.iter().chain([&default]).map(|block| block.as_u32()));
+        let index = cx.put(index);
+        let row = if entries.len() == 2 { rows::JCHAIN2_R } else { rows::JCHAIN3_R };
+        let jump = cx.emit_imm(row, &[index], start as i32);
+        jump.aux = NO_BLOCK;
+        jump.extra = NO_BLOCK;
         return Ok(());
     }
     let table = cx.code.pool.table(entries.iter().chain([&default]).map(|block| block.as_u32()));

@@ -5,7 +5,7 @@
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RBP, RSP};
-use crate::rows::{D8, FT16, FU16, M8, U8, rows};
+use crate::rows::{D8, FT16, FU16, M8, U4, U8, rows};
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {
@@ -16,6 +16,9 @@ rows! {
     JCC = Use "j{c} {t}" [] special(Special::JumpIf), .kind(RowKind::Branch);
     JCC_OR = Use "j{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
     JCC_AND = Use "j{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
+    // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
+    JCHAIN2_R = Clobber "jchain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch);
+    JCHAIN3_R = Clobber "jchain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch);
     JMP_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0), .kind(RowKind::Branch);
     // Calls.
     CALL_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::Call);
