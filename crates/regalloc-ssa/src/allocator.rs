@@ -58,6 +58,7 @@ impl Allocator for SsaAllocator {
         observer.event(Event::Stage("liveness"));
         self.order.compute(problem);
         self.live.compute(problem, &self.order)?;
+        observer.event(Event::Stage("facts"));
         self.facts.compute(problem, env, &self.order);
         observer.event(Event::Stage("coalescing"));
         self.classes.compute(problem, &self.order, &self.live);
@@ -67,10 +68,11 @@ impl Allocator for SsaAllocator {
         self.plan.compute(input);
         observer.event(Event::Stage("reload"));
         self.reloads.compute(input, &self.plan);
-        observer.event(Event::Stage("coloring"));
+        observer.event(Event::Stage("homes"));
         self.homes.compute(input, &self.plan);
         let (plan, homes) = (&self.plan, &self.homes);
         let input = coloring::Input { problem, env, order, facts, live, classes, plan, homes };
+        observer.event(Event::Stage("coloring"));
         let mut output = Output { reloads: &mut self.reloads, out };
         self.coloring.run(input, &mut output)?;
         observer.event(Event::Stage("edges"));

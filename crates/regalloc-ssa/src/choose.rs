@@ -8,7 +8,7 @@ use kingpost_regalloc::{PReg, PRegSet, VReg};
 /// Obstacles ahead that are looked at.
 const LOOKAHEAD: usize = 8;
 /// Steps from a value to what it flows into.
-const FLOW_STEPS: usize = 4;
+const FLOW_STEPS: usize = 3;
 
 // How little a register suits a value: the higher, the less.
 const TAKEN_LATER: i32 = 8;
@@ -42,7 +42,12 @@ impl Coloring {
         let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
         let mut bad = PRegSet::EMPTY;
         let obstacles = input.facts.obstacles.get(self.obstacle..).unwrap_or_default().iter();
+        let home = input.homes.home(input.classes.class(vreg));
+        let flows = if home.is_some() { None } else { self.flows(input, vreg) };
         let mut wish = None;
+        if obstacles.clone().next().is_none_or(|obstacle| obstacle.place != self.place) {
+            return Likes { home, flows, wish, bad };
+        }
         let bound = input.facts.wish(vreg).filter(|&(_, at)| at > self.bounds.0 + pos && at <= self.bounds.1);
         for obstacle in obstacles.take(LOOKAHEAD).take_while(|o| o.place == self.place && o.pos <= last) {
             if obstacle.pos <= pos {
@@ -57,8 +62,6 @@ impl Coloring {
         if let Some(reg) = wish {
             bad.remove(reg);
         }
-        let home = input.homes.home(input.classes.class(vreg));
-        let flows = if home.is_some() { None } else { self.flows(input, vreg) };
         Likes { home, flows, wish, bad }
     }
 
@@ -86,16 +89,12 @@ impl Coloring {
         }
         let fresh = input.facts.callee_saved.difference(self.used);
         let open = input.plan.open;
-        let best = good.intersection(open).difference(self.reserved).difference(fresh);
-        let next = [
-            best,
-            good.intersection(open).difference(fresh),
-            good.intersection(open),
-            free.intersection(open).difference(fresh),
-            free.intersection(open),
-            free,
-        ];
-        let set = next.into_iter().find(|set| !set.is_empty())?;
+        let best = good.intersection(open).difference(fresh);
+        let tries = [best.difference(self.reserved), best, good.intersection(open)];
+        let set = tries.into_iter().find(|set| !set.is_empty()).or_else(|| {
+            let tries = [free.intersection(open).difference(fresh), free.intersection(open), free];
+            tries.into_iter().find(|set| !set.is_empty())
+        })?;
         input.env.class(class).order.iter().copied().find(|&reg| set.contains(reg))
     }
 

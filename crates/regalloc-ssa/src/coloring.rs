@@ -18,12 +18,11 @@ use crate::liveness::{Liveness, Next, reset};
 use crate::matching::Matcher;
 use crate::order::Order;
 use crate::reload::Reloads;
-use crate::simple::is_simple;
 use crate::spilling::{NONE, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, ParallelMoves, Problem,
-    VReg,
+    RegClass, VReg,
 };
 use std::fmt::{self, Write};
 
@@ -150,8 +149,7 @@ impl Coloring {
         reset(&mut self.def_read, values, false);
         self.obstacle = 0;
         self.eviction = 0;
-        self.matcher.clear();
-        self.matcher.steps = 0;
+        self.matcher.begin();
         self.moves.begin(input.problem);
         self.scratch.begin(values);
         self.edits.clear();
@@ -190,9 +188,15 @@ impl Coloring {
 
     /// Empties all registers.
     pub(crate) fn empty(&mut self) {
-        for reg in self.occupied.iter() {
-            self.take_out(reg);
+        for class in RegClass::ALL {
+            let mut left = self.occupied.mask(class);
+            while left != 0 {
+                let reg = PReg::new(class, left.trailing_zeros() as u8);
+                self.at[self.regs[reg.index()].index()] = None;
+                left &= left - 1;
+            }
         }
+        self.occupied = PRegSet::EMPTY;
     }
 
     /// Is the value needed in registers after the instruction at hand?
@@ -216,7 +220,7 @@ impl Coloring {
             return Ok(());
         }
         self.evict_planned(input, inst, output);
-        if is_simple(problem, inst) && self.simple(input, inst, output) {
+        if !input.facts.has_demands(inst) && self.simple(input, inst, output) {
             return Ok(());
         }
         self.constrained(input, inst, output)
@@ -315,13 +319,26 @@ impl Coloring {
         // Moves of an edge stand before the branch.
         let moves = problem.succs(block).len() == 1;
         self.labels.close_all(Inst::from_u32(self.bounds.1 + u32::from(!moves)));
-        let start = self.residents.len() as u32;
-        for reg in self.occupied.iter() {
-            let vreg = self.regs[reg.index()];
-            self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
-            self.read_def(vreg);
+        let span = self.save();
+        for i in span.range() {
+            self.read_def(self.residents[i].vreg);
         }
-        self.ends[self.place as usize] = Span { start, end: self.residents.len() as u32 };
+        self.ends[self.place as usize] = span;
+    }
+
+    /// Notes who is where.
+    pub(crate) fn save(&mut self) -> Span {
+        let start = self.residents.len() as u32;
+        for class in RegClass::ALL {
+            let mut left = self.occupied.mask(class);
+            while left != 0 {
+                let reg = PReg::new(class, left.trailing_zeros() as u8);
+                let vreg = self.regs[reg.index()];
+                self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
+                left &= left - 1;
+            }
+        }
+        Span { start, end: self.residents.len() as u32 }
     }
 
     /// One line per block: what its head finds in registers and what its end leaves there.

@@ -1,6 +1,6 @@
 //! The ends of blocks: what a block finds in registers, and the moves on edges that bring it there.
 
-use crate::coloring::{Coloring, Input, Output, Resident, Span};
+use crate::coloring::{Coloring, Input, Output, Resident};
 use crate::liveness::reset;
 use crate::spilling::{NONE, is_joined};
 use cranelift_entity::EntityRef;
@@ -13,7 +13,6 @@ impl Coloring {
         let block = input.order.blocks[place as usize];
         self.place = place;
         self.bounds = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32());
-        self.empty();
         self.live_refs.clear();
         for entry in input.live.entries(place) {
             let v = entry.vreg.index();
@@ -32,13 +31,14 @@ impl Coloring {
         }
         match problem.preds(block) {
             preds if place > 0 && is_joined(problem, block) => {
+                self.empty();
                 self.join(input, place);
                 if let &[edge] = preds {
                     self.take_branch_defs(input, place, edge, output);
                 }
             }
             &[edge] => self.inherit(input, place, edge, output),
-            _ => {}
+            _ => self.empty(),
         }
         let first = problem.first_inst(block);
         for &param in problem.params(block) {
@@ -58,25 +58,29 @@ impl Coloring {
 
     /// Homes of what will be in registers at the end are better left to it.
     fn reserve(&mut self, input: Input, place: u32) {
+        self.reserved = PRegSet::EMPTY;
+        if self.bounds.0 == self.bounds.1 {
+            return;
+        }
         let exit = input.plan.exit(place).iter();
         let homes = exit.filter_map(|&vreg| input.homes.home(input.classes.class(vreg)));
         self.reserved = homes.collect();
-    }
-
-    fn save(&mut self) -> Span {
-        let start = self.residents.len() as u32;
-        for reg in self.occupied.iter() {
-            if let Some(vreg) = self.resident(reg) {
-                self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
-            }
-        }
-        Span { start, end: self.residents.len() as u32 }
     }
 
     /// The only way in: all that lives on is where it was.
     fn inherit(&mut self, input: Input, place: u32, edge: Edge, output: &mut Output) {
         let problem = input.problem;
         let from = input.order.place(problem.edge(edge).from);
+        if from + 1 == place {
+            for i in self.ends[from as usize].range() {
+                let Resident { vreg, reg, .. } = self.residents[i];
+                if self.live_at[vreg.index()] != place {
+                    self.take_out(reg);
+                }
+            }
+            return self.take_branch_defs(input, place, edge, output);
+        }
+        self.empty();
         for i in self.ends[from as usize].range() {
             let Resident { vreg, reg, clean } = self.residents[i];
             if self.live_at[vreg.index()] == place {

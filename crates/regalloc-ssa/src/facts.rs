@@ -27,6 +27,8 @@ pub(crate) struct Facts {
     pub(crate) allocatable: PRegSet,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
+    /// Per instruction: has it operands that need a certain register or time, or other demands?
+    demands: Vec<bool>,
     /// In the order of the walk.
     pub(crate) obstacles: Vec<Obstacle>,
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
@@ -49,6 +51,7 @@ impl Facts {
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
         self.obstacles.clear();
+        reset(&mut self.demands, problem.num_insts(), false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
         reset(&mut self.labelled, values, false);
@@ -74,6 +77,11 @@ impl Facts {
         for (remat, &read) in self.remat.iter_mut().zip(&self.read_in_memory) {
             *remat = if read { NONE } else { *remat };
         }
+    }
+
+    /// Has the instruction clobbers, several tied results, or operands that need a certain register or time?
+    pub(crate) fn has_demands(&self, inst: Inst) -> bool {
+        self.demands[inst.index()]
     }
 
     /// The instruction that computes the value anywhere.
@@ -109,7 +117,11 @@ impl Facts {
             let clobbers = problem.clobbers(inst);
             obstacle.late = clobbers.lost.union(clobbers.partial);
         }
+        let mut ties = 0;
+        let mut demands = flags.has(InstFlags::SAFEPOINT) || problem.clobber_id(inst) != ClobberId::NONE;
         for &operand in operands {
+            demands |= is_demanding(operand, flags);
+            ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
                 Constraint::Fixed(reg) => self.fixed(&mut obstacle, operand, reg, inst),
                 Constraint::Reuse(k) => {
@@ -123,6 +135,7 @@ impl Facts {
                 _ => {}
             }
         }
+        self.demands[inst.index()] = demands || ties > 1;
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {
                 let (def, input) = if a.is_def() { (a, b) } else { (b, a) };
@@ -146,5 +159,13 @@ impl Facts {
         if operand.is_use() {
             self.wishes[operand.vreg().index()] = (reg.index() as u8, inst.as_u32());
         }
+    }
+}
+
+fn is_demanding(operand: Operand, flags: InstFlags) -> bool {
+    match (operand.is_def(), operand.pos(), operand.constraint()) {
+        (false, Pos::Early, Constraint::Reg | Constraint::MemOk | Constraint::Any) => false,
+        (true, Pos::Late, Constraint::Reg | Constraint::Reuse(_)) => flags.has(InstFlags::BRANCH),
+        _ => true,
     }
 }

@@ -5,6 +5,7 @@
 //! fails, a bounded search over all ways decides.
 
 use crate::choose::Likes;
+use crate::liveness::reset;
 use kingpost_regalloc::{AllocError, Edge, Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
 /// A register that is needed at the early point, the late point or both.
@@ -32,32 +33,29 @@ const MAX_SEARCHED: usize = 256;
 const SEARCH_STEPS: u64 = 100_000;
 
 /// Matches the needs of one instruction after another.
+#[derive(Default)]
 pub(crate) struct Matcher {
     pub(crate) needs: Vec<Need>,
     /// Per point and register, the need that has it.
-    owners: [[u32; PReg::COUNT]; 2],
+    owners: [Vec<u32>; 2],
     order: Vec<u32>,
     /// Registers that results on edges get.
     edge_regs: PRegSet,
     pub(crate) steps: u64,
 }
 
-impl Default for Matcher {
-    fn default() -> Matcher {
-        Matcher {
-            needs: Vec::new(),
-            owners: [[NONE; PReg::COUNT]; 2],
-            order: Vec::new(),
-            edge_regs: PRegSet::EMPTY,
-            steps: 0,
-        }
-    }
-}
-
 /// How well a register suits a need: the least is best.
 pub(crate) type Score<'a> = &'a dyn Fn(&Need, PReg) -> i32;
 
 impl Matcher {
+    /// Prepares for a problem.
+    pub(crate) fn begin(&mut self) {
+        self.owners.iter_mut().for_each(|owners| reset(owners, PReg::COUNT, NONE));
+        self.needs.clear();
+        self.edge_regs = PRegSet::EMPTY;
+        self.steps = 0;
+    }
+
     /// Forgets all needs.
     pub(crate) fn clear(&mut self) {
         for n in 0..self.needs.len() {

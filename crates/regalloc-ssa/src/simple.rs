@@ -7,7 +7,7 @@
 use crate::coloring::{Coloring, Input, Output};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    ClobberId, Constraint, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
+    Constraint, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, RegClass, VReg,
 };
 
 /// The instruction at hand.
@@ -20,20 +20,6 @@ struct At<'a> {
     operands: &'a [Operand],
     /// Index of the first operand.
     base: usize,
-}
-
-/// Has the instruction no operand that needs a certain register or time, and at most one tied result?
-pub(crate) fn is_simple(problem: &Problem, inst: Inst) -> bool {
-    let (flags, operands) = (problem.flags(inst), problem.operands(inst));
-    let is_plain = |operand: &Operand| match (operand.is_def(), operand.pos(), operand.constraint()) {
-        (false, Pos::Early, Constraint::Reg | Constraint::MemOk | Constraint::Any) => true,
-        (true, Pos::Late, Constraint::Reg | Constraint::Reuse(_)) => !flags.has(InstFlags::BRANCH),
-        _ => false,
-    };
-    problem.clobber_id(inst) == ClobberId::NONE
-        && !flags.has(InstFlags::SAFEPOINT)
-        && operands.iter().all(is_plain)
-        && operands.iter().filter(|operand| matches!(operand.constraint(), Constraint::Reuse(_))).count() < 2
 }
 
 impl Coloring {
@@ -100,6 +86,10 @@ impl Coloring {
 
     /// Are there registers for all copies and results?
     fn is_enough(&self, at: At) -> bool {
+        let free = at.input.plan.open.difference(self.occupied);
+        if RegClass::ALL.into_iter().all(|class| free.of_class(class).len() >= at.operands.len()) {
+            return true;
+        }
         let mut copies = [0usize; 2];
         let mut defs = [0usize; 2];
         let mut dying = PRegSet::EMPTY;
@@ -120,7 +110,7 @@ impl Coloring {
             }
         }
         RegClass::ALL.into_iter().all(|class| {
-            let free = at.input.plan.open.difference(self.occupied).of_class(class).len();
+            let free = free.of_class(class).len();
             let (copies, defs) = (copies[class.index()], defs[class.index()]);
             free >= copies && free - copies + dying.intersection(at.input.plan.open).of_class(class).len() >= defs
         })

@@ -88,9 +88,15 @@ pub(crate) struct Spilling {
     counted: Vec<bool>,
     /// Per class and rank, what one more callee-saved register saves.
     worth: [Vec<u64>; 2],
+    /// Is this a walk that finds out what callee-saved registers are worth?
+    is_learning: bool,
+    /// What each of them costs.
+    price: u64,
     /// Per class, the highest rank in use.
     ranks: Counts,
     limits: Counts,
+    /// Per class, the number of caller-saved registers.
+    bases: Counts,
     pub(crate) entry: crate::spill_entry::Scratch,
     /// A back edge lacks what its target was thought to find.
     pub(crate) surprised: bool,
@@ -108,6 +114,7 @@ impl Spilling {
         self.pool_clean.clear();
         for round in 0..ROUNDS {
             self.begin(input);
+            self.is_learning = round + 1 < ROUNDS;
             for place in 0..blocks as u32 {
                 self.block(input, place);
             }
@@ -135,14 +142,17 @@ impl Spilling {
         for class in RegClass::ALL {
             let c = class.index();
             self.limits[c] = self.open.of_class(class).len();
+            let caller_saved = input.facts.allocatable.difference(input.facts.callee_saved);
+            self.bases[c] = caller_saved.of_class(class).len();
             reset(&mut self.worth[c], 64, 0);
         }
         self.ranks = [0; 2];
+        self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
     }
 
     /// Closes callee-saved registers that are not worth it. Was one of them in use?
     fn learn(&mut self, input: Input) -> bool {
-        let price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
+        let price = self.price;
         let mut changed = false;
         for class in RegClass::ALL {
             let env = input.env.class(class);
@@ -230,6 +240,9 @@ impl Spilling {
             return;
         }
         let stamp = inst.as_u32() + 1;
+        if !input.facts.has_demands(inst) && self.is_roomy(operands.len()) {
+            return self.roomy(input, operands, first, now);
+        }
         let mut early = [0; 2];
         let mut late = [0; 2];
         let mut missing = false;
@@ -257,7 +270,7 @@ impl Spilling {
             }
             late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
         }
-        let obstacle = is_obstacle(problem, inst, operands);
+        let obstacle = input.facts.has_demands(inst) && is_obstacle(problem, inst, operands);
         if obstacle {
             self.count_copies(input, inst, first, &mut early);
         }
@@ -288,6 +301,42 @@ impl Spilling {
         for operand in operands.iter().filter(|operand| operand.is_def() && !is_branch) {
             let vreg = operand.vreg();
             if !self.next[vreg.index()].is_dead() && operand.constraint() != Constraint::Stack {
+                self.add(problem, vreg);
+                self.clean[vreg.index()] = false;
+                self.count_rank(input, problem.class(vreg), now);
+            }
+        }
+    }
+
+    /// Are there registers for so many more values, whatever their class?
+    fn is_roomy(&self, operands: usize) -> bool {
+        (0..2).all(|c| self.inside[c].len() + operands <= self.limits[c])
+    }
+
+    /// An instruction without demands where nobody needs to leave.
+    fn roomy(&mut self, input: Input, operands: &[Operand], first: usize, now: At) {
+        let problem = input.problem;
+        for (i, &operand) in operands.iter().enumerate() {
+            let vreg = operand.vreg();
+            let v = vreg.index();
+            self.next[v] = input.live.after[first + i];
+            if operand.is_use() && self.index[v] == 0 {
+                self.spilled[v] = true;
+                if needs_register(input, operand, operands, i) {
+                    self.add(problem, vreg);
+                    self.clean[v] = true;
+                    self.count_rank(input, problem.class(vreg), now);
+                }
+            }
+        }
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            let v = operand.vreg().index();
+            if self.next[v].is_dead() && self.index[v] != 0 {
+                self.remove(problem, operand.vreg());
+            }
+        }
+        for vreg in operands.iter().filter(|operand| operand.is_def()).map(|operand| operand.vreg()) {
+            if !self.next[vreg.index()].is_dead() {
                 self.add(problem, vreg);
                 self.clean[vreg.index()] = false;
                 self.count_rank(input, problem.class(vreg), now);
@@ -442,9 +491,11 @@ impl Spilling {
     /// One more value is in a register, which may take a callee-saved one.
     fn count_rank(&mut self, input: Input, class: RegClass, now: At) {
         let c = class.index();
-        let base = input.facts.allocatable.difference(input.facts.callee_saved).of_class(class).len();
-        let Some(rank) = self.inside[c].len().checked_sub(base + 1) else { return };
+        let Some(rank) = self.inside[c].len().checked_sub(self.bases[c] + 1) else { return };
         self.ranks[c] = self.ranks[c].max(rank + 1);
+        if !self.is_learning || self.worth[c].get(rank).is_none_or(|&worth| worth > self.price) {
+            return;
+        }
         let least = self.inside[c].iter().map(|&vreg| self.price(input, vreg, now.here)).min();
         if let Some(worth) = self.worth[c].get_mut(rank) {
             *worth += least.unwrap_or(0);
@@ -455,7 +506,7 @@ impl Spilling {
     fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         let base = input.facts.allocatable.difference(input.facts.callee_saved).difference(gone).of_class(class).len();
-        if self.inside[c].len() <= base {
+        if self.inside[c].len() <= base || !self.is_learning {
             return;
         }
         let mut sorted = std::mem::take(&mut self.sorted);
