@@ -6,7 +6,7 @@ use crate::order::Place;
 use crate::point::Point;
 use crate::walk::Scan;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{ClobberId, Edge, InstFlags, RegClass, VReg};
+use kingpost_regalloc::{ClobberId, Edge, Event, InstFlags, RegClass, VReg};
 
 /// So many edges are asked for the registers of their arguments.
 const PREDECESSORS_ASKED: usize = 64;
@@ -138,8 +138,11 @@ impl Scan<'_, '_> {
         }
         for (k, (&param, &arg)) in params.iter().zip(args).enumerate() {
             let reg = self.s.edge_reg[arg.index()];
-            let reg = self.best_for_param(k, param, reg, place);
-            self.inherit(param, reg, start);
+            let best = self.best_for_param(k, param, reg, place);
+            self.inherit(param, best, start);
+            if !reg.is_none() && self.found.residence.home(param) == reg {
+                self.event(Event::Coalesce { a: arg, b: param });
+            }
         }
         for (k, &param) in params.iter().enumerate() {
             self.place_param(param, args.get(k).copied(), place);

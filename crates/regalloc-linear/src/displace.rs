@@ -7,7 +7,7 @@ use crate::plan::{BOTH, Copy, EARLY, UNTIED};
 use crate::point::Point;
 use crate::walk::{Gap, GapMove, Scan};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Constraint, Inst, Operand, VReg};
+use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 
 impl Scan<'_, '_> {
     /// Does `vreg`, in `reg` before the instruction, still have it afterwards?
@@ -201,6 +201,9 @@ impl Scan<'_, '_> {
             if !to.is_none() {
                 free[to.class()] &= !to.bit();
                 self.found.residence.used[to.class()] |= to.bit();
+            }
+            if moves_home {
+                self.event(Event::Split { vreg, at: inst });
             }
             let stay = match moves_home {
                 true => self.found.residence.open(vreg, to, point, since_def),

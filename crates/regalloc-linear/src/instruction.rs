@@ -118,6 +118,24 @@ impl Scan<'_, '_> {
         self.live.is_edge_def(a) && self.live.is_edge_def(b) && self.live.def(a) != self.live.def(b)
     }
 
+    /// A register of results that never exist together with this one, if no other is free.
+    fn exclusive_register(&mut self, operands: &[Operand], k: usize) -> Option<Reg> {
+        let operand = operands[k];
+        let (vreg, points) = (operand.vreg(), self.points(operand));
+        if !self.live.is_edge_def(vreg) || points != LATE || self.is_soft(operands, k) {
+            return None;
+        }
+        if self.pick_free(operand, vreg, points, Reg::NONE).is_some() {
+            return None;
+        }
+        let is_shared = |reg: Reg| {
+            let mut others = operands.iter().zip(&self.s.plan.regs).filter(|&(_, &other)| other == reg);
+            others.all(|(other, _)| other.is_def() && self.are_exclusive(other.vreg(), vreg))
+        };
+        let chosen = self.s.plan.regs.iter().copied();
+        chosen.filter(|reg| !reg.is_none() && self.fits(operand, *reg, LATE)).find(|&reg| is_shared(reg))
+    }
+
     /// Fixed operands have no choice.
     ///
     /// # Errors
@@ -262,6 +280,11 @@ impl Scan<'_, '_> {
             && let Some(reg) = self.parameters_register(operand.vreg(), self.s.plan.slot)
             && self.available(operand, operand.vreg(), points) & reg.bit() != 0
         {
+            self.s.plan.claim(reg, operand.vreg(), points);
+            self.s.plan.regs[k] = reg;
+            return Ok(());
+        }
+        if let Some(reg) = self.exclusive_register(operands, k) {
             self.s.plan.claim(reg, operand.vreg(), points);
             self.s.plan.regs[k] = reg;
             return Ok(());

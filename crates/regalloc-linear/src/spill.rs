@@ -17,6 +17,7 @@ impl Scan<'_, '_> {
         self.found.residence.stays[id as usize].evicted = true;
         let vreg = self.found.residence.stay(id).vreg;
         let at = self.inst_at(point);
+        self.event(Event::Split { vreg, at });
         self.event(Event::Spill { vreg, at });
         self.out.stats.splits += 1;
         let cursor = self.cursor(vreg, point);

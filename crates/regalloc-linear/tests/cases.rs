@@ -378,3 +378,47 @@ fn hopeless_searches_end() {
     let is_named = matches!(error, Err(AllocError::TooFewRegisters { .. } | AllocError::StepBudget { .. }));
     assert!(is_named, "{error:?}");
 }
+
+#[test]
+fn results_on_different_edges_share_a_register() {
+    check_on(
+        "env {\n int r0\n float f0, f1 saved {f1}\n}\n",
+        "v0, v1: float 8
+         b0:
+           branch def v0, def v1, clobbers {f0} -> b1 freq 0.5 defines (v0), b2 freq 0.5 defines (v1)
+         b1 freq 0.5:
+           branch
+         b2 freq 0.5:
+           branch",
+        "2 loads (0 spills, 0 fills, 0 moves, 0 exchanges",
+    );
+}
+
+#[test]
+fn values_handed_on_in_memory_stay_in_one_slot() {
+    // v0 goes round both loops and is read after them only; the loops need all registers.
+    let (shown, answer) = solve(
+        PLAIN,
+        "v0, v1, v2, v3, v4, v5, v6, v7: int 8
+         b0:
+           def v0
+           def v1, def v2, def v3, def v4
+           branch -> b1(v0)
+         b1(v5) freq 10:
+           branch -> b2(v5) freq 10
+         b2(v6) freq 100:
+           use v1, use v2, use v3, use v4
+           branch -> b3 freq 90, b4 freq 10
+         b3 freq 90:
+           branch -> b2(v6) freq 90
+         b4 freq 10:
+           branch -> b5 freq 9, b6
+         b5 freq 9:
+           branch -> b1(v6) freq 9
+         b6:
+           branch use v6",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(answer.slots.len(), 1, "{shown}");
+    assert!(shown.starts_with("2 loads (1 spills, 1 fills, 0 moves"), "{shown}");
+}

@@ -176,12 +176,18 @@ fn moves_and_closed_cycles(wishes: &[Wish]) -> (usize, usize) {
     (real().count(), cycles)
 }
 
+/// A number from the environment, for runs of hours: `MOVES_OVER=7 MOVES=10000000 cargo test --release parallel_moves`.
+fn wanted<T: std::str::FromStr>(name: &str, usual: T) -> T {
+    std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
 #[test]
-fn every_move_over_five_registers_is_right_and_minimal() {
-    let locs: Vec<Loc> = (0..5).map(reg).collect();
+fn every_move_over_registers_is_right_and_minimal() {
+    let n = wanted("MOVES_OVER", 5);
+    let locs: Vec<Loc> = (0..n).map(reg).collect();
     for options in 0..8 {
-        let env = machine(6, options & 3);
-        let free = if options & 4 != 0 { PRegSet::EMPTY.with(PReg::int(5)) } else { PRegSet::EMPTY };
+        let env = machine(n + 1, options & 3);
+        let free = if options & 4 != 0 { PRegSet::EMPTY.with(PReg::int(n)) } else { PRegSet::EMPTY };
         all_moves(&locs, |wishes| {
             let edits = check(wishes, free, &env, &mut with_slots(0));
             let (moves, cycles) = moves_and_closed_cycles(wishes);
@@ -204,6 +210,21 @@ fn every_move_over_four_registers_and_slots_is_right() {
             let free = if options & 16 != 0 { PRegSet::EMPTY.with(PReg::int(4)) } else { PRegSet::EMPTY };
             let free = free.intersection(env.allocatable());
             all_moves(&locs, |wishes| drop(check(wishes, free, &env, &mut with_slots(4))));
+        }
+    }
+}
+
+/// Fewer kinds of machines than above, as the number of moves grows as n to the n.
+#[test]
+fn every_move_over_registers_and_slots_is_right() {
+    let n: u8 = wanted("MOVES_OVER", 5);
+    for slots in [n / 2, n - 2] {
+        let locs: Vec<Loc> =
+            (0..n).map(|i| if i < slots { Loc::slot(Slot::from_u32(i.into())) } else { reg(i) }).collect();
+        for options in 0..2 {
+            let env = machine(n, options);
+            let free = PRegSet::EMPTY.with(PReg::int(0));
+            all_moves(&locs, |wishes| drop(check(wishes, free, &env, &mut with_slots(slots.into()))));
         }
     }
 }
@@ -293,7 +314,7 @@ fn random_moves_over_classes_slots_and_widths() {
     let mut moves = ParallelMoves::new();
     moves.widest = [FULL; 2];
     let mut seed = 1;
-    for _ in 0..100_000 {
+    for _ in 0..wanted("MOVES", 100_000) {
         random_case(&mut moves, &mut seed);
     }
 }
