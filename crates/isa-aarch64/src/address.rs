@@ -2,6 +2,7 @@
 //! taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions may keep
 //! a value in x17. None of these instructions touches the flags.
 
+use crate::asm;
 use crate::branches::{A64Branches, ADR};
 use crate::encode::{Args, encode};
 use crate::immediates::{Extend, add_sub, extended, reaches};
@@ -29,11 +30,6 @@ pub(crate) fn extension(extend: IndexExtend) -> Extend {
     }
 }
 
-/// Is this a base and an index that one access to `bytes` bytes can add up?
-pub(crate) fn is_plain_index(mem: &Mem, bytes: u8) -> bool {
-    mem.disp == 0 && mem.index.is_some_and(|(_, shift, _)| shift == 0 || 1 << shift == bytes)
-}
-
 /// A register that holds the address: its base, if that is all of it, or else x16.
 pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     match register(mem.base) {
@@ -45,38 +41,43 @@ pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     }
 }
 
-/// A base and an offset that an access to `bytes` bytes reaches.
-pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> (PReg, i64) {
+/// The same place, said so that one access to `bytes` bytes can say it: a base and an offset, or a base and an index.
+pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> Mem {
+    let at = |base, disp| Mem::base(MemBase::Reg(base), disp);
     let base = match (register(mem.base), mem.index) {
         (Some(base), None) => base,
-        (Some(_), Some(_)) => {
+        (Some(_), Some((_, shift, _))) => {
+            if mem.disp == 0 && (shift == 0 || 1 << shift == bytes) {
+                return mem;
+            }
             compute(X16, Mem { disp: 0, ..mem }, args, buffer);
             X16
         }
         (None, _) => {
             compute(X16, mem, args, buffer);
-            return (X16, 0);
+            return at(X16, 0);
         }
     };
     if reaches(mem.disp, bytes) {
-        return (base, mem.disp);
+        return at(base, mem.disp);
     }
     // The upper part is one addition or subtraction if it has at most 12 bits of its own.
     let low = mem.disp & 0xfff;
     let high = mem.disp - low;
     if add_sub(high.unsigned_abs()).is_some() && reaches(low, bytes) {
         add(X16, base, high, buffer);
-        (X16, low)
-    } else {
-        add(X16, base, mem.disp, buffer);
-        (X16, 0)
+        return at(X16, low);
     }
+    let scratch = if base == X16 { X17 } else { X16 };
+    encode(rows::CONST64_I, &Args::imm(&[scratch], mem.disp), buffer);
+    Mem { index: Some((scratch, 0, IndexExtend::None)), ..at(base, 0) }
 }
 
 /// Computes the address into `to`.
 pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     match mem.base {
         MemBase::Symbol(index) => {
+            list(to, mem, args, buffer);
             let symbol = args.symbols[index as usize];
             let addend = symbol.offset + mem.disp;
             let number = u32::from(to.enc());
@@ -87,6 +88,7 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
         }
         MemBase::Pool(entry) => {
             debug_assert!(mem.disp == 0 && mem.index.is_none(), "entries of the pool are addressed as a whole");
+            list(to, mem, args, buffer);
             buffer.reference(Target::Pool(entry), ADR | u32::from(to.enc()), &A64Branches);
         }
         MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {
@@ -103,6 +105,11 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
             }
         }
     }
+}
+
+/// Lists the address of something that has a name as one instruction.
+fn list(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+    buffer.list(|| asm::text(rows::ADDR64_RM, &Args { regs: &[to], mem: Some(mem), ..*args }));
 }
 
 /// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base, x17.

@@ -44,6 +44,7 @@ fn place(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
         ("s", _) => shift(imm, out),
         ("x", _) => extend(imm, out),
         ("b", _) => write!(out, "#{}, #{}", imm >> 6, imm & 63),
+        ("w", _) if imm <= 0xffff => write!(out, "#{imm}"),
         ("w", _) => write!(out, "#{}, lsl #{}", imm & 0xffff, 16 * (imm >> 16)),
         ("l32", _) => write!(out, "#{:#x}", logical_value(imm as i32, 32)),
         ("l64", _) => write!(out, "#{:#x}", logical_value(imm as i32, 64)),

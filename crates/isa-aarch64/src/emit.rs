@@ -318,9 +318,9 @@ mod tests {
         let mut load = MInst::new(rows::LDR64_RM);
         load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         let (words, module) = emitted(&load, &[x(0)], at(x(1), 0x1000_0000), None);
-        assert_eq!(words.len(), 3);
+        assert_eq!(words.len(), 2);
         let sites: Vec<u32> = module.function(0).traps.iter().map(|t| t.offset).collect();
-        assert_eq!(sites, [8]);
+        assert_eq!(sites, [4]);
     }
 
     #[test]

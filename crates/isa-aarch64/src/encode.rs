@@ -55,18 +55,18 @@ impl<'a> Args<'a> {
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
-    buffer.list(|| asm::text(row, args));
     let encoding = &ENCODINGS[usize::from(row.0)];
     let word = word(encoding, args);
     match (encoding.mem, args.mem) {
-        (MemField::None, _) => plain(encoding, word, args, buffer),
-        (MemField::Single, Some(mem)) => single(word, encoding.bytes, mem, args, buffer),
-        (MemField::Pair, Some(mem)) => pair(word, encoding.bytes / 2, mem, args, buffer),
+        (MemField::None, _) => plain(row, encoding, word, args, buffer),
+        (MemField::Single, Some(mem)) => single(row, word, encoding.bytes, mem, args, buffer),
+        (MemField::Pair, Some(mem)) => pair(row, word, encoding.bytes / 2, mem, args, buffer),
         (MemField::Base, Some(mem)) => {
             let base = address::base(mem, args, buffer);
-            put(word | at_rn(base), args, buffer);
+            access(row, word, base, 0, args, buffer);
         }
         (MemField::Literal, Some(Mem { base: MemBase::Pool(entry), .. })) => {
+            buffer.list(|| asm::text(row, args));
             buffer.reference(Target::Pool(entry), word, &A64Branches);
         }
         (MemField::Address, Some(mem)) => address::compute(args.regs[0], mem, args, buffer),
@@ -107,6 +107,13 @@ fn at_rn(reg: PReg) -> u32 {
     u32::from(reg.enc()) << 5
 }
 
+/// Appends a word that accesses the memory `disp` bytes from `base`.
+fn access(row: RowId, word: u32, base: PReg, disp: i64, args: &Args<'_>, buffer: &mut Buffer) {
+    let mem = Some(Mem::base(MemBase::Reg(base), disp));
+    buffer.list(|| asm::text(row, &Args { mem, ..*args }));
+    put(word | at_rn(base), args, buffer);
+}
+
 /// Appends a word that may trap.
 fn put(word: u32, args: &Args<'_>, buffer: &mut Buffer) {
     if let Some(code) = args.trap {
@@ -116,9 +123,13 @@ fn put(word: u32, args: &Args<'_>, buffer: &mut Buffer) {
 }
 
 /// What has no memory operand.
-fn plain(encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
+fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
+    if let Special::Constant(bits) = encoding.special {
+        make_constant(bits, args, buffer);
+        return;
+    }
+    buffer.list(|| asm::text(row, args));
     match encoding.special {
-        Special::Constant(bits) => make_constant(bits, args, buffer),
         Special::Got => {
             let symbol = args.symbol();
             buffer.reloc(RelocKind::Aarch64AdrGotPage, symbol.name, symbol.offset);
@@ -164,37 +175,36 @@ fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
 }
 
 /// A load or store of one register. `word` is the form with a scaled offset.
-fn single(word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     // The forms differ in these bits (Arm ARM, C4.1, "Loads and Stores").
     const SCALED: u32 = 1 << 24;
     const REGISTER: u32 = 1 << 21 | 2 << 10;
-    let (base, disp) = match mem.index {
-        Some((index, shift, extend)) if address::is_plain_index(&mem, bytes) => {
-            let base = address::register(mem.base).expect("an index comes with a base register");
+    let mem = address::within_reach(mem, bytes, args, buffer);
+    buffer.list(|| asm::text(row, &Args { mem: Some(mem), ..*args }));
+    let word = match (mem.index, scaled(mem.disp, bytes), unscaled(mem.disp)) {
+        (Some((index, shift, extend)), ..) => {
             let scale = u32::from(shift != 0) << 12;
             let option = (address::extension(extend) as u32) << 13;
-            put(word & !SCALED | REGISTER | u32::from(index.enc()) << 16 | option | scale | at_rn(base), args, buffer);
-            return;
+            word & !SCALED | REGISTER | u32::from(index.enc()) << 16 | option | scale
         }
-        _ => address::within_reach(mem, bytes, args, buffer),
+        (None, Some(field), _) => word | field << 10,
+        (None, None, Some(field)) => word & !SCALED | field << 12,
+        (None, None, None) => unreachable!("the offset was brought within reach"),
     };
-    let word = word | at_rn(base);
-    match (scaled(disp, bytes), unscaled(disp)) {
-        (Some(field), _) => put(word | field << 10, args, buffer),
-        (None, Some(field)) => put(word & !SCALED | field << 12, args, buffer),
-        (None, None) => unreachable!("the offset was brought within reach"),
-    }
+    let base = address::register(mem.base).expect("a symbol's address was computed");
+    put(word | at_rn(base), args, buffer);
 }
 
 /// A load or store of two registers of `bytes` bytes each.
-fn pair(word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+fn pair(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     let direct = match mem.index {
         None => address::register(mem.base).zip(paired(mem.disp, bytes)),
         Some(_) => None,
     };
-    let (base, field) = direct.unwrap_or_else(|| {
+    if let Some((base, field)) = direct {
+        access(row, word | field << 15, base, mem.disp, args, buffer);
+    } else {
         address::compute(X16, mem, args, buffer);
-        (X16, 0)
-    });
-    put(word | at_rn(base) | field << 15, args, buffer);
+        access(row, word, X16, 0, args, buffer);
+    }
 }

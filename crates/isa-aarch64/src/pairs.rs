@@ -8,8 +8,9 @@
 //! before it only. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
 
 use crate::immediates::paired;
-use crate::regs::{FP, SP};
+use crate::regs::{FP, SP, name};
 use kingpost_mach::Buffer;
+use kingpost_regalloc::{PReg, RegClass};
 
 /// A load or store in the frame.
 #[derive(Clone, Copy)]
@@ -27,14 +28,16 @@ struct Access {
 pub(crate) fn join(buffer: &mut Buffer) {
     let Some([first, second]) = buffer.last_two_words() else { return };
     if let (Some(a), Some(b)) = (access(first), access(second))
-        && let Some(word) = pair(a, b)
+        && let Some((word, low, high)) = pair(a, b)
     {
-        buffer.replace_last_two_words(word);
+        buffer.replace_last_two_words(word, || text(low, high));
     }
 }
 
 /// The bit that makes a store a load, also of pairs.
 const LOAD: u32 = 1 << 22;
+/// The bit of vector registers.
+const FLOAT: u32 = 1 << 26;
 /// What tells the kinds apart: size, class of the register, direction.
 const KIND: u32 = 0xc4c0_0000;
 
@@ -69,7 +72,8 @@ fn access(word: u32) -> Option<Access> {
     Some(Access { kind, base, register: word & 31, offset, bytes: 1 << scale })
 }
 
-fn pair(a: Access, b: Access) -> Option<u32> {
+/// The word for both, and which of them comes first in memory.
+fn pair(a: Access, b: Access) -> Option<(u32, Access, Access)> {
     let (low, high) = if a.offset < b.offset { (a, b) } else { (b, a) };
     let apart = high.offset - low.offset == low.bytes && (low.kind & LOAD == 0 || low.register != high.register);
     if a.kind != b.kind || a.base != b.base || !apart {
@@ -77,7 +81,16 @@ fn pair(a: Access, b: Access) -> Option<u32> {
     }
     let field = paired(low.offset, low.bytes as u8)?;
     let (word, _) = pair_form(a.kind)?;
-    Some(word | field << 15 | high.register << 10 | low.base << 5 | low.register)
+    Some((word | field << 15 | high.register << 10 | low.base << 5 | low.register, low, high))
+}
+
+fn text(low: Access, high: Access) -> String {
+    let mnemonic = if low.kind & LOAD == 0 { "stp" } else { "ldp" };
+    let class = if low.kind & FLOAT == 0 { RegClass::Int } else { RegClass::Float };
+    let register = |access: Access| name(PReg::new(class, access.register as u8), access.bytes as u8);
+    let base = name(PReg::int(low.base as u8), 8);
+    let offset = if low.offset == 0 { String::new() } else { format!(", #{}", low.offset) };
+    format!("{mnemonic} {}, {}, [{base}{offset}]", register(low), register(high))
 }
 
 #[cfg(test)]
@@ -87,7 +100,6 @@ mod tests {
     use crate::regs::{v, x};
     use crate::rows;
     use kingpost_mach::{Label, Mem, MemBase, RowId};
-    use kingpost_regalloc::PReg;
 
     type Case = (RowId, PReg, MemBase, i64);
 

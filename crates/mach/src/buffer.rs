@@ -321,9 +321,11 @@ impl Buffer {
         free.then(|| [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])])
     }
 
-    /// Puts one word in the place of the last two, which [`Buffer::last_two_words`] gave.
-    pub fn replace_last_two_words(&mut self, word: u32) {
+    /// Puts one word in the place of the last two, which [`Buffer::last_two_words`] gave, with `text` in the listing.
+    pub fn replace_last_two_words(&mut self, word: u32, text: impl FnOnce() -> String) {
         self.bytes.truncate(self.bytes.len() - 8);
+        self.listing.forget_from(self.bytes.len());
+        self.list(text);
         self.put4(word);
     }
 

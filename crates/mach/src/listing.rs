@@ -62,6 +62,11 @@ impl Listing {
         self.wanted = wanted;
     }
 
+    /// Forgets the lines from this offset on.
+    pub(crate) fn forget_from(&mut self, offset: usize) {
+        while self.lines.pop_if(|line| line.offset as usize >= offset).is_some() {}
+    }
+
     /// Starts a function whose first labels are its `blocks` blocks.
     pub(crate) fn start(&mut self, blocks: usize) {
         self.lines.clear();
