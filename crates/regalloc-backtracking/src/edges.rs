@@ -88,7 +88,7 @@ impl Emit<'_> {
         let start = self.order.place(block).start();
         let mut free = kingpost_regalloc::PRegSet::EMPTY;
         for class in RegClass::ALL.into_iter().filter(|class| !self.occupancy[class.index()].is_empty()) {
-            let taken = self.occupancy[class.index()].taken_at(start).tenants;
+            let taken = self.occupancy[class.index()].taken_at(start);
             free = free.union(self.machine.registers.free(class, taken));
         }
         free

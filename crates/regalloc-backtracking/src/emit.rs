@@ -267,9 +267,10 @@ impl Emit<'_> {
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
         moves.retain(|m| !m.is_store || self.places.is_stored_at_def(m.vreg));
-        moves.sort_by_key(|m| (m.at, m.slot, m.phase));
+        // Only the first two phases are at a head, so that the phase tells the head from the first instruction.
+        moves.sort_unstable_by_key(|m| u64::from(m.at.as_u32()) << 3 | m.phase as u64);
         let mut result = Ok(());
-        for group in moves.chunk_by(|a, b| (a.at, a.slot, a.phase) == (b.at, b.slot, b.phase)) {
+        for group in moves.chunk_by(|a, b| (a.at, a.phase) == (b.at, b.phase)) {
             result = result.and_then(|()| self.write_group(group));
         }
         self.s.moves = moves;
@@ -277,6 +278,12 @@ impl Emit<'_> {
     }
 
     fn write_group(&mut self, group: &[Move]) -> Result<(), AllocError> {
+        if let &[m] = group
+            && let Some(kind) = self.single(&m)
+        {
+            self.out.edits.push(Edit { at: m.at, kind });
+            return Ok(());
+        }
         for m in group {
             let data = self.problem.vregs[m.vreg];
             let (from, to) = (self.places.loc(m.from), self.places.loc(m.to));
@@ -297,6 +304,22 @@ impl Emit<'_> {
         Ok(())
     }
 
+    /// The edit that does a move by itself, unless it needs a register on the way.
+    fn single(&self, m: &Move) -> Option<EditKind> {
+        let width = self.problem.width(m.vreg);
+        match (m.from, m.to) {
+            (Where::Memory(_), Where::Reg(to)) => match self.live.remat(m.vreg) {
+                Some(inst) => Some(EditKind::Remat { inst, to }),
+                None => Some(EditKind::Fill { from: self.places.loc(m.from).as_slot()?, to, width }),
+            },
+            (Where::Reg(from), Where::Reg(to)) => Some(EditKind::Move { from, to, width }),
+            (Where::Reg(from), Where::Memory(_)) => {
+                Some(EditKind::Spill { from, to: self.places.loc(m.to).as_slot()?, width })
+            }
+            (Where::Memory(_), Where::Memory(_)) => None,
+        }
+    }
+
     /// Registers that hold nothing where the group runs, but for what it reads.
     fn free(&self, m: &Move) -> PRegSet {
         let at = m.slot * 4;
@@ -315,9 +338,8 @@ impl Emit<'_> {
         for class in RegClass::ALL {
             let occupancy = &self.occupancy[class.index()];
             if !occupancy.is_empty() {
-                let taken = points.iter().fold(0, |mask, &point| mask | occupancy.taken_at(point).tenants);
-                let fixed =
-                    [at + EARLY, at + LATE].iter().fold(0, |mask, &point| mask | occupancy.taken_at(point).fixed);
+                let taken = points.iter().fold(0, |mask, &point| mask | occupancy.taken_at(point));
+                let fixed = occupancy.fixed(at + EARLY, at + POST);
                 free = free.union(self.machine.registers.free(class, taken | fixed));
             }
         }

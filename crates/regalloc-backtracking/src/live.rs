@@ -80,7 +80,6 @@ impl Segment {
 /// Uses and live ranges of all values.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    raw: Vec<Use>,
     uses: Vec<Use>,
     use_starts: Vec<u32>,
     ranges: Vec<Segment>,
@@ -152,7 +151,7 @@ impl Liveness {
 
     pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        self.raw.clear();
+        self.count_uses(problem);
         self.defs.clear();
         self.defs.resize(values, NONE);
         self.remat.clear();
@@ -184,25 +183,26 @@ impl Liveness {
         self.find_ranges(problem, order)
     }
 
-    /// Sorts the uses by value, then by point: they come nearly in order of points.
-    fn sort_uses(&mut self, values: usize) {
+    /// Makes room for the uses of each value: there is one per operand, parameter and argument.
+    fn count_uses(&mut self, problem: &Problem) {
         self.use_starts.clear();
-        self.use_starts.resize(values + 2, 0);
-        for u in &self.raw {
-            self.use_starts[u.vreg.index() + 2] += 1;
-        }
-        for v in 2..values + 2 {
+        self.use_starts.resize(problem.vregs.len() + 2, 0);
+        let mut count = |vreg: VReg| self.use_starts[vreg.index() + 2] += 1;
+        problem.all_operands().iter().for_each(|operand| count(operand.vreg()));
+        problem.blocks().for_each(|block| problem.params(block).iter().for_each(|&vreg| count(vreg)));
+        problem.edges().for_each(|edge| problem.edge_args(edge).iter().for_each(|&vreg| count(vreg)));
+        for v in 2..self.use_starts.len() {
             self.use_starts[v] += self.use_starts[v - 1];
         }
+        let total = self.use_starts.last().map_or(0, |&total| total as usize);
+        let none =
+            Use { vreg: VReg::from_u32(0), point: 0, need: Need::Slot, is_def: false, operand: NONE, partner: NONE };
         self.uses.clear();
-        if let Some(&some) = self.raw.first() {
-            self.uses.resize(self.raw.len(), some);
-        }
-        for &u in &self.raw {
-            let next = &mut self.use_starts[u.vreg.index() + 1];
-            self.uses[*next as usize] = u;
-            *next += 1;
-        }
+        self.uses.resize(total, none);
+    }
+
+    /// Sorts the uses of each value by point: they nearly are.
+    fn sort_uses(&mut self, values: usize) {
         let key = |u: &Use| (u.point, !u.is_def, u.operand);
         for v in 0..values {
             let uses = &mut self.uses[self.use_starts[v] as usize..self.use_starts[v + 1] as usize];
@@ -216,7 +216,9 @@ impl Liveness {
         if is_def {
             self.defs[vreg.index()] = point;
         }
-        self.raw.push(Use { vreg, point, need, is_def, operand, partner });
+        let next = &mut self.use_starts[vreg.index() + 1];
+        self.uses[*next as usize] = Use { vreg, point, need, is_def, operand, partner };
+        *next += 1;
     }
 
     fn operands(&mut self, problem: &Problem, order: &Order, inst: Inst, at: u32) {
@@ -285,7 +287,8 @@ impl Liveness {
         for vreg in problem.vregs.keys() {
             self.range_starts.push(self.ranges.len() as u32);
             let uses = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
-            let Some(def) = self.uses[uses.clone()].iter().find(|u| u.is_def).copied() else { continue };
+            let def = self.uses[uses.clone()].iter().find(|u| u.is_def);
+            let Some(def) = def.copied() else { continue };
             if uses.len() == 1 {
                 if def.need != Need::Copy && def.need != Need::Slot {
                     let (first, end) = (uses.start as u32, uses.end as u32);
@@ -301,7 +304,11 @@ impl Liveness {
                 self.ranges.push(Segment { from: 0, to, vreg, uses: first, uses_end: end });
                 continue;
             }
-            self.walk(problem, order, def, uses);
+            if let Some(segment) = self.local_range(order, def, uses.clone()) {
+                self.ranges.push(segment);
+                continue;
+            }
+            self.walk(order, def, uses);
             visited += self.members.len();
             if visited > LAST_RESORT * budget {
                 return Err(AllocError::StepBudget { steps: visited as u64 });
@@ -317,7 +324,21 @@ impl Liveness {
         self.uses[uses].iter().all(|u| order.index_at(u.point) == home)
     }
 
-    fn walk(&mut self, problem: &Problem, order: &Order, def: Use, uses: Range<usize>) {
+    /// The range of a value that lives in one block, as most do.
+    fn local_range(&self, order: &Order, def: Use, uses: Range<usize>) -> Option<Segment> {
+        let (first, last) = (self.uses[uses.start], self.uses[uses.end - 1]);
+        let is_local = first.is_def && last.point < order.place_at(def.point).stop();
+        let to = def.to().max(last.point + 1);
+        is_local.then_some(Segment {
+            from: def.point,
+            to,
+            vreg: def.vreg,
+            uses: uses.start as u32,
+            uses_end: uses.end as u32,
+        })
+    }
+
+    fn walk(&mut self, order: &Order, def: Use, uses: Range<usize>) {
         let stamp = def.vreg.as_u32() + 1;
         let home = order.index_at(def.point);
         let mut home_end = def.to();
@@ -337,8 +358,7 @@ impl Liveness {
             }
         }
         while let Some(at) = self.work.pop() {
-            for &edge in problem.preds(order.places[at as usize].block) {
-                let pred = order.at(problem.edge(edge).from);
+            for &pred in order.preds(at) {
                 self.live_out[pred as usize] = stamp;
                 if pred != home {
                     self.enter(pred, stamp);

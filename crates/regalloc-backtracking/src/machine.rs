@@ -69,6 +69,7 @@ pub(crate) struct Machine {
     safepoints: Vec<u32>,
     /// Points at which wide values die in registers in which narrow ones survive.
     partial: Vec<(u32, ClobberId)>,
+    is_plain: bool,
     /// By clobber: masks of what is lost of each class.
     lost: Vec<[u64; 2]>,
     /// By operand: its register once that is fixed, or [`NONE`].
@@ -109,6 +110,8 @@ impl Machine {
             }
         }
         occupancy.iter_mut().for_each(Occupancy::sum_up);
+        self.is_plain =
+            self.partial.is_empty() && (self.safepoints.is_empty() || problem.vregs.values().all(|data| !data.is_ref));
         Ok(())
     }
 
@@ -234,7 +237,7 @@ impl Machine {
 
     /// May [`Machine::lost`] have anything to say?
     pub(crate) fn is_plain(&self) -> bool {
-        self.partial.is_empty() && self.safepoints.is_empty()
+        self.is_plain
     }
 
     /// The first place after the safepoint before a point, and the safepoint after it.

@@ -6,8 +6,8 @@
 //! level 0   [r0][r0 r1][r1][ ]...      one mask per point, 16 to a node
 //! ```
 //!
-//! A tenant marks the fewest nodes that make up its points, so a query or a mark costs a few words per level. Registers
-//! that instructions take for themselves are kept apart in the same nodes, since their owners may live in them.
+//! A tenant marks the fewest nodes that make up its points, so a query or a mark costs a few words per level. What
+//! instructions take for themselves is kept a second time by itself, since owners of operands may live there.
 
 use crate::live::Segment;
 use std::ops::Range;
@@ -18,26 +18,6 @@ const RADIX: usize = 1 << SHIFT;
 
 /// Tenants in one chunk of a list.
 const CHUNK: usize = 64;
-
-/// Masks of registers, each by its place in the allocation order of its class.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Taken {
-    /// Bundles live there.
-    pub(crate) tenants: u64,
-    /// Instructions need them for operands or destroy them.
-    pub(crate) fixed: u64,
-}
-
-impl Taken {
-    pub(crate) fn all(self) -> u64 {
-        self.tenants | self.fixed
-    }
-
-    fn add(&mut self, other: Taken) {
-        self.tenants |= other.tenants;
-        self.fixed |= other.fixed;
-    }
-}
 
 /// Who lives in a register over `from..to`.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +30,10 @@ pub(crate) struct Tenant {
 /// The registers of one class.
 #[derive(Default)]
 pub(crate) struct Occupancy {
-    /// All levels, points first.
-    any: Vec<Taken>,
+    /// All levels, points first: what is taken somewhere below, by number in the order of allocation.
+    any: Vec<u64>,
+    /// The same for what instructions take for operands or destroy.
+    fixed: Vec<u64>,
     /// From level 1 on: what one tenant takes of the whole node.
     own: Vec<u64>,
     /// Where each level starts in `any`.
@@ -74,7 +56,9 @@ impl Occupancy {
             nodes = nodes.div_ceil(RADIX);
         }
         self.any.clear();
-        self.any.resize(total, Taken::default());
+        self.any.resize(total, 0);
+        self.fixed.clear();
+        self.fixed.resize(total, 0);
         self.own.clear();
         self.own.resize(total - points, 0);
         self.lanes.resize_with(registers, Lane::default);
@@ -93,26 +77,29 @@ impl Occupancy {
 
     /// Takes registers at a point for an instruction; [`Occupancy::sum_up`] must follow.
     pub(crate) fn fix(&mut self, point: u32, registers: u64) {
-        if let Some(node) = self.any.get_mut(point as usize) {
-            node.fixed |= registers;
+        if let Some(node) = self.fixed.get_mut(point as usize) {
+            *node |= registers;
         }
     }
 
     /// Completes the upper levels after calls of [`Occupancy::fix`].
     pub(crate) fn sum_up(&mut self) {
         for level in 1..self.starts.len() {
-            let (below, above) = self.any.split_at_mut(self.starts[level]);
+            let (below, above) = self.fixed.split_at_mut(self.starts[level]);
             for (node, children) in above.iter_mut().zip(below[self.starts[level - 1]..].chunks(RADIX)) {
-                node.fixed = children.iter().fold(0, |mask, child| mask | child.fixed);
+                *node = union(children);
             }
         }
+        self.any.copy_from_slice(&self.fixed);
     }
 
     /// Takes a register over some points for an instruction when the search is under way.
     pub(crate) fn fix_later(&mut self, from: u32, to: u32, register: usize) {
         for point in from as usize..to as usize {
             for level in 0..self.starts.len() {
-                self.any[self.starts[level] + (point >> (SHIFT * level))].fixed |= 1 << register;
+                let node = self.starts[level] + (point >> (SHIFT * level));
+                self.any[node] |= 1 << register;
+                self.fixed[node] |= 1 << register;
             }
         }
     }
@@ -140,18 +127,22 @@ impl Occupancy {
         }
     }
 
-    /// Who is anywhere in `from..to`?
-    pub(crate) fn taken(&self, from: u32, to: u32) -> Taken {
-        let mut taken = Taken::default();
-        self.decompose(from, to, |nodes| self.any[nodes].iter().for_each(|&node| taken.add(node)));
-        taken.tenants |= self.own_above(from, 1) | self.own_above(to - 1, 1);
+    /// Which registers are taken anywhere in `from..to`?
+    pub(crate) fn taken(&self, from: u32, to: u32) -> u64 {
+        let mut taken = self.own_above(from, 1) | self.own_above(to - 1, 1);
+        self.decompose(from, to, |nodes| taken |= union(&self.any[nodes]));
         taken
     }
 
-    pub(crate) fn taken_at(&self, point: u32) -> Taken {
-        let mut taken = self.any[point as usize];
-        taken.tenants |= self.own_above(point, 1);
+    /// Which of them do instructions take?
+    pub(crate) fn fixed(&self, from: u32, to: u32) -> u64 {
+        let mut taken = 0;
+        self.decompose(from, to, |nodes| taken |= union(&self.fixed[nodes]));
         taken
+    }
+
+    pub(crate) fn taken_at(&self, point: u32) -> u64 {
+        self.any[point as usize] | self.own_above(point, 1)
     }
 
     /// What tenants of whole nodes take at a point, from a level on.
@@ -175,7 +166,7 @@ impl Occupancy {
             }
             loop {
                 let node = self.any[self.starts[level] + (point >> (SHIFT * level))];
-                let left = *wanted & !node.all() & !self.own_above(point as u32, level + 1);
+                let left = *wanted & !node & !self.own_above(point as u32, level + 1);
                 if left != 0 {
                     *wanted = left;
                     break;
@@ -215,7 +206,7 @@ impl Occupancy {
         let mut own = std::mem::take(&mut self.own);
         self.decompose(from, to, |nodes| {
             for i in nodes {
-                any[i].tenants = if on { any[i].tenants | bit } else { any[i].tenants & !bit };
+                any[i] = if on { any[i] | bit } else { any[i] & !bit | self.fixed[i] & bit };
                 if i >= first {
                     own[i - first] = if on { own[i - first] | bit } else { own[i - first] & !bit };
                 }
@@ -228,11 +219,9 @@ impl Occupancy {
                 let i = self.starts[level] + node;
                 let is_taken = on || self.own[i - first] & bit != 0 || {
                     let (start, end) = (self.starts[level - 1], self.starts[level]);
-                    let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
-                    self.any[children].iter().any(|child| child.tenants & bit != 0)
+                    union(&self.any[start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end)]) & bit != 0
                 };
-                let mask = &mut self.any[i].tenants;
-                *mask = if is_taken { *mask | bit } else { *mask & !bit };
+                self.any[i] = if is_taken { self.any[i] | bit } else { self.any[i] & !bit };
             }
         }
     }
@@ -246,6 +235,10 @@ impl Occupancy {
         let rest = lane.chunks.get(chunk + 1..).unwrap_or(&[]).iter().flatten();
         first.iter().chain(rest).take_while(move |tenant| tenant.from < to).copied()
     }
+}
+
+fn union(masks: &[u64]) -> u64 {
+    masks.iter().fold(0, |union, mask| union | mask)
 }
 
 /// The tenants of one register in order, in chunks that are never empty.
@@ -313,7 +306,7 @@ mod tests {
             let (s, points) = (segment(from, from + length), from as usize..(from + length) as usize);
             let taken =
                 (0..3).filter(|&r| table[points.clone()].iter().any(|p| p[r] != NONE)).fold(0, |m, r| m | 1 << r);
-            assert_eq!(occupancy.taken(s.from, s.to).tenants, taken);
+            assert_eq!(occupancy.taken(s.from, s.to), taken);
             let mut wanted = 7;
             let mut left = 7u64;
             let gone = points.clone().find(|&p| {

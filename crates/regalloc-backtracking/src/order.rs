@@ -62,6 +62,9 @@ pub(crate) struct Order {
     pub(crate) places: Vec<Place>,
     pub(crate) loops: Vec<Loop>,
     at: Vec<u32>,
+    /// Indices of the places before each place, and where those of each start.
+    preds: Vec<u32>,
+    pred_starts: Vec<u32>,
     place_of_slot: Vec<u32>,
     stack: Vec<u32>,
 }
@@ -79,15 +82,27 @@ impl Order {
             self.place_of_slot.resize(end as usize, i as u32);
             self.places.push(Place { block, head, end, freq: problem.freq(block).0, innermost: NONE });
         }
-        self.find_loops(problem);
+        self.preds.clear();
+        self.pred_starts.clear();
+        for place in &self.places {
+            self.pred_starts.push(self.preds.len() as u32);
+            let edges = problem.preds(place.block).iter();
+            self.preds.extend(edges.map(|&edge| self.at[problem.edge(edge).from.index()]));
+        }
+        self.pred_starts.push(self.preds.len() as u32);
+        self.find_loops();
     }
 
-    fn find_loops(&mut self, problem: &Problem) {
+    /// Indices of the places before a place.
+    pub(crate) fn preds(&self, place: u32) -> &[u32] {
+        &self.preds[self.pred_starts[place as usize] as usize..self.pred_starts[place as usize + 1] as usize]
+    }
+
+    fn find_loops(&mut self) {
         self.loops.clear();
-        for (i, place) in self.places.iter().enumerate() {
-            let sources = problem.preds(place.block).iter().map(|&edge| self.at[problem.edge(edge).from.index()]);
-            if let Some(last) = sources.filter(|&from| from >= i as u32).max() {
-                self.loops.push(Loop { first: i as u32, last, parent: NONE });
+        for i in 0..self.places.len() as u32 {
+            if let Some(&last) = self.preds(i).iter().filter(|&&from| from >= i).max() {
+                self.loops.push(Loop { first: i, last, parent: NONE });
             }
         }
         self.stack.clear();
@@ -111,11 +126,6 @@ impl Order {
 
     pub(crate) fn place(&self, block: Block) -> &Place {
         &self.places[self.at[block.index()] as usize]
-    }
-
-    /// Index of the block in the order.
-    pub(crate) fn at(&self, block: Block) -> u32 {
-        self.at[block.index()]
     }
 
     /// Index of the place that holds a point.

@@ -6,7 +6,7 @@
 use crate::bundles::{Bundle, Bundles};
 use crate::live::{Liveness, Segment};
 use crate::machine::{Machine, reserved};
-use crate::occupancy::{Occupancy, Taken};
+use crate::occupancy::Occupancy;
 use crate::order::Order;
 use crate::split::Window;
 use crate::wants::MINIMAL;
@@ -65,12 +65,16 @@ impl Search<'_, '_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let size = self.problem.num_operands() + self.problem.num_insts() + self.bundles.segments.len();
         self.limit = STEPS.0 + STEPS.1 * size as u64;
-        self.s.queue.clear();
+        let mut keys = std::mem::take(&mut self.s.queue).into_vec();
+        keys.clear();
         self.s.waiting.clear();
-        for bundle in 0..self.bundles.bundles.len() as u32 {
-            match self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
-                true => self.shatter(bundle),
-                false => self.enqueue(bundle),
+        let first = self.bundles.bundles.len() as u32;
+        let in_memory = |bundle: &u32| self.live.is_in_memory(self.bundles.segments(*bundle)[0].vreg);
+        keys.extend((0..first).filter(|bundle| !in_memory(bundle)).map(|bundle| self.key(bundle)));
+        self.s.queue = keys.into();
+        for bundle in 0..first {
+            if self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
+                self.shatter(bundle);
             }
         }
         loop {
@@ -78,8 +82,8 @@ impl Search<'_, '_> {
             if is_next_short && !self.is_settled {
                 self.settle()?;
             }
-            let Some((_, std::cmp::Reverse(bundle))) = self.s.queue.pop() else { break };
-            self.process(bundle)?;
+            let Some((length, std::cmp::Reverse(bundle))) = self.s.queue.pop() else { break };
+            self.process(bundle, length >= CROSSING)?;
         }
         Ok(())
     }
@@ -91,18 +95,23 @@ impl Search<'_, '_> {
         }
         self.is_settled = true;
         while let Some((_, bundle)) = self.s.waiting.pop() {
-            self.process(bundle)?;
+            self.process(bundle, true)?;
         }
         Ok(())
     }
 
-    /// Bundles that live over walls come first, then the longest.
     fn enqueue(&mut self, bundle: u32) {
+        let key = self.key(bundle);
+        self.s.queue.push(key);
+    }
+
+    /// Bundles that live over walls come first, then the longest.
+    fn key(&self, bundle: u32) -> (u32, std::cmp::Reverse<u32>) {
         let segments = self.bundles.segments(bundle);
         let length = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to - s.from)).min(CROSSING - 1);
         let walls = |point| self.machine.walls_before(point);
         let crosses = segments.iter().any(|s| walls(s.from) != walls(s.to - 1));
-        self.s.queue.push((length | if crosses { CROSSING } else { 0 }, std::cmp::Reverse(bundle)));
+        (length | if crosses { CROSSING } else { 0 }, std::cmp::Reverse(bundle))
     }
 
     /// Adds a part of `parent` with the segments in [`Scratch::pieces`].
@@ -121,23 +130,27 @@ impl Search<'_, '_> {
         self.stats.steps > self.limit
     }
 
-    fn process(&mut self, bundle: u32) -> Result<(), AllocError> {
+    fn process(&mut self, bundle: u32, crosses: bool) -> Result<(), AllocError> {
         self.stats.steps += 1;
-        let w = self.wants(bundle);
+        let w = self.wants(bundle, crosses);
         if !w.must && (w.price == 0 || w.is_minimal) {
             self.tell_spilled(bundle);
             return Ok(());
         }
         self.bundles.bundles[bundle as usize].weight = w.weight;
         let class = w.class.index();
-        let taken = self.taken(bundle, class);
-        let own = self.own(bundle, w.allowed & taken.fixed & w.hints.mask());
-        let free = w.allowed & !taken.tenants & (!taken.fixed | own);
         let unused = self.unused[class];
+        let mut free = w.allowed & !self.taken(bundle, class);
         let mut hints = w.hints;
         let family = self.bundles.bundles[bundle as usize].family as usize;
         if let Some(reg) = self.bundles.families[family].hint {
             hints.add(self.machine.registers.number(reg), 1);
+        }
+        // Its own operands do not keep a bundle from a register.
+        let blocked = w.allowed & !free & w.hints.mask();
+        if blocked != 0 {
+            let vacant = self.vacant(bundle, class, blocked);
+            free |= self.own(bundle, vacant);
         }
         if let Some(register) = hints.best(free & !unused) {
             self.assign(bundle, w.class, register);
@@ -145,7 +158,7 @@ impl Search<'_, '_> {
         }
         if let Some(register) = hints.best(free & unused) {
             let worth = if w.crosses { w.refill } else { w.price / 2 };
-            if w.must && w.is_minimal || worth > self.save_price() {
+            if worth > self.save_price() {
                 self.assign(bundle, w.class, register);
                 return Ok(());
             }
@@ -154,7 +167,8 @@ impl Search<'_, '_> {
                 return Ok(());
             }
         }
-        let candidates = w.allowed & (!taken.fixed | own) & !unused;
+        let fixed = self.fixed(bundle, class);
+        let candidates = w.allowed & (!fixed | self.own(bundle, fixed & blocked)) & !unused;
         let is_choosy = w.allowed != self.machine.registers.all[class];
         if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, w.price) {
             self.assign(bundle, w.class, register);
@@ -166,7 +180,9 @@ impl Search<'_, '_> {
             return Ok(());
         }
         if w.is_minimal {
-            return self.force(bundle);
+            let Some(register) = hints.best(free) else { return self.force(bundle) };
+            self.assign(bundle, w.class, register);
+            return Ok(());
         }
         self.split(bundle, &w);
         Ok(())
@@ -176,15 +192,30 @@ impl Search<'_, '_> {
         u64::from(self.env.costs.callee_saved) * Freq::ENTRY.0
     }
 
-    fn taken(&mut self, bundle: u32, class: usize) -> Taken {
-        let mut taken = Taken::default();
-        for segment in self.bundles.segments(bundle) {
-            self.stats.steps += 1;
-            let here = self.occupancy[class].taken(segment.from, segment.to);
-            taken.tenants |= here.tenants;
-            taken.fixed |= here.fixed;
+    fn taken(&mut self, bundle: u32, class: usize) -> u64 {
+        let segments = self.bundles.segments(bundle);
+        self.stats.steps += segments.len() as u64;
+        segments.iter().fold(0, |taken, segment| taken | self.occupancy[class].taken(segment.from, segment.to))
+    }
+
+    fn fixed(&mut self, bundle: u32, class: usize) -> u64 {
+        let segments = self.bundles.segments(bundle);
+        self.stats.steps += segments.len() as u64;
+        segments.iter().fold(0, |taken, segment| taken | self.occupancy[class].fixed(segment.from, segment.to))
+    }
+
+    /// The registers of a set without tenants where the bundle lives.
+    fn vacant(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
+        let mut rest = set;
+        let mut vacant = set;
+        while rest != 0 {
+            let register = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.rivals(bundle, class, register, MINIMAL, 0).is_none() {
+                vacant &= !(1 << register);
+            }
         }
-        taken
+        vacant
     }
 
     /// The registers of a set that only the bundle's own operands take.
@@ -205,9 +236,8 @@ impl Search<'_, '_> {
         for &segment in self.bundles.segments(bundle) {
             let class = self.problem.class(segment.vreg);
             let reg = self.machine.registers.reg(class, register).index() as u32;
-            let is_fixed = |from: u32, to: u32| {
-                from < to && self.occupancy[class.index()].taken(from, to).fixed >> register & 1 != 0
-            };
+            let is_fixed =
+                |from: u32, to: u32| from < to && self.occupancy[class.index()].fixed(from, to) >> register & 1 != 0;
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
                 self.stats.steps += 1;
@@ -238,8 +268,9 @@ impl Search<'_, '_> {
             }
             let &[rival] = self.s.rivals.as_slice() else { continue };
             tries -= 1;
-            let w = self.wants(rival);
-            let free = w.allowed & !self.taken(rival, class).all() & !self.unused[class];
+            let crosses = self.key(rival).0 >= CROSSING;
+            let w = self.wants(rival, crosses);
+            let free = w.allowed & !self.taken(rival, class) & !self.unused[class];
             if let Some(other) = w.hints.best(free).filter(|_| w.hints.worth(register) <= price) {
                 self.take_back(rival);
                 self.assign(rival, w.class, other);
@@ -364,8 +395,8 @@ impl Search<'_, '_> {
                 if self.bundles.bundles[bundle as usize].reg.is_some() {
                     continue;
                 }
-                let w = self.wants(bundle);
-                if w.class.index() == class && w.allowed & !self.taken(bundle, class).all() & 1 << register != 0 {
+                let w = self.wants(bundle, true);
+                if w.class.index() == class && w.allowed & !self.taken(bundle, class) & 1 << register != 0 {
                     self.assign(bundle, w.class, register);
                     total = total.saturating_add(worth);
                     self.s.evicted.push(bundle);

@@ -46,12 +46,14 @@ impl SecondChance<'_> {
     fn fill(&self, before: &Piece, after: &Piece) -> Option<Piece> {
         let (from, to, vreg) = (before.segment.to, after.segment.from, before.segment.vreg);
         let segment = Segment { from, to, vreg, uses: 0, uses_end: 0 };
-        if !self.is_gap(&segment, before, after) || !self.machine.is_plain() {
+        if !self.is_gap(&segment, before, after)
+            || !self.machine.is_plain() && self.machine.lost(self.problem, segment) != 0
+        {
             return None;
         }
         let class = self.problem.class(vreg);
         let number = |reg: PReg| 1 << self.machine.registers.number(reg);
-        let taken = self.occupancy[class.index()].taken(from, to).all() | self.unused[class.index()];
+        let taken = self.occupancy[class.index()].taken(from, to) | self.unused[class.index()];
         let free = self.machine.registers.all[class.index()] & !taken;
         let may_move = from.is_multiple_of(4);
         let reg = match free {

@@ -123,8 +123,12 @@ impl Search<'_, '_> {
         if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
             return Need::Copy;
         }
+        self.unfixed_need(u, self.live.remat(u.vreg).is_some())
+    }
+
+    fn unfixed_need(&self, u: &Use, is_remat: bool) -> Need {
         match u.need {
-            Need::Soft if !u.is_def && self.live.remat(u.vreg).is_some() => {
+            Need::Soft if is_remat && !u.is_def => {
                 match self.machine.is_forced(self.order.inst(self.problem, u.point)) {
                     true => Need::Soft,
                     false => Need::Reg,
@@ -134,13 +138,14 @@ impl Search<'_, '_> {
         }
     }
 
-    pub(crate) fn wants(&mut self, bundle: u32) -> Wants {
+    /// What the bundle wants, which lives over a wall or not.
+    pub(crate) fn wants(&mut self, bundle: u32, crosses: bool) -> Wants {
         let segments = self.bundles.segments(bundle);
         let class = self.problem.class(segments[0].vreg);
         let mut w = Wants {
             price: 0,
             refill: 0,
-            crosses: false,
+            crosses,
             weight: 0,
             allowed: self.machine.registers.all[class.index()],
             must: false,
@@ -148,8 +153,6 @@ impl Search<'_, '_> {
             hints: Hints::default(),
             class,
         };
-        let walls = |point| self.machine.walls_before(point);
-        w.crosses = segments.iter().any(|s| walls(s.from) != walls(s.to - 1));
         let (mut length, mut steps) = (0, 0);
         let mut place = &self.order.places[0];
         let mut over = Crossing::default();
@@ -162,7 +165,11 @@ impl Search<'_, '_> {
                     place = self.order.place_at(u.point);
                 }
                 let freq = place.freq;
-                let need = self.need(u);
+                let fixed = match u.operand {
+                    NONE => NONE,
+                    operand => self.machine.fixed[operand as usize],
+                };
+                let need = if fixed != NONE { Need::Copy } else { self.unfixed_need(u, remat) };
                 match need {
                     Need::Reg => w.must = true,
                     Need::Within(set) => {
@@ -184,7 +191,7 @@ impl Search<'_, '_> {
                     let id = self.machine.walls_before(point);
                     self.note_crossing(&mut over, u, id, units, freq);
                 }
-                self.add_hints(u, freq, &mut w.hints);
+                self.add_hints(u, fixed, freq, &mut w.hints);
             }
             let walls = |point| self.machine.walls_before(point);
             if w.crosses && walls(segment.from) != walls(segment.to - 1) && self.is_live_past(segment.to) {
@@ -256,12 +263,11 @@ impl Search<'_, '_> {
         end.is_multiple_of(4) && (end as usize / 4 >= self.order.num_slots() || self.order.place_at(end).start() == end)
     }
 
-    /// Adds the registers that a use would like.
-    fn add_hints(&self, u: &Use, freq: u64, hints: &mut Hints) {
+    /// Adds the registers that a use would like, which may be in a fixed one.
+    fn add_hints(&self, u: &Use, fixed: u32, freq: u64, hints: &mut Hints) {
         let registers = &self.machine.registers;
-        if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
-            let reg = PReg::from_index(self.machine.fixed[u.operand as usize] as usize);
-            hints.add(registers.number(reg), freq);
+        if fixed != NONE {
+            hints.add(registers.number(PReg::from_index(fixed as usize)), freq);
         }
         if u.partner != NONE {
             let family = self.bundles.family_of[u.partner as usize];
