@@ -84,22 +84,22 @@ impl Allocator for SsaAllocator {
 }
 
 impl SsaAllocator {
-    /// What each phase found out about the problem solved last, as text.
-    pub fn dump(&self, problem: &Problem, env: &MachineEnv) -> String {
+    /// What each phase found out about the problem solved last, as text: the phase's name, and lines.
+    pub fn dump(&self, problem: &Problem, env: &MachineEnv) -> Vec<(&'static str, String)> {
         let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
         let input = spilling::Input { problem, env, order, facts, live, classes };
-        let mut text = String::from("liveness\n");
-        // Writing to a string cannot fail.
-        let _ = self.live.dump(&self.order, &mut text);
-        text.push_str("coalescing\n");
-        let _ = self.classes.dump(problem, &mut text);
-        text.push_str("spilling\n");
-        let _ = self.plan.dump(input, &mut text);
-        text.push_str("reload\n");
-        let _ = self.reloads.dump(input, &self.plan, &mut text);
-        text.push_str("coloring\n");
-        let _ = self.homes.dump(&mut text);
-        let _ = self.coloring.dump(&self.order, &mut text);
-        text
+        let text = |write: &dyn Fn(&mut String) -> std::fmt::Result| {
+            let mut text = String::new();
+            // Writing to a string cannot fail.
+            let _ = write(&mut text);
+            text
+        };
+        vec![
+            ("liveness", text(&|out| live.dump(order, out))),
+            ("coalescing", text(&|out| classes.dump(problem, out))),
+            ("spilling", text(&|out| self.plan.dump(input, out))),
+            ("reload", text(&|out| self.reloads.dump(input, &self.plan, out))),
+            ("coloring", text(&|out| self.homes.dump(out).and_then(|()| self.coloring.dump(order, out)))),
+        ]
     }
 }

@@ -113,7 +113,7 @@ impl Coloring {
 
     /// The point in this block up to which a value is live that is in it already.
     pub(crate) fn known_end(&self, vreg: VReg) -> u32 {
-        let next = self.next[vreg.index()];
+        let next = self.values[vreg.index()].next;
         let len = self.bounds.1 - self.bounds.0 + 1;
         if next.distance >= len { LIVE_OUT } else { 1 + 2 * next.distance }
     }

@@ -16,13 +16,13 @@ use crate::facts::Facts;
 use crate::homes::Homes;
 use crate::liveness::{Liveness, Next, reset};
 use crate::matching::Matcher;
+use crate::moves::Moves;
 use crate::order::Order;
 use crate::reload::Reloads;
 use crate::spilling::{NONE, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, ParallelMoves, Problem,
-    RegClass, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, Problem, RegClass, VReg,
 };
 use std::fmt::{self, Write};
 
@@ -66,27 +66,41 @@ impl Span {
     }
 }
 
+/// What is known about a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Value {
+    /// While it is live, its next use, counted from the head of the block at hand.
+    pub(crate) next: Next,
+    /// The last place where it was found live at the head.
+    pub(crate) live_at: u32,
+    /// One plus the instruction after which it leaves its register.
+    leaves: u32,
+    /// Where it is.
+    pub(crate) at: Option<PReg>,
+    /// While it is live: does memory hold it?
+    pub(crate) clean: bool,
+    /// Is it where its def left it?
+    pub(crate) original: bool,
+    /// Somebody reads the register that it is computed into.
+    pub(crate) def_read: bool,
+}
+
+impl Default for Value {
+    fn default() -> Value {
+        let (next, live_at) = (Next::DEAD, NONE);
+        Value { next, live_at, leaves: 0, at: None, clean: false, original: false, def_read: false }
+    }
+}
+
 /// The register map and everything decided so far.
 #[derive(Default)]
 pub(crate) struct Coloring {
     /// By register: who is in it, if it is occupied.
     regs: Vec<VReg>,
-    pub(crate) at: Vec<Option<PReg>>,
+    pub(crate) values: Vec<Value>,
     pub(crate) occupied: PRegSet,
     /// Registers that anything was ever put into.
     pub(crate) used: PRegSet,
-    /// Per live value, its next use, counted from the head of the block at hand.
-    pub(crate) next: Vec<Next>,
-    /// Per value that is live: does memory hold it?
-    pub(crate) clean: Vec<bool>,
-    /// Per value, the last place where it was found live at the head.
-    pub(crate) live_at: Vec<u32>,
-    /// Per value, one plus the instruction after which it leaves its register.
-    leaves: Vec<u32>,
-    /// Per value, the register that its def left it in, if it is there still.
-    pub(crate) original: Vec<bool>,
-    /// Per value: somebody reads the register that it is computed into.
-    pub(crate) def_read: Vec<bool>,
     /// The block at hand.
     pub(crate) place: u32,
     /// Number of its first and last instruction.
@@ -97,7 +111,7 @@ pub(crate) struct Coloring {
     pub(crate) obstacle: usize,
     eviction: usize,
     pub(crate) matcher: Matcher,
-    pub(crate) moves: ParallelMoves,
+    pub(crate) moves: Moves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
     /// Edits inside blocks, block by block in the order of the walk.
@@ -115,6 +129,7 @@ pub(crate) struct Coloring {
     pub(crate) in_slots: Vec<u32>,
     pub(crate) live_refs: Vec<VReg>,
     pub(crate) labels: crate::labels::Labels,
+    pub(crate) slots: crate::slots::Slots,
     pub(crate) steps: u64,
 }
 
@@ -138,15 +153,9 @@ impl Coloring {
     fn begin(&mut self, input: Input) {
         let (values, places) = (input.problem.vregs.len(), input.order.blocks.len());
         reset(&mut self.regs, PReg::COUNT, VReg::from_u32(0));
-        reset(&mut self.at, values, None);
+        reset(&mut self.values, values, Value::default());
         self.occupied = PRegSet::EMPTY;
         self.used = PRegSet::EMPTY;
-        reset(&mut self.next, values, Next::DEAD);
-        reset(&mut self.clean, values, false);
-        reset(&mut self.live_at, values, NONE);
-        reset(&mut self.leaves, values, 0);
-        reset(&mut self.original, values, false);
-        reset(&mut self.def_read, values, false);
         self.obstacle = 0;
         self.eviction = 0;
         self.matcher.begin();
@@ -173,7 +182,7 @@ impl Coloring {
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         debug_assert!(!self.occupied.contains(reg), "{reg} is taken when {vreg} comes");
         self.regs[reg.index()] = vreg;
-        self.at[vreg.index()] = Some(reg);
+        self.values[vreg.index()].at = Some(reg);
         self.occupied.insert(reg);
         self.used.insert(reg);
     }
@@ -181,7 +190,7 @@ impl Coloring {
     /// Empties a register.
     pub(crate) fn take_out(&mut self, reg: PReg) {
         if self.occupied.contains(reg) {
-            self.at[self.regs[reg.index()].index()] = None;
+            self.values[self.regs[reg.index()].index()].at = None;
             self.occupied.remove(reg);
         }
     }
@@ -192,7 +201,7 @@ impl Coloring {
             let mut left = self.occupied.mask(class);
             while left != 0 {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
-                self.at[self.regs[reg.index()].index()] = None;
+                self.values[self.regs[reg.index()].index()].at = None;
                 left &= left - 1;
             }
         }
@@ -201,7 +210,8 @@ impl Coloring {
 
     /// Is the value needed in registers after the instruction at hand?
     pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
-        !self.next[vreg.index()].is_dead() && self.leaves[vreg.index()] != inst.as_u32() + 1
+        let value = &self.values[vreg.index()];
+        !value.next.is_dead() && value.leaves != inst.as_u32() + 1
     }
 
     fn instruction(&mut self, input: Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
@@ -209,7 +219,7 @@ impl Coloring {
         let range = problem.operand_range(inst);
         let operands = &problem.all_operands()[range.clone()];
         for (operand, &after) in operands.iter().zip(&input.live.after[range]) {
-            self.next[operand.vreg().index()] = after;
+            self.values[operand.vreg().index()].next = after;
         }
         let pos = inst.as_u32() - self.bounds.0;
         let here = (self.place, pos);
@@ -230,8 +240,8 @@ impl Coloring {
     fn evict_planned(&mut self, input: Input, inst: Inst, output: &mut Output) {
         while let Some(&(_, vreg)) = input.plan.evictions.get(self.eviction).filter(|eviction| eviction.0 == inst) {
             self.eviction += 1;
-            let Some(reg) = self.at[vreg.index()] else { continue };
-            if self.next[vreg.index()].is_dead() {
+            let Some(reg) = self.values[vreg.index()].at else { continue };
+            if self.values[vreg.index()].next.is_dead() {
                 continue;
             }
             if let Some(to) = self.slot_to_write(input, vreg, output) {
@@ -240,7 +250,7 @@ impl Coloring {
                     .push(Edit { at: inst, kind: EditKind::Spill { from: reg, to, width: input.problem.width(vreg) } });
             }
             if input.problem.operands(inst).iter().any(|o| o.is_use() && o.vreg() == vreg) {
-                self.leaves[vreg.index()] = inst.as_u32() + 1;
+                self.values[vreg.index()].leaves = inst.as_u32() + 1;
             } else {
                 self.take_out(reg);
             }
@@ -249,7 +259,8 @@ impl Coloring {
 
     /// Somebody reads the value from the register that it is in.
     pub(crate) fn read_def(&mut self, vreg: VReg) {
-        self.def_read[vreg.index()] |= self.original[vreg.index()];
+        let value = &mut self.values[vreg.index()];
+        value.def_read |= value.original;
     }
 
     /// A live value leaves the register it is in: the slot that must be written for that, if any.
@@ -259,7 +270,7 @@ impl Coloring {
         vreg: VReg,
         output: &mut Output,
     ) -> Option<kingpost_regalloc::Slot> {
-        if input.facts.remat(vreg).is_some() || std::mem::replace(&mut self.clean[vreg.index()], true) {
+        if input.facts.remat(vreg).is_some() || std::mem::replace(&mut self.values[vreg.index()].clean, true) {
             return None;
         }
         output.reloads.place(input.problem, input.classes, vreg, output.out).as_slot()
@@ -268,12 +279,12 @@ impl Coloring {
     /// A value that can be computed anywhere is computed where it is used, unless that is a busier place.
     fn defer(&mut self, input: Input, inst: Inst, output: &mut Output) -> bool {
         let vreg = input.problem.operands(inst)[0].vreg();
-        let next = self.next[vreg.index()];
+        let next = self.values[vreg.index()].next;
         let here = crate::liveness::rate(input.problem.freq(input.order.blocks[self.place as usize]));
         let deferred = next.is_dead()
             || next.rate <= here && input.facts.remat(vreg).is_some() && !input.facts.labelled[vreg.index()];
         if deferred {
-            self.original[vreg.index()] = false;
+            self.values[vreg.index()].original = false;
             output.out.drop_inst(inst);
         }
         deferred
@@ -282,8 +293,8 @@ impl Coloring {
     /// The register of a def after the instruction is known; its store, if it is to be stored there.
     pub(crate) fn finish_def(&mut self, input: Input, inst: Inst, vreg: VReg, loc: Loc, output: &mut Output) {
         let v = vreg.index();
-        self.clean[v] = loc.as_slot().is_some();
-        if self.next[v].is_dead() {
+        self.values[v].clean = loc.as_slot().is_some();
+        if self.values[v].next.is_dead() {
             return;
         }
         if input.problem.vregs[vreg].is_ref {
@@ -291,13 +302,13 @@ impl Coloring {
         }
         if let Some(reg) = loc.as_reg() {
             self.put(vreg, reg);
-            self.original[v] = true;
+            self.values[v].original = true;
             let after = Inst::from_u32(inst.as_u32() + 1);
             self.store_def(input, vreg, reg, after, output);
         }
         if input.facts.labelled[v] {
             self.labels.note(vreg, loc.as_reg(), Inst::from_u32(inst.as_u32() + 1));
-            self.def_read[v] = true;
+            self.values[v].def_read = true;
         }
     }
 
@@ -334,7 +345,7 @@ impl Coloring {
             while left != 0 {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
                 let vreg = self.regs[reg.index()];
-                self.residents.push(Resident { vreg, reg, clean: self.clean[vreg.index()] });
+                self.residents.push(Resident { vreg, reg, clean: self.values[vreg.index()].clean });
                 left &= left - 1;
             }
         }

@@ -16,9 +16,9 @@ impl Coloring {
         self.live_refs.clear();
         for entry in input.live.entries(place) {
             let v = entry.vreg.index();
-            self.next[v] = entry.next;
+            self.values[v].next = entry.next;
             if !entry.next.is_dead() {
-                self.live_at[v] = place;
+                self.values[v].live_at = place;
                 if problem.vregs[entry.vreg].is_ref {
                     self.live_refs.push(entry.vreg);
                 }
@@ -42,14 +42,14 @@ impl Coloring {
         }
         let first = problem.first_inst(block);
         for &param in problem.params(block) {
-            if let Some(reg) = self.at[param.index()] {
+            if let Some(reg) = self.values[param.index()].at {
                 self.store_def(input, param, reg, first, output);
             }
         }
         if !problem.labels.is_empty() {
             for entry in input.live.entries(place) {
                 if !entry.next.is_dead() && input.facts.labelled[entry.vreg.index()] {
-                    self.labels.note(entry.vreg, self.at[entry.vreg.index()], first);
+                    self.labels.note(entry.vreg, self.values[entry.vreg.index()].at, first);
                 }
             }
         }
@@ -74,7 +74,7 @@ impl Coloring {
         if from + 1 == place {
             for i in self.ends[from as usize].range() {
                 let Resident { vreg, reg, .. } = self.residents[i];
-                if self.live_at[vreg.index()] != place {
+                if self.values[vreg.index()].live_at != place {
                     self.take_out(reg);
                 }
             }
@@ -83,9 +83,9 @@ impl Coloring {
         self.empty();
         for i in self.ends[from as usize].range() {
             let Resident { vreg, reg, clean } = self.residents[i];
-            if self.live_at[vreg.index()] == place {
+            if self.values[vreg.index()].live_at == place {
                 self.put(vreg, reg);
-                self.clean[vreg.index()] = clean;
+                self.values[vreg.index()].clean = clean;
             }
         }
         self.take_branch_defs(input, place, edge, output);
@@ -96,11 +96,11 @@ impl Coloring {
         let first = Inst::from_u32(self.bounds.0);
         let joined = is_joined(input.problem, input.order.blocks[place as usize]);
         for &vreg in input.problem.edge_defs(edge) {
-            if self.live_at[vreg.index()] != place {
+            if self.values[vreg.index()].live_at != place {
                 continue;
             }
             let loc = self.branch_defs[vreg.index()];
-            self.clean[vreg.index()] = loc.as_slot().is_some();
+            self.values[vreg.index()].clean = loc.as_slot().is_some();
             let Some(reg) = loc.as_reg() else { continue };
             if !joined && !self.occupied.contains(reg) {
                 self.put(vreg, reg);
@@ -116,14 +116,16 @@ impl Coloring {
     fn join(&mut self, input: Input, place: u32) {
         for &vreg in input.plan.head(place) {
             let home = input.homes.home(input.classes.class(vreg));
-            if let Some(reg) = home.filter(|&reg| self.live_at[vreg.index()] == place && self.resident(reg).is_none()) {
+            if let Some(reg) =
+                home.filter(|&reg| self.values[vreg.index()].live_at == place && self.resident(reg).is_none())
+            {
                 self.put(vreg, reg);
             }
-            self.original[vreg.index()] = false;
+            self.values[vreg.index()].original = false;
         }
         self.find_clean(input, place);
         for &vreg in input.plan.head(place) {
-            if self.at[vreg.index()].is_some() || self.live_at[vreg.index()] != place {
+            if self.values[vreg.index()].at.is_some() || self.values[vreg.index()].live_at != place {
                 continue;
             }
             let likes = self.likes(input, vreg, 0, self.known_end(vreg));
@@ -142,11 +144,11 @@ impl Coloring {
         let preds = preds.map(|&edge| input.order.place(problem.edge(edge).from));
         let known = input.order.is_reducible || preds.clone().all(|from| from < place);
         for &vreg in input.plan.head(place) {
-            self.clean[vreg.index()] = known && !input.live.is_defined_at_head(vreg, place);
+            self.values[vreg.index()].clean = known && !input.live.is_defined_at_head(vreg, place);
         }
         for from in preds.filter(|&from| from < place) {
             for Resident { vreg, clean, .. } in &self.residents[self.ends[from as usize].range()] {
-                self.clean[vreg.index()] &= clean;
+                self.values[vreg.index()].clean &= clean;
             }
         }
     }
@@ -167,8 +169,8 @@ impl Coloring {
         let (from, to) = (input.order.place(data.from) as usize, input.order.place(data.to));
         for i in self.ends[from].range() {
             let Resident { vreg, reg, clean } = self.residents[i];
-            self.at[vreg.index()] = Some(reg);
-            self.clean[vreg.index()] = clean;
+            self.values[vreg.index()].at = Some(reg);
+            self.values[vreg.index()].clean = clean;
         }
         let mut kept = PRegSet::EMPTY;
         for i in self.entries[to as usize].range() {
@@ -184,12 +186,9 @@ impl Coloring {
         self.store_leaving(input, edge, from, to, output);
         self.pass_args(input, edge, to, output);
         for i in self.ends[from].range() {
-            self.at[self.residents[i].vreg.index()] = None;
+            self.values[self.residents[i].vreg.index()].at = None;
         }
         let at = problem.terminator(data.from);
-        if self.moves.is_empty() {
-            return Ok(());
-        }
         let read: PRegSet = output.out.operand_locs(problem, at).iter().filter_map(|loc| loc.as_reg()).collect();
         let free = input.facts.allocatable.difference(kept).difference(read);
         let done = self.moves.resolve(free, input.env, output.out, &mut self.sequence);
@@ -232,7 +231,7 @@ impl Coloring {
         let problem = input.problem;
         let to = output.reloads.place(problem, input.classes, param, output.out);
         let shared = input.classes.class(param) == input.classes.class(arg);
-        let is_there = self.at[arg.index()].is_none() || self.clean[arg.index()];
+        let is_there = self.values[arg.index()].at.is_none() || self.values[arg.index()].clean;
         if !(shared && is_there && input.facts.remat(arg).is_none()) {
             self.bring(input, arg, to, output);
         }
@@ -242,7 +241,7 @@ impl Coloring {
     fn bring(&mut self, input: Input, vreg: VReg, to: Loc, output: &mut Output) {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
-        match (self.at[vreg.index()], input.facts.remat(vreg)) {
+        match (self.values[vreg.index()].at, input.facts.remat(vreg)) {
             (Some(from), _) => self.moves.add(Loc::reg(from), to, class, width),
             (None, Some(inst)) => self.moves.add_remat(inst, to, class, width),
             (None, None) => {

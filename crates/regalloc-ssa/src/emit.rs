@@ -25,6 +25,7 @@ impl Coloring {
             slot.filter(|_| input.facts.remat(vreg).is_none() && !far[vreg.index()])
         };
         self.labels.emit(problem, output.out, in_slot);
+        self.slots.share(input, output.reloads, &self.in_slots, output.out);
         output.out.collect_saved(problem, input.facts.callee_saved);
         Ok(())
     }
@@ -34,7 +35,7 @@ impl Coloring {
         let problem = input.problem;
         for vreg in problem.vregs.keys() {
             if let Some(inst) = input.facts.remat(vreg)
-                && !self.def_read[vreg.index()]
+                && !self.values[vreg.index()].def_read
                 && !output.out.is_dropped(inst)
             {
                 output.out.drop_inst(inst);

@@ -108,7 +108,7 @@ impl Coloring {
             for &vreg in input.problem.edge_defs(edge) {
                 self.scratch.edges[vreg.index()] = Some(edge);
                 if let Some(entry) = input.live.entry(to, vreg) {
-                    self.next[vreg.index()] = entry.next;
+                    self.values[vreg.index()].next = entry.next;
                 }
             }
         }
@@ -176,7 +176,7 @@ impl Coloring {
     fn score(&self, at: At, need: &Need, reg: PReg) -> i32 {
         let mut score = 0;
         let vreg = need.vreg;
-        if need.is_use && self.at[vreg.index()] == Some(reg) {
+        if need.is_use && self.values[vreg.index()].at == Some(reg) {
             // A copy is overwritten rather than the value itself, which may well be where others look for it.
             score += if need.written && self.lives_on(vreg, at.inst) { 5 } else { -20 };
         }
@@ -221,9 +221,10 @@ impl Coloring {
             return Choice::At(output.reloads.place(problem, classes, vreg, output.out));
         }
         let is_branch_def = operand.is_def() && problem.flags(at.inst).has(InstFlags::BRANCH);
-        let is_there = self.at[vreg.index()].is_none() && at.input.facts.remat(vreg).is_none() && reuser.is_none();
+        let is_there =
+            self.values[vreg.index()].at.is_none() && at.input.facts.remat(vreg).is_none() && reuser.is_none();
         let wanted = match operand.is_use() {
-            true if reuser.is_none() && self.at[vreg.index()].is_some() => return Choice::Open,
+            true if reuser.is_none() && self.values[vreg.index()].at.is_some() => return Choice::Open,
             true => !is_there,
             false => !is_branch_def,
         };
@@ -263,7 +264,7 @@ impl Coloring {
             let Need { vreg, early: true, is_use, reg: Some(reg), .. } = self.matcher.needs[i] else { continue };
             taken.insert(reg);
             if is_use {
-                if self.at[vreg.index()].is_some() {
+                if self.values[vreg.index()].at.is_some() {
                     self.read_def(vreg);
                 }
                 self.bring_to_reg(at.input, vreg, reg, output);
@@ -271,7 +272,7 @@ impl Coloring {
         }
         for i in 0..self.scratch.survivors.len() {
             let (vreg, reg) = self.scratch.survivors[i];
-            if self.at[vreg.index()].is_some_and(|from| from != reg) {
+            if self.values[vreg.index()].at.is_some_and(|from| from != reg) {
                 self.read_def(vreg);
             }
             self.bring_to_reg(at.input, vreg, reg, output);
@@ -283,9 +284,6 @@ impl Coloring {
                 self.bring_to_slot(at.input, operand.vreg(), loc, output);
             }
         }
-        if self.moves.is_empty() {
-            return Ok(());
-        }
         let free = at.input.facts.allocatable.difference(taken);
         let done = self.moves.resolve(free, at.input.env, output.out, &mut self.sequence);
         self.edits.extend(self.sequence.drain(..).map(|kind| Edit { at: at.inst, kind }));
@@ -296,14 +294,14 @@ impl Coloring {
     fn bring_to_reg(&mut self, input: Input, vreg: VReg, to: PReg, output: &mut Output) {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
-        if let Some(from) = self.at[vreg.index()] {
+        if let Some(from) = self.values[vreg.index()].at {
             if from != to {
                 self.moves.add(Loc::reg(from), Loc::reg(to), class, width);
             }
             return;
         }
-        self.original[vreg.index()] = false;
-        self.clean[vreg.index()] = true;
+        self.values[vreg.index()].original = false;
+        self.values[vreg.index()].clean = true;
         match input.facts.remat(vreg) {
             Some(inst) => self.moves.add_remat(inst, Loc::reg(to), class, width),
             None => {
@@ -318,10 +316,10 @@ impl Coloring {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
         let own = output.reloads.slot(input.classes, vreg).map(Loc::slot) == Some(to);
-        match (self.at[vreg.index()], input.facts.remat(vreg)) {
+        match (self.values[vreg.index()].at, input.facts.remat(vreg)) {
             (Some(from), remat) => {
-                let is_there = own && self.clean[vreg.index()] && remat.is_none();
-                self.clean[vreg.index()] |= own;
+                let is_there = own && self.values[vreg.index()].clean && remat.is_none();
+                self.values[vreg.index()].clean |= own;
                 if !is_there {
                     self.moves.add(Loc::reg(from), to, class, width);
                 }
@@ -380,8 +378,8 @@ impl Coloring {
 
     /// References that live on over a safepoint are in the slots that the map names.
     fn map_references(&mut self, at: At, output: &mut Output) {
-        let next = &self.next;
-        self.live_refs.retain(|vreg| !next[vreg.index()].is_dead());
+        let values = &self.values;
+        self.live_refs.retain(|vreg| !values[vreg.index()].next.is_dead());
         for &vreg in &self.live_refs {
             if at.input.facts.remat(vreg).is_some() {
                 continue;

@@ -12,8 +12,9 @@
 //! | | `coloring.rs` | .. the register map through blocks |
 //! | | `simple.rs`, `choose.rs` | .. instructions without demands |
 //! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with demands |
-//! | | `edges.rs` | .. what a block finds, and the moves on edges |
-//! | emission | `labels.rs`, `emit.rs` | the answer |
+//! | | `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
+//! | emission | `slots.rs` | memory for classes, one after another |
+//! | | `labels.rs`, `emit.rs` | .. the answer |
 
 mod allocator;
 mod choose;
@@ -27,9 +28,11 @@ mod instruction;
 mod labels;
 mod liveness;
 mod matching;
+mod moves;
 mod order;
 mod reload;
 mod simple;
+mod slots;
 mod spill_entry;
 mod spilling;
 mod survivors;

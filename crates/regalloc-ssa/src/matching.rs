@@ -146,6 +146,14 @@ impl Matcher {
 
     fn place(&mut self, env: &MachineEnv, n: u32, edge: Option<Edge>, tried: &mut PRegSet, score: Score) -> bool {
         let need = self.needs[n as usize];
+        if let Some(reg) = only(need.allowed) {
+            let clash = edge.is_none() && need.late && self.edge_regs.contains(reg);
+            if !clash && self.owners_of(&need, reg) == [NONE; 2] {
+                self.steps += 1;
+                self.take(n, reg);
+                return true;
+            }
+        }
         let order = &env.class(need.class).order;
         let mut best: Option<(i32, PReg)> = None;
         for &reg in order.iter().filter(|&&reg| need.allowed.contains(reg)) {
@@ -263,6 +271,15 @@ impl Matcher {
         }
         true
     }
+}
+
+/// The member of a set that has one only.
+fn only(set: PRegSet) -> Option<PReg> {
+    RegClass::ALL.into_iter().find_map(|class| {
+        let mask = set.mask(class);
+        let single = mask != 0 && mask & (mask - 1) == 0 && set.len() == 1;
+        single.then(|| PReg::new(class, mask.trailing_zeros() as u8))
+    })
 }
 
 /// May the two never share a register?

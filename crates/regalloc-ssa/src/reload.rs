@@ -40,7 +40,7 @@ impl Reloads {
             }
             let def = input.live.def_place[v];
             let often = input.order.blocks.get(def as usize).map_or(0, |&block| u64::from(rate(problem.freq(block))));
-            self.at_def[v] = input.live.far[v] || plan.spilled[v] && plan.leaves[v] >= often;
+            self.at_def[v] = input.live.far[v] || plan.values[v].spilled && plan.values[v].leaves >= often;
         }
     }
 
@@ -76,7 +76,7 @@ impl Reloads {
 
     /// One line per value in memory.
     pub(crate) fn dump(&self, input: Input, plan: &Spilling, out: &mut String) -> fmt::Result {
-        for vreg in input.problem.vregs.keys().filter(|vreg| plan.spilled[vreg.index()]) {
+        for vreg in input.problem.vregs.keys().filter(|vreg| plan.values[vreg.index()].spilled) {
             match (self.slot(input.classes, vreg), input.facts.remat(vreg)) {
                 (_, Some(inst)) => writeln!(out, "{vreg}: computed again as {inst}")?,
                 (Some(_), None) if self.is_stored_at_def(vreg) => writeln!(out, "{vreg}: stored at its def")?,

@@ -34,7 +34,7 @@ impl Coloring {
         self.read_uses(at, output);
         let tied = self.tie_results(at, output);
         for operand in at.operands.iter().filter(|operand| operand.is_use()) {
-            if let Some(reg) = self.at[operand.vreg().index()].filter(|_| !self.lives_on(operand.vreg(), inst)) {
+            if let Some(reg) = self.values[operand.vreg().index()].at.filter(|_| !self.lives_on(operand.vreg(), inst)) {
                 self.take_out(reg);
             }
         }
@@ -47,8 +47,10 @@ impl Coloring {
     /// Labelled values that moved before the instruction, or end with it.
     pub(crate) fn update_labels(&mut self, inst: Inst) {
         if !self.labels.is_empty() {
-            let (next, at) = (&self.next, &self.at);
-            self.labels.update(inst, |vreg| (!next[vreg.index()].is_dead()).then(|| at[vreg.index()]));
+            let values = &self.values;
+            let at =
+                |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.next.is_dead()).map(|value| value.at);
+            self.labels.update(inst, at);
         }
     }
 
@@ -57,7 +59,7 @@ impl Coloring {
         let At { input, inst, .. } = at;
         for (i, operand) in at.operands.iter().enumerate() {
             let vreg = operand.vreg();
-            if operand.is_def() || self.at[vreg.index()].is_some() {
+            if operand.is_def() || self.values[vreg.index()].at.is_some() {
                 continue;
             }
             let is_tied = |def: &Operand| def.constraint() == Constraint::Reuse(i as u8);
@@ -77,8 +79,8 @@ impl Coloring {
                 }
             };
             self.edits.push(Edit { at: inst, kind });
-            self.original[vreg.index()] = false;
-            self.clean[vreg.index()] = true;
+            self.values[vreg.index()].original = false;
+            self.values[vreg.index()].clean = true;
             self.put(vreg, to);
         }
         true
@@ -94,7 +96,7 @@ impl Coloring {
         let mut defs = [0usize; 2];
         let mut dying = PRegSet::EMPTY;
         for vreg in at.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg()) {
-            if let Some(reg) = self.at[vreg.index()].filter(|_| !self.lives_on(vreg, at.inst)) {
+            if let Some(reg) = self.values[vreg.index()].at.filter(|_| !self.lives_on(vreg, at.inst)) {
                 dying.insert(reg);
             }
         }
@@ -104,7 +106,7 @@ impl Coloring {
                 defs[class] += 1;
                 continue;
             };
-            match self.at[at.operands[usize::from(k)].vreg().index()].filter(|&reg| dying.contains(reg)) {
+            match self.values[at.operands[usize::from(k)].vreg().index()].at.filter(|&reg| dying.contains(reg)) {
                 Some(reg) => dying.remove(reg),
                 None => copies[class] += 1,
             }
@@ -119,7 +121,7 @@ impl Coloring {
     fn read_uses(&mut self, at: At, output: &mut Output) {
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
-            output.out.locs[at.base + i] = match self.at[vreg.index()] {
+            output.out.locs[at.base + i] = match self.values[vreg.index()].at {
                 Some(reg) => {
                     self.read_def(vreg);
                     Loc::reg(reg)
@@ -149,7 +151,7 @@ impl Coloring {
     fn tie(&mut self, at: At, k: usize, def: VReg) -> PReg {
         let input = at.input;
         let vreg = at.operands[k].vreg();
-        let from = self.at[vreg.index()].expect("a tied use is in a register");
+        let from = self.values[vreg.index()].at.expect("a tied use is in a register");
         if !self.lives_on(vreg, at.inst) {
             self.take_out(from);
             return from;
@@ -169,7 +171,7 @@ impl Coloring {
         }
         self.take_out(from);
         self.put(vreg, to);
-        self.original[vreg.index()] = false;
+        self.values[vreg.index()].original = false;
         from
     }
 

@@ -35,8 +35,8 @@ impl Spilling {
         let block = input.order.blocks[place as usize];
         for entry in input.live.entries(place) {
             let v = entry.vreg.index();
-            self.next[v] = entry.next;
-            self.live_at[v] = if entry.next.is_dead() { NONE } else { place };
+            self.values[v].next = entry.next;
+            self.values[v].live_at = if entry.next.is_dead() { NONE } else { place };
         }
         self.steps += input.live.entries(place).len() as u64;
         self.empty();
@@ -57,16 +57,16 @@ impl Spilling {
         let (start, end) = self.exits[input.order.place(problem.edge(edge).from) as usize];
         for i in start..end {
             let vreg = self.pool[i as usize];
-            if self.live_at[vreg.index()] == place {
+            if self.values[vreg.index()].live_at == place {
                 self.add(problem, vreg);
             }
         }
         for &vreg in problem.edge_defs(edge) {
             let fits = self.inside[problem.class(vreg).index()].len() < self.limit(problem.class(vreg));
-            if self.live_at[vreg.index()] == place && !self.is_inside(vreg) {
+            if self.values[vreg.index()].live_at == place && !self.is_inside(vreg) {
                 if fits {
                     self.add(problem, vreg);
-                    self.clean[vreg.index()] = false;
+                    self.values[vreg.index()].clean = false;
                 } else {
                     self.leave(vreg, u64::from(rate(problem.freq(input.order.blocks[place as usize]))));
                 }
@@ -81,10 +81,10 @@ impl Spilling {
         let mut wanted = std::mem::take(&mut self.entry.wanted);
         wanted.iter_mut().for_each(Vec::clear);
         for entry in input.live.entries(place) {
-            if self.live_at[entry.vreg.index()] == place {
+            if self.values[entry.vreg.index()].live_at == place {
                 // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
                 let clean = self.entry.dirty[entry.vreg.index()] != place && (unknown == 0 || input.order.is_reducible);
-                self.clean[entry.vreg.index()] = clean && !input.live.is_defined_at_head(entry.vreg, place);
+                self.values[entry.vreg.index()].clean = clean && !input.live.is_defined_at_head(entry.vreg, place);
                 let (gain, score) = self.gain(input, entry.vreg, entry.next, place, total, unknown);
                 if gain > 0 {
                     wanted[problem.class(entry.vreg).index()].push((score, entry.vreg));
@@ -103,7 +103,7 @@ impl Spilling {
             for &(_, vreg) in wanted.iter() {
                 self.add(problem, vreg);
                 let known = self.found_in(vreg, place);
-                self.spilled[vreg.index()] |= known + unknown < total;
+                self.values[vreg.index()].spilled |= known + unknown < total;
             }
         }
         self.entry.wanted = wanted;

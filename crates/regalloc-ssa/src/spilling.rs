@@ -52,6 +52,34 @@ pub(crate) struct Input<'a> {
 /// Ranges of the pool of values.
 pub(crate) type Span = (u32, u32);
 
+/// What is known about a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Value {
+    /// How often it leaves registers that hold it but memory does not.
+    pub(crate) leaves: u64,
+    /// While it is live, its next use, counted from the head of the block at hand.
+    pub(crate) next: Next,
+    /// One plus its index among the values in registers, or 0.
+    pub(crate) index: u32,
+    /// The last place where it was found live at the head.
+    pub(crate) live_at: u32,
+    /// One plus the last instruction that read it.
+    busy: u32,
+    /// Is it in memory, or computed again, anywhere?
+    pub(crate) spilled: bool,
+    /// Memory has it, on the way here.
+    pub(crate) clean: bool,
+    /// Its stay in registers has been counted in `worth`.
+    counted: bool,
+}
+
+impl Default for Value {
+    fn default() -> Value {
+        let (leaves, next, index, busy) = (0, Next::DEAD, 0, 0);
+        Value { leaves, next, index, live_at: NONE, busy, spilled: false, clean: false, counted: false }
+    }
+}
+
 /// The plan, and the sets that the walk carries along.
 #[derive(Default)]
 pub(crate) struct Spilling {
@@ -60,10 +88,7 @@ pub(crate) struct Spilling {
     /// Values that leave their registers at an instruction, in the order of the walk: those it reads after that, others
     /// before.
     pub(crate) evictions: Vec<(Inst, VReg)>,
-    /// Per value: is it in memory, or computed again, anywhere?
-    pub(crate) spilled: Vec<bool>,
-    /// Per value, how often it leaves registers that hold it but memory does not.
-    pub(crate) leaves: Vec<u64>,
+    pub(crate) values: Vec<Value>,
     /// Per place where paths meet, who is in registers at its head.
     pub(crate) heads: Vec<Span>,
     /// Per place, who is in registers at its end.
@@ -74,18 +99,6 @@ pub(crate) struct Spilling {
     pub(crate) steps: u64,
     /// Who is in registers.
     pub(crate) inside: [Vec<VReg>; 2],
-    /// Per value, one plus its index there, or 0.
-    index: Vec<u32>,
-    /// Per live value, its next use, counted from the head of the block at hand.
-    pub(crate) next: Vec<Next>,
-    /// Per value: memory has it, on the way here.
-    pub(crate) clean: Vec<bool>,
-    /// Per value, the last place where it was found live at the head.
-    pub(crate) live_at: Vec<u32>,
-    /// Per value, one plus the last instruction that read it.
-    busy: Vec<u32>,
-    /// Per value: its stay in registers has been counted in `worth`.
-    counted: Vec<bool>,
     /// Per class and rank, what one more callee-saved register saves.
     worth: [Vec<u64>; 2],
     /// Is this a walk that finds out what callee-saved registers are worth?
@@ -129,14 +142,7 @@ impl Spilling {
         let values = input.problem.vregs.len();
         self.evictions.clear();
         self.empty();
-        reset(&mut self.spilled, values, false);
-        reset(&mut self.leaves, values, 0);
-        reset(&mut self.index, values, 0);
-        reset(&mut self.next, values, Next::DEAD);
-        reset(&mut self.clean, values, false);
-        reset(&mut self.live_at, values, NONE);
-        reset(&mut self.busy, values, 0);
-        reset(&mut self.counted, values, false);
+        reset(&mut self.values, values, Value::default());
         self.surprised = false;
         self.entry.begin(values);
         for class in RegClass::ALL {
@@ -168,8 +174,8 @@ impl Spilling {
     pub(crate) fn empty(&mut self) {
         for inside in &mut self.inside {
             for vreg in inside.drain(..) {
-                if let Some(index) = self.index.get_mut(vreg.index()) {
-                    *index = 0;
+                if let Some(value) = self.values.get_mut(vreg.index()) {
+                    value.index = 0;
                 }
             }
         }
@@ -180,13 +186,13 @@ impl Spilling {
         let start = self.pool.len() as u32;
         for inside in &self.inside {
             self.pool.extend_from_slice(inside);
-            self.pool_clean.extend(inside.iter().map(|vreg| self.clean[vreg.index()]));
+            self.pool_clean.extend(inside.iter().map(|vreg| self.values[vreg.index()].clean));
         }
         (start, self.pool.len() as u32)
     }
 
     pub(crate) fn is_inside(&self, vreg: VReg) -> bool {
-        self.index[vreg.index()] != 0
+        self.values[vreg.index()].index != 0
     }
 
     pub(crate) fn limit(&self, class: RegClass) -> usize {
@@ -197,16 +203,16 @@ impl Spilling {
     pub(crate) fn add(&mut self, problem: &Problem, vreg: VReg) {
         let inside = &mut self.inside[problem.class(vreg).index()];
         inside.push(vreg);
-        self.index[vreg.index()] = inside.len() as u32;
-        self.counted[vreg.index()] = false;
+        self.values[vreg.index()].index = inside.len() as u32;
+        self.values[vreg.index()].counted = false;
     }
 
     fn remove(&mut self, problem: &Problem, vreg: VReg) {
-        let index = std::mem::take(&mut self.index[vreg.index()]) as usize;
+        let index = std::mem::take(&mut self.values[vreg.index()].index) as usize;
         let inside = &mut self.inside[problem.class(vreg).index()];
         inside.swap_remove(index - 1);
         if let Some(&moved) = inside.get(index - 1) {
-            self.index[moved.index()] = index as u32;
+            self.values[moved.index()].index = index as u32;
         }
     }
 
@@ -251,21 +257,21 @@ impl Spilling {
             let v = vreg.index();
             let class = problem.class(vreg).index();
             let next = input.live.after[first + i];
-            self.next[v] = next;
+            self.values[v].next = next;
             if operand.is_def() {
                 late[class] += 1;
                 early[class] +=
                     usize::from(operand.pos() == Pos::Early || self.is_copied(operand, operands, input, first));
                 continue;
             }
-            let known = self.busy[v] == stamp;
-            self.busy[v] = stamp;
-            if self.index[v] == 0 && !known {
+            let known = self.values[v].busy == stamp;
+            self.values[v].busy = stamp;
+            if self.values[v].index == 0 && !known {
                 if needs_register(input, operand, operands, i) {
                     missing = true;
                     early[class] += 1;
                 } else {
-                    self.spilled[v] = true;
+                    self.values[v].spilled = true;
                 }
             }
             late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
@@ -285,7 +291,7 @@ impl Spilling {
         }
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             let vreg = operand.vreg();
-            if self.next[vreg.index()].is_dead() && self.index[vreg.index()] != 0 {
+            if self.values[vreg.index()].next.is_dead() && self.values[vreg.index()].index != 0 {
                 self.remove(problem, vreg);
             }
         }
@@ -300,9 +306,9 @@ impl Spilling {
         }
         for operand in operands.iter().filter(|operand| operand.is_def() && !is_branch) {
             let vreg = operand.vreg();
-            if !self.next[vreg.index()].is_dead() && operand.constraint() != Constraint::Stack {
+            if !self.values[vreg.index()].next.is_dead() && operand.constraint() != Constraint::Stack {
                 self.add(problem, vreg);
-                self.clean[vreg.index()] = false;
+                self.values[vreg.index()].clean = false;
                 self.count_rank(input, problem.class(vreg), now);
             }
         }
@@ -319,26 +325,26 @@ impl Spilling {
         for (i, &operand) in operands.iter().enumerate() {
             let vreg = operand.vreg();
             let v = vreg.index();
-            self.next[v] = input.live.after[first + i];
-            if operand.is_use() && self.index[v] == 0 {
-                self.spilled[v] = true;
+            self.values[v].next = input.live.after[first + i];
+            if operand.is_use() && self.values[v].index == 0 {
+                self.values[v].spilled = true;
                 if needs_register(input, operand, operands, i) {
                     self.add(problem, vreg);
-                    self.clean[v] = true;
+                    self.values[v].clean = true;
                     self.count_rank(input, problem.class(vreg), now);
                 }
             }
         }
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             let v = operand.vreg().index();
-            if self.next[v].is_dead() && self.index[v] != 0 {
+            if self.values[v].next.is_dead() && self.values[v].index != 0 {
                 self.remove(problem, operand.vreg());
             }
         }
         for vreg in operands.iter().filter(|operand| operand.is_def()).map(|operand| operand.vreg()) {
-            if !self.next[vreg.index()].is_dead() {
+            if !self.values[vreg.index()].next.is_dead() {
                 self.add(problem, vreg);
-                self.clean[vreg.index()] = false;
+                self.values[vreg.index()].clean = false;
                 self.count_rank(input, problem.class(vreg), now);
             }
         }
@@ -350,8 +356,8 @@ impl Spilling {
         let v = vreg.index();
         let deferred = next.is_dead() || next.rate <= here && !facts.read_in_memory[v] && !facts.labelled[v];
         if deferred {
-            self.next[v] = next;
-            self.spilled[v] = true;
+            self.values[v].next = next;
+            self.values[v].spilled = true;
         }
         deferred
     }
@@ -376,8 +382,9 @@ impl Spilling {
         let late: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
         for (i, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
             let Some(reg) = operand.fixed_reg() else { continue };
-            let lives_on = !self.next[operand.vreg().index()].is_dead() && !input.live.after[first + i].is_dead();
-            if lives_on && lost.union(late).contains(reg) && self.index[operand.vreg().index()] != 0 {
+            let lives_on =
+                !self.values[operand.vreg().index()].next.is_dead() && !input.live.after[first + i].is_dead();
+            if lives_on && lost.union(late).contains(reg) && self.values[operand.vreg().index()].index != 0 {
                 early[problem.class(operand.vreg()).index()] += 1;
             }
         }
@@ -386,10 +393,10 @@ impl Spilling {
     fn reload(&mut self, input: Input, operands: &[Operand], now: At) {
         for (i, &operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
             let vreg = operand.vreg();
-            if self.index[vreg.index()] == 0 && needs_register(input, operand, operands, i) {
+            if self.values[vreg.index()].index == 0 && needs_register(input, operand, operands, i) {
                 self.add(input.problem, vreg);
-                self.spilled[vreg.index()] = true;
-                self.clean[vreg.index()] = true;
+                self.values[vreg.index()].spilled = true;
+                self.values[vreg.index()].clean = true;
                 self.count_rank(input, input.problem.class(vreg), now);
             }
         }
@@ -427,7 +434,7 @@ impl Spilling {
             let mut best: Option<(f32, VReg)> = None;
             self.steps += self.inside[class.index()].len() as u64;
             for &vreg in &self.inside[class.index()] {
-                if busy == Some(self.busy[vreg.index()]) {
+                if busy == Some(self.values[vreg.index()].busy) {
                     continue;
                 }
                 let score = self.score(input, vreg, now);
@@ -441,7 +448,7 @@ impl Spilling {
     }
 
     fn score(&self, input: Input, vreg: VReg, now: At) -> f32 {
-        let next = self.next[vreg.index()];
+        let next = self.values[vreg.index()].next;
         if next.is_dead() {
             return 0.0;
         }
@@ -453,7 +460,7 @@ impl Spilling {
     pub(crate) fn price(&self, input: Input, vreg: VReg, here: u32) -> u64 {
         let costs = &input.env.costs;
         let v = vreg.index();
-        let back = u64::from(self.next[v].rate);
+        let back = u64::from(self.values[v].next.rate);
         if input.facts.remat(vreg).is_some() {
             return back * u64::from(costs.remat);
         }
@@ -463,18 +470,18 @@ impl Spilling {
     /// How often the value must be stored if it leaves registers `here` times: once at its def, or whenever it leaves.
     pub(crate) fn store_rate(&self, input: Input, vreg: VReg, here: u64) -> u64 {
         let v = vreg.index();
-        if self.clean[v] || input.live.far[v] {
+        if self.values[v].clean || input.live.far[v] {
             return 0;
         }
         let def = rate(input.problem.freq(input.order.blocks[input.live.def_place[v] as usize]));
-        u64::from(def).saturating_sub(self.leaves[v]).min(here)
+        u64::from(def).saturating_sub(self.values[v].leaves).min(here)
     }
 
     fn evict(&mut self, input: Input, vreg: VReg, now: At) {
         let v = vreg.index();
         self.remove(input.problem, vreg);
         self.evictions.push((now.inst, vreg));
-        if !self.next[v].is_dead() {
+        if !self.values[v].next.is_dead() {
             self.leave(vreg, u64::from(now.here));
         }
     }
@@ -482,9 +489,9 @@ impl Spilling {
     /// A live value is not in a register from here on.
     pub(crate) fn leave(&mut self, vreg: VReg, rate: u64) {
         let v = vreg.index();
-        self.spilled[v] = true;
-        if !std::mem::replace(&mut self.clean[v], true) {
-            self.leaves[v] += rate;
+        self.values[v].spilled = true;
+        if !std::mem::replace(&mut self.values[v].clean, true) {
+            self.values[v].leaves += rate;
         }
     }
 
@@ -512,7 +519,7 @@ impl Spilling {
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
         for &vreg in &self.inside[c] {
-            let counted = std::mem::replace(&mut self.counted[vreg.index()], true);
+            let counted = std::mem::replace(&mut self.values[vreg.index()].counted, true);
             sorted.push(if counted { 0 } else { self.price(input, vreg, now.here) });
         }
         sorted.sort_unstable_by(|a, b| b.cmp(a));

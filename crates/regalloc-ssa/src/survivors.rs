@@ -29,7 +29,7 @@ impl Coloring {
             } else if own && !late.contains(reg) && !at.killed(vreg).contains(reg) {
                 scratch.keep(vreg, reg);
             } else {
-                scratch.displaced.push((self.next[vreg.index()].distance, vreg));
+                scratch.displaced.push((self.values[vreg.index()].next.distance, vreg));
             }
         }
         for need in self.matcher.needs.iter().filter(|need| need.is_use && !need.written) {
@@ -61,7 +61,7 @@ impl Coloring {
     fn claim(&mut self, at: At, early: PRegSet, late: PRegSet, scratch: &mut Scratch) {
         for (i, operand) in at.operands.iter().enumerate() {
             let vreg = operand.vreg();
-            let (Choice::Open, Some(reg)) = (scratch.choices[i], self.at[vreg.index()]) else { continue };
+            let (Choice::Open, Some(reg)) = (scratch.choices[i], self.values[vreg.index()].at) else { continue };
             let own = !early.contains(reg) || self.matcher.early_owner(reg).is_some_and(|need| need.vreg == vreg);
             let lasts = operand.pos() == Pos::Early || !late.contains(reg) && !at.killed(vreg).contains(reg);
             if own && lasts {
@@ -88,9 +88,10 @@ impl Coloring {
                 continue;
             }
             let rivals = scratch.survivors.iter().enumerate().filter(|(_, s)| possible.contains(s.1));
-            let farthest = rivals.max_by_key(|(_, s)| (self.next[s.0.index()].distance, s.0)).map(|(i, s)| (i, *s));
+            let farthest =
+                rivals.max_by_key(|(_, s)| (self.values[s.0.index()].next.distance, s.0)).map(|(i, s)| (i, *s));
             match farthest {
-                Some((i, (rival, reg))) if self.next[rival.index()].distance > next => {
+                Some((i, (rival, reg))) if self.values[rival.index()].next.distance > next => {
                     scratch.survivors[i] = (vreg, reg);
                     self.leave(at, rival, output);
                 }
@@ -102,7 +103,7 @@ impl Coloring {
 
     /// A value that lives on has no register from here on.
     fn leave(&mut self, at: At, vreg: VReg, output: &mut Output) {
-        let Some(from) = self.at[vreg.index()] else { return };
+        let Some(from) = self.values[vreg.index()].at else { return };
         if let Some(to) = self.slot_to_write(at.input, vreg, output) {
             self.read_def(vreg);
             let problem = at.input.problem;
