@@ -21,37 +21,19 @@ pub(crate) const ADR: u32 = 0x1000_0000;
 /// The bit that turns `cbz` into `cbnz` and `tbz` into `tbnz`.
 const OPPOSITE_TEST: u32 = 1 << 24;
 
-/// Appends `b label`.
-pub(crate) fn jump(label: Label, buffer: &mut Buffer) {
-    buffer.list_branch(label, || "b".into());
-    buffer.branch(label, B, &A64Branches);
+/// The form of `b.cond`.
+pub(crate) fn form(condition: i32) -> u32 {
+    B_COND | condition as u32 & 15
 }
 
 /// Appends `b.cond label`.
 pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
-    buffer.list_branch(label, || format!("b.{}", CC_NAMES[condition as usize & 15]));
-    buffer.branch(label, B_COND | condition as u32 & 15, &A64Branches);
+    buffer.branch(label, form(condition), &A64Branches);
 }
 
 /// Appends a branch that tests a register: `word` is `cbz`, `cbnz`, `tbz` or `tbnz` without its distance.
 pub(crate) fn jump_test(word: u32, label: Label, buffer: &mut Buffer) {
-    buffer.list_branch(label, || test_text(word));
     buffer.branch(label, word, &A64Branches);
-}
-
-/// The text of a branch that tests a register, without its label.
-fn test_text(word: u32) -> String {
-    let (wide, opposite) = (word >> 31 != 0, if word & OPPOSITE_TEST == 0 { "z" } else { "nz" });
-    let reg = format!("{}{}", if wide { 'x' } else { 'w' }, word & 31);
-    match kind(word) {
-        Kind::TestBit => format!("tb{opposite} {reg}, #{},", word >> 26 & 32 | word >> 19 & 31),
-        _ => format!("cb{opposite} {reg},"),
-    }
-}
-
-/// The branch that goes where `word`, a branch that tests a register, does not.
-pub(crate) fn invert_test(word: u32) -> u32 {
-    word ^ OPPOSITE_TEST
 }
 
 /// The encodings of references.
@@ -126,7 +108,7 @@ impl BranchForms for A64Branches {
                 offset_from(PReg::int((form & 31) as u8), X16, distance, out);
             }
             (Kind::Condition | Kind::Test | Kind::TestBit, _) => {
-                let opposite = if form >> 24 == B_COND >> 24 { form ^ 1 } else { invert_test(form) };
+                let opposite = self.opposite(form);
                 let size = self.encodings(form)[encoding].bytes;
                 put(opposite | near(opposite, i64::from(size)), out);
                 if encoding == 1 {
@@ -140,6 +122,27 @@ impl BranchForms for A64Branches {
 
     fn always_reached(&self) -> usize {
         TEST_BIT[0].high as usize
+    }
+
+    fn jump(&self) -> u32 {
+        B
+    }
+
+    fn opposite(&self, form: u32) -> u32 {
+        if form >> 24 == B_COND >> 24 { form ^ 1 } else { form ^ OPPOSITE_TEST }
+    }
+
+    fn text(&self, form: u32) -> String {
+        let opposite = if form & OPPOSITE_TEST == 0 { "z" } else { "nz" };
+        let reg = format!("{}{}", if form >> 31 != 0 { 'x' } else { 'w' }, form & 31);
+        match kind(form) {
+            Kind::Jump => "b".to_string(),
+            Kind::Condition => format!("b.{}", CC_NAMES[form as usize & 15]),
+            Kind::Test => format!("cb{opposite} {reg},"),
+            Kind::TestBit => format!("tb{opposite} {reg}, #{},", form >> 26 & 32 | form >> 19 & 31),
+            // Their rows have text.
+            Kind::Literal | Kind::Adr => String::new(),
+        }
     }
 
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {

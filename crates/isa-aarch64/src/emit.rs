@@ -1,14 +1,13 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
-use crate::branches::{invert_test, jump, jump_if, jump_test};
+use crate::branches::{A64Branches, form};
 use crate::encode::{Args, encode, word};
 use crate::encoding::Special;
-use crate::regs::invert;
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame, pairs};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, EmitContext, Label, MInst, MachineEdit, Mem, MemBase, NO_BLOCK, RowId};
-use kingpost_regalloc::{Block, PReg, RegClass};
+use kingpost_mach::{Branching, Buffer, EmitContext, MInst, MachineEdit, Mem, MemBase, RowId};
+use kingpost_regalloc::{PReg, RegClass};
 
 /// The immediate of the instruction that traps.
 const TRAP_IMM: i64 = 0xc11f;
@@ -25,20 +24,15 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
                 pairs::join(buffer);
             }
         }
-        Special::Jump => jump_unless_next(inst.aux, cx.next, buffer),
-        Special::JumpIf => branch(inst, cx.next, buffer),
-        Special::JumpIfOr => branch_or(Conditions::of(inst), inst.aux, inst.extra, cx.next, buffer),
-        // Both hold unless one of the opposites does.
-        Special::JumpIfAnd => {
-            branch_or(Conditions::of(inst).inverted(), inst.extra, inst.aux, cx.next, buffer);
-        }
-        Special::JumpTest => branch_test(inst, word(encoding, &args), cx.next, buffer),
-        Special::TrapIf | Special::TrapIfOr | Special::TrapIfAnd => trap_if(inst, encoding.special, buffer),
-        Special::TrapTest => {
-            if let Some(trap) = deferred_trap(inst, buffer) {
-                jump_test(word(encoding, &args), trap, buffer);
-            }
-        }
+        Special::Jump => branching(cx, buffer).jump(inst.aux),
+        Special::JumpIf => branching(cx, buffer).branch(inst, form(inst.imm)),
+        Special::JumpIfOr => branching(cx, buffer).branch_if_either(inst, forms(inst)),
+        Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
+        Special::JumpTest => branching(cx, buffer).branch(inst, word(encoding, &args)),
+        Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
+        Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
+        Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),
+        Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, &args)),
         Special::Nothing => {}
         Special::Leave => {
             let pops = inst.row == rows::RET;
@@ -67,98 +61,13 @@ pub(crate) fn emit_trap(code: TrapCode, buffer: &mut Buffer) {
     encode(rows::UDF, &args, buffer);
 }
 
-fn label(block: u32) -> Label {
-    Label::new(block as usize)
+fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a> {
+    Branching::new(&A64Branches, cx.next, buffer)
 }
 
-fn is_next(block: u32, next: Option<Block>) -> bool {
-    next.is_some_and(|next| next.as_u32() == block)
-}
-
-fn jump_unless_next(block: u32, next: Option<Block>, buffer: &mut Buffer) {
-    if !is_next(block, next) {
-        jump(label(block), buffer);
-    }
-}
-
-/// `b.cond taken`, and `b other` unless it comes next; the other way round if `taken` comes next.
-fn branch(inst: &MInst, next: Option<Block>, buffer: &mut Buffer) {
-    let (taken, other) = (inst.aux, inst.extra);
-    if taken == other || other == NO_BLOCK {
-        jump_unless_next(taken, next, buffer);
-    } else if is_next(taken, next) {
-        jump_if(invert(inst.imm), label(other), buffer);
-    } else {
-        jump_if(inst.imm, label(taken), buffer);
-        jump_unless_next(other, next, buffer);
-    }
-}
-
-/// The same for a branch that tests a register, given by its word.
-fn branch_test(inst: &MInst, word: u32, next: Option<Block>, buffer: &mut Buffer) {
-    let (taken, other) = (inst.aux, inst.extra);
-    if taken == other || other == NO_BLOCK {
-        jump_unless_next(taken, next, buffer);
-    } else if is_next(taken, next) {
-        jump_test(invert_test(word), label(other), buffer);
-    } else {
-        jump_test(word, label(taken), buffer);
-        jump_unless_next(other, next, buffer);
-    }
-}
-
-/// The two conditions in an instruction's immediate.
-#[derive(Clone, Copy)]
-struct Conditions(i32, i32);
-
-impl Conditions {
-    fn of(inst: &MInst) -> Conditions {
-        Conditions(inst.imm & 0xffff, inst.imm >> 16)
-    }
-
-    fn inverted(self) -> Conditions {
-        Conditions(invert(self.0), invert(self.1))
-    }
-}
-
-/// To `taken` if either condition holds, else to `other`.
-fn branch_or(conditions: Conditions, taken: u32, other: u32, next: Option<Block>, buffer: &mut Buffer) {
-    let Conditions(first, second) = conditions;
-    if taken == other {
-        jump_unless_next(taken, next, buffer);
-        return;
-    }
-    jump_if(first, label(taken), buffer);
-    if is_next(taken, next) {
-        jump_if(invert(second), label(other), buffer);
-    } else {
-        jump_if(second, label(taken), buffer);
-        jump_unless_next(other, next, buffer);
-    }
-}
-
-/// A trap behind the code with the instruction's code.
-fn deferred_trap(inst: &MInst, buffer: &mut Buffer) -> Option<Label> {
-    let code = inst.trap();
-    debug_assert!(code.is_some(), "a conditional trap has a code");
-    code.map(|code| buffer.defer_trap(code))
-}
-
-/// Jumps to a trap behind the code if the condition, or either of the two, holds.
-fn trap_if(inst: &MInst, special: Special, buffer: &mut Buffer) {
-    let Some(trap) = deferred_trap(inst, buffer) else { return };
-    let Conditions(first, second) = Conditions::of(inst);
-    if special == Special::TrapIfAnd {
-        let skip = buffer.new_label();
-        jump_if(invert(first), skip, buffer);
-        jump_if(second, trap, buffer);
-        buffer.bind(skip);
-        return;
-    }
-    jump_if(first, trap, buffer);
-    if special == Special::TrapIfOr {
-        jump_if(second, trap, buffer);
-    }
+/// The branches of the two conditions in an instruction's immediate.
+fn forms(inst: &MInst) -> [u32; 2] {
+    [form(inst.imm & 0xffff), form(inst.imm >> 16)]
 }
 
 /// Emits one edit. None of these instructions touches the flags.
@@ -215,18 +124,20 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::branches::A64Branches;
     use crate::regs::{CC_EQ, CC_HI, CC_LO, CC_VC, FP, LR, v, x};
-    use kingpost_mach::{FrameInfo, FrameLayout, FunctionHead, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite};
+    use kingpost_mach::{
+        FrameInfo, FrameLayout, FunctionHead, Label, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp, UnwindSite,
+    };
+    use kingpost_regalloc::Block;
 
     /// Words of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (Vec<u32>, ModuleBuffer) {
         let mut buffer = Buffer::default();
         buffer.start(3);
-        buffer.bind(label(0));
+        buffer.bind(Label::new(0));
         fill(&mut buffer);
-        buffer.bind(label(1));
-        buffer.bind(label(2));
+        buffer.bind(Label::new(1));
+        buffer.bind(Label::new(2));
         buffer.place_deferred_traps(emit_trap);
         let mut module = ModuleBuffer::default();
         let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };

@@ -243,6 +243,18 @@ impl BranchForms for Counting {
         A64Branches.always_reached()
     }
 
+    fn jump(&self) -> u32 {
+        A64Branches.jump()
+    }
+
+    fn opposite(&self, form: u32) -> u32 {
+        A64Branches.opposite(form)
+    }
+
+    fn text(&self, form: u32) -> String {
+        A64Branches.text(form)
+    }
+
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
         A64Branches.nops(bytes, out);
     }

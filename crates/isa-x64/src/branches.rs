@@ -6,16 +6,14 @@ use kingpost_mach::{BranchForms, Buffer, Label, Reach};
 /// The form of an unconditional jump; smaller forms are condition codes.
 const JUMP: u32 = 16;
 
-/// Appends `jmp label`.
-pub(crate) fn jump(label: Label, buffer: &mut Buffer) {
-    buffer.list_branch(label, || "jmp".into());
-    buffer.branch(label, JUMP, &X64Branches);
+/// The form of a conditional jump.
+pub(crate) fn form(condition: i32) -> u32 {
+    condition as u32 & 15
 }
 
 /// Appends `jcc label`.
 pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
-    buffer.list_branch(label, || format!("j{}", CC_NAMES[condition as usize & 15]));
-    buffer.branch(label, condition as u32 & 15, &X64Branches);
+    buffer.branch(label, form(condition), &X64Branches);
 }
 
 /// The encodings of branches. The form is the condition code, or 16 for an unconditional jump.
@@ -64,6 +62,18 @@ impl BranchForms for X64Branches {
 
     fn always_reached(&self) -> usize {
         126
+    }
+
+    fn jump(&self) -> u32 {
+        JUMP
+    }
+
+    fn opposite(&self, form: u32) -> u32 {
+        form ^ 1
+    }
+
+    fn text(&self, form: u32) -> String {
+        if form == JUMP { "jmp".to_string() } else { format!("j{}", CC_NAMES[form as usize]) }
     }
 
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {

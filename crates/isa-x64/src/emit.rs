@@ -1,14 +1,14 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
-use crate::branches::{jump, jump_if};
+use crate::branches::{X64Branches, form, jump_if};
 use crate::encode::{Args, encode};
 use crate::encoding::Special;
 use crate::regs::{CC_B, CC_BE, CC_E, invert};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, EmitContext, Label, MInst, MachineEdit, NO_BLOCK, RowId};
-use kingpost_regalloc::{Block, PReg, RegClass};
+use kingpost_mach::{Branching, Buffer, EmitContext, Label, MInst, MachineEdit, RowId};
+use kingpost_regalloc::{PReg, RegClass};
 
 /// Emits one instruction.
 pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
@@ -17,15 +17,14 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols };
     match encoding.special {
         Special::No => single(inst, &args, buffer),
-        Special::Jump => jump_unless_next(inst.aux, cx.next, buffer),
-        Special::JumpIf => branch(inst, cx.next, buffer),
-        Special::JumpIfOr => branch_or(Conditions::of(inst), inst.aux, inst.extra, cx.next, buffer),
-        // Both hold unless one of the opposites does.
-        Special::JumpIfAnd => {
-            branch_or(Conditions::of(inst).inverted(), inst.extra, inst.aux, cx.next, buffer);
-        }
+        Special::Jump => branching(cx, buffer).jump(inst.aux),
+        Special::JumpIf => branching(cx, buffer).branch(inst, form(inst.imm)),
+        Special::JumpIfOr => branching(cx, buffer).branch_if_either(inst, forms(inst)),
+        Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
         Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
-        Special::TrapIf | Special::TrapIfOr | Special::TrapIfAnd => trap_if(inst, encoding.special, buffer),
+        Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
+        Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
+        Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),
         Special::StackCheck => {
             if frame::uses_stack(cx.frame) {
                 encode(rows::CMPRSP_R, &args, buffer);
@@ -61,31 +60,17 @@ fn single(inst: &MInst, args: &Args<'_>, buffer: &mut Buffer) {
     encode(inst.row, args, buffer);
 }
 
+fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a> {
+    Branching::new(&X64Branches, cx.next, buffer)
+}
+
+/// The branches of the two conditions in an instruction's immediate.
+fn forms(inst: &MInst) -> [u32; 2] {
+    [form(inst.imm & 0xffff), form(inst.imm >> 16)]
+}
+
 fn label(block: u32) -> Label {
     Label::new(block as usize)
-}
-
-fn is_next(block: u32, next: Option<Block>) -> bool {
-    next.is_some_and(|next| next.as_u32() == block)
-}
-
-fn jump_unless_next(block: u32, next: Option<Block>, buffer: &mut Buffer) {
-    if !is_next(block, next) {
-        jump(label(block), buffer);
-    }
-}
-
-/// `jcc taken`, and `jmp other` unless it comes next; the other way round if `taken` comes next.
-fn branch(inst: &MInst, next: Option<Block>, buffer: &mut Buffer) {
-    let (taken, other) = (inst.aux, inst.extra);
-    if taken == other || other == NO_BLOCK {
-        jump_unless_next(taken, next, buffer);
-    } else if is_next(taken, next) {
-        jump_if(invert(inst.imm), label(other), buffer);
-    } else {
-        jump_if(inst.imm, label(taken), buffer);
-        jump_unless_next(other, next, buffer);
-    }
 }
 
 /// Compares the register with one number after the other; each comparison tells a smaller number, too.
@@ -107,58 +92,7 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
             jump_if(CC_E, label(pair[0]), buffer);
         }
     }
-    jump_unless_next(default, cx.next, buffer);
-}
-
-/// The two conditions in an instruction's immediate.
-#[derive(Clone, Copy)]
-struct Conditions(i32, i32);
-
-impl Conditions {
-    fn of(inst: &MInst) -> Conditions {
-        Conditions(inst.imm & 0xffff, inst.imm >> 16)
-    }
-
-    fn inverted(self) -> Conditions {
-        Conditions(invert(self.0), invert(self.1))
-    }
-}
-
-/// To `taken` if either condition holds, else to `other`.
-fn branch_or(conditions: Conditions, taken: u32, other: u32, next: Option<Block>, buffer: &mut Buffer) {
-    let Conditions(first, second) = conditions;
-    if taken == other {
-        jump_unless_next(taken, next, buffer);
-        return;
-    }
-    jump_if(first, label(taken), buffer);
-    if is_next(taken, next) {
-        jump_if(invert(second), label(other), buffer);
-    } else {
-        jump_if(second, label(taken), buffer);
-        jump_unless_next(other, next, buffer);
-    }
-}
-
-/// Jumps to a trap behind the code if the condition, or either of the two, holds.
-fn trap_if(inst: &MInst, special: Special, buffer: &mut Buffer) {
-    let Some(code) = inst.trap() else {
-        debug_assert!(false, "a conditional trap has a code");
-        return;
-    };
-    let trap = buffer.defer_trap(code);
-    let Conditions(first, second) = Conditions::of(inst);
-    if special == Special::TrapIfAnd {
-        let skip = buffer.new_label();
-        jump_if(invert(first), skip, buffer);
-        jump_if(second, trap, buffer);
-        buffer.bind(skip);
-        return;
-    }
-    jump_if(first, trap, buffer);
-    if special == Special::TrapIfOr {
-        jump_if(second, trap, buffer);
-    }
+    branching(cx, buffer).jump(default);
 }
 
 /// Copies operand 2 to operand 0 if the condition holds.
@@ -218,11 +152,12 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::branches::X64Branches;
     use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, Pool, SymbolName, UnwindOp, UnwindSite,
+        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp,
+        UnwindSite,
     };
+    use kingpost_regalloc::Block;
 
     /// Bytes of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (String, ModuleBuffer) {

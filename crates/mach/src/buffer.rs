@@ -59,6 +59,12 @@ pub trait BranchForms {
     fn encode(&self, form: u32, encoding: usize, distance: i64, constant: &[u8], out: &mut Vec<u8>);
     /// A distance that every encoding reaches in both directions.
     fn always_reached(&self) -> usize;
+    /// The form of an unconditional jump.
+    fn jump(&self) -> u32;
+    /// The form that branches where this one, a conditional branch, does not.
+    fn opposite(&self, form: u32) -> u32;
+    /// The text of a branch without its target.
+    fn text(&self, form: u32) -> String;
     /// Appends `bytes` bytes that do nothing when executed.
     fn nops(&self, bytes: usize, out: &mut Vec<u8>);
 }
@@ -76,6 +82,18 @@ impl BranchForms for NoBranches {
 
     fn always_reached(&self) -> usize {
         usize::MAX
+    }
+
+    fn jump(&self) -> u32 {
+        0
+    }
+
+    fn opposite(&self, form: u32) -> u32 {
+        form
+    }
+
+    fn text(&self, _: u32) -> String {
+        String::new()
     }
 
     /// Zeros: padding that is never executed.
@@ -370,6 +388,7 @@ impl Buffer {
 
     /// Appends a branch to `label`.
     pub fn branch(&mut self, label: Label, form: u32, forms: &dyn BranchForms) {
+        self.list_branch(label, || forms.text(form));
         self.reference(Target::Label(label), form, forms);
     }
 
@@ -643,6 +662,15 @@ mod tests {
         }
         fn always_reached(&self) -> usize {
             126
+        }
+        fn jump(&self) -> u32 {
+            0
+        }
+        fn opposite(&self, form: u32) -> u32 {
+            form
+        }
+        fn text(&self, _: u32) -> String {
+            String::new()
         }
         fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
             out.resize(out.len() + bytes, 0x90);

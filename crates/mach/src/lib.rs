@@ -16,6 +16,7 @@
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
+//! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer.rs` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
 //! | `data.rs` | data objects |
@@ -24,6 +25,7 @@
 
 pub mod abi;
 pub mod block_order;
+mod branching;
 pub mod buffer;
 pub mod code;
 pub mod compiled;
@@ -43,6 +45,7 @@ pub mod row;
 pub mod settings;
 pub mod verify;
 
+pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, Label, NoBranches, Pool, PoolEntry, Reach, Target};
 pub use code::{Code, SymbolRef};
 pub use compiled::{
