@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `row.rs` | one table row per machine instruction form |
+//! | `row_table.rs` | how an instruction set writes its rows |
 //! | `inst.rs` | one machine instruction in 16 bytes |
 //! | `code.rs` | a function in machine instructions over virtual registers |
 //! | `settings.rs` | the settings all targets share |
@@ -42,6 +43,7 @@ mod live;
 pub mod lower;
 mod print;
 pub mod row;
+pub mod row_table;
 pub mod settings;
 pub mod verify;
 
@@ -62,4 +64,5 @@ pub use limits::{Guard, Limits, check_limit};
 pub use listing::Listing;
 pub use lower::{Address, Lower, Lowering};
 pub use row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
+pub use row_table::Line;
 pub use settings::{SettingError, Settings};

@@ -30,60 +30,21 @@ pub use shift::*;
 
 use crate::encoding::Encoding;
 use crate::regs::RAX;
-use kingpost_mach::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
-use kingpost_regalloc::{Kind, Pos, RegClass};
+use kingpost_mach::{FlagsEffect, OperandSpec, Place, Row, row_table};
+use kingpost_regalloc::{Kind, RegClass};
 
-/// A row together with its encoding: what one line of the table says.
-#[derive(Clone, Copy)]
-struct Line {
-    row: Row,
+/// What one line of the table says.
+type Line = kingpost_mach::Line<Encoding>;
+
+/// The line for `encoding`.
+const fn line(
+    name: &'static str,
+    asm: &'static str,
+    flags: FlagsEffect,
+    operands: &'static [OperandSpec],
     encoding: Encoding,
-}
-
-impl Line {
-    const fn new(
-        name: &'static str,
-        asm: &'static str,
-        flags: FlagsEffect,
-        operands: &'static [OperandSpec],
-        encoding: Encoding,
-    ) -> Line {
-        let row = Row {
-            name,
-            asm,
-            operands,
-            kind: RowKind::Plain,
-            flags,
-            mem: encoding.mem,
-            addr_pos: Pos::Early,
-            zero_extends: zero_extends(operands),
-            twin: None,
-        };
-        Line { row, encoding }
-    }
-
-    /// Operand `operand` may be in memory: `row` is the form for that.
-    const fn twin(mut self, operand: u8, row: RowId) -> Line {
-        self.row.twin = Some(Twin { operand, row });
-        self
-    }
-
-    const fn kind(mut self, kind: RowKind) -> Line {
-        self.row.kind = kind;
-        self
-    }
-
-    /// A narrow def does not clear the rest of its register although its width suggests so.
-    const fn keeps_upper(mut self) -> Line {
-        self.row.zero_extends = false;
-        self
-    }
-
-    /// A narrow float def clears the rest of its register.
-    const fn clears_upper(mut self) -> Line {
-        self.row.zero_extends = true;
-        self
-    }
+) -> Line {
+    Line::new(name, asm, flags, operands, encoding.mem, encoding).zero_extends(zero_extends(operands))
 }
 
 /// Writing 32 bits of a general-purpose register clears the other half; narrower writes and float writes keep the rest.
@@ -158,47 +119,10 @@ const FT4: OperandSpec = FD4.reuse(1);
 const FT8: OperandSpec = FD8.reuse(1);
 const FT16: OperandSpec = FD16.reuse(1);
 
-/// `text` in lower case.
-const fn lower<const N: usize>(text: &str) -> [u8; N] {
-    let mut out = [0; N];
-    let mut i = 0;
-    while i < N {
-        out[i] = text.as_bytes()[i].to_ascii_lowercase();
-        i += 1;
-    }
-    out
-}
-
-/// Makes the constants and lines of one file of the table. Row numbers start at `$base` and end before `END`.
+/// The lines of one file of the table.
 macro_rules! rows {
-    ($base:expr; $( $name:ident = $flags:ident $asm:literal [$($spec:expr),*] $encoding:expr
-        $(, .$method:ident($($arg:expr),*))* ; )*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        #[derive(Clone, Copy)]
-        enum Index { $( $name, )* COUNT }
-
-        $(
-            #[doc = concat!("`", $asm, "`")]
-            pub const $name: kingpost_mach::RowId = kingpost_mach::RowId($base + Index::$name as u16);
-        )*
-
-        /// The first row number behind this file's.
-        pub(super) const END: u16 = $base + Index::COUNT as u16;
-
-        /// This file's lines.
-        pub(super) const LINES: [crate::rows::Line; Index::COUNT as usize] = [$(
-            {
-                const NAME: &str = stringify!($name);
-                const LOWER: [u8; NAME.len()] = crate::rows::lower(NAME);
-                const TEXT: &str = match str::from_utf8(&LOWER) {
-                    Ok(text) => text,
-                    Err(_) => NAME,
-                };
-                const OPERANDS: &[kingpost_mach::OperandSpec] = &[$($spec),*];
-                crate::rows::Line::new(TEXT, $asm, kingpost_mach::FlagsEffect::$flags, OPERANDS, $encoding)
-                    $(.$method($($arg),*))*
-            },
-        )*];
+    ($($tokens:tt)*) => {
+        kingpost_mach::rows! { crate::rows::line, crate::rows::Line; $($tokens)* }
     };
 }
 use rows;
@@ -218,88 +142,20 @@ const FILES: [&[Line]; 9] = [
     &shift::LINES,
 ];
 
-static LINES: [Line; COUNT] = {
-    let mut all = [alu::LINES[0]; COUNT];
-    let (mut n, mut file) = (0, 0);
-    while file < FILES.len() {
-        let mut i = 0;
-        while i < FILES[file].len() {
-            all[n] = FILES[file][i];
-            n += 1;
-            i += 1;
-        }
-        file += 1;
-    }
-    assert!(n == COUNT, "a file is missing");
-    all
-};
-
-/// The rows, indexed by [`RowId`].
-pub static ROWS: [Row; COUNT] = {
-    let mut rows = [LINES[0].row; COUNT];
-    let mut i = 0;
-    while i < COUNT {
-        rows[i] = LINES[i].row;
-        i += 1;
-    }
-    rows
-};
+/// The rows, indexed by [`RowId`](kingpost_mach::RowId).
+pub static ROWS: [Row; COUNT] = row_table::rows(&FILES);
 
 /// Their encodings.
-pub static ENCODINGS: [Encoding; COUNT] = {
-    let mut encodings = [LINES[0].encoding; COUNT];
-    let mut i = 0;
-    while i < COUNT {
-        encodings[i] = LINES[i].encoding;
-        i += 1;
-    }
-    encodings
-};
+pub static ENCODINGS: [Encoding; COUNT] = row_table::encodings(&FILES);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
 
     #[test]
-    fn names_are_unique_and_in_lower_case() {
-        let names: HashSet<&str> = ROWS.iter().map(|r| r.name).collect();
-        assert_eq!(names.len(), ROWS.len());
+    fn the_table_is_as_tables_are() {
+        assert_eq!(row_table::check(&ROWS), [""; 0]);
         assert_eq!(ROWS[usize::from(ADD32_RR.0)].name, "add32_rr");
         assert_eq!(ROWS[usize::from(RORX64_RMI.0)].name, "rorx64_rmi");
-    }
-
-    /// The operands a twin of `row` must have.
-    fn without_memory_operand(row: &Row, operand: u8) -> Vec<OperandSpec> {
-        let in_memory = |i: u8, o: &OperandSpec| i == operand || o.place == Place::Reuse(operand);
-        (0..).zip(row.operands).filter(|(i, o)| !in_memory(*i, o)).map(|(_, o)| *o).collect()
-    }
-
-    #[test]
-    fn twins_fit_their_rows() {
-        for row in &ROWS {
-            let in_memory = row.operands.iter().filter(|o| o.place == Place::MemOk).count();
-            assert_eq!(in_memory, usize::from(row.twin.is_some()), "{row}");
-            let Some(Twin { operand, row: twin }) = row.twin else { continue };
-            let twin = &ROWS[usize::from(twin.0)];
-            let spec = row.operands[usize::from(operand)];
-            assert_eq!(spec.place, Place::MemOk, "{row}");
-            assert_eq!((twin.mem, twin.flags), (spec.width, row.flags), "{row}");
-            assert_eq!(twin.operands, without_memory_operand(row, operand), "{row}");
-        }
-    }
-
-    #[test]
-    fn kinds_are_what_they_promise() {
-        for row in &ROWS {
-            let defs = row.operands.iter().filter(|o| o.kind == Kind::Def).count();
-            let free = row.operands.iter().all(|o| o.place == Place::Reg);
-            match row.kind {
-                RowKind::Move => assert!(free && (defs, row.operands.len()) == (1, 2), "{row}"),
-                RowKind::Remat => assert!(free && (defs, row.operands.len()) == (1, 1), "{row}"),
-                _ => continue,
-            }
-            assert_eq!(row.flags, FlagsEffect::None, "{row}");
-        }
     }
 }
