@@ -8,6 +8,15 @@ use kingpost_regalloc::{Constraint, InstFlags, PReg, Problem, VReg};
 /// How many segments all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
 
+/// Edges into a block beyond which the arguments of each parameter are taken together.
+const MANY_PREDS: usize = 16;
+
+/// A list as short as this is merged into a longer one without looking at all of that.
+const MAX_SMALL: usize = 4;
+
+/// Segments that can be moved in one step.
+const MOVED_PER_STEP: usize = 16;
+
 /// Uses looked at for a fixed register.
 const MAX_HINTS: usize = 4;
 
@@ -40,7 +49,8 @@ pub(crate) struct Bundles {
     pub(crate) families: Vec<Family>,
     /// By value: its family, or [`NONE`] if it is never live.
     pub(crate) family_of: Vec<u32>,
-    pairs: Vec<(u64, VReg, VReg)>,
+    /// Frequency, group and the two values.
+    pairs: Vec<(u64, u32, VReg, VReg)>,
     merged: Vec<Segment>,
     roots: Vec<u32>,
     /// By value that stands for a set: its segments.
@@ -68,7 +78,7 @@ impl Bundles {
         self.find_pairs(problem, order, live);
         let mut steps = MERGE_STEPS * (self.segments.len() + 1);
         for i in 0..self.pairs.len() {
-            let (_, a, b) = self.pairs[i];
+            let (_, _, a, b) = self.pairs[i];
             self.merge(problem, live, a, b, &mut steps);
         }
         self.family_of.clear();
@@ -95,25 +105,28 @@ impl Bundles {
         for place in &order.places {
             for &edge in problem.succs(place.block) {
                 let params = problem.params(problem.edge(edge).to);
+                let is_wide = problem.preds(problem.edge(edge).to).len() > MANY_PREDS;
                 for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
                     let freq = problem.edge(edge).freq.0;
                     let agree = hint(problem, live, arg).is_some_and(|reg| hint(problem, live, param) == Some(reg));
-                    self.pairs.push((if agree { 3 * freq } else { freq }, arg, param));
+                    // What goes to one such parameter comes together, so that its list stays at the end of all.
+                    let group = if is_wide { param.as_u32() } else { 0 };
+                    self.pairs.push((if agree { 3 * freq } else { freq }, group, arg, param));
                 }
             }
             for inst in problem.insts(place.block) {
                 let operands = problem.operands(inst);
                 for operand in operands {
                     if let Constraint::Reuse(k) = operand.constraint() {
-                        self.pairs.push((place.freq, operands[usize::from(k)].vreg(), operand.vreg()));
+                        self.pairs.push((place.freq, 0, operands[usize::from(k)].vreg(), operand.vreg()));
                     }
                 }
                 if let (true, &[a, b]) = (problem.flags(inst).has(InstFlags::MOVE), operands) {
-                    self.pairs.push((place.freq, a.vreg(), b.vreg()));
+                    self.pairs.push((place.freq, 0, a.vreg(), b.vreg()));
                 }
             }
         }
-        self.pairs.sort_by_key(|pair| std::cmp::Reverse(pair.0));
+        self.pairs.sort_by_key(|&(freq, group, ..)| (std::cmp::Reverse(freq), group));
     }
 
     fn root(&mut self, mut v: u32) -> u32 {
@@ -136,7 +149,17 @@ impl Bundles {
         if a == b || na == 0 || nb == 0 || classes[0] != classes[1] || na + nb > *steps {
             return;
         }
-        *steps -= na + nb;
+        let (big, small) = if na >= nb { (a, b) } else { (b, a) };
+        if na.min(nb) <= MAX_SMALL {
+            *steps -= na.min(nb);
+            if !self.fits(big, small) {
+                return;
+            }
+            if self.lists[big as usize].1 as usize == self.segments.len() {
+                return self.insert(big, small, steps);
+            }
+        }
+        *steps = steps.saturating_sub(na + nb);
         self.merged.clear();
         let (mut i, mut j) = (la.0 as usize, lb.0 as usize);
         while i < la.1 as usize || j < lb.1 as usize {
@@ -150,9 +173,36 @@ impl Bundles {
         }
         let start = self.segments.len() as u32;
         self.segments.extend_from_slice(&self.merged);
-        self.lists[a as usize] = (start, self.segments.len() as u32);
-        self.lists[b as usize] = (0, 0);
-        self.roots[b as usize] = a;
+        self.lists[big as usize] = (start, self.segments.len() as u32);
+        self.lists[small as usize] = (0, 0);
+        self.roots[small as usize] = big;
+    }
+
+    /// Is no segment of a short list in the way of one of a long list?
+    fn fits(&self, big: u32, small: u32) -> bool {
+        let [big, small] = [big, small].map(|v| {
+            let (start, end) = self.lists[v as usize];
+            &self.segments[start as usize..end as usize]
+        });
+        small.iter().all(|&segment| {
+            let next = big.partition_point(|other| other.from < segment.from);
+            big[..next].last().is_none_or(|last| last.to <= widened(segment))
+                && big.get(next).is_none_or(|&next| segment.to <= widened(next))
+        })
+    }
+
+    /// Adds a short list to the list at the end of all, in place.
+    fn insert(&mut self, big: u32, small: u32, steps: &mut usize) {
+        let (start, end) = self.lists[small as usize];
+        for i in start as usize..end as usize {
+            let (segment, first) = (self.segments[i], self.lists[big as usize].0 as usize);
+            let at = first + self.segments[first..].partition_point(|other| other.from < segment.from);
+            *steps = steps.saturating_sub((self.segments.len() - at) / MOVED_PER_STEP);
+            self.segments.insert(at, segment);
+        }
+        self.lists[big as usize].1 = self.segments.len() as u32;
+        self.lists[small as usize] = (0, 0);
+        self.roots[small as usize] = big;
     }
 }
 
