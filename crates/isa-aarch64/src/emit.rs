@@ -3,6 +3,7 @@
 use crate::branches::{A64Branches, form};
 use crate::encode::{Args, encode, word};
 use crate::encoding::Special;
+use crate::regs::{CC_EQ, CC_LO, CC_LS};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame, pairs};
 use kingpost_ir::TrapCode;
@@ -28,6 +29,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIf => branching(cx, buffer).branch(inst, form(inst.imm)),
         Special::JumpIfOr => branching(cx, buffer).branch_if_either(inst, forms(inst)),
         Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
+        Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
         Special::JumpTest => branching(cx, buffer).branch(inst, word(encoding, &args)),
         Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
         Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
@@ -68,6 +70,15 @@ fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a> 
 /// The branches of the two conditions in an instruction's immediate.
 fn forms(inst: &MInst) -> [u32; 2] {
     [form(inst.imm & 0xffff), form(inst.imm >> 16)]
+}
+
+/// Compares the register with one number after the other.
+fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buffer) {
+    let start = inst.imm as usize;
+    let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
+    branching(cx, buffer).chain(targets, default, [CC_LO, CC_EQ, CC_LS].map(form), |number, buffer| {
+        encode(rows::CMP32_RI, &Args::imm(cx.regs, number), buffer);
+    });
 }
 
 /// Emits one edit. None of these instructions touches the flags.
@@ -124,7 +135,7 @@ fn fill_row(reg: PReg, width: u8) -> RowId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regs::{CC_EQ, CC_HI, CC_LO, CC_VC, FP, LR, v, x};
+    use crate::regs::{CC_HI, CC_VC, FP, LR, v, x};
     use kingpost_mach::{
         FrameInfo, FrameLayout, FunctionHead, Label, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp, UnwindSite,
     };

@@ -69,6 +69,8 @@ pub enum Special {
     JumpIfOr,
     /// Jump to the first of two blocks if both of two conditions hold.
     JumpIfAnd,
+    /// Jump to one of so many targets by the number in a register, or to one more if it is larger.
+    JumpChain(usize),
     /// Jump to one of two blocks after a test of a register, which the word describes.
     JumpTest,
     /// Trap on a condition.

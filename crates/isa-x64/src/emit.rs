@@ -7,7 +7,7 @@ use crate::regs::{CC_B, CC_BE, CC_E, invert};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Branching, Buffer, EmitContext, Label, MInst, MachineEdit, RowId};
+use kingpost_mach::{Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// Emits one instruction.
@@ -69,30 +69,13 @@ fn forms(inst: &MInst) -> [u32; 2] {
     [form(inst.imm & 0xffff), form(inst.imm >> 16)]
 }
 
-fn label(block: u32) -> Label {
-    Label::new(block as usize)
-}
-
-/// Compares the register with one number after the other; each comparison tells a smaller number, too.
+/// Compares the register with one number after the other.
 fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let start = inst.imm as usize;
     let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
-    for (number, pair) in (1..).step_by(2).zip(targets.chunks(2)) {
-        // The last of an odd count is told by equality.
-        let compared = if pair.len() == 2 { number } else { number - 1 };
-        encode(rows::CMP32_RI, &Args::imm(cx.regs, compared), buffer);
-        if let &[below, equal] = pair {
-            if below == equal {
-                jump_if(CC_BE, label(below), buffer);
-                continue;
-            }
-            jump_if(CC_B, label(below), buffer);
-            jump_if(CC_E, label(equal), buffer);
-        } else {
-            jump_if(CC_E, label(pair[0]), buffer);
-        }
-    }
-    branching(cx, buffer).jump(default);
+    branching(cx, buffer).chain(targets, default, [CC_B, CC_E, CC_BE].map(form), |number, buffer| {
+        encode(rows::CMP32_RI, &Args::imm(cx.regs, number), buffer);
+    });
 }
 
 /// Copies operand 2 to operand 0 if the condition holds.
@@ -154,10 +137,14 @@ mod tests {
     use super::*;
     use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, Mem, MemBase, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp,
+        FrameInfo, FrameLayout, FunctionHead, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp,
         UnwindSite,
     };
     use kingpost_regalloc::Block;
+
+    fn label(block: u32) -> Label {
+        Label::new(block as usize)
+    }
 
     /// Bytes of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (String, ModuleBuffer) {

@@ -51,6 +51,37 @@ impl<'a> Branching<'a> {
         }
     }
 
+    /// Goes to one of `targets` by a number, or to `default` if that is larger: `compare` emits its comparison with a
+    /// number, which tells a smaller one too. The forms are those of branches below that number, to it, and either.
+    pub fn chain(
+        &mut self,
+        targets: &[u32],
+        default: u32,
+        [below, equal, either]: [u32; 3],
+        compare: impl Fn(i64, &mut Buffer),
+    ) {
+        for (number, pair) in (1..).step_by(2).zip(targets.chunks(2)) {
+            match *pair {
+                [first, second] => {
+                    compare(number, self.buffer);
+                    if first == second {
+                        self.put(either, label(first));
+                    } else {
+                        self.put(below, label(first));
+                        self.put(equal, label(second));
+                    }
+                }
+                // The last of an odd count is told by equality.
+                [last, ..] => {
+                    compare(number - 1, self.buffer);
+                    self.put(equal, label(last));
+                }
+                [] => {}
+            }
+        }
+        self.jump(default);
+    }
+
     fn branch_to(&mut self, form: u32, taken: u32, other: u32) {
         if self.is_next(taken) {
             self.put(self.forms.opposite(form), label(other));

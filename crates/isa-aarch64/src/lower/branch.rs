@@ -47,8 +47,8 @@ fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     branch.extra = other.as_u32();
 }
 
-/// `br_table`: the index is limited to one past the table's end, where the default stands. Without a branch, the CPU
-/// cannot speculate past the table either.
+/// `br_table`: two or three entries are told apart by comparisons. Of more, the index is limited to one past the table's
+/// end, where the default stands. Without a branch, the CPU cannot speculate past the table either.
 pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
     let [index] = cx.args(inst);
     let (&default, entries) = targets.split_first().ok_or_else(|| cx.unsupported(inst))?;
@@ -63,6 +63,15 @@ pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Do
         let index = cx.put(index);
         compare_length(cx, index, len);
         branch_to(cx, Test::Flags(Cond::One(CC_LO)), *entry, default);
+        return Ok(());
+    }
+    if let 2 | 3 = entries.len() {
+        let start = cx.code.pool.targets(entries.iter().chain([&default]).map(|block| block.as_u32()));
+        let index = cx.put(index);
+        let row = if entries.len() == 2 { rows::B_CHAIN2_R } else { rows::B_CHAIN3_R };
+        let jump = cx.emit_imm(row, &[index], start as i32);
+        jump.aux = NO_BLOCK;
+        jump.extra = NO_BLOCK;
         return Ok(());
     }
     let table = cx.code.pool.table(entries.iter().chain([&default]).map(|block| block.as_u32()));

@@ -15,6 +15,9 @@ rows! {
     B_IF = Use "b.{c} {t}" [] special(Special::JumpIf), .kind(RowKind::Branch);
     B_IF_OR = Use "b.{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
     B_IF_AND = Use "b.{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
+    // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
+    B_CHAIN2_R = Clobber "b.chain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch);
+    B_CHAIN3_R = Clobber "b.chain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch);
     CBZ32_R = None "cbz {0}, {t}" [U4] jump_test(0x3400_0000), .kind(RowKind::Branch);
     CBZ64_R = None "cbz {0}, {t}" [U8] jump_test(0xb400_0000), .kind(RowKind::Branch);
     CBNZ32_R = None "cbnz {0}, {t}" [U4] jump_test(0x3500_0000), .kind(RowKind::Branch);
