@@ -162,14 +162,21 @@ impl Scan<'_, '_> {
         cost.saturating_add(later)
     }
 
-    /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is.
+    /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is, and a parameter
+    /// that an edge passes to itself as not used there.
     pub(crate) fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
-        let next = self.next_use(vreg, point);
-        if next.is_early() {
-            return next;
+        let index = self.cursor(vreg, point).index;
+        let Some(next) = self.live.use_at(index) else { return self.live.end(vreg) };
+        if next.point.is_early() {
+            return next.point;
         }
-        let param = self.hints.partner(vreg).filter(|&param| self.live.def(param) > next);
-        param.map_or(next, |param| self.hints.first_use(param).max(next))
+        match self.hints.partner(vreg) {
+            Some(param) if param == vreg => {
+                self.live.use_at(next.next).map_or_else(|| self.live.end(vreg), |next| next.point)
+            }
+            Some(param) if self.live.def(param) > next.point => self.hints.first_use(param).max(next.point),
+            _ => next.point,
+        }
     }
 
     /// Of the registers in `candidates`, the one whose value is used again last. Computing a value again is cheap, so

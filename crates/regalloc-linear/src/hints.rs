@@ -116,10 +116,14 @@ impl Hints {
 
     /// An edge passes `arg` to `param`. Blocks come backwards, so that what happens to the parameter further on is known.
     pub(crate) fn passes(&mut self, live: &Liveness, arg: VReg, param: VReg) {
-        let first = live.first_use(param).unwrap_or(Point::FIRST);
-        self.values[param.index()].first_use = match self.partner(param) {
-            Some(next) if !first.is_early() && live.def(next) > first => self.first_use(next).max(first),
-            _ => first,
+        let first = live.use_at(live.first_index(param));
+        let point = first.map_or(Point::FIRST, |first| first.point);
+        self.values[param.index()].first_use = match (self.partner(param), first) {
+            (Some(next), Some(first)) if next == param && !point.is_early() => {
+                live.use_at(first.next).map_or(point, |second| second.point)
+            }
+            (Some(next), _) if !point.is_early() && live.def(next) > point => self.first_use(next).max(point),
+            _ => point,
         };
         self.flows(arg, param);
     }

@@ -184,10 +184,6 @@ impl Liveness {
         self.uses.get(index as usize).copied()
     }
 
-    pub(crate) fn first_use(&self, vreg: VReg) -> Option<Point> {
-        self.use_at(self.first_index(vreg)).map(|first| first.point)
-    }
-
     pub(crate) fn last_use(&self, vreg: VReg) -> Option<Point> {
         let value = &self.values[vreg.index()];
         (value.first != NONE).then_some(value.last)
