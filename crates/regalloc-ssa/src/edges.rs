@@ -214,8 +214,9 @@ impl Coloring {
 
     fn pass_args(&mut self, input: Input, edge: Edge, to: u32, output: &mut Output) {
         let problem = input.problem;
+        let mut hint = 0;
         for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
-            let lives = input.live.entry(to, param).is_some_and(|entry| !entry.next.is_dead());
+            let lives = input.live.entry_after(to, param, &mut hint).is_some_and(|entry| !entry.next.is_dead());
             if !lives {
                 continue;
             }

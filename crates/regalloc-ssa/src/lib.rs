@@ -6,7 +6,7 @@
 //! | liveness | `order.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
 //! | | `facts.rs` | .. what can be computed again, which instructions take registers |
 //! | coalescing | `coalescing.rs` | classes of values that share a slot and would like one register |
-//! | spilling | `spilling.rs`, `spill_entry.rs` | which values are in registers where |
+//! | spilling | `spilling.rs`, `spill_entry.rs`, `spill_instruction.rs` | which values are in registers where |
 //! | reload | `reload.rs` | where values that are in no register come from, and when they are stored |
 //! | coloring | `homes.rs` | the register each class would like |
 //! | | `coloring.rs` | .. the register map through blocks |
@@ -34,6 +34,7 @@ mod reload;
 mod simple;
 mod slots;
 mod spill_entry;
+mod spill_instruction;
 mod spilling;
 mod survivors;
 

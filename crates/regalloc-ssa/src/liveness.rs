@@ -135,6 +135,16 @@ impl Liveness {
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
+    /// As [`Liveness::entry`] for one value after another: `hint` is where the next one is if numbers follow each other.
+    pub(crate) fn entry_after(&self, place: u32, vreg: VReg, hint: &mut usize) -> Option<&Entry> {
+        let entries = self.entries(place);
+        if entries.get(*hint).is_none_or(|entry| entry.vreg != vreg) {
+            *hint = entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok()?;
+        }
+        *hint += 1;
+        entries.get(*hint - 1)
+    }
+
     /// The places where a value has entries, ascending.
     pub(crate) fn places(&self, vreg: VReg) -> impl Iterator<Item = (u32, &Entry)> {
         let range = self.value_starts[vreg.index()] as usize..self.value_starts[vreg.index() + 1] as usize;
@@ -342,8 +352,9 @@ impl Liveness {
                     self.approach(vreg, beyond, next, on_edge);
                 }
             }
+            let mut hint = 0;
             for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
-                let next = self.entry(to, param).map_or(Next::DEAD, |entry| entry.next);
+                let next = self.entry_after(to, param, &mut hint).map_or(Next::DEAD, |entry| entry.next);
                 if self.current[arg.index()].is_dead() {
                     self.last[arg.index()] = if self.far[arg.index()] { LIVE_OUT } else { end_point(len) };
                     self.touched.push(arg);

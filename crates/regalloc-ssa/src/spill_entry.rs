@@ -97,7 +97,9 @@ impl Spilling {
             let wanted = &mut wanted[class.index()];
             let limit = self.limit(class);
             if wanted.len() > limit {
-                wanted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+                wanted.select_nth_unstable_by(limit, order);
+                wanted[..limit].sort_unstable_by(order);
                 wanted.drain(limit..).for_each(|(_, vreg)| self.leave_at_head(vreg, place));
             }
             for &(_, vreg) in wanted.iter() {
