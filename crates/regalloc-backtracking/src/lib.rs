@@ -6,8 +6,13 @@
 //! v1 ─┘ do not overlap                    evicted, a heavier one makes this bundle split or go to memory
 //! ```
 //!
-//! A value that is in no register somewhere is in its slot, written once, after its definition; a constant is computed
-//! again. Bundles that hold several values share one slot. Operands in fixed registers, and the uses whose register a
+//! A wall is a point where all registers but the callee-saved ones are lost, such as a call. Bundles that live over walls
+//! come first. What a callee-saved register is worth to one is the price of storing and loading it around the walls; a
+//! register that is not in use yet is opened for a bundle that is worth a save and a restore, or for several that are
+//! so together. The others are cut at all walls at once.
+//!
+//! A value that is in no register somewhere is in its slot, written after its definition or, if that is colder, wherever it
+//! leaves its registers; a constant is computed again. Bundles that hold several values share one slot. Operands in fixed registers, and the uses whose register a
 //! result takes over, are copies around the instruction, so that they bind the value's own place to nothing.
 //!
 //! A minimal bundle is the life of one operand at one instruction. Where such bundles get in each other's way, the
@@ -15,7 +20,10 @@
 //! it fails only for instructions that no allocator can serve. A budget proportional to the problem's size bounds
 //! evictions and splits; what is left when it is used up is cut to minimal bundles at once.
 //!
-//! The method is that of LLVM's greedy allocator and of IonMonkey's backtracking allocator.
+//! At the end, gaps between the pieces of a value are filled where some register is free all the while.
+//!
+//! Cost: a step for each segment, use and bundle in the way that is looked at; the queue and the tables of occupancy add a
+//! logarithm. The method is that of LLVM's greedy allocator and of IonMonkey's backtracking allocator.
 //!
 //! | file | holds |
 //! |---|---|
@@ -35,7 +43,8 @@
 //! | `emit.rs` | operands and edits |
 //! | `edges.rs` | edits of edges |
 //!
-//! Known limits: values whose live ranges are too long to find within a budget are in memory but for single instructions.
+//! Known limits: a parameter that is still live where its next value is computed is copied on the edge, where that may
+//! need a block; values whose live ranges are too long to find within a budget are in memory but for single instructions.
 
 mod allocator;
 mod bundles;
