@@ -82,10 +82,9 @@ impl SlotClasses {
         self.merge_pairs();
     }
 
-    /// The value's class, if it needs a slot.
-    pub(crate) fn class_of(&self, vreg: VReg) -> Option<u32> {
-        let class = *self.of.get(vreg.index())?;
-        (class != NONE).then(|| self.root(class))
+    /// The class of each value that needs a slot; the last values may be missing.
+    pub(crate) fn of_values(&self) -> impl Iterator<Item = Option<u32>> {
+        self.of.iter().map(|&class| (class != NONE).then(|| self.root(class)))
     }
 
     /// Is this a class that was not merged into another one?

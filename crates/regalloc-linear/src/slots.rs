@@ -7,6 +7,7 @@ use crate::point::Point;
 use crate::residence::Residence;
 use crate::resolve::Input;
 use crate::slot_classes::SlotClasses;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Slot, VReg};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,6 +22,8 @@ pub(crate) struct Slots {
     classes: SlotClasses,
     /// By class that was not merged into another one.
     slots: Vec<Option<Slot>>,
+    /// By value.
+    of_value: Vec<Option<Slot>>,
     /// Classes by the start of their lives.
     sorted: Vec<(Point, u32)>,
     /// Slots in use, by the point where they come free.
@@ -53,12 +56,15 @@ impl Slots {
             self.slots[id as usize] = Some(slot);
             self.busy.push(Reverse((self.classes.life(id).to, slot.as_u32())));
         }
+        let slots = &self.slots;
+        self.of_value.clear();
+        self.of_value.extend(self.classes.of_values().map(|class| slots[class? as usize]));
         Ok(())
     }
 
     /// The value's slot, if it is ever in memory.
     pub(crate) fn get(&self, vreg: VReg) -> Option<Slot> {
-        self.slots[self.classes.class_of(vreg)? as usize]
+        self.of_value.get(vreg.index()).copied().flatten()
     }
 
     fn begin(&mut self) {
