@@ -85,7 +85,9 @@ impl Scan<'_, '_> {
         while item != NONE {
             let (vreg, next) = self.s.reloads[item as usize];
             item = next;
-            if !self.found.residence.home(vreg).is_none() || !self.is_live(vreg, point) {
+            // In an unusual order the value may wait for a register since before its definition, which is settled.
+            let begins = self.live.def(vreg) == point;
+            if begins || !self.found.residence.home(vreg).is_none() || !self.is_live(vreg, point) {
                 continue;
             }
             let class = self.problem.class(vreg).index();

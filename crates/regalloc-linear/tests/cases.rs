@@ -422,3 +422,31 @@ fn values_handed_on_in_memory_stay_in_one_slot() {
     assert_eq!(answer.slots.len(), 1, "{shown}");
     assert!(shown.starts_with("2 loads (1 spills, 1 fills, 0 moves"), "{shown}");
 }
+
+#[test]
+fn a_parameter_in_memory_is_not_loaded_where_it_begins() {
+    // The use in b2 comes before the definition in the order, and asks for a register at the head of the loop.
+    check_on(
+        "env {\n int r0\n float f5-f7\n}\n",
+        "v0, v1: float 8
+         b0:
+           def v0
+           branch -> b1(v0)
+         b1(v1) freq 16:
+           late use v1
+           branch -> b2 freq 16
+         b2 freq 16:
+           use v1
+           clobbers {r0, f5, f6, f7}
+           branch -> b3 freq 16
+         b3 freq 16:
+           clobbers {r0, f5, f6, f7}
+           branch -> b5 freq 8, b4 freq 8
+         b4 freq 16:
+           branch -> b1(v1) freq 16
+         b5 freq 4:
+           branch -> b1(v1) freq 4
+         order b0, b4, b2, b1, b3, b5",
+        "",
+    );
+}
