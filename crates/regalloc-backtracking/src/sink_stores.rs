@@ -74,7 +74,13 @@ impl Emit<'_> {
                 if segment.to < place.stop() {
                     let is_next = pieces.get(i + 1).is_some_and(|next| next.segment.from == segment.to);
                     if !is_next && self.live.is_live(vreg, segment.to) {
-                        exits.push(Exit::At(segment.to / 4 * 4, reg));
+                        let point = segment.to / 4 * 4;
+                        // A piece that begins there is filled by the same moves: the store reads what is before them.
+                        let is_fresh = segment.from == point && point != place.start();
+                        let from = if is_fresh { self.places.at(vreg, point - 1) } else { reg };
+                        if from != Where::Memory(vreg) {
+                            exits.push(Exit::At(point, from));
+                        }
                         left = left.saturating_sub(place.freq);
                     }
                 } else {
