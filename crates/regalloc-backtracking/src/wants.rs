@@ -11,8 +11,9 @@ use kingpost_regalloc::{PReg, RegClass, VReg};
 /// Weight of a bundle that must have a register and cannot be cut.
 pub(crate) const MINIMAL: u64 = u64::MAX;
 
-/// Points added to each length, so that the shortest bundles do not outweigh all others.
-const LENGTH_BIAS: u64 = 16;
+/// Points added to each length: what memory would cost decides, and length only between long bundles. Weights by length
+/// alone evict what many uses need for the sake of what is short.
+const LENGTH_BIAS: u64 = 1 << 14;
 
 /// Walls looked at between two uses.
 const MAX_WALLS: usize = 4;
@@ -209,7 +210,7 @@ impl Search<'_, '_> {
         let worth = if w.crosses { w.refill.min(w.price) } else { w.price };
         w.weight = match w.must && w.is_minimal {
             true => MINIMAL,
-            false => worth / (length + LENGTH_BIAS),
+            false => ((u128::from(worth) << 12) / u128::from(length + LENGTH_BIAS)).min(u128::from(MINIMAL - 1)) as u64,
         };
         w
     }
