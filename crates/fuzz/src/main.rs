@@ -5,8 +5,8 @@
 //! `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`. Seeds count
 //! up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
 //!
-//! The same functions under libFuzzer, which looks for inputs that reach new code, are in the folder `fuzz` of the
-//! repository, a workspace of its own: `cargo +nightly fuzz run TARGET` there, with the targets of `cargo fuzz list`.
+//! The same functions under libFuzzer, which looks for inputs that reach new code, are in `libfuzzer` beside this
+//! crate's sources, a workspace of its own: `cargo +nightly fuzz run --fuzz-dir crates/fuzz/libfuzzer TARGET`.
 
 mod compiled;
 mod texts;
