@@ -46,8 +46,10 @@ impl SecondChance<'_> {
     fn fill(&self, before: &Piece, after: &Piece) -> Option<Piece> {
         let (from, to, vreg) = (before.segment.to, after.segment.from, before.segment.vreg);
         let segment = Segment { from, to, vreg, uses: 0, uses_end: 0 };
+        // The value is there before the gap, so what happens where the gap begins happens to it.
+        let across = Segment { from: from - 1, ..segment };
         if !self.is_gap(&segment, before, after)
-            || !self.machine.is_plain() && self.machine.lost(self.problem, segment) != 0
+            || !self.machine.is_plain() && self.machine.lost(self.problem, across) != 0
         {
             return None;
         }

@@ -1,10 +1,19 @@
-//! Generated problems that were once answered wrongly.
+//! Problems that were once answered wrongly.
 
 use kingpost_regalloc_backtracking::Backtracking;
+use kingpost_testgen::conformance::solve_text;
 use kingpost_testgen::fuzz;
 
 /// A value moved to another register and stored before the same instruction: the store reads the register it left.
 #[test]
 fn a_store_amid_moves_reads_the_old_place() {
     fuzz::allocator(&mut Backtracking::default(), 6079..6080).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// A reference whose register is free after a safepoint that reads it: the collector did not see it there.
+#[test]
+fn a_reference_does_not_wait_in_a_register_at_a_safepoint() {
+    let source = "env {\nint r0, r1 saved {r0, r1}\n}\nproblem %gc {\nv0: int 8 ref\nb0:\ndef v0\nsafepoint use v0\n\
+        use v0\nbranch\n}";
+    solve_text(&mut Backtracking::default(), source);
 }
