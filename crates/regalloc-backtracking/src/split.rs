@@ -173,8 +173,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Makes a bundle that has the uses `first..last` and lies in `start..end`.
-    fn part(&mut self, bundle: u32, (start, end): (u32, u32), (first, last): (u32, u32)) {
+    /// Makes a bundle that has the uses `first..last` and lies in `start..end`. Gives its end.
+    fn part(&mut self, bundle: u32, (start, end): (u32, u32), (first, last): (u32, u32)) -> u32 {
         let (low, high) = self.around_loops(start, end, first, last);
         let segments = self.bundles.segments(bundle);
         let from = segments[0].from.max(start).next_multiple_of(4);
@@ -185,6 +185,7 @@ impl Search<'_, '_> {
         // The coldest place after the last use may be where it ends.
         let high = if high == last.next_multiple_of(4) { last } else { high };
         self.cut_out(bundle, low, high);
+        high
     }
 
     /// Widens `first..last` to the loops in `start..end` that hold its ends.
@@ -239,9 +240,13 @@ impl Search<'_, '_> {
                 }
             }
         }
-        for w in windows.iter().filter(|w| !w.is_internal) {
+        // Values of one bundle have walls of their own where only some are references: parts must not overlap all the same.
+        let mut done = 0;
+        for (i, w) in windows.iter().enumerate().filter(|(_, w)| !w.is_internal) {
+            let next = windows.get(i + 1).map_or(u32::MAX, |next| next.first);
             self.tell_split(bundle, w.first);
-            self.part(bundle, (w.walls.0.min(w.first), w.walls.1.max(w.last)), (w.first, w.last));
+            let start = w.walls.0.max(done).min(w.first);
+            done = self.part(bundle, (start, w.walls.1.min(next).max(w.last)), (w.first, w.last));
         }
         self.s.windows = windows;
     }

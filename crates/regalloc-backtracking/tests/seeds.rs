@@ -17,3 +17,10 @@ fn a_reference_does_not_wait_in_a_register_at_a_safepoint() {
         use v0\nbranch\n}";
     solve_text(&mut Backtracking::default(), source);
 }
+
+/// A reference and a value that is none in one bundle: cut at safepoints, their parts overlapped.
+#[test]
+fn parts_of_a_bundle_do_not_overlap() {
+    fuzz::allocator(&mut Backtracking::default(), 900_266_094..900_266_095)
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
