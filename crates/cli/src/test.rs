@@ -3,6 +3,7 @@
 use crate::args::{FilesArgs, TestArgs, Via};
 use crate::input;
 use crate::{Outcome, Verdict, output, target};
+use kingpost_codegen::Settings;
 use kingpost_filetest::{Options, Report};
 use std::io::Write;
 
@@ -34,7 +35,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
 
 /// The run directives of files, whatever their `test` lines say.
 pub(crate) fn directives(command: &str, args: &FilesArgs) -> Outcome {
-    let options = Options { allocators: vec!["linear".to_string()], ..Options::default() };
+    let options = Options { allocators: vec![Settings::default().regalloc_algorithm], ..Options::default() };
     let mut report = Report::default();
     for path in &args.files {
         let input = input::read(path)?;

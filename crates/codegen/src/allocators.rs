@@ -12,11 +12,11 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
-/// Allocators that compile code, best first, under the names by which settings choose them.
+/// Allocators that compile code, the default first, under the names by which settings choose them.
 pub const ALLOCATORS: &[(&str, Make)] = &[
+    ("ssa", || Box::new(SsaAllocator::default())),
     ("linear", || Box::new(LinearScan::default())),
     ("backtracking", || Box::new(Backtracking::default())),
-    ("ssa", || Box::new(SsaAllocator::default())),
     ("spill-all", || Box::new(SpillAll::default())),
 ];
 

@@ -172,7 +172,7 @@ macro_rules! settings {
 
 settings! {
     opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
-    regalloc_algorithm: String = "linear".into(), "Which register allocator: the names of the driver's table.";
+    regalloc_algorithm: String = "ssa".into(), "Which register allocator: the names of the driver's table.";
     regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads when optimising.";
