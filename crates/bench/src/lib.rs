@@ -1,18 +1,11 @@
 //! Kingpost against published Cranelift: the same CLIF, the same CPU flags, verifiers and checkers off, in one run.
 //!
-//! ```text
-//! kingpost-bench                     modules of ../shared/corpus/wasm-clif, if they are there, then the shapes
-//! kingpost-bench compile FILE...     compile time and code size, per file and in all
-//! kingpost-bench shapes [MAX]        the same on generated functions of growing size, with the fitted growth
-//! kingpost-bench parse FILE...       reading alone
-//! kingpost-bench memory NAME FILE    peak memory of one compiler, for `compile` to call
-//! kingpost-bench regalloc ...        register allocators against regalloc2: see `regalloc/mod.rs`
-//! ```
+//! `kingpost-bench --help` lists what is measured; [`args`] is that list.
 //!
 //! Times are CPU seconds of the compiling thread, the least of several rounds in which the compilers take turns.
-//! Reading is timed apart. Functions that some side refuses are left out for all, and counted. A
-//! file that ends in `.xz` is unpacked by `xz`.
+//! Reading is timed apart. Functions that some side refuses are left out for all, and counted.
 
+mod args;
 mod measure;
 mod ours;
 mod parse;
@@ -20,27 +13,24 @@ pub mod regalloc;
 mod shapes;
 mod upstream;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use args::{Command, CommandLine};
+use clap::Parser;
 use measure::{Compiler, Row, measure};
+use std::path::{Path, PathBuf};
 
 /// Does what the command line says.
 ///
 /// # Errors
-/// A command line that makes no sense, files that cannot be read.
-pub fn run(args: &[&str]) -> Result<()> {
-    match args {
-        [] => everything(),
-        ["compile", files @ ..] if !files.is_empty() => compile(files),
-        ["shapes"] => shapes::report(100_000),
-        ["shapes", max] => shapes::report(max.parse()?),
-        ["parse", files @ ..] if !files.is_empty() => {
-            files.iter().try_for_each(|file| parse::report(file, &read(file)?))
-        }
-        ["memory", name, file] => memory(name, file),
-        ["regalloc", args @ ..] => regalloc::main(args),
-        _ => {
-            bail!("usage: kingpost-bench compile FILE... | shapes [MAX] | parse FILE... | memory NAME FILE | regalloc")
-        }
+/// Files that cannot be read.
+pub fn run() -> Result<()> {
+    match CommandLine::parse().command {
+        None => everything(),
+        Some(Command::Compile { files }) => compile(&files),
+        Some(Command::Shapes { max }) => shapes::report(max),
+        Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
+        Some(Command::Memory { name, file }) => memory(&name, &file),
+        Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
 }
 
@@ -59,43 +49,50 @@ fn compilers() -> Result<Vec<Box<dyn Compiler>>> {
 /// Where the modules are, relative to the project.
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
 
-/// Paths of the modules that are measured without being asked for.
-fn modules() -> Vec<String> {
+/// The modules that are measured without being asked for, as far as they are there.
+fn modules() -> Vec<PathBuf> {
     let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
-    names.iter().map(|name| format!("{MODULES}/{name}.clif.xz")).collect()
+    let files: Vec<PathBuf> = names
+        .iter()
+        .map(|name| Path::new(MODULES).join(format!("{name}.clif.xz")))
+        .filter(|file| file.exists())
+        .collect();
+    if files.is_empty() {
+        println!("SKIPPED: modules: no {MODULES}");
+    }
+    files
 }
 
 fn everything() -> Result<()> {
     let files = modules();
-    let files: Vec<&str> =
-        files.iter().map(String::as_str).filter(|file| std::path::Path::new(file).exists()).collect();
-    if files.is_empty() {
-        println!("SKIPPED: modules: no {MODULES}");
-    } else {
+    if let Some(file) = files.last() {
         compile(&files)?;
-        let file = files[files.len() - 1];
-        parse::report(file, &read(file)?)?;
+        parse(file)?;
     }
     shapes::report(100_000)
 }
 
-fn read(file: &str) -> Result<String> {
-    if !file.ends_with(".xz") {
-        return std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"));
+fn read(file: &Path) -> Result<String> {
+    if file.extension().is_none_or(|extension| extension != "xz") {
+        return std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
     }
-    let output = std::process::Command::new("xz").args(["-dc", file]).output().context("cannot start xz")?;
-    anyhow::ensure!(output.status.success(), "xz {file}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = std::process::Command::new("xz").arg("-dc").arg(file).output().context("cannot start xz")?;
+    anyhow::ensure!(output.status.success(), "xz {}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn compile(files: &[&str]) -> Result<()> {
+fn parse(file: &Path) -> Result<()> {
+    parse::report(&file.display().to_string(), &read(file)?)
+}
+
+fn compile(files: &[PathBuf]) -> Result<()> {
     let mut total: Vec<Row> = Vec::new();
     for file in files {
         let mut compilers = compilers()?;
         let text = read(file)?;
         let rows = measure(&mut compilers, &text, 3)?;
-        println!("{file}");
-        print_rows(&rows, file);
+        println!("{}", file.display());
+        print_rows(&rows, Some(file));
         if total.is_empty() {
             total = rows;
         } else {
@@ -103,17 +100,18 @@ fn compile(files: &[&str]) -> Result<()> {
         }
     }
     println!("all");
-    print_rows(&total, "");
+    print_rows(&total, None);
     Ok(())
 }
 
-fn print_rows(rows: &[Row], file: &str) {
+/// The peak of memory needs a file to measure it on.
+fn print_rows(rows: &[Row], file: Option<&Path>) {
     println!(
         "  {:28} {:>9} {:>8} {:>9} {:>9} {:>12} {:>10}",
         "compiler", "functions", "refused", "seconds", "ratio", "code bytes", "peak MiB"
     );
     for row in rows {
-        let memory = if file.is_empty() { None } else { peak_of(&row.name, file) };
+        let memory = file.and_then(|file| peak_of(&row.name, file));
         println!(
             "  {:28} {:>9} {:>8} {:>9.3} {:>8.2}x {:>12} {:>10}",
             row.name,
@@ -128,13 +126,13 @@ fn print_rows(rows: &[Row], file: &str) {
 }
 
 /// Peak memory of one compiler on one file in KiB, measured in a process of its own.
-fn peak_of(name: &str, file: &str) -> Option<u64> {
+fn peak_of(name: &str, file: &Path) -> Option<u64> {
     let output =
-        std::process::Command::new(std::env::current_exe().ok()?).args(["memory", name, file]).output().ok()?;
+        std::process::Command::new(std::env::current_exe().ok()?).args(["memory", name]).arg(file).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
-fn memory(name: &str, file: &str) -> Result<()> {
+fn memory(name: &str, file: &Path) -> Result<()> {
     let mut compilers = compilers()?;
     let compiler = compilers.iter_mut().find(|c| c.name() == name).context("no such compiler")?;
     let text = read(file)?;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Problems that belong together.
@@ -31,7 +32,7 @@ impl Case {
         let Some(shape) = spec.strip_prefix("shape:") else {
             let name = spec.rsplit('/').next().unwrap_or(spec);
             let name = name.trim_end_matches(".xz").trim_end_matches(".clif");
-            return Case::new(name, false, &crate::read(spec)?);
+            return Case::new(name, false, &crate::read(Path::new(spec))?);
         };
         let (name, size) = shape.split_once(':').context("a shape is shape:NAME:SIZE")?;
         let Some((_, make)) = shapes::SHAPES.iter().find(|(known, _)| *known == name) else {

@@ -4,7 +4,7 @@ use super::cases::Case;
 use super::duel::duel;
 use super::probe::{Probe, probe};
 use crate::shapes::exponent;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 /// Steps, bytes, seconds and the checker's seconds at one size.
 type Point = [f64; 4];
@@ -12,9 +12,10 @@ type Point = [f64; 4];
 /// Prints the exponents of each of `names` on each of `shapes`, from 10^4 to `max` instructions.
 ///
 /// # Errors
-/// None for shapes, which always lower; the signature is that of its parts.
+/// `max` leaves fewer than two sizes.
 pub fn report(names: &[&'static str], shapes: &[&'static str], max: usize, rounds: usize) -> Result<()> {
     let sizes: Vec<usize> = (4..9).map(|power| 10usize.pow(power)).filter(|&size| size <= max).collect();
+    ensure!(sizes.len() > 1, "growth from 10^4 needs a larger size than {max} to compare with");
     println!("exponents of steps, bytes, CPU seconds, and the checker's CPU seconds, over sizes {sizes:?}");
     let mut worst = vec![([f64::MIN; 4], [""; 4]); names.len()];
     for shape in shapes {

@@ -1,19 +1,5 @@
 //! Register allocators on the same problems: ours, and published regalloc2 with both its algorithms.
 //!
-//! ```text
-//! kingpost-bench regalloc [OPTION...] [FILE...]      the functions of CLIF files, lowered for x86-64, and shapes
-//!     --only NAME[,NAME...]    only these of ours (always against both rivals); `--only none` measures the rivals
-//!     --no-rivals              ours alone
-//!     --shapes NAME[,...]|none which generated shapes; by default all, but none with files
-//!     --size N                 instructions of a shape, by default 100,000
-//!     --rounds N               rounds of which the best counts, by default 5
-//!     --quick                  shapes of 10,000, two rounds, no bytes
-//!     --growth [MAX]           instead: exponents of steps, bytes and CPU time of ours from 10^4 to MAX, by default 10^6
-//! ```
-//!
-//! Without files and `--shapes`, the modules of `../shared/corpus/wasm-clif` are measured, if they are there, and all
-//! shapes.
-//!
 //! Times are CPU seconds of the thread that allocates, the least of several rounds in which all take turns within
 //! milliseconds. Contexts are used again from problem to problem, verification is off everywhere, and turning a problem
 //! into regalloc2's terms and back is not timed. Every answer, regalloc2's too, is judged by our checker and priced by
@@ -28,11 +14,11 @@ pub mod probe;
 mod rival;
 mod table;
 
-use anyhow::{Context, Result, bail};
+use crate::args::RegallocArgs;
+use anyhow::{Context, Result};
 use cases::Case;
 use duel::{FASTALLOC, ION, Outcome};
 use probe::Probe;
-use std::path::Path;
 
 /// What is asked for.
 struct Options {
@@ -51,12 +37,12 @@ fn be_quiet() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// Does what the words after `regalloc` say.
+/// Does what the command line asks for.
 ///
 /// # Errors
-/// Words that make no sense, files that cannot be read.
-pub fn main(args: &[&str]) -> Result<()> {
-    let options = Options::parse(args)?;
+/// Names of nothing, files that cannot be read.
+pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
+    let options = Options::new(args)?;
     be_quiet();
     if let Some(max) = options.growth {
         return growth::report(&options.names, &options.shapes, max, options.rounds);
@@ -91,48 +77,31 @@ fn measure(spec: &str, options: &Options) -> Result<Outcome> {
 }
 
 impl Options {
-    fn parse(args: &[&str]) -> Result<Options> {
+    fn new(args: &RegallocArgs) -> Result<Options> {
         let all_shapes: Vec<&'static str> = crate::shapes::SHAPES.iter().map(|&(name, _)| name).collect();
-        let mut ours: Vec<&'static str> = vec!["ssa", "linear", "backtracking"];
-        let (mut rivals, mut bytes, mut growth) = (vec![ION, FASTALLOC], true, None);
-        let (mut rounds, mut size) = (5, 100_000);
-        let (mut shapes, mut files) = (None, Vec::new());
-        let mut args = args.iter().copied().peekable();
-        while let Some(word) = args.next() {
-            let mut value = || args.next().with_context(|| format!("{word} needs a value"));
-            match word {
-                "--only" => ours = pick(value()?, &duel::names())?,
-                "--no-rivals" => rivals.clear(),
-                "--shapes" => shapes = Some(pick(value()?, &all_shapes)?),
-                "--size" => size = value()?.parse()?,
-                "--rounds" => rounds = value()?.parse()?,
-                "--quick" => (rounds, size, bytes) = (2, 10_000, false),
-                "--growth" => {
-                    let max = args.next_if(|word| word.parse::<usize>().is_ok());
-                    growth = Some(max.map_or(Ok(1_000_000), str::parse)?);
-                }
-                _ if word.starts_with("--") => bail!("regalloc knows no option {word}"),
-                file => files.push(file.to_string()),
-            }
+        let ours = pick(&args.only, &duel::names())?;
+        let (rounds, size) = if args.quick { (2, 10_000) } else { (5, 100_000) };
+        let (rounds, size) = (args.rounds.unwrap_or(rounds), args.size.unwrap_or(size));
+        let mut files = args.files.clone();
+        if files.is_empty() && args.shapes.is_none() && args.growth.is_none() {
+            files = crate::modules();
         }
-        let only_files = !files.is_empty();
-        if files.is_empty() && shapes.is_none() && growth.is_none() {
-            files = crate::modules().into_iter().filter(|file| Path::new(file).exists()).collect();
-            if files.is_empty() {
-                println!("SKIPPED: modules: no {}", crate::MODULES);
-            }
-        }
-        let shapes = shapes.unwrap_or(if only_files { Vec::new() } else { all_shapes });
-        let mut cases = files;
+        let shapes = match &args.shapes {
+            Some(list) => pick(list, &all_shapes)?,
+            None if args.files.is_empty() => all_shapes,
+            None => Vec::new(),
+        };
+        let mut cases: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         cases.extend(shapes.iter().map(|name| format!("shape:{name}:{size}")));
-        let names = if growth.is_some() { ours } else { rivals.into_iter().chain(ours).collect() };
-        Ok(Options { names, cases, rounds, bytes, growth, shapes })
+        let rivals: &[&str] = if args.no_rivals || args.growth.is_some() { &[] } else { &[ION, FASTALLOC] };
+        let names = rivals.iter().copied().chain(ours).collect();
+        Ok(Options { names, cases, rounds, bytes: !args.quick, growth: args.growth, shapes })
     }
 }
 
-/// Those of `known` that a list with commas names.
-fn pick(list: &str, known: &[&'static str]) -> Result<Vec<&'static str>> {
-    let find = |word: &str| known.iter().copied().find(|&name| name == word);
-    let words = list.split(',').filter(|&word| word != "none");
+/// Those of `known` that a list names; `none` names none.
+fn pick(list: &[String], known: &[&'static str]) -> Result<Vec<&'static str>> {
+    let find = |word: &String| known.iter().copied().find(|name| name == word);
+    let words = list.iter().filter(|&word| word != "none");
     words.map(|word| find(word).with_context(|| format!("{word} is none of: {}", known.join(", ")))).collect()
 }

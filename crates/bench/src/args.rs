@@ -1,0 +1,68 @@
+//! The command line, as types.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Measures Kingpost against published peers: the same input, the same CPU flags, verifiers and checkers off, in one run.
+///
+/// Without a command: compile times of the modules of ../shared/corpus/wasm-clif, if they are there, and of the shapes.
+#[derive(Parser)]
+#[command(name = "kingpost-bench", version)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Compile time and code size against Cranelift, per file and in all.
+    Compile {
+        /// Functions in CLIF; `.xz` is unpacked by `xz`.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// The same on generated functions of growing size, with the fitted growth.
+    Shapes {
+        /// Instructions of the largest.
+        #[arg(default_value_t = 100_000)]
+        max: usize,
+    },
+    /// Reading alone, against cranelift-reader.
+    Parse {
+        /// Functions in CLIF; `.xz` is unpacked by `xz`.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Peak memory of one compiler, for `compile` to call.
+    #[command(hide = true)]
+    Memory { name: String, file: PathBuf },
+    /// Register allocators against both algorithms of regalloc2, on the same problems.
+    Regalloc(RegallocArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct RegallocArgs {
+    /// Only these allocators of ours, against both rivals; `none` measures the rivals.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "ssa,linear,backtracking")]
+    pub(crate) only: Vec<String>,
+    /// Ours alone.
+    #[arg(long)]
+    pub(crate) no_rivals: bool,
+    /// Which generated shapes, or `none`; by default all, but none where files are given.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) shapes: Option<Vec<String>>,
+    /// Instructions of a shape; 100,000 unless `--quick`.
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// Rounds of which the best counts; 5 unless `--quick`.
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<usize>,
+    /// Shapes of 10,000, two rounds, no bytes.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Instead: exponents of steps, bytes and CPU time of ours from 10^4 to MAX.
+    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "1000000")]
+    pub(crate) growth: Option<usize>,
+    /// Functions in CLIF, lowered for x86-64; without files and `--shapes`, the modules of ../shared/corpus/wasm-clif.
+    pub(crate) files: Vec<PathBuf>,
+}
