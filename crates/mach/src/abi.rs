@@ -5,7 +5,7 @@
 
 use kingpost_ir::Type;
 use kingpost_ir::signature::ArgumentExtension;
-use kingpost_regalloc::{PReg, PRegSet, RegClass};
+use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
 /// Where one part of an argument or result is.
@@ -69,6 +69,13 @@ pub struct AbiSignature {
     pub kept_bytes: u8,
     /// Registers a function of this convention preserves for its caller.
     pub callee_saved: PRegSet,
+}
+
+impl AbiSignature {
+    /// What a call of this signature destroys, its results among it.
+    pub fn lost(&self) -> Clobbers {
+        Clobbers { lost: self.clobbers, partial: self.partial_clobbers, kept_bytes: self.kept_bytes }
+    }
 }
 
 /// Register class and width in bytes of the virtual registers for a value of type `ty`; two for `i128`.

@@ -62,7 +62,7 @@ pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::Listing;
-pub use lower::{Address, Lower, Lowering};
+pub use lower::{Address, Lower, Lowering, Machine};
 pub use row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};

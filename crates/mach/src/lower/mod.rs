@@ -19,6 +19,15 @@
 //! | `emission.rs` | what instruction sets emit |
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
+//!
+//! What comes next is written over a [`Machine`], which an instruction set provides:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `machine.rs` | what an instruction set provides |
+//! | `opcodes.rs` | one line per opcode |
+//! | `entry.rs`, `call.rs` | parameters, returns, calls |
+//! | the others | opcodes, by family |
 
 use crate::abi::AbiSignature;
 use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
@@ -38,10 +47,32 @@ use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+mod branch;
+mod call;
+mod constant;
 mod emission;
+mod endian;
+mod entry;
 mod finish;
+mod machine;
+mod memory;
+mod opcodes;
 mod operands;
+mod symbol;
 mod values;
+mod width;
+
+pub use branch::jump;
+pub use call::libcall;
+pub use endian::load_word;
+pub use entry::entry;
+pub use machine::{CommonRows, Machine};
+pub use memory::{is_little, load_into, slot_place};
+pub use opcodes::{inst, terminator};
+pub use symbol::near_symbol;
+
+/// What lowering an instruction gives.
+pub type Done = Result<(), LowerError>;
 
 /// An address over virtual registers. Displacements and offsets are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -106,6 +106,11 @@ impl Lower<'_> {
         self.cx.sunk[inst] = true;
     }
 
+    /// Bytes by which the stack is aligned.
+    pub fn stack_align(&self) -> u32 {
+        self.isa.stack_align()
+    }
+
     /// Byte offset of a user stack slot in their area.
     pub fn slot_offset(&self, slot: kingpost_ir::StackSlot) -> u64 {
         self.cx.slot_offsets[slot]

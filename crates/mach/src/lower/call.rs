@@ -1,0 +1,173 @@
+//! Calls: arguments to where the convention wants them, the call, results from where they are.
+//!
+//! Register arguments and results are operands fixed to their registers, behind those of the call's row. Stack arguments
+//! are stored into the area at the frame's bottom before. Results without a register come back in an area of the frame
+//! whose address is passed as a hidden argument.
+
+use super::machine::Machine;
+use super::memory::{load_place_row, store_place_row};
+use super::symbol::symbol_address;
+use super::width::extend_for_abi;
+use super::{Address, Done};
+use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::libcall::LibCall;
+use kingpost_ir::types::I64;
+use kingpost_ir::{Inst, InstView, SigRef, Value};
+use kingpost_regalloc::{Clobbers, Operand, PRegSet, VReg};
+use smallvec::SmallVec;
+
+/// Operands of a call behind those of its row.
+type Operands = SmallVec<[Operand; 16]>;
+
+/// Structures up to this size are copied by moves, larger ones by `memcpy`.
+const MAX_COPIED: u32 = 128;
+
+/// What is called.
+enum Callee<'a> {
+    Symbol { name: &'a ExternalName, near: bool },
+    Address(VReg),
+}
+
+/// `call`.
+pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let InstView::Call { func, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let data = &cx.func.dfg.ext_funcs[func];
+    if data.patchable {
+        return Err(cx.unsupported_feature("a patchable call"));
+    }
+    let callee = Callee::Symbol { name: &data.name, near: data.colocated };
+    call_signature(cx, inst, callee, data.signature, args)
+}
+
+/// `call_indirect`.
+pub(super) fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let InstView::CallIndirect { sig, callee, args } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    if cx.ty(callee) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let callee = Callee::Address(cx.put(callee));
+    call_signature(cx, inst, callee, sig, args)
+}
+
+fn call_signature<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig: SigRef, args: &[Value]) -> Done {
+    let abi = cx.call_abi(sig)?;
+    let mut operands = Operands::new();
+    for (&arg, to) in args.iter().zip(&abi.args) {
+        if let AbiArg::Struct { offset, size, .. } = *to {
+            copy_struct(cx, arg, offset, size);
+        }
+    }
+    if let Some(part) = &abi.return_area {
+        let area = cx.call_area(abi.return_bytes)?;
+        let pointer = cx.int_temp(64);
+        cx.emit_lea(pointer, Address::Slot(area));
+        pass(cx, pointer, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+    }
+    for (&arg, to) in args.iter().zip(&abi.args) {
+        let AbiArg::Value(parts) = to else { continue };
+        let vregs = cx.put_parts(arg);
+        for (&vreg, part) in vregs.iter().zip(parts) {
+            pass(cx, vreg, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+        }
+    }
+    cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
+    let defined = cx.define_results(inst, &abi, &mut operands);
+    emit_call(cx, callee, &operands, abi.lost(), defined);
+    if abi.callee_pops && abi.arg_bytes > 0 {
+        // The callee took its arguments off the stack, where the next call's will be.
+        cx.take_back(abi.arg_bytes);
+    }
+    load_results(cx, inst, &abi)
+}
+
+/// Passes one part of an argument. None if there is no code for its type.
+fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &mut Operands) -> Option<()> {
+    let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
+    match part.place {
+        AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
+        AbiPlace::Stack(offset) => {
+            let row = if extended == vreg { store_place_row::<M>(part.ty)? } else { M::ROWS.store64 };
+            cx.emit_mem(row, &[extended], Address::Outgoing(offset));
+        }
+    }
+    Some(())
+}
+
+/// Loads the results that came in memory.
+fn load_results<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature) -> Done {
+    for (&result, from) in cx.func.dfg.inst_results(inst).iter().zip(&abi.results) {
+        let AbiArg::Value(parts) = from else { continue };
+        if !cx.is_put(result) {
+            continue;
+        }
+        let defs = cx.result_parts(result);
+        for (&def, part) in defs.iter().zip(parts) {
+            if let AbiPlace::Stack(offset) = part.place {
+                let area = cx.call_area(abi.return_bytes)?;
+                let row = load_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?;
+                cx.emit_mem(row, &[def], Address::Slot(area + offset));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Emits the call, which destroys `lost` but for the registers it defines.
+fn emit_call<'f, M: Machine<'f>>(
+    cx: &mut M,
+    callee: Callee<'_>,
+    operands: &[Operand],
+    mut lost: Clobbers,
+    defined: PRegSet,
+) {
+    if cx.abi.partial_clobbers.is_empty() {
+        // Callers rely on whole registers: those that a callee keeps in part are lost, and this function preserves them.
+        lost = Clobbers::lost(lost.lost.union(lost.partial));
+    }
+    cx.code.has_calls = true;
+    let clobbers = cx.clobbers(lost.lost.difference(defined), lost.partial.difference(defined), lost.kept_bytes);
+    match callee {
+        Callee::Symbol { name, near } if near || cx.settings.is_pic => {
+            let symbol = cx.symbol(name, near, 0);
+            let row = if near { M::ROWS.call_near } else { M::ROWS.call_far };
+            cx.emit_with(row, &[], Some(Address::Symbol(symbol)), operands, clobbers);
+        }
+        Callee::Symbol { name, near } => {
+            let address = cx.int_temp(64);
+            symbol_address(cx, address, name, near, 0);
+            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers);
+        }
+        Callee::Address(address) => {
+            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers);
+        }
+    }
+}
+
+/// Copies the structure that `pointer` points to among the stack arguments. Sizes are multiples of 8.
+fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
+    let pointer = cx.put(pointer);
+    if size <= MAX_COPIED {
+        for at in (0..size).step_by(8) {
+            let word = cx.int_temp(64);
+            cx.emit_mem(M::ROWS.load64, &[word], Address::Base { base: pointer, disp: at as i32 });
+            cx.emit_mem(M::ROWS.store64, &[word], Address::Outgoing(offset + at));
+        }
+        return;
+    }
+    let target = cx.int_temp(64);
+    cx.emit_lea(target, Address::Outgoing(offset));
+    let length = cx.constant_temp(u64::from(size), 64);
+    let args = [target, pointer, length].into_iter().zip(M::MEMCPY_ARGS);
+    let operands: Operands = args.map(|(vreg, reg)| Operand::fixed_use(vreg, reg)).collect();
+    libcall(cx, LibCall::Memcpy, &operands, PRegSet::EMPTY);
+}
+
+/// Calls a library routine whose arguments and results are fixed `operands`; `defined` are the results' registers.
+pub fn libcall<'f, M: Machine<'f>>(cx: &mut M, routine: LibCall, operands: &[Operand], defined: PRegSet) {
+    let near = cx.settings.use_colocated_libcalls;
+    let name = ExternalName::LibCall(routine);
+    emit_call(cx, Callee::Symbol { name: &name, near }, operands, M::LIBCALL_CLOBBERS, defined);
+}

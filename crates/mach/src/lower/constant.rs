@@ -1,0 +1,47 @@
+//! Constants.
+
+use super::machine::Machine;
+use super::{Address, Done};
+use kingpost_ir::{Inst, InstView};
+
+/// `iconst`.
+pub(super) fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let (def, bits) = (cx.result(value), cx.ty(value).bits());
+    cx.load_constant(def, imm as u64, bits);
+    Ok(())
+}
+
+/// `f16const`, `f32const`, `f64const`.
+pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let (bits, width) = match cx.func.dfg.view(inst) {
+        // The 16 bits above the value are nobody's.
+        InstView::UnaryIeee16 { imm } => (u64::from(imm.bits()), 32),
+        InstView::UnaryIeee32 { imm } => (u64::from(imm.bits()), 32),
+        InstView::UnaryIeee64 { imm } => (imm.bits(), 64),
+        _ => return Err(cx.unsupported(inst)),
+    };
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    cx.load_float(def, bits, width);
+    Ok(())
+}
+
+/// `f128const`, and `vconst` of 128 bits.
+pub(super) fn wide<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let value = cx.first(inst);
+    let bytes = cx.func.dfg.constants.bytes(constant);
+    if cx.ty(value).bits() != 128 || cx.ty(value).is_dynamic_vector() || bytes.len() != 16 {
+        return Err(cx.unsupported(inst));
+    }
+    let def = cx.result(value);
+    if bytes.iter().all(|&byte| byte == 0) {
+        cx.emit(M::ROWS.zero128, &[def]);
+    } else {
+        let entry = cx.code.pool.constant(bytes);
+        cx.emit_mem(M::ROWS.pool128, &[def], Address::Pool(entry));
+    }
+    Ok(())
+}

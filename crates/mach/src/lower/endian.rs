@@ -1,0 +1,148 @@
+//! Loads and stores in the other byte order: as an integer, and its bytes exchanged in a register.
+
+use super::machine::Machine;
+use super::{Address, Done};
+use kingpost_ir::types::{I8, I16, I32, I64};
+use kingpost_ir::{Inst, TrapCode, Type, Value};
+use kingpost_regalloc::VReg;
+
+/// The integer type of a scalar's bytes, up to 64 bits.
+fn image_type(ty: Type) -> Option<Type> {
+    match ty.bits() {
+        _ if !ty.is_scalar() => None,
+        8 => Some(I8),
+        16 => Some(I16),
+        32 => Some(I32),
+        64 => Some(I64),
+        _ => None,
+    }
+}
+
+/// Loads an integer of one register, the first byte highest.
+pub fn load_word<'f, M: Machine<'f>>(
+    cx: &mut M,
+    def: VReg,
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    let memory = cx.int_temp(ty.bits());
+    cx.emit_mem(M::load_row(ty)?, &[memory], address).set_trap(trap);
+    cx.swap_bytes(def, memory, ty.bits());
+    Some(())
+}
+
+/// Stores an integer of one register, the first byte highest.
+fn store_word<'f, M: Machine<'f>>(
+    cx: &mut M,
+    source: VReg,
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    let memory = cx.int_temp(ty.bits());
+    cx.swap_bytes(memory, source, ty.bits());
+    cx.emit_mem(M::store_row(ty)?, &[memory], address).set_trap(trap);
+    Some(())
+}
+
+/// Loads an integer of type `memory` and widens it to `value`.
+pub(super) fn load_widened<'f>(
+    cx: &mut impl Machine<'f>,
+    value: Value,
+    memory: Type,
+    signed: bool,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    let (def, narrow) = (cx.result(value), cx.int_temp(32));
+    load_word(cx, narrow, memory, address, trap)?;
+    if signed {
+        cx.sign_extend(def, narrow, memory.bits(), cx.ty(value).bits());
+    } else {
+        cx.zero_extend(def, narrow, memory.bits());
+    }
+    Some(())
+}
+
+/// Loads `value`. None if there is no code for its type.
+pub(super) fn load<'f, M: Machine<'f>>(
+    cx: &mut M,
+    value: Value,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    let ty = cx.ty(value);
+    let defs = cx.result_parts(value);
+    if let [low, high] = *defs {
+        let above = cx.further(address, 8);
+        load_word(cx, high, I64, address, trap)?;
+        return load_word(cx, low, I64, above, trap);
+    }
+    if ty.is_int() {
+        return load_word(cx, defs[0], ty, address, trap);
+    }
+    if ty.is_scalar() && ty.bits() == 128 {
+        let (low, high) = (cx.int_temp(64), cx.int_temp(64));
+        let above = cx.further(address, 8);
+        load_word(cx, high, I64, address, trap)?;
+        load_word(cx, low, I64, above, trap)?;
+        cx.join_halves(defs[0], low, high);
+        return Some(());
+    }
+    let image_type = image_type(ty)?;
+    let image = cx.int_temp(image_type.bits());
+    load_word(cx, image, image_type, address, trap)?;
+    let row = if image_type == I64 { M::ROWS.int_to_float64 } else { M::ROWS.int_to_float32 };
+    cx.emit(row, &[defs[0], image]);
+    Some(())
+}
+
+/// Stores the low part of `value` that has type `ty`. None if there is no code for the type.
+pub(super) fn store<'f, M: Machine<'f>>(
+    cx: &mut M,
+    value: Value,
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    if !ty.is_scalar() {
+        return None;
+    }
+    if ty.bits() == 128 {
+        let (low, high) = match *cx.put_parts(value) {
+            [low, high] => (low, high),
+            _ => {
+                let (low, high) = (cx.int_temp(64), cx.int_temp(64));
+                let source = cx.put(value);
+                cx.split_halves(low, high, source);
+                (low, high)
+            }
+        };
+        let above = cx.further(address, 8);
+        store_word(cx, high, I64, address, trap)?;
+        return store_word(cx, low, I64, above, trap);
+    }
+    let source = cx.put(value);
+    if ty.is_int() {
+        return store_word(cx, source, ty, address, trap);
+    }
+    let image_type = image_type(ty)?;
+    let image = cx.int_temp(image_type.bits());
+    let row = if image_type == I64 { M::ROWS.float_to_int64 } else { M::ROWS.float_to_int32 };
+    cx.emit(row, &[image, source]);
+    store_word(cx, image, image_type, address, trap)
+}
+
+/// `bswap`.
+pub(super) fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let [x] = cx.args(inst);
+    let value = cx.first(inst);
+    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    // The halves of an i128 change places.
+    let bits = cx.ty(x).bits().min(64);
+    for (&def, &part) in defs.iter().zip(parts.iter().rev()) {
+        cx.swap_bytes(def, part, bits);
+    }
+    Ok(())
+}

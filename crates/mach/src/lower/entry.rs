@@ -1,0 +1,221 @@
+//! Where a function meets its caller: parameters, results, and the registers of the frame.
+
+use super::machine::Machine;
+use super::memory::{load_place_row, store_place_row};
+use super::symbol::global_base;
+use super::width::extend_for_abi;
+use super::{Address, Done, Lower};
+use crate::abi::{AbiArg, AbiPlace};
+use crate::error::LowerError;
+use crate::row::RowId;
+use crate::settings::ProbestackStrategy;
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::libcall::LibCall;
+use kingpost_ir::signature::CallConv;
+use kingpost_ir::types::I64;
+use kingpost_ir::{GlobalValue, Inst, Value};
+use kingpost_regalloc::{ClobberId, Operand, PRegSet, VReg};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Defines the parameters that somebody wants: those in registers by one instruction without bytes, the others by loads.
+///
+/// # Errors
+/// Parameters on the stack and stack limits that there is no code for.
+pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Done {
+    let probes = cx.settings.enable_probestack;
+    if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
+        let near = cx.settings.use_colocated_libcalls;
+        let symbol = cx.symbol(&ExternalName::LibCall(LibCall::Probestack), near, 0);
+        cx.code.probestack = Some(cx.code.symbols[symbol as usize]);
+    }
+    let abi = Arc::clone(&cx.abi);
+    cx.code.incoming_bytes = u64::from(abi.arg_bytes);
+    cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
+    let preserves_all = cx.func.signature.call_conv == CallConv::PreserveAll;
+    let limit = cx.func.stack_limit.filter(|_| M::HAS_ENTRY_SCRATCH || !preserves_all);
+    cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
+    let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
+    if let Some(context) = checked.and_then(|limit| cx.context_of(limit)) {
+        cx.put(context);
+    }
+    let mut incoming = Incoming::default();
+    incoming.collect(cx)?;
+    // Only who preserves everything needs to know what probing writes: nothing is live yet.
+    let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
+    if !incoming.operands.is_empty() || !probe_writes.is_empty() {
+        let clobbers = match probe_writes.is_empty() {
+            true => ClobberId::NONE,
+            false => cx.clobbers(probe_writes, PRegSet::EMPTY, 0),
+        };
+        cx.emit_with(M::ROWS.entry, &[], None, &incoming.operands, clobbers);
+    }
+    for (def, row, offset) in incoming.loads {
+        cx.emit_mem(row, &[def], Address::Incoming(offset));
+    }
+    match checked {
+        Some(limit) => check_stack(cx, limit),
+        None => Ok(()),
+    }
+}
+
+/// Parameters to be defined.
+#[derive(Default)]
+struct Incoming {
+    operands: SmallVec<[Operand; 16]>,
+    /// Destination, row, offset among the stack arguments.
+    loads: SmallVec<[(VReg, RowId, u32); 8]>,
+}
+
+impl Incoming {
+    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M) -> Done {
+        let abi = Arc::clone(&cx.abi);
+        if let (Some(part), Some(def)) = (&abi.return_area, cx.used_return_area())
+            && let AbiPlace::Reg(reg) = part.place
+        {
+            self.operands.push(Operand::fixed_def(def, reg));
+        }
+        for (&param, from) in params(cx).iter().zip(&abi.args) {
+            if cx.is_put(param) {
+                let defs = cx.result_parts(param);
+                self.param(cx, &defs, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn param<'f, M: Machine<'f>>(&mut self, cx: &M, defs: &[VReg], from: &AbiArg) -> Done {
+        let parts = match from {
+            AbiArg::Struct { offset, .. } => {
+                self.loads.push((defs[0], M::ROWS.address, *offset));
+                return Ok(());
+            }
+            AbiArg::Value(parts) => parts,
+        };
+        for (&def, part) in defs.iter().zip(parts) {
+            match part.place {
+                AbiPlace::Reg(reg) => self.operands.push(Operand::fixed_def(def, reg)),
+                AbiPlace::Stack(offset) => {
+                    let row = load_place_row::<M>(part.ty)
+                        .ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
+                    self.loads.push((def, row, offset));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The function's parameters.
+fn params<'f>(cx: &Lower<'f>) -> &'f [Value] {
+    let func = cx.func;
+    func.layout.entry_block().map_or(&[][..], |entry| func.dfg.block_params(entry))
+}
+
+/// Traps if the stack pointer, the frame already made, is below the limit. A leaf without a frame needs no check.
+fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Done {
+    let value =
+        global_base(cx, limit).map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
+    cx.check_stack(value);
+    Ok(())
+}
+
+/// `return`.
+pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    let abi = Arc::clone(&cx.abi);
+    let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
+    for (&value, to) in cx.func.dfg.inst_args(inst).iter().zip(&abi.results) {
+        let AbiArg::Value(parts) = to else { continue };
+        let vregs = cx.put_parts(value);
+        for (&vreg, part) in vregs.iter().zip(parts) {
+            let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
+            match part.place {
+                AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
+                AbiPlace::Stack(offset) => {
+                    let row = match extended == vreg {
+                        true => store_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?,
+                        false => M::ROWS.store64,
+                    };
+                    let base = cx.return_area();
+                    cx.emit_mem(row, &[extended], Address::Base { base, disp: offset as i32 });
+                }
+            }
+        }
+    }
+    if let Some((index, reg)) = abi.sret
+        && let Some(&param) = params(cx).get(index)
+    {
+        let pointer = cx.put(param);
+        operands.push(Operand::fixed_use(pointer, reg));
+    }
+    cx.emit_with(M::ROWS.ret, &[], None, &operands, ClobberId::NONE);
+    Ok(())
+}
+
+/// The result's register, for opcodes whose result is an address.
+fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
+    let value = cx.first(inst);
+    if cx.ty(value) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    // An effect keeps the instruction even if nobody wants its result.
+    Ok(cx.result(value))
+}
+
+fn needs(cx: &Lower<'_>, inst: Inst, key: &'static str, set: bool) -> Done {
+    let opcode = cx.func.dfg.opcode(inst);
+    if set { Ok(()) } else { Err(LowerError::Setting { opcode, key }) }
+}
+
+fn needs_frame_pointers(cx: &Lower<'_>, inst: Inst) -> Done {
+    needs(cx, inst, "preserve_frame_pointers", cx.settings.preserve_frame_pointers)
+}
+
+fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Done {
+    needs(cx, inst, "enable_pinned_reg", cx.settings.enable_pinned_reg)
+}
+
+/// `get_frame_pointer`.
+pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    needs_frame_pointers(cx, inst)?;
+    let def = address_result(cx, inst)?;
+    cx.emit(M::ROWS.frame_pointer, &[def]);
+    Ok(())
+}
+
+/// `get_stack_pointer`.
+pub(super) fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    let def = address_result(cx, inst)?;
+    cx.emit(M::ROWS.stack_pointer, &[def]);
+    Ok(())
+}
+
+/// `get_return_address`: it lies above the caller's frame pointer.
+pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    needs_frame_pointers(cx, inst)?;
+    let def = address_result(cx, inst)?;
+    let base = cx.int_temp(64);
+    cx.emit(M::ROWS.frame_pointer, &[base]);
+    cx.emit_mem(M::ROWS.load64, &[def], Address::Base { base, disp: 8 });
+    Ok(())
+}
+
+/// `get_pinned_reg`.
+pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    needs_pinned_reg(cx, inst)?;
+    let def = address_result(cx, inst)?;
+    cx.emit(M::ROWS.pinned, &[def]);
+    Ok(())
+}
+
+/// `set_pinned_reg`.
+pub(super) fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    needs_pinned_reg(cx, inst)?;
+    let [value] = cx.args(inst);
+    if cx.ty(value) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let source = cx.put(value);
+    cx.emit(M::ROWS.set_pinned, &[source]);
+    Ok(())
+}

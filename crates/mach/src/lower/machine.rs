@@ -1,0 +1,209 @@
+//! What a machine provides so that the opcodes that are lowered alike everywhere are lowered for it.
+//!
+//! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder, over a
+//! context that implements [`Machine`]: the function being lowered together with the instruction set's own settings. They
+//! are generic and not virtual, so each instruction set gets its own compiled copy.
+//!
+//! Unless said otherwise a method may change the flags: whoever reads them emits their reader right behind their definition.
+
+use super::{Address, Done, Lower};
+use crate::error::LowerError;
+use crate::row::RowId;
+use kingpost_ir::{Inst, MemFlags, Type, Value};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+use std::ops::DerefMut;
+
+/// Rows that every machine has under a name of its own. Destinations come first.
+#[derive(Clone, Copy, Debug)]
+pub struct CommonRows {
+    /// Where parameters are: defs only, no bytes.
+    pub entry: RowId,
+    /// Out of the function.
+    pub ret: RowId,
+    /// To the block in `aux`.
+    pub jump: RowId,
+    /// To one of two targets by number, else to the next; the immediate is where they begin.
+    pub chain2: RowId,
+    /// As `chain2`, of three.
+    pub chain3: RowId,
+    /// A trap.
+    pub trap: RowId,
+    /// A stop for debuggers.
+    pub breakpoint: RowId,
+    /// A call of a symbol that is near.
+    pub call_near: RowId,
+    /// A call of a symbol that may be anywhere, in position-independent code.
+    pub call_far: RowId,
+    /// A call of the address in a register.
+    pub call_reg: RowId,
+    /// A copy of 32 bits.
+    pub move32: RowId,
+    /// A copy of 64 bits.
+    pub move64: RowId,
+    /// A load of 64 bits into an integer register.
+    pub load64: RowId,
+    /// A store of 64 bits from an integer register.
+    pub store64: RowId,
+    /// The sum of two registers.
+    pub add64: RowId,
+    /// A shift to the right by the immediate, zeros coming in, in 32 bits.
+    pub shift_right32: RowId,
+    /// As `shift_right32`, in 64 bits.
+    pub shift_right64: RowId,
+    /// The low 32 bits of an integer register to a float register.
+    pub int_to_float32: RowId,
+    /// 64 bits of an integer register to a float register.
+    pub int_to_float64: RowId,
+    /// The low 32 bits of a float register to an integer register.
+    pub float_to_int32: RowId,
+    /// The low 64 bits of a float register to an integer register.
+    pub float_to_int64: RowId,
+    /// 128 zero bits.
+    pub zero128: RowId,
+    /// A load of 128 bits from the pool.
+    pub pool128: RowId,
+    /// An address without registers: of a near symbol, of a place in the frame or pool.
+    pub address: RowId,
+    /// The address of a symbol, from the global offset table.
+    pub address_got: RowId,
+    /// The address of a symbol that may be anywhere, in code with a fixed place.
+    pub address_absolute: RowId,
+    /// The frame pointer.
+    pub frame_pointer: RowId,
+    /// The stack pointer.
+    pub stack_pointer: RowId,
+    /// The pinned register.
+    pub pinned: RowId,
+    /// Writes the pinned register.
+    pub set_pinned: RowId,
+}
+
+/// A function being lowered for a machine, and what the machine does its own way.
+pub trait Machine<'f>: DerefMut<Target = Lower<'f>> {
+    /// The machine's names for common rows.
+    const ROWS: CommonRows;
+    /// Registers of the arguments of `memcpy`: target, source, bytes.
+    const MEMCPY_ARGS: [PReg; 3];
+    /// What calls of library routines destroy.
+    const LIBCALL_CLOBBERS: Clobbers;
+    /// Allocatable registers that probing the stack writes before a function's entry.
+    const PROBE_CLOBBERS: PRegSet;
+    /// Is there a register to compute in before the entry, even if callers rely on all allocatable ones?
+    const HAS_ENTRY_SCRATCH: bool;
+    /// May an address have an index and a displacement?
+    const INDEXES_WITH_DISPLACEMENT: bool;
+
+    /// Lowers an opcode that each machine lowers its own way.
+    ///
+    /// # Errors
+    /// Opcodes and types that it has no code for.
+    fn lower_own(&mut self, inst: Inst) -> Done;
+
+    /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
+    ///
+    /// # Errors
+    /// Addresses of other types than `i64`.
+    fn memory_operand(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError>;
+
+    /// Computes `address` into `def`.
+    fn emit_lea(&mut self, def: VReg, address: Address);
+
+    /// `def = base + offset`.
+    fn add_offset(&mut self, def: VReg, base: VReg, offset: i64);
+
+    /// `def` is `source` with the bits below `align`, a power of two up to 2^30, cleared.
+    fn align_down(&mut self, def: VReg, source: VReg, align: u32);
+
+    /// The row that loads a value of this type into one register. Narrow integers are zero-extended.
+    fn load_row(ty: Type) -> Option<RowId>;
+
+    /// The row that stores one register of this type.
+    fn store_row(ty: Type) -> Option<RowId>;
+
+    /// The row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
+    fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId;
+
+    /// The type as which a value of type `ty` is loaded from or stored to its place on the stack, which has at least 8 bytes.
+    fn place_type(ty: Type) -> Type {
+        ty
+    }
+
+    /// Stores the low part of `value` that has type `ty`, if it is a constant that needs no register.
+    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool;
+
+    /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
+    fn load_constant(&mut self, def: VReg, value: u64, bits: u32);
+
+    /// Puts the float of 32 or 64 bits into `def`. Leaves the flags alone.
+    fn load_float(&mut self, def: VReg, value: u64, bits: u32);
+
+    /// `def` is `source`, an integer of `bits` bits, in the other byte order.
+    fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32);
+
+    /// `def` gets the low `bits` bits of `source`, zero-extended to 64 bits.
+    fn zero_extend(&mut self, def: VReg, source: VReg, bits: u32);
+
+    /// `def` gets the low `from` bits of `source`, sign-extended to `to` bits.
+    fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32);
+
+    /// The row that copies `bits` bits, at most 128, between float registers.
+    fn float_move_row(bits: u32) -> RowId;
+
+    /// A float register of 128 bits from two integer registers.
+    fn join_halves(&mut self, def: VReg, low: VReg, high: VReg);
+
+    /// Two integer registers from a float register of 128 bits.
+    fn split_halves(&mut self, low: VReg, high: VReg, source: VReg);
+
+    /// `def` is `high` above `low`, integers of the same type of at most 32 bits.
+    fn concatenate(&mut self, def: VReg, low: Value, high: Value);
+
+    /// Goes to `then` if `value` is not zero, else to `other`, on behalf of `inst`.
+    ///
+    /// # Errors
+    /// Addresses of folded loads that are not supported.
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Done;
+
+    /// Goes to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
+    fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block);
+
+    /// Jumps by entry `index` of a table of `len` entries and a default behind them: there if `index` is not below `len`.
+    ///
+    /// The index is limited without a branch, so that the CPU cannot speculate past the table.
+    fn jump_by_table(&mut self, index: VReg, table: u32, len: u32);
+
+    /// Traps if the stack pointer, the frame already made, is below `limit`.
+    fn check_stack(&mut self, limit: VReg);
+
+    /// Moves the stack pointer down by what a callee popped.
+    fn take_back(&mut self, bytes: u32);
+
+    /// A constant in a new register. Leaves the flags alone.
+    fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
+        let temp = self.int_temp(bits);
+        self.load_constant(temp, value, bits);
+        temp
+    }
+
+    /// The address `bytes` further on.
+    fn further(&mut self, address: Address, bytes: i32) -> Address {
+        match address {
+            Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
+                Address::Base { base, disp: disp + bytes }
+            }
+            Address::Index { base, index, shift, extend, disp }
+                if Self::INDEXES_WITH_DISPLACEMENT && disp.checked_add(bytes).is_some() =>
+            {
+                Address::Index { base, index, shift, extend, disp: disp + bytes }
+            }
+            Address::Slot(offset) => Address::Slot(offset + bytes as u32),
+            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
+            Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
+            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
+                let base = self.int_temp(64);
+                self.emit_lea(base, address);
+                Address::Base { base, disp: bytes }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Loads, stores, addresses of stack slots.
+
+use super::machine::Machine;
+use super::{Address, Done, Lower, endian};
+use crate::row::RowId;
+use kingpost_ir::memflags::Endianness;
+use kingpost_ir::types::{F16, I8, I16, I32, I64};
+use kingpost_ir::{Inst, InstView, MemFlags, Opcode, StackSlot, TrapCode, Type, Value};
+use kingpost_regalloc::VReg;
+
+/// Is the access in the machine's byte order? All machines here put the low byte first.
+pub fn is_little(flags: MemFlags) -> bool {
+    flags.endianness() != Some(Endianness::Big)
+}
+
+/// Bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
+fn part_bytes(ty: Type) -> u8 {
+    let bytes = ty.bytes().clamp(1, 16) as u8;
+    if ty.is_int() { bytes.min(8) } else { bytes }
+}
+
+/// What a widening load reads, and whether it widens with the sign. None of other loads.
+fn widened(opcode: Opcode) -> Option<(Type, bool)> {
+    match opcode {
+        Opcode::Uload8 => Some((I8, false)),
+        Opcode::Uload16 => Some((I16, false)),
+        Opcode::Uload32 => Some((I32, false)),
+        Opcode::Sload8 => Some((I8, true)),
+        Opcode::Sload16 => Some((I16, true)),
+        Opcode::Sload32 => Some((I32, true)),
+        _ => None,
+    }
+}
+
+/// `load` and the widening loads.
+pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    let InstView::Load { flags, addr, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let (value, trap) = (cx.first(inst), flags.trap_code());
+    let ty = cx.ty(value);
+    let widened = widened(cx.func.dfg.opcode(inst));
+    let bytes = part_bytes(widened.map_or(ty, |(memory, _)| memory));
+    let address = cx.memory_operand(addr, i64::from(offset), bytes, inst)?;
+    let done = match (widened, is_little(flags)) {
+        (Some((memory, signed)), true) => {
+            let def = cx.result(value);
+            cx.emit_mem(M::widening_load_row(memory.bits(), ty.bits(), signed), &[def], address).set_trap(trap);
+            Some(())
+        }
+        (Some((memory, signed)), false) => endian::load_widened(cx, value, memory, signed, address, trap),
+        (None, true) => {
+            let defs = cx.result_parts(value);
+            load_into(cx, &defs, ty, address, trap)
+        }
+        (None, false) => endian::load(cx, value, address, trap),
+    };
+    done.ok_or_else(|| cx.unsupported(inst))
+}
+
+/// Loads a value of type `ty` into its registers. None if there is no code for the type.
+pub fn load_into<'f, M: Machine<'f>>(
+    cx: &mut M,
+    defs: &[VReg],
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    if let [low, high] = *defs {
+        let above = cx.further(address, 8);
+        cx.emit_mem(M::ROWS.load64, &[low], address).set_trap(trap);
+        cx.emit_mem(M::ROWS.load64, &[high], above).set_trap(trap);
+    } else if let Some(row) = M::load_row(ty) {
+        cx.emit_mem(row, &[defs[0]], address).set_trap(trap);
+    } else if ty == F16 {
+        // Float registers are loaded with 32 bits at least, of which half may not be there.
+        let image = cx.int_temp(16);
+        cx.emit_mem(M::load_row(I16)?, &[image], address).set_trap(trap);
+        cx.emit(M::ROWS.int_to_float32, &[defs[0], image]);
+    } else {
+        return None;
+    }
+    Some(())
+}
+
+/// `store` and the narrowing stores.
+pub(super) fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+    let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    let ty = match cx.func.dfg.opcode(inst) {
+        Opcode::Istore8 => I8,
+        Opcode::Istore16 => I16,
+        Opcode::Istore32 => I32,
+        _ => cx.ty(value),
+    };
+    let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
+    if cx.store_constant(value, ty, address, flags) {
+        return Ok(());
+    }
+    let done = match is_little(flags) {
+        true => store_value(cx, value, ty, address, flags.trap_code()),
+        false => endian::store(cx, value, ty, address, flags.trap_code()),
+    };
+    done.ok_or_else(|| cx.unsupported(inst))
+}
+
+/// Stores the low part of `value` that has type `ty`. None if there is no code for the type.
+fn store_value<'f, M: Machine<'f>>(
+    cx: &mut M,
+    value: Value,
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
+    if ty.is_int() && ty.bits() == 128 {
+        let parts = cx.put_parts(value);
+        let above = cx.further(address, 8);
+        cx.emit_mem(M::ROWS.store64, &[parts[0]], address).set_trap(trap);
+        cx.emit_mem(M::ROWS.store64, &[parts[1]], above).set_trap(trap);
+    } else if let Some(row) = M::store_row(ty) {
+        let source = cx.put(value);
+        cx.emit_mem(row, &[source], address).set_trap(trap);
+    } else if ty == F16 {
+        let (image, source) = (cx.int_temp(16), cx.put(value));
+        cx.emit(M::ROWS.float_to_int32, &[image, source]);
+        cx.emit_mem(M::store_row(I16)?, &[image], address).set_trap(trap);
+    } else {
+        return None;
+    }
+    Some(())
+}
+
+/// The row that loads an argument or result of this type from its place on the stack.
+pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    M::load_row(M::place_type(ty))
+}
+
+/// The row that stores an argument or result of this type to its place on the stack.
+pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    M::store_row(M::place_type(ty))
+}
+
+/// `stack_addr`.
+pub(super) fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+    let InstView::StackAddr { slot, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    if cx.result_ty(inst) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first(inst);
+    let def = cx.result(value);
+    let start = cx.slot_offset(slot) as u32;
+    if !is_over_aligned(cx, slot) {
+        cx.emit_lea(def, Address::Slot(start + offset as u32));
+        return Ok(());
+    }
+    // The slot has room to be moved up to its alignment.
+    let shift = cx.func.stack_slots[slot].align_shift;
+    let Some(align) = 1u32.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
+        return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
+    };
+    let slack = align - cx.stack_align();
+    let (end, aligned) = (cx.int_temp(64), cx.int_temp(64));
+    cx.emit_lea(end, Address::Slot(start + slack));
+    cx.align_down(aligned, end, align);
+    cx.emit_lea(def, Address::Base { base: aligned, disp: offset });
+    Ok(())
+}
+
+/// Is the slot aligned beyond the stack, so that its address is computed at run time?
+fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
+    u32::from(cx.func.stack_slots[slot].align_shift) > cx.stack_align().trailing_zeros()
+}
+
+/// The place of `slot + offset + disp` in the frame, which needs no register.
+pub fn slot_place(cx: &Lower<'_>, slot: StackSlot, offset: i32, disp: i64) -> Option<Address> {
+    /// Addresses in the stack frame have offsets below this.
+    const MAX_OFFSET: i64 = 1 << 31;
+    if is_over_aligned(cx, slot) {
+        return None;
+    }
+    let at = cx.slot_offset(slot) as i64 + i64::from(offset) + disp;
+    (0..MAX_OFFSET).contains(&at).then_some(Address::Slot(at as u32))
+}
