@@ -6,19 +6,15 @@
 //! that somebody already needs in a register is used from there. The walk is bounded, so that long chains of sums cost
 //! each user a constant.
 
-use super::Done;
 use super::cx::Cx;
-use super::symbol::near_symbol;
 use crate::rows;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::{Address, IndexExtend, LowerError};
-use kingpost_regalloc::VReg;
+use kingpost_mach::lower::{near_symbol, slot_place};
+use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 
 /// How many definitions an address looks through.
 const MAX_STEPS: usize = 8;
-/// Addresses in the stack frame have offsets below this.
-const MAX_OFFSET: i64 = 1 << 31;
 
 /// The terms of an address: `base + (index << shift) + disp`.
 pub(super) struct Terms {
@@ -96,10 +92,7 @@ impl Cx<'_, '_> {
     fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
         let def = self.def(terms.base)?;
         match self.func.dfg.view(def) {
-            InstView::StackAddr { slot, offset } if !self.is_over_aligned(slot) => {
-                let at = self.slot_offset(slot) as i64 + i64::from(offset) + terms.disp;
-                (0..MAX_OFFSET).contains(&at).then_some(Address::Slot(at as u32))
-            }
+            InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),
             InstView::UnaryGlobalValue { global } if self.func.dfg.opcode(def) == Opcode::SymbolValue => {
                 near_symbol(self, global, terms.disp).map(Address::Symbol)
             }
@@ -128,59 +121,4 @@ impl Cx<'_, '_> {
             }
         }
     }
-
-    /// Computes `address` into `def`.
-    pub(super) fn emit_lea(&mut self, def: VReg, address: Address) {
-        let row = match address {
-            Address::Base { .. } | Address::Index { .. } => rows::LEA64_RM,
-            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
-                rows::LEA64_CONST
-            }
-        };
-        self.emit_mem(row, &[def], address);
-    }
-
-    /// The address `bytes` further on.
-    pub(super) fn further(&mut self, address: Address, bytes: i32) -> Address {
-        match address {
-            Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
-                Address::Base { base, disp: disp + bytes }
-            }
-            Address::Index { base, index, shift, extend, disp } if disp.checked_add(bytes).is_some() => {
-                Address::Index { base, index, shift, extend, disp: disp + bytes }
-            }
-            Address::Slot(offset) => Address::Slot(offset + bytes as u32),
-            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
-            Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
-            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
-                let base = self.int_temp(64);
-                self.emit_lea(base, address);
-                Address::Base { base, disp: bytes }
-            }
-        }
-    }
-
-    /// Is the slot aligned beyond the stack, so that its address is computed at run time?
-    pub(super) fn is_over_aligned(&self, slot: kingpost_ir::StackSlot) -> bool {
-        self.func.stack_slots[slot].align_shift > 4
-    }
-}
-
-/// The address of a stack slot into `def`.
-pub(super) fn slot_address(cx: &mut Cx<'_, '_>, def: VReg, slot: kingpost_ir::StackSlot, offset: i32) -> Done {
-    let start = cx.slot_offset(slot) as u32;
-    if !cx.is_over_aligned(slot) {
-        cx.emit_lea(def, Address::Slot(start + offset as u32));
-        return Ok(());
-    }
-    // The slot has room to be moved up to its alignment.
-    let shift = cx.func.stack_slots[slot].align_shift;
-    let Some(align) = 1i64.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
-        return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
-    };
-    let (end, aligned) = (cx.int_temp(64), cx.int_temp(64));
-    cx.emit_lea(end, Address::Slot(start + (align as u32 - 16)));
-    cx.emit_imm(rows::AND64_RI, &[aligned, end], -align as i32);
-    cx.emit_lea(def, Address::Base { base: aligned, disp: offset });
-    Ok(())
 }

@@ -1,14 +1,12 @@
 //! Atomic accesses. Ordinary loads are sequentially consistent here; stores are exchanges.
 
 use super::Done;
-use super::bits::swap_bytes;
-use super::cx::{Cx, is_little, neg};
-use super::endian;
-use super::memory::load_into;
+use super::cx::{Cx, neg};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, MemFlags, Type};
-use kingpost_mach::RowId;
+use kingpost_mach::lower::{is_little, load_into, load_word};
+use kingpost_mach::{Machine, RowId};
 
 /// The row for `bits` (8 to 64) in a family with one row for each width.
 fn of_width(first: RowId, bits: u32) -> RowId {
@@ -32,7 +30,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let address = cx.address(arg, 0, inst)?;
     let def = cx.result(value);
     if !is_little(flags) {
-        return endian::load_word(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst));
+        return load_word(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst));
     }
     load_into(cx, &[def], ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst))
 }
@@ -48,7 +46,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let mut operands = [cx.int_temp(ty.bits()), cx.put(value)];
     if !is_little(flags) {
         let swapped = cx.int_temp(ty.bits());
-        swap_bytes(cx, swapped, operands[1], ty.bits());
+        cx.swap_bytes(swapped, operands[1], ty.bits());
         operands[1] = swapped;
     }
     let row = of_width(rows::XCHG8_MR, ty.bits());

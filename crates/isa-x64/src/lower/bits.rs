@@ -8,35 +8,11 @@ use crate::regs::{CC_E, CC_NE};
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Type, Value};
-use kingpost_mach::RowId;
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
     if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
-
-/// `bswap`.
-pub(super) fn bswap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let [x] = cx.args(inst);
-    let value = cx.first(inst);
-    if cx.ty(x) == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
-        cx.emit(rows::BSWAP64_R, &[defs[0], x[1]]);
-        cx.emit(rows::BSWAP64_R, &[defs[1], x[0]]);
-        return Ok(());
-    }
-    let (def, source, bits) = (cx.result(value), cx.put(x), cx.ty(x).bits());
-    swap_bytes(cx, def, source, bits);
-    Ok(())
-}
-
-pub(super) fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
-    match bits {
-        8 => cx.emit(rows::MOV32_RR, &[def, source]),
-        16 => cx.emit_imm(rows::ROL16_RI, &[def, source], 8),
-        32 => cx.emit(rows::BSWAP32_R, &[def, source]),
-        _ => cx.emit(rows::BSWAP64_R, &[def, source]),
-    };
 }
 
 /// `bitrev`: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
@@ -55,7 +31,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
             at = exchange(cx, at, bits.max(32), distance, mask);
         }
-        swap_bytes(cx, defs[k], at, bits);
+        cx.swap_bytes(defs[k], at, bits);
     }
     Ok(())
 }

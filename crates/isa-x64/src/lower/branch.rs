@@ -1,4 +1,4 @@
-//! Jumps, branches, traps.
+//! Branches and conditional traps.
 
 use super::Done;
 use super::condition::Cond;
@@ -6,31 +6,11 @@ use super::cx::Cx;
 use crate::regs::CC_B;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
-use kingpost_mach::{Address, IndexExtend, NO_BLOCK};
-use kingpost_regalloc::{Block, ClobberId};
-
-/// Appends a jump.
-pub(super) fn jump(cx: &mut Cx<'_, '_>, target: Block) {
-    let jump = cx.emit(rows::JMP, &[]);
-    jump.aux = target.as_u32();
-    jump.extra = NO_BLOCK;
-}
-
-/// `brif`.
-pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
-    let [c] = cx.args(inst);
-    let (then, other) = (targets[0], targets[1]);
-    if then == other {
-        jump(cx, then);
-        return Ok(());
-    }
-    let cond = cx.condition(c, inst)?;
-    branch_to(cx, cond, then, other);
-    Ok(())
-}
+use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
+use kingpost_regalloc::{Block, VReg};
 
 /// Goes to `then` if the flags say so, else to `other`.
-fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
+pub(super) fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
     let (row, imm) = match cond {
         Cond::One(cc) => (rows::JCC, cc),
         Cond::Or(a, b) => (rows::JCC_OR, a | b << 16),
@@ -41,35 +21,14 @@ fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
     branch.extra = other.as_u32();
 }
 
-/// `br_table`: two or three entries are told apart by comparisons. Of more, the index is limited to one past the table's end, where the default stands. Without a branch, the CPU
-/// cannot speculate past the table either.
-pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
-    let [index] = cx.args(inst);
-    let (&default, entries) = targets.split_first().ok_or_else(|| cx.unsupported(inst))?;
-    if entries.iter().all(|&entry| entry == default) {
-        jump(cx, default);
-        return Ok(());
-    }
-    let len = entries.len() as u32;
-    if let [entry, others @ ..] = entries
-        && others.iter().all(|other| other == entry)
-    {
-        let index = cx.put(index);
-        cx.emit_imm(rows::CMP32_RI, &[index], len as i32);
-        branch_to(cx, Cond::One(CC_B), *entry, default);
-        return Ok(());
-    }
-    if let 2 | 3 = entries.len() {
-        let start = cx.code.pool.targets(entries.iter().chain([&default]).map(|block| block.as_u32()));
-        let index = cx.put(index);
-        let row = if entries.len() == 2 { rows::JCHAIN2_R } else { rows::JCHAIN3_R };
-        let jump = cx.emit_imm(row, &[index], start as i32);
-        jump.aux = NO_BLOCK;
-        jump.extra = NO_BLOCK;
-        return Ok(());
-    }
-    let table = cx.code.pool.table(entries.iter().chain([&default]).map(|block| block.as_u32()));
-    let index = cx.put(index);
+/// Goes to `then` if `index` is below `limit`, else to `other`.
+pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
+    cx.emit_imm(rows::CMP32_RI, &[index], limit as i32);
+    branch_to(cx, Cond::One(CC_B), then, other);
+}
+
+/// Jumps by the table: the index is limited to one past its end, where the default stands.
+pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u32) {
     let end = cx.constant_temp(u64::from(len), 32);
     let [limited, start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::CMP32_RI, &[index], len as i32);
@@ -78,17 +37,9 @@ pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Do
     let entry = Address::Index { base: start, index: limited, shift: 2, extend: IndexExtend::None, disp: 0 };
     cx.emit_mem(rows::MOVSX64_32_RM, &[distance], entry);
     cx.emit(rows::ADD64_RR, &[target, distance, start]);
-    let jump = cx.emit_with(rows::JMP_R, &[target], None, &[], ClobberId::NONE);
+    let jump = cx.emit(rows::JMP_R, &[target]);
     jump.aux = NO_BLOCK;
     jump.extra = NO_BLOCK;
-    Ok(())
-}
-
-/// `trap`.
-pub(super) fn trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let InstView::Trap { code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    cx.emit(rows::UD2, &[]).set_trap(Some(code));
-    Ok(())
 }
 
 /// `trapz`, `trapnz`.
@@ -107,10 +58,4 @@ pub(super) fn emit_trap_if(cx: &mut Cx<'_, '_>, cond: Cond, code: TrapCode) {
         Cond::And(a, b) => (rows::TRAP_IF_AND, a | b << 16),
     };
     cx.emit_imm(row, &[], imm).set_trap(Some(code));
-}
-
-/// `debugtrap`.
-pub(super) fn debugtrap(cx: &mut Cx<'_, '_>) -> Done {
-    cx.emit(rows::INT3, &[]);
-    Ok(())
 }

@@ -7,6 +7,7 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::Machine;
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.

@@ -3,15 +3,16 @@
 use crate::isa::X64;
 use crate::rows;
 use kingpost_ir::types::I32;
-use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Type, Value};
+use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Type, Value};
+use kingpost_mach::lower::is_little;
 use kingpost_mach::{Address, Lower, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
 pub(crate) struct Cx<'a, 'f> {
-    pub(super) lower: &'a mut Lower<'f>,
-    pub(super) isa: &'a X64,
+    pub(crate) lower: &'a mut Lower<'f>,
+    pub(crate) isa: &'a X64,
 }
 
 impl<'f> Deref for Cx<'_, 'f> {
@@ -137,25 +138,6 @@ impl Cx<'_, '_> {
         ty.is_int() && ty.bits() <= 64
     }
 
-    /// Puts the low `bits` bits of a constant into `def`. Leaves the flags alone.
-    pub(super) fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
-        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
-        if u32::try_from(value).is_ok() {
-            self.emit_imm(rows::MOV32_RI, &[def], value as u32 as i32);
-        } else if i32::try_from(value as i64).is_ok() {
-            self.emit_imm(rows::MOV64_RI, &[def], value as i32);
-        } else {
-            self.emit(rows::MOVABS_RI, &[def]).set_imm64(value);
-        }
-    }
-
-    /// A constant in a new register. Leaves the flags alone.
-    pub(super) fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
-        let temp = self.int_temp(bits);
-        self.load_constant(temp, value, bits);
-        temp
-    }
-
     /// The constant as an immediate of 32 bits that is sign-extended.
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
         if self.ty(value).bits() > 64 {
@@ -218,11 +200,6 @@ impl Cx<'_, '_> {
         self.emit_imm(rows::AND32_RI, &[masked, value], mask);
         masked
     }
-}
-
-/// Is the access in this machine's byte order?
-pub(super) fn is_little(flags: MemFlags) -> bool {
-    flags.endianness() != Some(kingpost_ir::memflags::Endianness::Big)
 }
 
 #[cfg(test)]

@@ -6,14 +6,13 @@
 use super::Done;
 use super::branch::emit_trap_if;
 use super::condition::Cond;
-use super::convert::zero_extend;
 use super::cx::{Cx, pick};
 use super::float::{FloatRows, arithmetic, is_scalar};
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
 use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
 use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
-use kingpost_mach::{LowerError, RowId};
+use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Truncation of a float to a signed integer of 32 and of 64 bits.
@@ -126,7 +125,7 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             } else {
                 wide = cx.int_temp(64);
                 let source = cx.put(x);
-                zero_extend(cx, wide, source, 32);
+                cx.zero_extend(wide, source, 32);
             }
             convert(cx, def, to, wide, 64);
         }

@@ -2,7 +2,6 @@
 //! routines on the others.
 
 use super::Done;
-use super::call::libcall;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic, is_scalar};
 use crate::regs::xmm;
@@ -10,6 +9,7 @@ use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::lower::libcall;
 use kingpost_regalloc::{Operand, PRegSet, VReg};
 use smallvec::SmallVec;
 

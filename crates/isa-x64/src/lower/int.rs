@@ -7,7 +7,7 @@ use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::LowerError;
+use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.

@@ -6,13 +6,12 @@
 use super::Done;
 use super::branch::emit_trap_if;
 use super::condition::Cond;
-use super::convert::sign_extend;
 use super::cx::{Cx, pick, test_rr, working_bits};
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::{LowerError, RowId};
+use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `imul`.
@@ -204,7 +203,7 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
     let low = cx.put(x);
     if bits == 8 {
         let dividend = cx.int_temp(16);
-        sign_extend(cx, dividend, low, 8, 32);
+        cx.sign_extend(dividend, low, 8, 32);
         divide_byte(cx, rows::IDIV8_R, def, dividend, divisor, part, trap);
         return;
     }

@@ -1,0 +1,236 @@
+//! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
+
+use super::convert::sign_extend_rows;
+use super::cx::Cx;
+use super::{branch, dispatch};
+use crate::frame::PROBE_CLOBBERS;
+use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
+use crate::rows;
+use kingpost_ir::types::{F16, F32};
+use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
+use kingpost_mach::lower::{CommonRows, Done, Machine, is_little};
+use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+
+impl<'f> Machine<'f> for Cx<'_, 'f> {
+    const ROWS: CommonRows = CommonRows {
+        entry: rows::ENTRY,
+        ret: rows::RET,
+        jump: rows::JMP,
+        chain2: rows::JCHAIN2_R,
+        chain3: rows::JCHAIN3_R,
+        trap: rows::UD2,
+        breakpoint: rows::INT3,
+        call_near: rows::CALL_SYM,
+        call_far: rows::CALL_PLT,
+        call_reg: rows::CALL_R,
+        move32: rows::MOV32_RR,
+        move64: rows::MOV64_RR,
+        load64: rows::MOV64_RM,
+        store64: rows::MOV64_MR,
+        add64: rows::ADD64_RR,
+        shift_right32: rows::SHR32_RI,
+        shift_right64: rows::SHR64_RI,
+        int_to_float32: rows::MOVD_FR,
+        int_to_float64: rows::MOVQ_FR,
+        float_to_int32: rows::MOVD_RF,
+        float_to_int64: rows::MOVQ_RF,
+        zero128: rows::XORPS_ZERO,
+        pool128: rows::MOVUPS_CONST,
+        address: rows::LEA64_CONST,
+        address_got: rows::MOV64_GOT,
+        address_absolute: rows::MOVABS_ABS,
+        frame_pointer: rows::MOV64_FROM_RBP,
+        stack_pointer: rows::MOV64_FROM_RSP,
+        pinned: rows::MOV64_FROM_R15,
+        set_pinned: rows::MOV64_TO_R15,
+    };
+    const MEMCPY_ARGS: [PReg; 3] = [RDI, RSI, RDX];
+    const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
+    const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
+    const HAS_ENTRY_SCRATCH: bool = false;
+    const INDEXES_WITH_DISPLACEMENT: bool = true;
+
+    fn lower_own(&mut self, inst: Inst) -> Done {
+        dispatch(self, inst)
+    }
+
+    fn memory_operand(&mut self, addr: Value, offset: i64, _bytes: u8, inst: Inst) -> Result<Address, LowerError> {
+        self.address(addr, offset, inst)
+    }
+
+    fn emit_lea(&mut self, def: VReg, address: Address) {
+        let row = match address {
+            Address::Base { .. } | Address::Index { .. } => rows::LEA64_RM,
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+                rows::LEA64_CONST
+            }
+        };
+        self.emit_mem(row, &[def], address);
+    }
+
+    fn add_offset(&mut self, def: VReg, base: VReg, offset: i64) {
+        match i32::try_from(offset) {
+            Ok(disp) => self.emit_lea(def, Address::Base { base, disp }),
+            Err(_) => {
+                let far = self.constant_temp(offset as u64, 64);
+                self.emit(rows::ADD64_RR, &[def, base, far]);
+            }
+        }
+    }
+
+    fn align_down(&mut self, def: VReg, source: VReg, align: u32) {
+        self.emit_imm(rows::AND64_RI, &[def, source], (align as i32).wrapping_neg());
+    }
+
+    fn load_row(ty: Type) -> Option<RowId> {
+        Some(match (ty.is_int(), ty.bits()) {
+            (true, 8) => rows::MOVZX32_8_RM,
+            (true, 16) => rows::MOVZX32_16_RM,
+            (true, 32) => rows::MOV32_RM,
+            (true, 64) => rows::MOV64_RM,
+            (false, 32) if ty.is_scalar() => rows::MOVSS_RM,
+            (false, 64) if ty.is_scalar() => rows::MOVSD_RM,
+            (false, 128) if !ty.is_dynamic_vector() => rows::MOVUPS_RM,
+            _ => return None,
+        })
+    }
+
+    fn store_row(ty: Type) -> Option<RowId> {
+        Some(match (ty.is_int(), ty.bits()) {
+            (true, 8) => rows::MOV8_MR,
+            (true, 16) => rows::MOV16_MR,
+            (true, 32) => rows::MOV32_MR,
+            (true, 64) => rows::MOV64_MR,
+            (false, 32) if ty.is_scalar() => rows::MOVSS_MR,
+            (false, 64) if ty.is_scalar() => rows::MOVSD_MR,
+            (false, 128) if !ty.is_dynamic_vector() => rows::MOVUPS_MR,
+            _ => return None,
+        })
+    }
+
+    fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {
+        match (signed, from) {
+            (true, _) => sign_extend_rows(from, to).1,
+            (false, 8) => rows::MOVZX32_8_RM,
+            (false, 16) => rows::MOVZX32_16_RM,
+            (false, _) => rows::MOV32_RM,
+        }
+    }
+
+    fn place_type(ty: Type) -> Type {
+        if ty == F16 { F32 } else { ty }
+    }
+
+    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool {
+        if !ty.is_int() || !is_little(flags) {
+            return false;
+        }
+        let Some(imm) = self.imm32(value) else { return false };
+        let row = match ty.bits() {
+            8 => rows::MOV8_MI,
+            16 => rows::MOV16_MI,
+            32 => rows::MOV32_MI,
+            _ => rows::MOV64_MI,
+        };
+        let store = self.emit_mem(row, &[], address);
+        store.imm = imm;
+        store.set_trap(flags.trap_code());
+        true
+    }
+
+    fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
+        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+        if u32::try_from(value).is_ok() {
+            self.emit_imm(rows::MOV32_RI, &[def], value as u32 as i32);
+        } else if i32::try_from(value as i64).is_ok() {
+            self.emit_imm(rows::MOV64_RI, &[def], value as i32);
+        } else {
+            self.emit(rows::MOVABS_RI, &[def]).set_imm64(value);
+        }
+    }
+
+    fn load_float(&mut self, def: VReg, value: u64, bits: u32) {
+        if value == 0 {
+            self.emit(rows::XORPS_ZERO, &[def]);
+            return;
+        }
+        let row = if bits == 32 { rows::MOVSS_CONST } else { rows::MOVSD_CONST };
+        let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
+        self.emit_mem(row, &[def], Address::Pool(entry));
+    }
+
+    fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {
+        match bits {
+            8 => self.emit(rows::MOV32_RR, &[def, source]),
+            16 => self.emit_imm(rows::ROL16_RI, &[def, source], 8),
+            32 => self.emit(rows::BSWAP32_R, &[def, source]),
+            _ => self.emit(rows::BSWAP64_R, &[def, source]),
+        };
+    }
+
+    fn zero_extend(&mut self, def: VReg, source: VReg, bits: u32) {
+        let row = match bits {
+            8 => rows::MOVZX32_8_RR,
+            16 => rows::MOVZX32_16_RR,
+            32 => rows::MOVZX64_32_RR,
+            _ => rows::MOV64_RR,
+        };
+        self.emit(row, &[def, source]);
+    }
+
+    fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32) {
+        self.emit(sign_extend_rows(from, to).0, &[def, source]);
+    }
+
+    fn float_move_row(_bits: u32) -> RowId {
+        rows::MOVAPS_RR
+    }
+
+    fn join_halves(&mut self, def: VReg, low: VReg, high: VReg) {
+        let (low_half, high_half) = (self.float_temp(128), self.float_temp(128));
+        self.emit(rows::MOVQ_FR, &[low_half, low]);
+        self.emit(rows::MOVQ_FR, &[high_half, high]);
+        self.emit(rows::UNPCKLPD_RR, &[def, low_half, high_half]);
+    }
+
+    fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {
+        let high_half = self.float_temp(128);
+        self.emit(rows::MOVQ_RF, &[low, source]);
+        self.emit(rows::UNPCKHPD_RR, &[high_half, source, source]);
+        self.emit(rows::MOVQ_RF, &[high, high_half]);
+    }
+
+    fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
+        let bits = self.ty(low).bits();
+        let high = self.put(high);
+        let (shl, or) = if bits == 32 { (rows::SHL64_RI, rows::OR64_RR) } else { (rows::SHL32_RI, rows::OR32_RR) };
+        let (shifted, extended) = (self.int_temp(bits * 2), self.int_temp(bits * 2));
+        self.emit_imm(shl, &[shifted, high], bits as i32);
+        let source = self.put(low);
+        self.zero_extend(extended, source, bits);
+        self.emit(or, &[def, shifted, extended]);
+    }
+
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Done {
+        let cond = self.condition(value, inst)?;
+        branch::branch_to(self, cond, then, other);
+        Ok(())
+    }
+
+    fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block) {
+        branch::branch_if_below(self, index, limit, then, other);
+    }
+
+    fn jump_by_table(&mut self, index: VReg, table: u32, len: u32) {
+        branch::jump_by_table(self, index, table, len);
+    }
+
+    fn check_stack(&mut self, limit: VReg) {
+        self.emit(rows::STACK_CHECK_R, &[limit]).set_trap(Some(TrapCode::STACK_OVERFLOW));
+    }
+
+    fn take_back(&mut self, bytes: u32) {
+        self.emit_imm(rows::SUBRSP_I, &[], bytes as i32);
+    }
+}
