@@ -3,10 +3,12 @@
 use crate::branches::A64Branches;
 use crate::flags::A64Flags;
 use crate::frame::Signing;
+use crate::lower::Cx;
 use crate::{abi, emit, frame, lower, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
+use kingpost_mach::lower as shared;
 use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy};
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
@@ -35,6 +37,10 @@ impl A64 {
         check(&settings, &flags)?;
         let env = regs::env(settings.enable_pinned_reg);
         Ok(A64 { settings, flags, env })
+    }
+
+    fn context<'a, 'f>(&'a self, lower: &'a mut Lower<'f>) -> Cx<'a, 'f> {
+        Cx { lower, isa: self }
     }
 
     /// The CPU flags.
@@ -102,19 +108,19 @@ impl Isa for A64 {
     }
 
     fn lower_inst(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError> {
-        lower::inst(self, cx, inst)
+        shared::inst(&mut self.context(cx), inst)
     }
 
     fn lower_terminator(&self, cx: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Result<(), LowerError> {
-        lower::terminator(self, cx, inst, targets)
+        shared::terminator(&mut self.context(cx), inst, targets)
     }
 
     fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError> {
-        lower::entry(self, cx)
+        shared::entry(&mut self.context(cx))
     }
 
     fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
-        lower::jump(self, cx, target);
+        shared::jump(&mut self.context(cx), target);
     }
 
     fn stack_align(&self) -> u32 {

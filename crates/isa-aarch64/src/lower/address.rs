@@ -7,19 +7,17 @@
 //! already needs in a register is used from there. The walk is bounded, so that long chains of sums cost each user a
 //! constant.
 
-use super::Done;
 use super::cx::{Alu, Cx};
 use crate::immediates::{self, Extend, Shift, reaches};
 use crate::rows;
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::{Address, IndexExtend, LowerError};
+use kingpost_mach::lower::slot_place;
+use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 use kingpost_regalloc::VReg;
 
 /// How many definitions an address looks through.
 const MAX_STEPS: usize = 8;
-/// Addresses in the stack frame have offsets below this.
-const MAX_OFFSET: i64 = 1 << 31;
 
 /// An index: a value, widened, then shifted left.
 #[derive(Clone, Copy)]
@@ -151,7 +149,7 @@ impl Cx<'_, '_> {
     }
 
     /// `def = base + (extended value << shift)`.
-    fn emit_sum(&mut self, def: VReg, [base, value]: [VReg; 2], extend: IndexExtend, shift: u8) {
+    pub(super) fn emit_sum(&mut self, def: VReg, [base, value]: [VReg; 2], extend: IndexExtend, shift: u8) {
         let (row, imm) = match extend {
             IndexExtend::None => (rows::ADD64_RRR, immediates::shifted(Shift::Lsl, shift)),
             IndexExtend::Zero32 => (rows::ADD64_RRX, immediates::extended(Extend::Uxtw, shift)),
@@ -179,10 +177,7 @@ impl Cx<'_, '_> {
     fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
         let def = self.def(terms.base)?;
         match self.func.dfg.view(def) {
-            InstView::StackAddr { slot, offset } if !self.is_over_aligned(slot) => {
-                let at = self.slot_offset(slot) as i64 + i64::from(offset) + terms.disp;
-                (0..MAX_OFFSET).contains(&at).then_some(Address::Slot(at as u32))
-            }
+            InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),
             _ => None,
         }
     }
@@ -202,45 +197,6 @@ impl Cx<'_, '_> {
             self.emit(Alu::ADD.rr.of(bits), &[def, x, constant]);
         }
     }
-
-    /// Computes `address` into `def`.
-    pub(super) fn emit_lea(&mut self, def: VReg, address: Address) {
-        match address {
-            Address::Base { base, disp } => self.add_constant(def, base, i64::from(disp), 64),
-            Address::Index { base, index, shift, extend, disp } => {
-                let sum = if disp == 0 { def } else { self.int_temp(64) };
-                self.emit_sum(sum, [base, index], extend, shift);
-                if disp != 0 {
-                    self.add_constant(def, sum, i64::from(disp), 64);
-                }
-            }
-            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
-                self.emit_mem(rows::ADDR64_CONST, &[def], address);
-            }
-        }
-    }
-
-    /// The address `bytes` further on.
-    pub(super) fn further(&mut self, address: Address, bytes: i32) -> Address {
-        match address {
-            Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
-                Address::Base { base, disp: disp + bytes }
-            }
-            Address::Slot(offset) => Address::Slot(offset + bytes as u32),
-            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
-            Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
-            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
-                let base = self.int_temp(64);
-                self.emit_lea(base, address);
-                Address::Base { base, disp: bytes }
-            }
-        }
-    }
-
-    /// Is the slot aligned beyond the stack, so that its address is computed at run time?
-    pub(super) fn is_over_aligned(&self, slot: kingpost_ir::StackSlot) -> bool {
-        self.func.stack_slots[slot].align_shift > 4
-    }
 }
 
 impl Index {
@@ -254,24 +210,4 @@ impl Index {
         let scaled = self.shift > 0 && self.is_scaled_for(bytes);
         u32::from(self.extend != IndexExtend::None) + 2 * u32::from(scaled) + u32::from(self.shift > 0)
     }
-}
-
-/// The address of a stack slot into `def`.
-pub(super) fn slot_address(cx: &mut Cx<'_, '_>, def: VReg, slot: kingpost_ir::StackSlot, offset: i32) -> Done {
-    let start = cx.slot_offset(slot) as u32;
-    if !cx.is_over_aligned(slot) {
-        cx.emit_lea(def, Address::Slot(start + offset as u32));
-        return Ok(());
-    }
-    // The slot has room to be moved up to its alignment.
-    let shift = cx.func.stack_slots[slot].align_shift;
-    let Some(align) = 1i64.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
-        return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
-    };
-    let (end, aligned) = (cx.int_temp(64), cx.int_temp(64));
-    cx.emit_lea(end, Address::Slot(start + (align as u32 - 16)));
-    let mask = immediates::logical(align.wrapping_neg() as u64, 64).expect("the upper bits are a pattern");
-    cx.emit_imm(rows::AND64_RRI, &[aligned, end], mask);
-    cx.emit_lea(def, Address::Base { base: aligned, disp: offset });
-    Ok(())
 }

@@ -1,12 +1,12 @@
 //! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
 
 use super::Done;
-use super::bits::swap_bytes;
-use super::cx::{Cx, is_little, pick};
+use super::cx::{Cx, pick};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_mach::lower::is_little;
+use kingpost_mach::{Address, LowerError, Machine, RowId};
 
 /// The row for `bits` (8 to 64) in a family with one row for each width.
 fn of_width(first: RowId, bits: u32) -> RowId {
@@ -39,7 +39,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let image = if is_little(flags) { def } else { cx.int_temp(ty.bits()) };
     cx.emit_mem(of_width(rows::LDAR8_RM, ty.bits()), &[image], address).set_trap(flags.trap_code());
     if image != def {
-        swap_bytes(cx, def, image, ty.bits());
+        cx.swap_bytes(def, image, ty.bits());
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let mut source = cx.put(value);
     if !is_little(flags) {
         let swapped = cx.int_temp(ty.bits());
-        swap_bytes(cx, swapped, source, ty.bits());
+        cx.swap_bytes(swapped, source, ty.bits());
         source = swapped;
     }
     cx.emit_mem(of_width(rows::STLR8_MR, ty.bits()), &[source], address).set_trap(flags.trap_code());

@@ -9,36 +9,11 @@ use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Type, Value};
+use kingpost_mach::Machine;
 use kingpost_regalloc::VReg;
 
 fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
     if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
-
-/// `bswap`.
-pub(super) fn bswap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let [x] = cx.args(inst);
-    let value = cx.first(inst);
-    if cx.ty(x) == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
-        cx.emit(rows::REV64_RR, &[defs[0], x[1]]);
-        cx.emit(rows::REV64_RR, &[defs[1], x[0]]);
-        return Ok(());
-    }
-    let (def, source, bits) = (cx.result(value), cx.put(x), cx.ty(x).bits());
-    swap_bytes(cx, def, source, bits);
-    Ok(())
-}
-
-/// `def` is `source`, an integer of `bits` bits, in the other byte order.
-pub(super) fn swap_bytes(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
-    let row = match bits {
-        8 => rows::MOV32_RR,
-        16 => rows::REV16_32_RR,
-        32 => rows::REV32_RR,
-        _ => rows::REV64_RR,
-    };
-    cx.emit(row, &[def, source]);
 }
 
 /// `bitrev`.

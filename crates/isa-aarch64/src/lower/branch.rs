@@ -1,4 +1,4 @@
-//! Jumps, branches, traps.
+//! Branches and conditional traps.
 
 use super::Done;
 use super::condition::{Cond, Test};
@@ -7,31 +7,11 @@ use crate::immediates;
 use crate::regs::{CC_EQ, CC_LO, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
-use kingpost_mach::{Address, IndexExtend, NO_BLOCK};
-use kingpost_regalloc::Block;
-
-/// Appends a jump.
-pub(super) fn jump(cx: &mut Cx<'_, '_>, target: Block) {
-    let jump = cx.emit(rows::B, &[]);
-    jump.aux = target.as_u32();
-    jump.extra = NO_BLOCK;
-}
-
-/// `brif`.
-pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
-    let [c] = cx.args(inst);
-    let (then, other) = (targets[0], targets[1]);
-    if then == other {
-        jump(cx, then);
-        return Ok(());
-    }
-    let test = cx.test(c);
-    branch_to(cx, test, then, other);
-    Ok(())
-}
+use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
+use kingpost_regalloc::{Block, VReg};
 
 /// Goes to `then` if the test says so, else to `other`.
-fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
+pub(super) fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     let branch = match test {
         Test::Flags(Cond::One(cc)) => cx.emit_imm(rows::B_IF, &[], cc),
         Test::Flags(Cond::Or(a, b)) => cx.emit_imm(rows::B_IF_OR, &[], a | b << 16),
@@ -47,35 +27,14 @@ fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     branch.extra = other.as_u32();
 }
 
-/// `br_table`: two or three entries are told apart by comparisons. Of more, the index is limited to one past the table's
-/// end, where the default stands. Without a branch, the CPU cannot speculate past the table either.
-pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Done {
-    let [index] = cx.args(inst);
-    let (&default, entries) = targets.split_first().ok_or_else(|| cx.unsupported(inst))?;
-    if entries.iter().all(|&entry| entry == default) {
-        jump(cx, default);
-        return Ok(());
-    }
-    let len = entries.len() as u32;
-    if let [entry, others @ ..] = entries
-        && others.iter().all(|other| other == entry)
-    {
-        let index = cx.put(index);
-        compare_length(cx, index, len);
-        branch_to(cx, Test::Flags(Cond::One(CC_LO)), *entry, default);
-        return Ok(());
-    }
-    if let 2 | 3 = entries.len() {
-        let start = cx.code.pool.targets(entries.iter().chain([&default]).map(|block| block.as_u32()));
-        let index = cx.put(index);
-        let row = if entries.len() == 2 { rows::B_CHAIN2_R } else { rows::B_CHAIN3_R };
-        let jump = cx.emit_imm(row, &[index], start as i32);
-        jump.aux = NO_BLOCK;
-        jump.extra = NO_BLOCK;
-        return Ok(());
-    }
-    let table = cx.code.pool.table(entries.iter().chain([&default]).map(|block| block.as_u32()));
-    let index = cx.put(index);
+/// Goes to `then` if `index` is below `limit`, else to `other`.
+pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
+    compare_length(cx, index, limit);
+    branch_to(cx, Test::Flags(Cond::One(CC_LO)), then, other);
+}
+
+/// Jumps by the table: the index is limited to one past its end, where the default stands.
+pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u32) {
     let end = cx.constant_temp(u64::from(len), 32);
     let limited = cx.int_temp(32);
     let [start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
@@ -88,23 +47,15 @@ pub(super) fn br_table(cx: &mut Cx<'_, '_>, inst: Inst, targets: &[Block]) -> Do
     let jump = cx.emit(rows::BR_R, &[target]);
     jump.aux = NO_BLOCK;
     jump.extra = NO_BLOCK;
-    Ok(())
 }
 
-fn compare_length(cx: &mut Cx<'_, '_>, index: kingpost_regalloc::VReg, len: u32) {
+fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
     if immediates::add_sub(u64::from(len)).is_some() {
         cx.compare_constant(index, i64::from(len), 32);
     } else {
         let end = cx.constant_temp(u64::from(len), 32);
         cx.emit(rows::CMP32_RR, &[index, end]);
     }
-}
-
-/// `trap`.
-pub(super) fn trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let InstView::Trap { code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    cx.emit(rows::UDF, &[]).set_trap(Some(code));
-    Ok(())
 }
 
 /// `trapz`, `trapnz`.
@@ -141,8 +92,8 @@ pub(super) fn emit_trap_if(cx: &mut Cx<'_, '_>, cond: Cond, code: TrapCode) {
     cx.emit_imm(row, &[], imm).set_trap(Some(code));
 }
 
-/// `debugtrap`.
-pub(super) fn debugtrap(cx: &mut Cx<'_, '_>) -> Done {
-    cx.emit_imm(rows::BRK, &[], 0);
-    Ok(())
+/// Traps if the stack pointer is below `limit`.
+pub(super) fn check_stack(cx: &mut Cx<'_, '_>, limit: VReg) {
+    cx.emit(rows::CMPSP_R, &[limit]);
+    emit_trap_if(cx, Cond::One(CC_LO), TrapCode::STACK_OVERFLOW);
 }

@@ -18,6 +18,7 @@ use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{InstView, Opcode, Value};
+use kingpost_mach::Machine;
 use kingpost_regalloc::VReg;
 
 /// How many definitions a condition looks through.

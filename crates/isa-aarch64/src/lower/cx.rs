@@ -2,15 +2,15 @@
 
 use crate::isa::A64;
 use crate::rows;
-use kingpost_ir::{MemFlags, Type, Value};
+use kingpost_ir::{Type, Value};
 use kingpost_mach::{Lower, RowId};
 use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
 pub(crate) struct Cx<'a, 'f> {
-    pub(super) lower: &'a mut Lower<'f>,
-    pub(super) isa: &'a A64,
+    pub(crate) lower: &'a mut Lower<'f>,
+    pub(crate) isa: &'a A64,
 }
 
 impl<'f> Deref for Cx<'_, 'f> {
@@ -155,19 +155,6 @@ impl Cx<'_, '_> {
         ty.is_int() && ty.bits() <= 64
     }
 
-    /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
-    pub(super) fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
-        let (row, mask) = if bits < 64 { (rows::CONST32_I, (1 << bits) - 1) } else { (rows::CONST64_I, u64::MAX) };
-        self.emit(row, &[def]).set_imm64(value & mask);
-    }
-
-    /// A constant in a new register. Leaves the flags alone.
-    pub(super) fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
-        let temp = self.int_temp(bits);
-        self.load_constant(temp, value, bits);
-        temp
-    }
-
     /// May the definition of this value be done by its user, so that it needs no register?
     pub(super) fn is_sole(&self, value: Value) -> bool {
         self.uses(value) == 1 && !self.is_put(value)
@@ -209,9 +196,4 @@ impl Cx<'_, '_> {
     pub(super) fn put_extended(&mut self, value: Value, signed: bool) -> VReg {
         if signed { self.put_sign_extended(value) } else { self.put_zero_extended(value) }
     }
-}
-
-/// Is the access in this machine's byte order?
-pub(super) fn is_little(flags: MemFlags) -> bool {
-    flags.endianness() != Some(kingpost_ir::memflags::Endianness::Big)
 }

@@ -14,7 +14,7 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, TrapCode, Type, Value};
-use kingpost_mach::{LowerError, RowId};
+use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Truncation of a float to an integer of 32 and of 64 bits.

@@ -4,13 +4,12 @@
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
 use super::Done;
-use super::constant::load_float;
 use super::cx::Cx;
 use crate::regs::CC_VC;
 use crate::rows;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, Opcode, Type};
-use kingpost_mach::RowId;
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// One operation in single and double precision.
@@ -59,7 +58,7 @@ impl Cx<'_, '_> {
     /// A constant of type `ty` in a new register. Leaves the flags alone.
     pub(super) fn float_constant(&mut self, bits: u64, ty: Type) -> VReg {
         let def = self.float_like(ty);
-        load_float(self, def, bits, ty.bits());
+        self.load_float(def, bits, ty.bits());
         def
     }
 }

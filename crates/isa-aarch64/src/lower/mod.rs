@@ -1,13 +1,14 @@
-//! Instruction selection: one line per opcode, one short function per opcode or family behind it.
+//! Instruction selection: one line per opcode, one short function per opcode or family behind it. What is lowered alike for
+//! all machines is in `kingpost_mach::lower`.
 //!
 //! | file | holds |
 //! |---|---|
+//! | `machine.rs` | what those shared parts need of this machine |
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `operand.rs` | second operands: immediates, shifted and extended registers |
 //! | `condition.rs` | comparisons into the flags, for whoever reads them |
 //! | `chain.rs` | several comparisons, each made only if it still matters |
-//! | `entry.rs`, `call.rs` | parameters, returns, calls |
 //! | the others | opcodes, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
@@ -18,46 +19,33 @@ mod address;
 mod atomic;
 mod bits;
 mod branch;
-mod call;
 mod chain;
 mod compare;
 mod condition;
-mod constant;
 mod convert;
 mod cx;
-mod endian;
-mod entry;
 mod fconvert;
 mod float;
 mod fround;
 mod int;
-mod memory;
+mod machine;
 mod muldiv;
 mod operand;
 mod overflow;
 mod shift;
-mod symbol;
 
-use crate::isa::A64;
-use cx::{Alu, Cx, ShiftRows};
+pub(crate) use cx::Cx;
+
+use cx::{Alu, ShiftRows};
 use float::FloatRows;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::{Lower, LowerError};
-use kingpost_regalloc::Block;
+use kingpost_mach::Lower;
+use kingpost_mach::lower::Done;
 
-type Done = Result<(), LowerError>;
-
-/// Lowers an instruction that is not a terminator.
-pub(crate) fn inst(isa: &A64, lower: &mut Lower<'_>, inst: Inst) -> Done {
-    let cx = &mut Cx { lower, isa };
+/// Lowers an opcode that each machine lowers its own way.
+fn dispatch(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     match cx.func.dfg.opcode(inst) {
-        Opcode::Iconst => constant::iconst(cx, inst),
-        Opcode::F32const => constant::f32const(cx, inst),
-        Opcode::F64const => constant::f64const(cx, inst),
-        Opcode::F16const => constant::f16const(cx, inst),
-        Opcode::F128const | Opcode::Vconst => constant::wide(cx, inst),
-
         Opcode::Iadd => int::iadd(cx, inst),
         Opcode::Isub => int::isub(cx, inst),
         Opcode::Ineg => int::ineg(cx, inst),
@@ -99,19 +87,13 @@ pub(crate) fn inst(isa: &A64, lower: &mut Lower<'_>, inst: Inst) -> Done {
         Opcode::Bmask => compare::bmask(cx, inst),
         Opcode::Bitselect => int::bitselect(cx, inst),
 
-        Opcode::Bswap => bits::bswap(cx, inst),
         Opcode::Bitrev => bits::bitrev(cx, inst),
         Opcode::Clz => bits::clz(cx, inst),
         Opcode::Cls => bits::cls(cx, inst),
         Opcode::Ctz => bits::ctz(cx, inst),
         Opcode::Popcnt => bits::popcnt(cx, inst),
 
-        Opcode::Uextend => convert::uextend(cx, inst),
         Opcode::Sextend => convert::sextend(cx, inst),
-        Opcode::Ireduce => convert::ireduce(cx, inst),
-        Opcode::Isplit => convert::isplit(cx, inst),
-        Opcode::Iconcat => convert::iconcat(cx, inst),
-        Opcode::Bitcast => convert::bitcast(cx, inst),
         Opcode::Fpromote | Opcode::Fdemote => fconvert::resize(cx, inst),
         Opcode::FcvtFromSint => fconvert::from_int(cx, inst, true),
         Opcode::FcvtFromUint => fconvert::from_int(cx, inst, false),
@@ -133,18 +115,6 @@ pub(crate) fn inst(isa: &A64, lower: &mut Lower<'_>, inst: Inst) -> Done {
         Opcode::Fmax => float::binary(cx, inst, FloatRows::MAX),
         Opcode::Ceil | Opcode::Floor | Opcode::Trunc | Opcode::Nearest => fround::round(cx, inst),
 
-        Opcode::Load
-        | Opcode::Uload8
-        | Opcode::Sload8
-        | Opcode::Uload16
-        | Opcode::Sload16
-        | Opcode::Uload32
-        | Opcode::Sload32 => memory::load(cx, inst),
-        Opcode::Store | Opcode::Istore8 | Opcode::Istore16 | Opcode::Istore32 => memory::store(cx, inst),
-        Opcode::StackAddr => memory::stack_addr(cx, inst),
-        Opcode::SymbolValue => symbol::symbol_value(cx, inst),
-        Opcode::FuncAddr => symbol::func_addr(cx, inst),
-
         Opcode::AtomicLoad => atomic::load(cx, inst),
         Opcode::AtomicStore => atomic::store(cx, inst),
         Opcode::AtomicRmw => atomic::rmw(cx, inst),
@@ -153,96 +123,9 @@ pub(crate) fn inst(isa: &A64, lower: &mut Lower<'_>, inst: Inst) -> Done {
 
         Opcode::Trapz => branch::trap_if(cx, inst, true),
         Opcode::Trapnz => branch::trap_if(cx, inst, false),
-        Opcode::Debugtrap => branch::debugtrap(cx),
-        Opcode::Nop | Opcode::SequencePoint => Ok(()),
-
-        Opcode::Call => call::call(cx, inst),
-        Opcode::CallIndirect => call::call_indirect(cx, inst),
-
-        Opcode::GetFramePointer => entry::get_frame_pointer(cx, inst),
-        Opcode::GetStackPointer => entry::get_stack_pointer(cx, inst),
-        Opcode::GetReturnAddress => entry::get_return_address(cx, inst),
-        Opcode::GetPinnedReg => entry::get_pinned_reg(cx, inst),
-        Opcode::SetPinnedReg => entry::set_pinned_reg(cx, inst),
-
-        Opcode::Jump
-        | Opcode::Brif
-        | Opcode::BrTable
-        | Opcode::Return
-        | Opcode::ReturnCall
-        | Opcode::ReturnCallIndirect
-        | Opcode::TryCall
-        | Opcode::TryCallIndirect
-        | Opcode::Trap
-        | Opcode::GetExceptionHandlerAddress
-        | Opcode::StackSwitch
-        | Opcode::TlsValue
-        | Opcode::DynamicStackAddr
-        | Opcode::Blendv
-        | Opcode::VanyTrue
-        | Opcode::VallTrue
-        | Opcode::VhighBits
-        | Opcode::Uload8x8
-        | Opcode::Sload8x8
-        | Opcode::Uload16x4
-        | Opcode::Sload16x4
-        | Opcode::Uload32x2
-        | Opcode::Sload32x2
-        | Opcode::FvpromoteLow
-        | Opcode::Fvdemote
-        | Opcode::Splat
-        | Opcode::ScalarToVector
-        | Opcode::Insertlane
-        | Opcode::Extractlane
-        | Opcode::ExtractVector
-        | Opcode::Shuffle
-        | Opcode::Swizzle
-        | Opcode::X86Pshufb
-        | Opcode::X86Cvtt2dq
-        | Opcode::UaddSat
-        | Opcode::SaddSat
-        | Opcode::UsubSat
-        | Opcode::SsubSat
-        | Opcode::AvgRound
-        | Opcode::IaddPairwise
-        | Opcode::SqmulRoundSat
-        | Opcode::X86Pmulhrsw
-        | Opcode::X86Pmaddubsw
-        | Opcode::Snarrow
-        | Opcode::Unarrow
-        | Opcode::Uunarrow
-        | Opcode::SwidenLow
-        | Opcode::SwidenHigh
-        | Opcode::UwidenLow
-        | Opcode::UwidenHigh => Err(cx.unsupported(inst)),
-    }
-}
-
-/// Lowers a block's last instruction, whose successors are `targets`.
-pub(crate) fn terminator(isa: &A64, lower: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Done {
-    let cx = &mut Cx { lower, isa };
-    match cx.func.dfg.opcode(inst) {
-        Opcode::Jump => {
-            branch::jump(cx, targets[0]);
-            Ok(())
-        }
-        Opcode::Brif => branch::brif(cx, inst, targets),
-        Opcode::BrTable => branch::br_table(cx, inst, targets),
-        Opcode::Return => entry::ret(cx, inst),
-        Opcode::Trap => branch::trap(cx, inst),
-        // Tail calls and exceptions are not supported yet; nothing else ends a block.
+        // New opcodes are listed in `kingpost_mach::lower`.
         _ => Err(cx.unsupported(inst)),
     }
-}
-
-/// Lowers the entry.
-pub(crate) fn entry(isa: &A64, lower: &mut Lower<'_>) -> Done {
-    entry::entry(&mut Cx { lower, isa })
-}
-
-/// Appends a jump.
-pub(crate) fn jump(isa: &A64, lower: &mut Lower<'_>, target: Block) {
-    branch::jump(&mut Cx { lower, isa }, target);
 }
 
 /// Is `value` always defined by a row that clears its register above the value's bits?

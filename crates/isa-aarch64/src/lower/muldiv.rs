@@ -13,7 +13,7 @@ use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
 use kingpost_ir::types::{I32, I128};
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
-use kingpost_mach::RowId;
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `imul`.

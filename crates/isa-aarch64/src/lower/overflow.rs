@@ -11,6 +11,7 @@ use crate::regs::{CC_HS, CC_LO, CC_NE, CC_VS};
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
+use kingpost_mach::Machine;
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 

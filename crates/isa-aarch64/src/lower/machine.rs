@@ -1,0 +1,264 @@
+//! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
+
+use super::cx::{Cx, pick};
+use super::{branch, dispatch};
+use crate::immediates;
+use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
+use crate::rows;
+use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
+use kingpost_mach::lower::{CommonRows, Done, Machine};
+use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+
+impl<'f> Machine<'f> for Cx<'_, 'f> {
+    const ROWS: CommonRows = CommonRows {
+        entry: rows::ENTRY,
+        ret: rows::RET,
+        jump: rows::B,
+        chain2: rows::B_CHAIN2_R,
+        chain3: rows::B_CHAIN3_R,
+        trap: rows::UDF,
+        breakpoint: rows::BRK,
+        // A linker puts something in between where a symbol is out of reach.
+        call_near: rows::BL_SYM,
+        call_far: rows::BL_SYM,
+        call_reg: rows::BLR_R,
+        move32: rows::MOV32_RR,
+        move64: rows::MOV64_RR,
+        load64: rows::LDR64_RM,
+        store64: rows::STR64_MR,
+        add64: rows::ADD64_RRR,
+        shift_right32: rows::LSR32_RRI,
+        shift_right64: rows::LSR64_RRI,
+        int_to_float32: rows::FMOV32_FR,
+        int_to_float64: rows::FMOV64_FR,
+        float_to_int32: rows::FMOV32_RF,
+        float_to_int64: rows::FMOV64_RF,
+        zero128: rows::MOVI128_ZERO,
+        pool128: rows::LDR128_FCONST,
+        address: rows::ADDR64_CONST,
+        address_got: rows::ADDR64_GOT,
+        address_absolute: rows::ADDR64_ABS,
+        frame_pointer: rows::MOV64_FROM_FP,
+        stack_pointer: rows::MOV64_FROM_SP,
+        pinned: rows::MOV64_FROM_X21,
+        set_pinned: rows::MOV64_TO_X21,
+    };
+    const MEMCPY_ARGS: [PReg; 3] = [x(0), x(1), x(2)];
+    const LIBCALL_CLOBBERS: Clobbers =
+        Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
+    const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
+    const HAS_ENTRY_SCRATCH: bool = true;
+    const INDEXES_WITH_DISPLACEMENT: bool = false;
+
+    fn lower_own(&mut self, inst: Inst) -> Done {
+        dispatch(self, inst)
+    }
+
+    fn memory_operand(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError> {
+        self.address(addr, offset, bytes, inst)
+    }
+
+    fn emit_lea(&mut self, def: VReg, address: Address) {
+        match address {
+            Address::Base { base, disp } => self.add_constant(def, base, i64::from(disp), 64),
+            Address::Index { base, index, shift, extend, disp } => {
+                let sum = if disp == 0 { def } else { self.int_temp(64) };
+                self.emit_sum(sum, [base, index], extend, shift);
+                if disp != 0 {
+                    self.add_constant(def, sum, i64::from(disp), 64);
+                }
+            }
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+                self.emit_mem(rows::ADDR64_CONST, &[def], address);
+            }
+        }
+    }
+
+    fn add_offset(&mut self, def: VReg, base: VReg, offset: i64) {
+        self.add_constant(def, base, offset, 64);
+    }
+
+    fn align_down(&mut self, def: VReg, source: VReg, align: u32) {
+        let mask = immediates::logical(u64::from(align).wrapping_neg(), 64).expect("the upper bits are a pattern");
+        self.emit_imm(rows::AND64_RRI, &[def, source], mask);
+    }
+
+    fn load_row(ty: Type) -> Option<RowId> {
+        Some(match (ty.is_int(), ty.bits()) {
+            (true, 8) => rows::LDRB_RM,
+            (true, 16) => rows::LDRH_RM,
+            (true, 32) => rows::LDR32_RM,
+            (true, 64) => rows::LDR64_RM,
+            (false, 16) if ty.is_scalar() => rows::LDR16_FM,
+            (false, 32) if ty.is_scalar() => rows::LDR32_FM,
+            (false, 64) if ty.is_scalar() => rows::LDR64_FM,
+            (false, 128) if !ty.is_dynamic_vector() => rows::LDR128_FM,
+            _ => return None,
+        })
+    }
+
+    fn store_row(ty: Type) -> Option<RowId> {
+        Some(match (ty.is_int(), ty.bits()) {
+            (true, 8) => rows::STRB_MR,
+            (true, 16) => rows::STRH_MR,
+            (true, 32) => rows::STR32_MR,
+            (true, 64) => rows::STR64_MR,
+            (false, 16) if ty.is_scalar() => rows::STR16_MF,
+            (false, 32) if ty.is_scalar() => rows::STR32_MF,
+            (false, 64) if ty.is_scalar() => rows::STR64_MF,
+            (false, 128) if !ty.is_dynamic_vector() => rows::STR128_MF,
+            _ => return None,
+        })
+    }
+
+    fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {
+        match (signed, from, to) {
+            (false, 8, _) => rows::LDRB_RM,
+            (false, 16, _) => rows::LDRH_RM,
+            (false, _, _) => rows::LDR32_RM,
+            (true, 8, ..=32) => rows::LDRSB32_RM,
+            (true, 16, ..=32) => rows::LDRSH32_RM,
+            (true, 8, _) => rows::LDRSB64_RM,
+            (true, 16, _) => rows::LDRSH64_RM,
+            (true, _, _) => rows::LDRSW64_RM,
+        }
+    }
+
+    /// Zeros come from the zero register, in any byte order.
+    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool {
+        if !self.is_zero(value, ty) {
+            return false;
+        }
+        let row = match ty.bits() {
+            8 => rows::STRB_MZ,
+            16 => rows::STRH_MZ,
+            32 => rows::STR32_MZ,
+            64 => rows::STR64_MZ,
+            _ => return false,
+        };
+        self.emit_mem(row, &[], address).set_trap(flags.trap_code());
+        true
+    }
+
+    fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
+        let (row, mask) = if bits < 64 { (rows::CONST32_I, (1 << bits) - 1) } else { (rows::CONST64_I, u64::MAX) };
+        self.emit(row, &[def]).set_imm64(value & mask);
+    }
+
+    fn load_float(&mut self, def: VReg, value: u64, bits: u32) {
+        if value == 0 {
+            self.emit(rows::MOVI64_ZERO, &[def]);
+        } else if let Some(imm) = immediates::float(value, bits) {
+            self.emit_imm(pick(bits, rows::FMOV32_FI, rows::FMOV64_FI), &[def], imm);
+        } else {
+            let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
+            self.emit_mem(pick(bits, rows::LDR32_FCONST, rows::LDR64_FCONST), &[def], Address::Pool(entry));
+        }
+    }
+
+    fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {
+        let row = match bits {
+            8 => rows::MOV32_RR,
+            16 => rows::REV16_32_RR,
+            32 => rows::REV32_RR,
+            _ => rows::REV64_RR,
+        };
+        self.emit(row, &[def, source]);
+    }
+
+    fn zero_extend(&mut self, def: VReg, source: VReg, bits: u32) {
+        let row = match bits {
+            8 => rows::UXTB32_RR,
+            16 => rows::UXTH32_RR,
+            32 => rows::MOVZX64_32_RR,
+            _ => rows::MOV64_RR,
+        };
+        self.emit(row, &[def, source]);
+    }
+
+    fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32) {
+        let row = match (from, to) {
+            (8, ..=32) => rows::SXTB32_RR,
+            (16, ..=32) => rows::SXTH32_RR,
+            (8, _) => rows::SXTB64_RR,
+            (16, _) => rows::SXTH64_RR,
+            (32, _) => rows::SXTW64_RR,
+            _ => rows::MOV64_RR,
+        };
+        self.emit(row, &[def, source]);
+    }
+
+    fn float_move_row(bits: u32) -> RowId {
+        match bits {
+            ..=32 => rows::FMOV32_FF,
+            64 => rows::FMOV64_FF,
+            _ => rows::MOV128_FF,
+        }
+    }
+
+    fn join_halves(&mut self, def: VReg, low: VReg, high: VReg) {
+        let image = self.float_temp(128);
+        self.emit(rows::FMOV64_FR, &[image, low]);
+        self.emit(rows::INS64_HIGH_FR, &[def, image, high]);
+    }
+
+    fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {
+        self.emit(rows::FMOV64_RF, &[low, source]);
+        self.emit(rows::UMOV64_HIGH_RF, &[high, source]);
+    }
+
+    fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
+        let bits = self.ty(low).bits();
+        let operands = [def, self.put(low), self.put(high)];
+        let row = pick(bits * 2, rows::BFM32_RRI, rows::BFM64_RRI);
+        let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
+        self.emit_imm(row, &operands, field);
+    }
+
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, _inst: Inst) -> Done {
+        let test = self.test(value);
+        branch::branch_to(self, test, then, other);
+        Ok(())
+    }
+
+    fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block) {
+        branch::branch_if_below(self, index, limit, then, other);
+    }
+
+    fn jump_by_table(&mut self, index: VReg, table: u32, len: u32) {
+        branch::jump_by_table(self, index, table, len);
+    }
+
+    fn check_stack(&mut self, limit: VReg) {
+        branch::check_stack(self, limit);
+    }
+
+    fn take_back(&mut self, bytes: u32) {
+        self.code.moves_stack_pointer = true;
+        let (low, high) = (bytes & 0xfff, bytes & !0xfff);
+        if u64::from(high) >= 1 << 24 {
+            let bytes = self.constant_temp(u64::from(bytes), 64);
+            self.emit(rows::SUBSP_R, &[bytes]);
+            return;
+        }
+        for part in [high, low].into_iter().filter(|&part| part > 0) {
+            self.emit_imm(rows::SUBSP_I, &[], part as i32);
+        }
+    }
+}
+
+impl Cx<'_, '_> {
+    /// Are the low bits of `value` that a `ty` has a zero?
+    fn is_zero(&self, value: Value, ty: Type) -> bool {
+        let Some(def) = self.def(value) else { return false };
+        match self.func.dfg.view(def) {
+            InstView::UnaryIeee32 { imm } => imm.bits() == 0,
+            InstView::UnaryIeee64 { imm } => imm.bits() == 0,
+            _ => {
+                let mask = u64::MAX >> (64 - ty.bits().min(64));
+                self.constant(value).is_some_and(|constant| constant & mask == 0)
+            }
+        }
+    }
+}
