@@ -2,9 +2,9 @@
 //! results of branches from where they come.
 
 use crate::emit::{Emit, Phase};
-use crate::order::{NONE, PRE};
+use crate::order::PRE;
 use crate::places::Where;
-use kingpost_regalloc::{Block, Edge, PReg, Problem, RegClass};
+use kingpost_regalloc::{Block, Edge, Problem, RegClass};
 
 /// Do moves of the edge stand at the head of its target?
 pub(crate) fn is_at_head(problem: &Problem, edge: Edge) -> bool {
@@ -69,16 +69,10 @@ impl Emit<'_> {
             if !operand.is_def() || self.live.edge_of(vreg) != edge.as_u32() || self.live.ranges(vreg).is_empty() {
                 continue;
             }
-            let source = match self.machine.fixed[k] {
-                NONE => Where::Memory(vreg),
-                reg => Where::Reg(PReg::from_index(reg as usize)),
-            };
+            let source = self.machine.fixed(k).map_or(Where::Memory(vreg), Where::Reg);
             let at = self.places.at(vreg, start);
             if at != source && at != Where::Memory(vreg) {
                 self.edge_move(edge, source, at, vreg);
-            }
-            if let Where::Reg(_) = source {
-                self.store(start, Phase::Edge, source, vreg);
             }
         }
     }

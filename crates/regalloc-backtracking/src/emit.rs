@@ -9,12 +9,12 @@ use crate::edges::is_at_head;
 use crate::live::Liveness;
 use crate::machine::Machine;
 use crate::occupancy::Occupancy;
-use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
+use crate::order::{EARLY, Order, POST, PRE};
 use crate::places::{Places, Where};
 use crate::sink_stores::Exit;
 use kingpost_regalloc::{
-    AllocError, Allocation, Constraint, Edit, EditKind, Inst, InstFlags, LabelRange, LabelUse, Loc, MachineEnv,
-    NoRegister, PReg, PRegSet, ParallelMoves, Pos, Problem, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, LabelRange, LabelUse, MachineEnv, NoRegister, PRegSet, ParallelMoves,
+    Problem, RegClass, StackMapEntry, VReg,
 };
 
 /// Groups of moves between two instructions, in the order in which they run.
@@ -42,8 +42,6 @@ pub(crate) struct Move {
     from: Where,
     to: Where,
     vreg: VReg,
-    /// To be made only if the value needs its slot.
-    is_store: bool,
 }
 
 /// Scratch memory of the writer.
@@ -53,8 +51,8 @@ pub(crate) struct Output {
     parallel: ParallelMoves,
     kinds: Vec<EditKind>,
     pub(crate) exits: Vec<Exit>,
-    /// By operand.
-    operands: Vec<Option<Where>>,
+    /// Operands in the slots of values.
+    pub(crate) in_slots: Vec<(u32, VReg)>,
 }
 
 pub(crate) struct Emit<'a> {
@@ -73,24 +71,16 @@ pub(crate) struct Emit<'a> {
 impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.clear();
-        self.s.operands.clear();
-        self.s.operands.resize(self.problem.num_operands(), None);
+        self.s.in_slots.clear();
         self.s.parallel.begin(self.problem);
         self.split_moves();
         self.edges();
-        for i in 0..self.order.places.len() {
-            let place = self.order.places[i];
-            for &param in self.problem.params(place.block) {
-                if let reg @ Where::Reg(_) = self.places.at(param, place.start()) {
-                    self.store(place.start(), Phase::Params, reg, param);
-                }
-            }
-            for inst in self.problem.insts(place.block) {
-                self.operands(inst, self.order.point(self.problem, &place, inst));
-            }
+        for place in &self.order.places {
+            self.operands(place);
         }
         self.stack_map_slots();
         self.sink_stores();
+        self.store_defs();
         self.places.assign_slots(self.problem, self.live, self.bundles, self.out);
         self.write_locations();
         self.write_moves()?;
@@ -114,17 +104,12 @@ impl Emit<'_> {
                 self.places.needs_slot(vreg);
             }
         }
-        let at = self.order.inst(self.problem, point);
-        self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg, is_store: false });
+        self.push(point, phase, from, to, vreg);
     }
 
-    /// Stores a value in its slot, if it turns out to need one.
-    pub(crate) fn store(&mut self, point: u32, phase: Phase, from: Where, vreg: VReg) {
-        if self.live.remat(vreg).is_none() {
-            let at = self.order.inst(self.problem, point);
-            let to = Where::Memory(vreg);
-            self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg, is_store: true });
-        }
+    pub(crate) fn push(&mut self, point: u32, phase: Phase, from: Where, to: Where, vreg: VReg) {
+        let at = self.order.inst(self.problem, point);
+        self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg });
     }
 
     fn split_moves(&mut self) {
@@ -136,93 +121,6 @@ impl Emit<'_> {
                 self.add(from, Phase::Split, source, Where::Reg(piece.reg), piece.segment.vreg);
             }
         }
-    }
-
-    fn fixed(&self, k: usize) -> Option<Where> {
-        let reg = self.machine.fixed[k];
-        (reg != NONE).then(|| Where::Reg(PReg::from_index(reg as usize)))
-    }
-
-    fn operands(&mut self, inst: Inst, at: u32) {
-        let range = self.problem.operand_range(inst);
-        for k in range.clone() {
-            let operand = self.problem.all_operands()[k];
-            let place = match operand.is_def() {
-                true => self.def(inst, at, k),
-                false => self.use_(inst, at, k),
-            };
-            if let Where::Memory(vreg) = place {
-                self.places.needs_slot(vreg);
-            }
-            self.s.operands[k] = Some(place);
-        }
-        if self.problem.flags(inst).has(InstFlags::REMAT)
-            && let Some(Where::Memory(vreg)) = self.s.operands[range.start]
-            && self.live.remat(vreg).is_some()
-        {
-            self.s.operands[range.start] = None;
-            self.out.drop_inst(inst);
-        }
-    }
-
-    fn def(&mut self, inst: Inst, at: u32, k: usize) -> Where {
-        let operand = self.problem.all_operands()[k];
-        let vreg = operand.vreg();
-        let on_edge = self.problem.flags(inst).has(InstFlags::BRANCH) && self.live.edge_of(vreg) != NONE;
-        let is_dead = self.live.uses(vreg).len() < 2;
-        let place = match (self.fixed(k), operand.constraint()) {
-            (Some(fixed), _) => fixed,
-            (None, Constraint::Stack) => Where::Memory(vreg),
-            _ if on_edge => Where::Memory(vreg),
-            (None, Constraint::Reuse(_)) => self.places.at(vreg, at + EARLY),
-            _ if operand.pos() == Pos::Early => self.places.at(vreg, at + EARLY),
-            _ => self.places.at(vreg, at + LATE),
-        };
-        if !on_edge && !is_dead {
-            let own = self.places.at(vreg, at + POST);
-            if own != place && own != Where::Memory(vreg) {
-                self.add(at + 4, Phase::Results, place, own, vreg);
-            }
-            if let Where::Reg(_) = place {
-                self.store(at + 4, Phase::Results, place, vreg);
-            }
-        }
-        place
-    }
-
-    fn use_(&mut self, inst: Inst, at: u32, k: usize) -> Where {
-        let operand = self.problem.all_operands()[k];
-        let vreg = operand.vreg();
-        let range = self.problem.operand_range(inst);
-        let reuse = Constraint::Reuse((k - range.start) as u8);
-        let tied = range.clone().find(|&d| self.problem.all_operands()[d].constraint() == reuse);
-        let source = self.places.at(vreg, at + PRE);
-        if let Some(fixed) = self.fixed(k) {
-            self.add(at, Phase::Operands, source, fixed, vreg);
-            return fixed;
-        }
-        if let Some(d) = tied {
-            let place = self.places.at(self.problem.all_operands()[d].vreg(), at + EARLY);
-            self.add(at, Phase::Operands, source, place, vreg);
-            return place;
-        }
-        let point = at + if operand.pos() == Pos::Early { EARLY } else { LATE };
-        let place = match operand.constraint() {
-            Constraint::Stack => Where::Memory(vreg),
-            _ => self.places.at(vreg, point),
-        };
-        if place == Where::Memory(vreg) && self.live.remat(vreg).is_some() {
-            self.compute_in_slot(at, source, vreg);
-        }
-        place
-    }
-
-    /// The slot of a constant is written just before it is read.
-    fn compute_in_slot(&mut self, at: u32, source: Where, vreg: VReg) {
-        self.places.needs_slot(vreg);
-        let (to, inst) = (Where::Memory(vreg), self.order.inst(self.problem, at));
-        let slot = at / 4;
-        self.s.moves.push(Move { at: inst, slot, phase: Phase::Operands, from: source, to, vreg, is_store: false });
     }
 
     fn stack_map_slots(&mut self) {
@@ -249,24 +147,20 @@ impl Emit<'_> {
         self.out.stack_maps.dedup();
     }
 
+    /// Writes the locations that are slots, and drops moves that lead nowhere.
     fn write_locations(&mut self) {
-        for (k, place) in self.s.operands.iter().enumerate() {
-            self.out.locs[k] = place.map_or(Loc::NONE, |place| self.places.loc(place));
+        for &(k, vreg) in &self.s.in_slots {
+            self.out.locs[k as usize] = self.places.loc(Where::Memory(vreg));
         }
-        for block in self.problem.blocks() {
-            for inst in self.problem.insts(block) {
-                if self.problem.flags(inst).has(InstFlags::MOVE)
-                    && matches!(self.out.operand_locs(self.problem, inst), [a, b] if a == b)
-                {
-                    self.out.drop_inst(inst);
-                }
+        for &inst in &self.machine.moves {
+            if matches!(self.out.operand_locs(self.problem, inst), [a, b] if a == b) {
+                self.out.drop_inst(inst);
             }
         }
     }
 
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
-        moves.retain(|m| !m.is_store || self.places.is_stored_at_def(m.vreg));
         // Only the first two phases are at a head, so that the phase tells the head from the first instruction.
         moves.sort_unstable_by_key(|m| u64::from(m.at.as_u32()) << 3 | m.phase as u64);
         let mut result = Ok(());

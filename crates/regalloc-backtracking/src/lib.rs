@@ -40,7 +40,8 @@
 //! | `places.rs` | where each value is at each point, and slots |
 //! | `second_chance.rs` | gaps between pieces filled |
 //! | `sink_stores.rs` | stores moved to where values leave registers |
-//! | `emit.rs` | operands and edits |
+//! | `operands.rs` | locations of operands, copies around instructions |
+//! | `emit.rs` | edits and the rest of the answer |
 //! | `edges.rs` | edits of edges |
 //!
 //! Known limits: a parameter that is still live where its next value is computed is copied on the edge, where that may
@@ -54,6 +55,7 @@ mod live;
 mod machine;
 mod matching;
 mod occupancy;
+mod operands;
 mod order;
 mod places;
 mod search;

@@ -57,6 +57,11 @@ impl Registers {
     }
 }
 
+/// The operand is in whatever place its value is in.
+pub(crate) const ANYWHERE: u8 = u8::MAX;
+/// The operand is in a slot, or where a result is that takes over its register, or on an edge.
+pub(crate) const ELSEWHERE: u8 = u8::MAX - 1;
+
 /// What instructions take.
 #[derive(Default)]
 pub(crate) struct Machine {
@@ -72,8 +77,10 @@ pub(crate) struct Machine {
     is_plain: bool,
     /// By clobber: masks of what is lost of each class.
     lost: Vec<[u64; 2]>,
-    /// By operand: its register once that is fixed, or [`NONE`].
-    pub(crate) fixed: Vec<u32>,
+    /// By operand: its register once that is fixed, or [`ANYWHERE`], or [`ELSEWHERE`].
+    pub(crate) binding: Vec<u8>,
+    /// Instructions that are moves.
+    pub(crate) moves: Vec<Inst>,
     forced: Vec<bool>,
     matching: Matching,
 }
@@ -102,7 +109,16 @@ impl Machine {
                 self.inst(problem, inst, (place.head + 1 + i as u32) * 4, occupancy);
             }
             let term = problem.terminator(place.block);
-            if problem.operands(term).iter().any(|o| o.is_def() && edge_of(o.vreg()) != NONE) {
+            let mut has_edge_defs = false;
+            for (k, operand) in problem.operand_range(term).zip(problem.operands(term)) {
+                if operand.is_def() && edge_of(operand.vreg()) != NONE {
+                    has_edge_defs = true;
+                    if self.binding[k] == ANYWHERE {
+                        self.binding[k] = ELSEWHERE;
+                    }
+                }
+            }
+            if has_edge_defs {
                 let at = place.stop() - 4;
                 self.force(problem, env, term, at, &edge_of, |class, number, points| {
                     points.for_each(|point| occupancy[class].fix(point, 1 << number));
@@ -124,8 +140,9 @@ impl Machine {
         self.lost.clear();
         let masks = |set| RegClass::ALL.map(|class| self.registers.mask(class, set));
         self.lost.extend(problem.all_clobbers().values().map(|clobbers| masks(clobbers.lost)));
-        self.fixed.clear();
-        self.fixed.resize(problem.num_operands(), NONE);
+        self.binding.clear();
+        self.binding.resize(problem.num_operands(), ANYWHERE);
+        self.moves.clear();
         self.forced.clear();
         self.forced.resize(problem.num_insts(), false);
     }
@@ -153,11 +170,27 @@ impl Machine {
         if problem.flags(inst).has(InstFlags::SAFEPOINT) {
             self.safepoints.push(at + LATE);
         }
-        for (k, operand) in problem.operand_range(inst).zip(problem.operands(inst)) {
-            if let Constraint::Fixed(reg) = operand.constraint() {
-                let bit = 1 << self.registers.number(reg);
-                let occupancy = &mut occupancy[reg.class().index()];
-                self.fix(problem, inst, at, k, reg, |points| points.for_each(|point| occupancy.fix(point, bit)));
+        if problem.flags(inst).has(InstFlags::MOVE) {
+            self.moves.push(inst);
+        }
+        let first = problem.operand_range(inst).start;
+        for (i, operand) in problem.operands(inst).iter().enumerate() {
+            match operand.constraint() {
+                Constraint::Reg | Constraint::Within(_) | Constraint::MemOk | Constraint::Any => {}
+                Constraint::Stack => self.binding[first + i] = ELSEWHERE,
+                Constraint::Reuse(k) => {
+                    for k in [first + i, first + usize::from(k)] {
+                        if self.binding[k] == ANYWHERE {
+                            self.binding[k] = ELSEWHERE;
+                        }
+                    }
+                }
+                Constraint::Fixed(reg) => {
+                    let bit = 1 << self.registers.number(reg);
+                    let occupancy = &mut occupancy[reg.class().index()];
+                    let take = |points: Range<u32>| points.for_each(|point| occupancy.fix(point, bit));
+                    self.fix(problem, inst, at, first + i, reg, take);
+                }
             }
         }
     }
@@ -168,14 +201,20 @@ impl Machine {
         if matches!(operand.constraint(), Constraint::Reuse(_)) {
             return;
         }
-        self.fixed[k] = reg.index() as u32;
+        self.binding[k] = reg.index() as u8;
         take(reserved(operand, at));
         let range = problem.operand_range(inst);
         let tied = |d: &usize| problem.all_operands()[*d].constraint() == Constraint::Reuse((k - range.start) as u8);
         if let Some(d) = range.clone().find(tied) {
             take(at + LATE..at + POST);
-            self.fixed[d] = reg.index() as u32;
+            self.binding[d] = reg.index() as u8;
         }
+    }
+
+    /// The register that an operand is fixed to by now.
+    pub(crate) fn fixed(&self, k: usize) -> Option<PReg> {
+        let binding = self.binding[k];
+        (binding < ELSEWHERE).then(|| PReg::from_index(usize::from(binding)))
     }
 
     pub(crate) fn is_forced(&self, inst: Inst) -> bool {
@@ -199,7 +238,7 @@ impl Machine {
         if result.is_ok() {
             let range = problem.operand_range(inst);
             for k in range.clone() {
-                if let (NONE, Some(reg)) = (self.fixed[k], matching.reg(k - range.start)) {
+                if let (None, Some(reg)) = (self.fixed(k), matching.reg(k - range.start)) {
                     let number = self.registers.number(reg);
                     self.fix(problem, inst, at, k, reg, |points| take(reg.class().index(), number, points));
                 }

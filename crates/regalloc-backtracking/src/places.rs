@@ -23,20 +23,30 @@ pub(crate) struct Piece {
     pub(crate) reg: PReg,
 }
 
-/// Pieces of all values, and their slots.
+/// Set in [`Places::homes`] for values that are in several places.
+const SPLIT: u32 = 1 << 31;
+
+/// Where all values are, and their slots.
 #[derive(Default)]
 pub(crate) struct Places {
+    /// By value: the register that it is in all its life, or [`SPLIT`] with its index in `lists`, or [`NONE`] if it is in
+    /// memory all its life.
+    homes: Vec<u32>,
+    /// Of values that are in several places, by value.
     pieces: Vec<Piece>,
-    starts: Vec<u32>,
-    in_slot: Vec<bool>,
+    /// Where the pieces of each such value start and end.
+    lists: Vec<(u32, u32)>,
+    is_slotted: Vec<bool>,
     /// Is the slot written where the value leaves its register, not where it is defined?
     is_sunk: Vec<bool>,
+    /// Values that are in slots.
+    pub(crate) slotted: Vec<VReg>,
     /// By value.
     slots: Vec<Option<Slot>>,
     /// Hull and width of each family that needs a slot.
     hulls: Vec<(u32, u32, u8, u32)>,
-    by_family: Vec<(u32, u32, u8)>,
-    family_slots: Vec<Option<Slot>>,
+    /// By family: its index in `hulls`, later its slot.
+    by_family: Vec<u32>,
     /// Slots in use: the first to become free on top.
     active: BinaryHeap<Reverse<(u32, u8, Slot)>>,
     /// By the logarithm of the width.
@@ -45,18 +55,24 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn build(&mut self, problem: &Problem, bundles: &Bundles) {
+        let values = problem.vregs.len();
+        self.homes.clear();
+        self.homes.resize(values, NONE);
         self.pieces.clear();
         for (b, bundle) in bundles.bundles.iter().enumerate() {
-            if let Some(reg) = bundle.reg {
-                self.pieces.extend(bundles.segments(b as u32).iter().map(|&segment| Piece { segment, reg }));
+            let Some(reg) = bundle.reg else { continue };
+            let segments = bundles.segments(b as u32);
+            match bundle.cuts {
+                0 => segments.iter().for_each(|segment| self.homes[segment.vreg.index()] = reg.index() as u32),
+                _ => self.pieces.extend(segments.iter().map(|&segment| Piece { segment, reg })),
             }
         }
-        self.sort(problem);
-        let values = problem.vregs.len();
-        self.in_slot.clear();
-        self.in_slot.resize(values, false);
+        self.sort();
+        self.is_slotted.clear();
+        self.is_slotted.resize(values, false);
         self.is_sunk.clear();
         self.is_sunk.resize(values, false);
+        self.slotted.clear();
         self.slots.clear();
         self.slots.resize(values, None);
     }
@@ -67,8 +83,9 @@ impl Places {
     }
 
     /// Sorts the pieces by value and joins what belongs together.
-    pub(crate) fn sort(&mut self, problem: &Problem) {
-        self.pieces.sort_unstable_by_key(|piece| (piece.segment.vreg, piece.segment.from));
+    pub(crate) fn sort(&mut self) {
+        let key = |piece: &Piece| u64::from(piece.segment.vreg.as_u32()) << 32 | u64::from(piece.segment.from);
+        self.pieces.sort_unstable_by_key(key);
         self.pieces.dedup_by(|next, last| {
             let joins =
                 next.segment.vreg == last.segment.vreg && next.reg == last.reg && next.segment.from == last.segment.to;
@@ -77,26 +94,42 @@ impl Places {
             }
             joins
         });
-        let values = problem.vregs.len();
-        self.starts.clear();
-        self.starts.resize(values + 1, 0);
-        for piece in &self.pieces {
-            self.starts[piece.segment.vreg.index() + 1] += 1;
-        }
-        for v in 0..values {
-            self.starts[v + 1] += self.starts[v];
+        self.lists.clear();
+        let mut start = 0;
+        for pieces in self.pieces.chunk_by(|a, b| a.segment.vreg == b.segment.vreg) {
+            self.homes[pieces[0].segment.vreg.index()] = SPLIT | self.lists.len() as u32;
+            self.lists.push((start, start + pieces.len() as u32));
+            start += pieces.len() as u32;
         }
     }
 
+    /// The register that a value is in wherever it is live.
+    pub(crate) fn home(&self, vreg: VReg) -> Option<PReg> {
+        let home = self.homes[vreg.index()];
+        (home & SPLIT == 0).then(|| PReg::from_index(home as usize))
+    }
+
+    /// The pieces of a value that is in several places.
     pub(crate) fn pieces(&self, vreg: VReg) -> &[Piece] {
-        &self.pieces[self.starts[vreg.index()] as usize..self.starts[vreg.index() + 1] as usize]
+        match self.homes[vreg.index()] {
+            home if home == NONE || home & SPLIT == 0 => &[],
+            home => {
+                let (start, end) = self.lists[(home & !SPLIT) as usize];
+                &self.pieces[start as usize..end as usize]
+            }
+        }
     }
 
+    /// The pieces of all values that are in several places.
     pub(crate) fn all_pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
+    /// Where a value is at a point at which it is live.
     pub(crate) fn at(&self, vreg: VReg, point: u32) -> Where {
+        if let Some(reg) = self.home(vreg) {
+            return Where::Reg(reg);
+        }
         let pieces = self.pieces(vreg);
         let next = pieces.partition_point(|piece| piece.segment.to <= point);
         match pieces.get(next) {
@@ -107,11 +140,9 @@ impl Places {
 
     /// Notes that the value is read from its slot, or written there by an instruction.
     pub(crate) fn needs_slot(&mut self, vreg: VReg) {
-        self.in_slot[vreg.index()] = true;
-    }
-
-    pub(crate) fn has_slot(&self, vreg: VReg) -> bool {
-        self.in_slot[vreg.index()]
+        if !std::mem::replace(&mut self.is_slotted[vreg.index()], true) {
+            self.slotted.push(vreg);
+        }
     }
 
     /// Notes that the slot is written wherever the value leaves its register.
@@ -119,9 +150,9 @@ impl Places {
         self.is_sunk[vreg.index()] = true;
     }
 
-    /// Is the slot needed, and written at once?
-    pub(crate) fn is_stored_at_def(&self, vreg: VReg) -> bool {
-        self.in_slot[vreg.index()] && !self.is_sunk[vreg.index()]
+    /// Is the slot written only where the value leaves its register?
+    pub(crate) fn is_sunk(&self, vreg: VReg) -> bool {
+        self.is_sunk[vreg.index()]
     }
 
     /// The place as a location; slots must be assigned.
@@ -135,27 +166,28 @@ impl Places {
     /// Gives slots to the values that need them: one per family, families that are never live at once share.
     pub(crate) fn assign_slots(&mut self, problem: &Problem, live: &Liveness, bundles: &Bundles, out: &mut Allocation) {
         self.by_family.clear();
-        self.by_family.resize(bundles.families.len(), (u32::MAX, 0, 0));
-        for vreg in problem.vregs.keys().filter(|vreg| self.in_slot[vreg.index()]) {
-            let family = bundles.family_of[vreg.index()];
+        self.by_family.resize(bundles.families.len(), NONE);
+        self.hulls.clear();
+        self.slotted.sort_unstable();
+        for &vreg in &self.slotted {
             let (&[first, ..], &[.., last]) = (live.ranges(vreg), live.ranges(vreg)) else {
                 self.slots[vreg.index()] = Some(out.add_slot(problem.width(vreg)));
                 continue;
             };
-            let hull = &mut self.by_family[family as usize];
+            let family = bundles.family_of[vreg.index()];
+            let index = &mut self.by_family[family as usize];
+            if *index == NONE {
+                *index = self.hulls.len() as u32;
+                self.hulls.push((u32::MAX, 0, 0, family));
+            }
+            let hull = &mut self.hulls[*index as usize];
             let width = hull.2.max(problem.width(vreg));
-            *hull = (hull.0.min(widened(first)), hull.1.max(last.to), width);
+            *hull = (hull.0.min(widened(first)), hull.1.max(last.to), width, family);
         }
-        self.hulls.clear();
-        let families = self.by_family.iter().enumerate().filter(|(_, hull)| hull.2 > 0);
-        self.hulls.extend(families.map(|(family, &(from, to, width))| (from, to, width, family as u32)));
         self.hulls.sort_unstable();
-        self.family_slots.clear();
-        self.family_slots.resize(bundles.families.len(), None);
         self.active.clear();
         self.free.iter_mut().for_each(Vec::clear);
-        for i in 0..self.hulls.len() {
-            let (from, to, width, family) = self.hulls[i];
+        for &(from, to, width, family) in &self.hulls {
             while let Some(&Reverse((end, width, slot))) = self.active.peek()
                 && end <= from
             {
@@ -164,12 +196,12 @@ impl Places {
             }
             let slot = self.free[width.ilog2() as usize].pop().unwrap_or_else(|| out.add_slot(width));
             self.active.push(Reverse((to, width, slot)));
-            self.family_slots[family as usize] = Some(slot);
+            self.by_family[family as usize] = slot.as_u32();
         }
-        for v in 0..self.slots.len() {
-            let family = bundles.family_of[v];
-            if self.in_slot[v] && self.slots[v].is_none() && family != NONE {
-                self.slots[v] = self.family_slots[family as usize];
+        for &vreg in &self.slotted {
+            let slot = &mut self.slots[vreg.index()];
+            if slot.is_none() {
+                *slot = Some(Slot::from_u32(self.by_family[bundles.family_of[vreg.index()] as usize]));
             }
         }
     }

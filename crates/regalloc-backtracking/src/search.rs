@@ -235,13 +235,13 @@ impl Search<'_, '_> {
     fn is_own(&mut self, bundle: u32, register: usize) -> bool {
         for &segment in self.bundles.segments(bundle) {
             let class = self.problem.class(segment.vreg);
-            let reg = self.machine.registers.reg(class, register).index() as u32;
+            let reg = Some(self.machine.registers.reg(class, register));
             let is_fixed =
                 |from: u32, to: u32| from < to && self.occupancy[class.index()].fixed(from, to) >> register & 1 != 0;
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
                 self.stats.steps += 1;
-                if u.operand == crate::order::NONE || self.machine.fixed[u.operand as usize] != reg {
+                if u.operand == crate::order::NONE || self.machine.fixed(u.operand as usize) != reg {
                     continue;
                 }
                 let points = reserved(self.problem.all_operands()[u.operand as usize], u.point / 4 * 4);

@@ -39,7 +39,7 @@ impl SecondChance<'_> {
             }
         }
         if found {
-            places.sort(self.problem);
+            places.sort();
         }
     }
 

@@ -27,8 +27,9 @@ impl Emit<'_> {
     /// Decides for each value in a slot where it is stored.
     pub(crate) fn sink_stores(&mut self) {
         let mut exits = std::mem::take(&mut self.s.exits);
-        for vreg in self.problem.vregs.keys() {
-            if !self.places.has_slot(vreg) || self.places.pieces(vreg).is_empty() || !self.may_sink(vreg) {
+        for i in 0..self.places.slotted.len() {
+            let vreg = self.places.slotted[i];
+            if self.places.pieces(vreg).is_empty() || !self.may_sink(vreg) {
                 continue;
             }
             exits.clear();

@@ -121,7 +121,7 @@ impl Search<'_, '_> {
 
     /// What a use needs by now.
     pub(crate) fn need(&self, u: &Use) -> Need {
-        if u.operand != NONE && self.machine.fixed[u.operand as usize] != NONE {
+        if u.operand != NONE && self.machine.fixed(u.operand as usize).is_some() {
             return Need::Copy;
         }
         self.unfixed_need(u, self.live.remat(u.vreg).is_some())
@@ -167,10 +167,10 @@ impl Search<'_, '_> {
                 }
                 let freq = place.freq;
                 let fixed = match u.operand {
-                    NONE => NONE,
-                    operand => self.machine.fixed[operand as usize],
+                    NONE => None,
+                    operand => self.machine.fixed(operand as usize),
                 };
-                let need = if fixed != NONE { Need::Copy } else { self.unfixed_need(u, remat) };
+                let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
                 match need {
                     Need::Reg => w.must = true,
                     Need::Within(set) => {
@@ -265,10 +265,10 @@ impl Search<'_, '_> {
     }
 
     /// Adds the registers that a use would like, which may be in a fixed one.
-    fn add_hints(&self, u: &Use, fixed: u32, freq: u64, hints: &mut Hints) {
+    fn add_hints(&self, u: &Use, fixed: Option<PReg>, freq: u64, hints: &mut Hints) {
         let registers = &self.machine.registers;
-        if fixed != NONE {
-            hints.add(registers.number(PReg::from_index(fixed as usize)), freq);
+        if let Some(reg) = fixed {
+            hints.add(registers.number(reg), freq);
         }
         if u.partner != NONE {
             let family = self.bundles.family_of[u.partner as usize];
