@@ -55,7 +55,7 @@ macro_rules! conformance {
 
         #[test]
         fn functions_of_others_are_solved() {
-            $crate::properties::others(&mut $allocator);
+            $crate::properties::others(&mut $allocator, false);
         }
     };
 }
@@ -67,6 +67,11 @@ macro_rules! quality {
         #[test]
         fn small_functions_cost_no_more_than_they_must() {
             $crate::properties::ours(&mut $allocator);
+        }
+
+        #[test]
+        fn functions_of_others_cost_no_more_than_they_must() {
+            $crate::properties::others(&mut $allocator, true);
         }
     };
 }

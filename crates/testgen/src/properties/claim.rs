@@ -1,0 +1,186 @@
+//! What an answer may cost, as a line of text.
+//!
+//! ```text
+//! K >= 3: stores 10 - K, loads 10 - K, copies 0, slots 1      everywhere
+//! K >= 3 on block0 block2 block1: copies 0                    from the head of block0 by block2 to the head of block1
+//! K >= 3 between block0 block1: copies 1                      on an edge that is a block of its own
+//! ```
+//!
+//! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place only
+//! that for the most registers, of those there are enough for, counts.
+
+use kingpost_ir::{Block as IrBlock, Function};
+use kingpost_mach::block_order::{Analyses, BlockOrder, MachineBlock};
+use kingpost_regalloc::{Allocation, Block, Cost, MachineEnv, Problem};
+use std::fmt;
+
+/// One line.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    /// The fewest registers with which it holds.
+    pub(super) registers: u8,
+    place: Place,
+    bounds: Vec<(Counted, Bound)>,
+    text: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Place {
+    Everywhere,
+    /// Names of blocks, each of which leads to the next; what is in the last is not counted.
+    Way(Vec<String>),
+    Edge(String, String),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Counted {
+    Stores,
+    Loads,
+    Copies,
+    Slots,
+}
+
+/// At most so many, or so many less one for each register.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Constant(u64),
+    LessRegisters(u64),
+}
+
+impl Claim {
+    /// The claim that a line makes, if it begins with `K >= `.
+    ///
+    /// # Panics
+    /// If it goes on in an unknown way.
+    pub(super) fn parse(line: &str) -> Option<Claim> {
+        let (head, counts) = line.strip_prefix("K >= ")?.split_once(':').unwrap_or((&line[5..], ""));
+        let mut words = head.split_whitespace();
+        let registers = words.next().and_then(|word| word.parse().ok()).expect("a number of registers");
+        let preposition = words.next();
+        let names: Vec<String> = words.map(String::from).collect();
+        let place = match (preposition, &names[..]) {
+            (None, []) => Place::Everywhere,
+            (Some("on"), [_, .., _]) => Place::Way(names),
+            (Some("between"), [from, to]) => Place::Edge(from.clone(), to.clone()),
+            _ => panic!("not a place: {line}"),
+        };
+        let bounds = counts.split(',').map(str::trim).filter(|count| !count.is_empty()).map(bound).collect();
+        Some(Claim { registers, place, bounds, text: line.to_string() })
+    }
+
+    /// Is it about the same place?
+    pub(super) fn is_about_place_of(&self, other: &Claim) -> bool {
+        self.place == other.place
+    }
+
+    /// Does it hold for an answer with so many registers?
+    pub(super) fn holds(&self, registers: u8, subject: &Subject<'_>) -> bool {
+        let answer = match &self.place {
+            Place::Everywhere => subject.answer.clone(),
+            Place::Way(names) => subject.part(&subject.way(names)),
+            Place::Edge(from, to) => subject.part(&subject.edge(from, to)),
+        };
+        let cost = Cost::of(subject.problem, subject.env, &answer);
+        let within = |&(counted, bound): &(Counted, Bound)| {
+            let count = match counted {
+                Counted::Stores => cost.spills,
+                Counted::Loads => cost.fills,
+                Counted::Copies => cost.moves + 2 * cost.exchanges,
+                Counted::Slots => answer.slots.len() as u64,
+            };
+            count <= bound.with(registers)
+        };
+        self.bounds.iter().all(within) && (self.bounds.is_empty() || cost.slot_moves == 0)
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// From `stores 3` or `stores 14 - K`.
+fn bound(text: &str) -> (Counted, Bound) {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("not a number: {text}"));
+    let (name, bound) = match words[..] {
+        [name, count] => (name, Bound::Constant(number(count))),
+        [name, count, "-", "K"] => (name, Bound::LessRegisters(number(count))),
+        _ => panic!("not a count: {text}"),
+    };
+    let counted = match name {
+        "stores" => Counted::Stores,
+        "loads" => Counted::Loads,
+        "copies" => Counted::Copies,
+        "slots" => Counted::Slots,
+        _ => panic!("nothing that is counted: {text}"),
+    };
+    (counted, bound)
+}
+
+impl Bound {
+    fn with(self, registers: u8) -> u64 {
+        match self {
+            Bound::Constant(count) => count,
+            Bound::LessRegisters(count) => count.saturating_sub(registers.into()),
+        }
+    }
+}
+
+/// An answer and what it is about.
+pub(super) struct Subject<'a> {
+    pub(super) function: &'a Function,
+    pub(super) problem: &'a Problem,
+    pub(super) env: &'a MachineEnv,
+    pub(super) answer: &'a Allocation,
+}
+
+impl Subject<'_> {
+    /// What of the answer is in some blocks.
+    fn part(&self, blocks: &[Block]) -> Allocation {
+        let mut part = self.answer.clone();
+        part.edits.retain(|edit| blocks.contains(&self.problem.block_of(edit.at)));
+        for block in self.problem.blocks().filter(|block| !blocks.contains(block)) {
+            self.problem.insts(block).for_each(|inst| part.drop_inst(inst));
+        }
+        part
+    }
+
+    /// Blocks of the problem on a way, without the last.
+    fn way(&self, names: &[String]) -> Vec<Block> {
+        let order = self.order();
+        let mut way = Vec::new();
+        for pair in names.windows(2) {
+            way.push(self.block(&order, &pair[0]));
+            way.extend(self.edge_block(&order, &pair[0], &pair[1]));
+        }
+        way
+    }
+
+    fn edge(&self, from: &str, to: &str) -> Vec<Block> {
+        let edge = self.edge_block(&self.order(), from, to);
+        vec![edge.unwrap_or_else(|| panic!("no block between {from} and {to}"))]
+    }
+
+    fn order(&self) -> BlockOrder {
+        let (mut analyses, mut order) = (Analyses::default(), BlockOrder::default());
+        analyses.compute(self.function);
+        order.compute(self.function, &analyses);
+        order
+    }
+
+    fn block(&self, order: &BlockOrder, name: &str) -> Block {
+        let named = |&block: &IrBlock| self.function.names.block(block).to_string() == name;
+        let block = self.function.layout.blocks().find(named);
+        block.and_then(|block| order.block_of(block)).unwrap_or_else(|| panic!("no block is named {name}"))
+    }
+
+    /// The block of the edge between two blocks, if it has one.
+    fn edge_block(&self, order: &BlockOrder, from: &str, to: &str) -> Option<Block> {
+        let (from, to) = (self.block(order, from), self.block(order, to));
+        let targets = |block: Block| self.problem.succs(block).iter().map(|&edge| self.problem.edge(edge).to);
+        let is_edge = |&block: &Block| matches!(order.blocks()[block.as_u32() as usize], MachineBlock::Edge { .. });
+        targets(from).filter(is_edge).find(|&block| targets(block).any(|target| target == to))
+    }
+}
