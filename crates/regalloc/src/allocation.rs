@@ -20,6 +20,7 @@ impl Loc {
     pub const NONE: Loc = Loc(u32::MAX);
 
     /// A register.
+    #[inline]
     pub const fn reg(reg: PReg) -> Loc {
         Loc(reg.index() as u32)
     }
@@ -28,6 +29,7 @@ impl Loc {
     ///
     /// # Panics
     /// If the slot's number is 2^31 - 1 or more.
+    #[inline]
     pub fn slot(slot: Slot) -> Loc {
         assert!(slot.as_u32() < SLOT - 1, "slot number out of range");
         Loc(slot.as_u32() | SLOT)
@@ -219,6 +221,7 @@ impl Allocation {
     }
 
     /// Adds a slot of `width` bytes, aligned to its size.
+    #[inline]
     pub fn add_slot(&mut self, width: u8) -> Slot {
         let size = u32::from(width);
         self.slots.push(SlotData { size, align: size.next_power_of_two() })
@@ -241,6 +244,7 @@ impl Allocation {
     }
 
     /// Elides an instruction: a move whose two operands share a location, or a rematerialisable one nobody reads there.
+    #[inline]
     pub fn drop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);
     }

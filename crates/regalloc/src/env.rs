@@ -62,6 +62,7 @@ pub struct MachineEnv {
 
 impl MachineEnv {
     /// The registers of one class.
+    #[inline]
     pub fn class(&self, class: RegClass) -> &ClassEnv {
         &self.classes[class.index()]
     }

@@ -73,11 +73,13 @@ impl Clobbers {
     }
 
     /// Does a value of `width` bytes die in `reg`?
+    #[inline]
     pub fn kills(&self, reg: PReg, width: u8) -> bool {
         self.lost.contains(reg) || (self.partial.contains(reg) && width > self.kept_bytes)
     }
 
     /// The registers in which a value of `width` bytes dies.
+    #[inline]
     pub fn killed(&self, width: u8) -> PRegSet {
         if width > self.kept_bytes { self.lost.union(self.partial) } else { self.lost }
     }
@@ -106,6 +108,7 @@ impl InstFlags {
     }
 
     /// Are all flags of `other` set?
+    #[inline]
     pub const fn has(self, other: InstFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -348,16 +351,19 @@ impl Problem {
     }
 
     /// Number of blocks.
+    #[inline]
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
     /// Number of instructions.
+    #[inline]
     pub fn num_insts(&self) -> usize {
         self.insts.len()
     }
 
     /// Number of operands of all instructions together.
+    #[inline]
     pub fn num_operands(&self) -> usize {
         self.operands.len()
     }
@@ -476,6 +482,7 @@ impl Problem {
     }
 
     /// What an instruction destroys.
+    #[inline]
     pub fn clobbers(&self, inst: Inst) -> &Clobbers {
         &self.clobbers[self.clobber_id(inst)]
     }
@@ -486,6 +493,7 @@ impl Problem {
     }
 
     /// A register subset.
+    #[inline]
     pub fn reg_set(&self, set: RegSetId) -> PRegSet {
         self.reg_sets[set]
     }

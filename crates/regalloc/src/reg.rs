@@ -17,6 +17,7 @@ impl RegClass {
     pub const ALL: [RegClass; 2] = [RegClass::Int, RegClass::Float];
 
     /// Position in per-class arrays.
+    #[inline]
     pub fn index(self) -> usize {
         self as usize
     }
@@ -45,17 +46,20 @@ impl PReg {
     ///
     /// # Panics
     /// If `enc` is 64 or more.
+    #[inline]
     pub const fn new(class: RegClass, enc: u8) -> PReg {
         assert!(enc < 64);
         PReg(class as u8 * 64 + enc)
     }
 
     /// General-purpose register `enc`.
+    #[inline]
     pub const fn int(enc: u8) -> PReg {
         Self::new(RegClass::Int, enc)
     }
 
     /// Floating-point register `enc`.
+    #[inline]
     pub const fn float(enc: u8) -> PReg {
         Self::new(RegClass::Float, enc)
     }
@@ -76,11 +80,13 @@ impl PReg {
     }
 
     /// The hardware's number of the register.
+    #[inline]
     pub const fn enc(self) -> u8 {
         self.0 & 63
     }
 
     /// The class of the register.
+    #[inline]
     pub const fn class(self) -> RegClass {
         if self.0 < 64 { RegClass::Int } else { RegClass::Float }
     }
@@ -114,6 +120,7 @@ impl PRegSet {
     pub const EMPTY: PRegSet = PRegSet { bits: [0; 2] };
 
     /// The set of the registers of one class whose hardware numbers are the ones in `mask`.
+    #[inline]
     pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
         let mut bits = [0; 2];
         bits[class as usize] = mask;
@@ -121,11 +128,13 @@ impl PRegSet {
     }
 
     /// Hardware numbers of the members of one class, as a bit mask.
+    #[inline]
     pub const fn mask(self, class: RegClass) -> u64 {
         self.bits[class as usize]
     }
 
     /// The set with `reg` added.
+    #[inline]
     #[must_use]
     pub const fn with(mut self, reg: PReg) -> PRegSet {
         self.bits[reg.index() / 64] |= 1 << (reg.index() % 64);
@@ -133,6 +142,7 @@ impl PRegSet {
     }
 
     /// Is `reg` a member?
+    #[inline]
     pub const fn contains(self, reg: PReg) -> bool {
         self.bits[reg.index() / 64] >> (reg.index() % 64) & 1 != 0
     }
@@ -144,45 +154,53 @@ impl PRegSet {
     }
 
     /// Takes `reg` out.
+    #[inline]
     pub fn remove(&mut self, reg: PReg) {
         self.bits[reg.index() / 64] &= !(1 << (reg.index() % 64));
     }
 
     /// Members of either set.
+    #[inline]
     #[must_use]
     pub const fn union(self, other: PRegSet) -> PRegSet {
         PRegSet { bits: [self.bits[0] | other.bits[0], self.bits[1] | other.bits[1]] }
     }
 
     /// Members of both sets.
+    #[inline]
     #[must_use]
     pub const fn intersection(self, other: PRegSet) -> PRegSet {
         PRegSet { bits: [self.bits[0] & other.bits[0], self.bits[1] & other.bits[1]] }
     }
 
     /// Members of `self` that are not in `other`.
+    #[inline]
     #[must_use]
     pub const fn difference(self, other: PRegSet) -> PRegSet {
         PRegSet { bits: [self.bits[0] & !other.bits[0], self.bits[1] & !other.bits[1]] }
     }
 
     /// The members of one class.
+    #[inline]
     #[must_use]
     pub const fn of_class(self, class: RegClass) -> PRegSet {
         Self::from_mask(class, self.mask(class))
     }
 
     /// Has the set no member?
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.bits[0] | self.bits[1] == 0
     }
 
     /// Number of members.
+    #[inline]
     pub const fn len(self) -> usize {
         (self.bits[0].count_ones() + self.bits[1].count_ones()) as usize
     }
 
     /// The members in index order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = PReg> {
         let mut bits = self.bits;
         std::iter::from_fn(move || {
