@@ -60,11 +60,6 @@ pub const CC_LE: i32 = 13;
 /// Always.
 pub const CC_AL: i32 = 14;
 
-/// The opposite condition.
-pub const fn invert(condition: i32) -> i32 {
-    condition ^ 1
-}
-
 /// What stands for each condition in mnemonics, by number.
 pub const CC_NAMES: [&str; 16] =
     ["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"];

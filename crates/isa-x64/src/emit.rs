@@ -3,10 +3,11 @@
 use crate::branches::{X64Branches, form, jump_if};
 use crate::encode::{Args, encode};
 use crate::encoding::Special;
-use crate::regs::{CC_B, CC_BE, CC_E, invert};
+use crate::regs::{CC_B, CC_BE, CC_E};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
+use kingpost_mach::lower::invert;
 use kingpost_mach::{Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 

@@ -73,11 +73,6 @@ pub const CC_LE: i32 = 14;
 /// Signed greater.
 pub const CC_G: i32 = 15;
 
-/// The opposite condition.
-pub const fn invert(condition: i32) -> i32 {
-    condition ^ 1
-}
-
 /// What stands for each condition in mnemonics, by number.
 pub const CC_NAMES: [&str; 16] =
     ["o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"];

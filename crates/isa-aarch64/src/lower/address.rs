@@ -18,6 +18,8 @@ use kingpost_regalloc::VReg;
 
 /// How many definitions an address looks through.
 const MAX_STEPS: usize = 8;
+/// How far an index can be shifted.
+const MAX_SHIFT: u64 = 4;
 
 /// An index: a value, widened, then shifted left.
 #[derive(Clone, Copy)]
@@ -104,36 +106,11 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
-    fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
-        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
-        let [a, b] = self.args(sum);
-        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
-            (_, Some(constant)) => (a, constant),
-            (Some(constant), None) => (b, constant),
-            (None, None) => return false,
-        };
-        let total = disp.wrapping_add(constant);
-        if i32::try_from(total).is_err() {
-            return false;
-        }
-        (*value, *disp) = (rest, total);
-        true
-    }
-
     /// The value as an index: what it extends and shifts, where nobody needs that in a register.
     fn index(&self, value: Value) -> Index {
-        let (inner, shift) = self.small_shift(value).unwrap_or((value, 0));
+        let (inner, shift) = self.small_shift(value, MAX_SHIFT).unwrap_or((value, 0));
         let (source, extend) = self.widened(inner).unwrap_or((inner, IndexExtend::None));
         Index { value: source, extend, shift }
-    }
-
-    /// A left shift by 1 to 4 that nobody needs in a register: what is shifted and by how much.
-    fn small_shift(&self, value: Value) -> Option<(Value, u8)> {
-        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
-        let [x, amount] = self.args(shift);
-        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
-        matches!(amount, 1..=4).then_some((x, amount as u8))
     }
 
     /// What an extension from 32 bits extends, and how.

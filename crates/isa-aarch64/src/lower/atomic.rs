@@ -1,24 +1,15 @@
 //! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
 
 use super::Done;
-use super::cx::{Cx, pick};
+use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::is_little;
+use kingpost_mach::lower::{is_little, of_width, pick};
 use kingpost_mach::{Address, LowerError, Machine, RowId};
 
-/// The row for `bits` (8 to 64) in a family with one row for each width.
-fn of_width(first: RowId, bits: u32) -> RowId {
-    RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
-}
-
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
-    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
-
 fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if is_little(flags) { check(cx, inst, ty) } else { Err(cx.unsupported(inst)) }
+    if is_little(flags) { cx.require_word(inst, ty) } else { Err(cx.unsupported(inst)) }
 }
 
 /// The only kind of address these instructions have.
@@ -32,7 +23,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let address = address(cx, arg, inst)?;
     // An effect keeps the instruction even if nobody wants its result.
     let def = cx.result(value);
@@ -50,7 +41,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let address = address(cx, addr, inst)?;
     let mut source = cx.put(value);
     if !is_little(flags) {

@@ -3,18 +3,15 @@
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
 use super::Done;
-use super::cx::{Cx, pick, working_bits};
+use super::cx::Cx;
 use crate::immediates;
 use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Type, Value};
 use kingpost_mach::Machine;
+use kingpost_mach::lower::{pick, working_bits};
 use kingpost_regalloc::VReg;
-
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
-    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
 
 /// `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
@@ -76,7 +73,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         count_wide(cx, &defs, [parts[1], parts[0]], leading_zeros);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_zero_extended(x));
     count_above(cx, pick(ty.bits(), rows::CLZ32_RR, rows::CLZ64_RR), def, source, ty);
     Ok(())
@@ -103,7 +100,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cls_wide(cx, x, value);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_sign_extended(x));
     count_above(cx, pick(ty.bits(), rows::CLS32_RR, rows::CLS64_RR), def, source, ty);
     Ok(())
@@ -130,7 +127,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         count_wide(cx, &defs, [parts[0], parts[1]], trailing_zeros);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, mut source) = (cx.result(value), cx.put(x));
     let bits = working_bits(ty);
     if ty.bits() < 32 {
@@ -161,7 +158,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.load_constant(defs[1], 0, 64);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_zero_extended(x));
     let [image, counts, total] = std::array::from_fn(|_| cx.float_temp(64));
     cx.emit(pick(ty.bits(), rows::FMOV32_FR, rows::FMOV64_FR), &[image, source]);

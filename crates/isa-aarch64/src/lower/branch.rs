@@ -1,21 +1,20 @@
 //! Branches and conditional traps.
 
 use super::Done;
-use super::condition::{Cond, Test};
-use super::cx::{Cx, pick};
+use super::condition::Test;
+use super::cx::Cx;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_LO, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
+use kingpost_mach::lower::{Cond, branch_on, pick, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
 /// Goes to `then` if the test says so, else to `other`.
 pub(super) fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     let branch = match test {
-        Test::Flags(Cond::One(cc)) => cx.emit_imm(rows::B_IF, &[], cc),
-        Test::Flags(Cond::Or(a, b)) => cx.emit_imm(rows::B_IF_OR, &[], a | b << 16),
-        Test::Flags(Cond::And(a, b)) => cx.emit_imm(rows::B_IF_AND, &[], a | b << 16),
+        Test::Flags(cond) => return branch_on(cx, cond, then, other),
         Test::Zero { reg, bits, zero: true } => cx.emit(pick(bits, rows::CBZ32_R, rows::CBZ64_R), &[reg]),
         Test::Zero { reg, bits, zero: false } => cx.emit(pick(bits, rows::CBNZ32_R, rows::CBNZ64_R), &[reg]),
         Test::Bit { reg, bit, set } => {
@@ -30,7 +29,7 @@ pub(super) fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Blo
 /// Goes to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
     compare_length(cx, index, limit);
-    branch_to(cx, Test::Flags(Cond::One(CC_LO)), then, other);
+    branch_on(cx, Cond::One(CC_LO), then, other);
 }
 
 /// Jumps by the table: the index is limited to one past its end, where the default stands.
@@ -62,7 +61,7 @@ fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
 pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Done {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     match cx.test(arg) {
-        Test::Flags(cond) => emit_trap_if(cx, cond.inverse_if(zero), code),
+        Test::Flags(cond) => trap_on(cx, cond.inverse_if(zero), code),
         Test::Zero { reg, bits, zero: asked } => {
             let rows = if asked != zero {
                 (rows::TRAP_CBZ32_R, rows::TRAP_CBZ64_R)
@@ -76,24 +75,14 @@ pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Done {
             let mask = immediates::logical(1 << bit, bits).expect("one bit is a pattern");
             cx.emit_imm(pick(bits, rows::TST32_RI, rows::TST64_RI), &[reg], mask);
             let cond = Cond::One(if set { CC_NE } else { CC_EQ });
-            emit_trap_if(cx, cond.inverse_if(zero), code);
+            trap_on(cx, cond.inverse_if(zero), code);
         }
     }
     Ok(())
 }
 
-/// Traps if the flags say so.
-pub(super) fn emit_trap_if(cx: &mut Cx<'_, '_>, cond: Cond, code: TrapCode) {
-    let (row, imm) = match cond {
-        Cond::One(cc) => (rows::TRAP_IF, cc),
-        Cond::Or(a, b) => (rows::TRAP_IF_OR, a | b << 16),
-        Cond::And(a, b) => (rows::TRAP_IF_AND, a | b << 16),
-    };
-    cx.emit_imm(row, &[], imm).set_trap(Some(code));
-}
-
 /// Traps if the stack pointer is below `limit`.
 pub(super) fn check_stack(cx: &mut Cx<'_, '_>, limit: VReg) {
     cx.emit(rows::CMPSP_R, &[limit]);
-    emit_trap_if(cx, Cond::One(CC_LO), TrapCode::STACK_OVERFLOW);
+    trap_on(cx, Cond::One(CC_LO), TrapCode::STACK_OVERFLOW);
 }

@@ -2,15 +2,16 @@
 //!
 //! Before: `v4 = icmp slt v0, v1; v5 = icmp eq v2, v3; v6 = band v4, v5`. After: `cmp w0, w1; ccmp w2, w3, #0, lt; cset eq`.
 
-use super::condition::{Comparison, Cond, float_code, int_code, is_signed};
-use super::cx::{Cx, pick};
+use super::condition::{Comparison, float_code, int_code, is_signed};
+use super::cx::Cx;
 use super::float::FloatRows;
 use crate::immediates;
-use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS, invert};
+use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{InstView, Opcode, Value};
+use kingpost_mach::lower::{Cond, invert, is_word, pick};
 use smallvec::SmallVec;
 
 /// How many comparisons are joined at most.
@@ -51,7 +52,7 @@ impl Chain {
     /// The comparisons `value` joins, if there are at least two and nobody needs one of them by itself.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Chain> {
         let join = cx.func.dfg.opcode(cx.def(value)?);
-        if !matches!(join, Opcode::Band | Opcode::Bor) || !Cx::is_word(cx.ty(value)) {
+        if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
             return None;
         }
         let mut chain = Chain { links: SmallVec::new(), all: join == Opcode::Band };
@@ -97,7 +98,7 @@ fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
                 negated ^= cond == IntCC::Equal;
                 value = x;
             }
-            InstView::IntCompare { args, .. } => return Cx::is_word(cx.ty(args[0])).then_some(Link { value, negated }),
+            InstView::IntCompare { args, .. } => return is_word(cx.ty(args[0])).then_some(Link { value, negated }),
             InstView::FloatCompare { cond, args } => {
                 let one = matches!(float_code(cond), Cond::One(_)) && matches!(cx.ty(args[0]), F32 | F64);
                 return one.then_some(Link { value, negated });

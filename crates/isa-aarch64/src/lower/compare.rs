@@ -1,15 +1,16 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
 
 use super::Done;
-use super::condition::{Cond, int_code};
-use super::cx::{Cx, pick, working_bits};
+use super::condition::int_code;
+use super::cx::Cx;
 use crate::immediates;
-use crate::regs::{CC_GE, invert};
+use crate::regs::CC_GE;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::RowId;
+use kingpost_mach::lower::{Cond, invert, is_word, min_max_condition, pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.
@@ -32,7 +33,7 @@ pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// Is this the sign of an integer of one register?
 fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
-    cond == IntCC::SignedLessThan && Cx::is_word(cx.ty(x)) && cx.constant(y) == Some(0)
+    cond == IntCC::SignedLessThan && is_word(cx.ty(x)) && cx.constant(y) == Some(0)
 }
 
 /// `def` is 1 if `x` is negative, else 0.
@@ -75,7 +76,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if ty.is_dynamic_vector() || ty.bits() > 128 {
         return Err(cx.unsupported(inst));
     }
-    if Cx::is_word(ty) {
+    if is_word(ty) {
         select_word(cx, inst);
         return Ok(());
     }
@@ -252,12 +253,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     }
     // The condition under which the result is `x`.
-    let cond = match cx.func.dfg.opcode(inst) {
-        Opcode::Smin => IntCC::SignedLessThan,
-        Opcode::Smax => IntCC::SignedGreaterThan,
-        Opcode::Umin => IntCC::UnsignedLessThan,
-        _ => IntCC::UnsignedGreaterThan,
-    };
+    let cond = min_max_condition(cx.func.dfg.opcode(inst));
     let value = cx.first(inst);
     let (defs, xs, ys) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
     let cc = cx.compare(cond, [x, y]);
@@ -283,9 +279,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         abs_wide(cx, x, value);
         return Ok(());
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.put_sign_extended(x));
     cx.compare_constant(source, 0, bits);

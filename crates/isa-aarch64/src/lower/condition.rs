@@ -11,45 +11,14 @@ use super::cx::{Alu, Cx};
 use super::float::FloatRows;
 use super::operand::{Second, extension};
 use crate::immediates;
-use crate::regs::{
-    CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS, invert,
-};
+use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::Machine;
+use kingpost_mach::lower::{Cond, Question, is_greater, is_word};
 use kingpost_regalloc::VReg;
-
-/// How many definitions a condition looks through.
-const MAX_STEPS: usize = 16;
-
-/// When the flags mean yes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cond {
-    /// If this condition holds.
-    One(i32),
-    /// If any of two holds.
-    Or(i32, i32),
-    /// If both hold.
-    And(i32, i32),
-}
-
-impl Cond {
-    /// The opposite.
-    pub(super) fn inverse(self) -> Cond {
-        match self {
-            Cond::One(a) => Cond::One(invert(a)),
-            Cond::Or(a, b) => Cond::And(invert(a), invert(b)),
-            Cond::And(a, b) => Cond::Or(invert(a), invert(b)),
-        }
-    }
-
-    /// The opposite, if asked for.
-    pub(super) fn inverse_if(self, negated: bool) -> Cond {
-        if negated { self.inverse() } else { self }
-    }
-}
 
 /// What branches and traps can ask.
 #[derive(Clone, Copy, Debug)]
@@ -117,27 +86,20 @@ pub(super) struct Comparison {
     pub(super) y: Value,
 }
 
-/// What is asked about a value, after looking through extensions and comparisons with zero.
-pub(super) struct Question {
-    pub(super) value: Value,
-    /// Is the answer for zero asked for?
-    pub(super) negated: bool,
-}
-
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero". Their reader must follow at once.
     pub(super) fn condition(&mut self, value: Value) -> Cond {
-        let question = self.look_through_booleans(value);
+        let question = self.question_of(value);
         self.is_nonzero(question.value).inverse_if(question.negated)
     }
 
     /// As [`Cx::condition`], for whoever can test registers as well.
     pub(super) fn test(&mut self, value: Value) -> Test {
-        let question = self.look_through_booleans(value);
+        let question = self.question_of(value);
         let negated = question.negated;
         let Some(def) = self.def(question.value) else { return self.test_zero(question.value, negated) };
         match self.func.dfg.view(def) {
-            InstView::IntCompare { cond, args } if Self::is_word(self.ty(args[0])) => {
+            InstView::IntCompare { cond, args } if is_word(self.ty(args[0])) => {
                 let Comparison { cond, x, y } = self.constant_second(cond, args);
                 let cond = if negated { cond.inverse() } else { cond };
                 match (cond, self.constant_signed(y)) {
@@ -178,7 +140,7 @@ impl Cx<'_, '_> {
         }
         let and = self.def_as(value, Opcode::Band).is_some() && self.is_sole(value);
         let direct = ty.bits() >= 32 || self.has_zeros(value);
-        if and || !direct || !Self::is_word(ty) {
+        if and || !direct || !is_word(ty) {
             return Test::Flags(self.is_nonzero(value).inverse_if(zero));
         }
         Test::Zero { reg: self.put(value), bits: ty.bits().max(32), zero }
@@ -201,36 +163,18 @@ impl Cx<'_, '_> {
         if self.constant(x).is_some() { [y, x] } else { [x, y] }
     }
 
-    pub(super) fn look_through_booleans(&self, value: Value) -> Question {
-        let mut question = Question { value, negated: false };
-        for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(question.value) else { break };
-            match self.func.dfg.view(def) {
-                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
-                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
-                    if self.constant(y) == Some(0) && self.is_boolean(x) =>
-                {
-                    question.value = x;
-                    question.negated ^= cond == IntCC::Equal;
-                }
-                _ => break,
-            }
-        }
-        question
+    pub(super) fn question_of(&self, value: Value) -> Question {
+        self.question(value, |value| self.is_boolean(value))
     }
 
     /// Is the value a comparison, perhaps extended, or made of such?
-    pub(super) fn is_boolean(&self, mut value: Value) -> bool {
-        for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(value) else { return false };
-            match self.func.dfg.opcode(def) {
-                Opcode::Icmp | Opcode::Fcmp => return true,
-                Opcode::Uextend => [value] = self.args(def),
-                Opcode::Band | Opcode::Bor => return Chain::of(self, value).is_some(),
-                _ => return false,
-            }
+    pub(super) fn is_boolean(&self, value: Value) -> bool {
+        let Some(def) = self.def_behind_extensions(value) else { return false };
+        match self.func.dfg.opcode(def) {
+            Opcode::Icmp | Opcode::Fcmp => true,
+            Opcode::Band | Opcode::Bor => Chain::of(self, self.first(def)).is_some(),
+            _ => false,
         }
-        false
     }
 
     fn is_nonzero(&mut self, value: Value) -> Cond {
@@ -376,14 +320,7 @@ impl Cx<'_, '_> {
     /// i128: equality by a comparison of the upper halves if the lower ones are equal, order by a subtraction of which
     /// only the flags matter.
     fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
-        let swap = matches!(
-            cond,
-            IntCC::SignedGreaterThan
-                | IntCC::SignedLessThanOrEqual
-                | IntCC::UnsignedGreaterThan
-                | IntCC::UnsignedLessThanOrEqual
-        );
-        let (cond, x, y) = if swap { (cond.swap_args(), y, x) } else { (cond, x, y) };
+        let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
         let (x, y) = (self.put_parts(x), self.put_parts(y));
         self.emit(rows::CMP64_RR, &[x[0], y[0]]);
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {

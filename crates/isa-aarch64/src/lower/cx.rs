@@ -2,7 +2,7 @@
 
 use crate::isa::A64;
 use crate::rows;
-use kingpost_ir::{Type, Value};
+use kingpost_ir::Value;
 use kingpost_mach::{Lower, RowId};
 use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
@@ -34,11 +34,6 @@ impl Pair {
     pub(super) fn of(self, bits: u32) -> RowId {
         if bits == 64 { self.1 } else { self.0 }
     }
-}
-
-/// One row for 32 bits and one for 64.
-pub(super) fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
-    if bits == 64 { wide } else { narrow }
 }
 
 /// A two-operand integer operation in both widths, by what its second operand is.
@@ -144,22 +139,7 @@ impl ShiftRows {
     pub(super) const ROR: ShiftRows = ShiftRows { rr: pair!(ROR32_RRR ROR64_RRR), ri: pair!(ROR32_RRI ROR64_RRI) };
 }
 
-/// The width in which a value of this type is computed where upper bits do not matter.
-pub(super) fn working_bits(ty: Type) -> u32 {
-    ty.bits().max(32)
-}
-
 impl Cx<'_, '_> {
-    /// Is this a scalar integer of one register?
-    pub(super) fn is_word(ty: Type) -> bool {
-        ty.is_int() && ty.bits() <= 64
-    }
-
-    /// May the definition of this value be done by its user, so that it needs no register?
-    pub(super) fn is_sole(&self, value: Value) -> bool {
-        self.uses(value) == 1 && !self.is_put(value)
-    }
-
     /// Does the register of this integer have zeros above the value's own bits?
     pub(super) fn has_zeros(&self, value: Value) -> bool {
         super::zero_extends(self.lower, value)

@@ -4,16 +4,15 @@
 //! integers are extended before or limited afterwards. Traps compare with bounds that are exact in the float's type.
 
 use super::Done;
-use super::branch::emit_trap_if;
 use super::compare::limit;
-use super::condition::Cond;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic, is_scalar};
+use super::float::{FloatRows, arithmetic};
 use crate::regs::{CC_GE, CC_LS, CC_MI, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, TrapCode, Type, Value};
+use kingpost_mach::lower::{Cond, float_bits, is_float, is_word, precision, trap_on};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -39,21 +38,11 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
     family.of(to)
 }
 
-/// The bits of `value` in `ty`, which holds it exactly.
-fn float_bits(ty: Type, value: f64) -> u64 {
-    if ty == F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }
-}
-
-/// Bits of the significand, the hidden one included: all integers of that size are exact.
-fn precision(ty: Type) -> u32 {
-    if ty == F64 { 53 } else { 24 }
-}
-
 /// Operand and result of a conversion from a float to an integer.
 fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if is_scalar(from) && Cx::is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
+    if is_float(from) && is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
 }
 
 /// `fpromote`, `fdemote`.
@@ -74,7 +63,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_scalar(to) || !Cx::is_word(from) {
+    if !is_float(to) || !is_word(from) {
         return Err(cx.unsupported(inst));
     }
     let value = cx.first(inst);
@@ -114,10 +103,10 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails
     let compare = FloatRows::COMPARE.of(ty);
     let [end, low] = [end, low].map(|bound| cx.float_constant(float_bits(ty, bound), ty));
     cx.emit(compare, &[x, end]);
-    emit_trap_if(cx, Cond::One(CC_VS), TrapCode::BAD_CONVERSION_TO_INTEGER);
-    emit_trap_if(cx, Cond::One(CC_GE), TrapCode::INTEGER_OVERFLOW);
+    trap_on(cx, Cond::One(CC_VS), TrapCode::BAD_CONVERSION_TO_INTEGER);
+    trap_on(cx, Cond::One(CC_GE), TrapCode::INTEGER_OVERFLOW);
     cx.emit(compare, &[x, low]);
-    emit_trap_if(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
+    trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
 /// `fcvt_to_sint_sat`.

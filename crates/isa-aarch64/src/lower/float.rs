@@ -7,8 +7,9 @@ use super::Done;
 use super::cx::Cx;
 use crate::regs::CC_VC;
 use crate::rows;
-use kingpost_ir::types::{F32, F64};
+use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, Opcode, Type};
+use kingpost_mach::lower::{float_pattern, is_float};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -39,16 +40,6 @@ impl FloatRows {
     }
 }
 
-/// Is this a float with arithmetic of its own?
-pub(super) fn is_scalar(ty: Type) -> bool {
-    matches!(ty, F32 | F64)
-}
-
-/// Bits of a constant of each precision.
-pub(super) fn pattern(ty: Type, single: u32, double: u64) -> u64 {
-    if ty == F64 { double } else { u64::from(single) }
-}
-
 impl Cx<'_, '_> {
     /// A register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
@@ -74,7 +65,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     }
     let raw = cx.float_like(ty);
     compute(cx, raw);
-    let canonical = cx.float_constant(pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
+    let canonical = cx.float_constant(float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
     cx.emit(FloatRows::COMPARE.of(ty), &[raw, raw]);
     cx.emit_imm(FloatRows::SELECT.of(ty), &[def, raw, canonical], CC_VC);
     Ok(())
@@ -84,9 +75,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let operands = [def, cx.put(x), cx.put(y)];
         cx.emit(family.of(ty), &operands);
@@ -97,9 +86,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done
 pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let operands = [def, cx.put(x)];
         cx.emit(family.of(ty), &operands);
@@ -111,7 +98,7 @@ pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     // A canonical NaN would be made before its sign is changed.
-    let foldable = is_scalar(ty) && cx.is_sole(x) && !cx.settings.enable_nan_canonicalization;
+    let foldable = is_float(ty) && cx.is_sole(x) && !cx.settings.enable_nan_canonicalization;
     if let Some(mul) = cx.def_as(x, Opcode::Fmul).filter(|_| foldable) {
         let [a, b] = cx.args(mul);
         let value = cx.first(inst);
@@ -130,9 +117,7 @@ pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let value = cx.first(inst);
     let operands = [cx.result(value), cx.put(x)];
     cx.emit(family.of(ty), &operands);
@@ -143,9 +128,7 @@ fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let value = cx.first(inst);
     let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
     let sign = cx.float_like(ty);

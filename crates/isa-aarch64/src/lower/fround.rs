@@ -2,7 +2,7 @@
 
 use super::Done;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic, is_scalar, unary};
+use super::float::{FloatRows, arithmetic, unary};
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 
@@ -27,9 +27,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let (x, negate_x) = cx.without_sign_change(x);
         let (y, negate_y) = cx.without_sign_change(y);

@@ -3,15 +3,14 @@
 use super::Done;
 use super::chain::Chain;
 use super::compare::set;
-use super::condition::Cond;
-use super::cx::{Alu, Cx, Immediates, pick, working_bits};
+use super::cx::{Alu, Cx, Immediates};
 use super::muldiv;
 use crate::immediates;
-use crate::regs::invert;
 use crate::rows;
 use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::RowId;
+use kingpost_mach::lower::{Cond, invert, is_float_reg, pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
@@ -20,7 +19,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if cx.ty(x) == I128 {
         return wide(cx, inst, rows::ADDS64_RRR, rows::ADC64_RRR);
     }
-    check(cx, inst)?;
+    cx.require_word(inst, cx.result_ty(inst))?;
     for (addend, other) in [(x, y), (y, x)] {
         if muldiv::multiply_add(cx, inst, addend, other, false) || increment(cx, inst, addend, other) {
             return Ok(());
@@ -56,7 +55,7 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if cx.ty(x) == I128 {
         return wide(cx, inst, rows::SUBS64_RRR, rows::SBC64_RRR);
     }
-    check(cx, inst)?;
+    cx.require_word(inst, cx.result_ty(inst))?;
     if cx.constant(x) == Some(0) {
         return negate(cx, inst, y);
     }
@@ -81,15 +80,6 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> D
     Ok(())
 }
 
-fn check(cx: &Cx<'_, '_>, inst: Inst) -> Done {
-    if Cx::is_word(cx.result_ty(inst)) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
-
-/// Is this a scalar float?
-fn is_float(ty: Type) -> bool {
-    !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector()
-}
-
 /// `band`, `bor`, `bxor`.
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     let [x, y] = cx.args(inst);
@@ -102,12 +92,12 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
         cx.emit(row, &[defs[1], x[1], y[1]]);
         return Ok(());
     }
-    if is_float(ty) {
+    if is_float_reg(ty) {
         let operands = [cx.result(value), cx.put(x), cx.put(y)];
         cx.emit(float_row(alu), &operands);
         return Ok(());
     }
-    check(cx, inst)?;
+    cx.require_word(inst, cx.result_ty(inst))?;
     let def = cx.result(value);
     if let Some(chain) = Chain::of(cx, value) {
         let condition = chain.emit(cx);
@@ -119,7 +109,7 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     {
         return Ok(());
     }
-    let [plain, constant] = constant_last(cx, inst);
+    let [plain, constant] = cx.constant_last(inst);
     if alu == Alu::XOR && cx.constant_signed(constant) == Some(-1) {
         complement(cx, def, plain);
     } else {
@@ -150,12 +140,6 @@ fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Val
     (x, y, alu.rr.of(64))
 }
 
-/// The operands of a commutative operation, a constant second.
-fn constant_last(cx: &Cx<'_, '_>, inst: Inst) -> [Value; 2] {
-    let [x, y] = cx.args(inst);
-    if cx.constant(x).is_some() { [y, x] } else { [x, y] }
-}
-
 /// A constant shift that nobody needs in a register: what is shifted, and by how much.
 fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, opcode).filter(|_| cx.is_sole(value))?;
@@ -171,7 +155,7 @@ fn low_ones(cx: &Cx<'_, '_>, value: Value) -> Option<u32> {
 
 /// `band (ushr x, lsb), low ones`: a field of `x`.
 fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
-    let [shifted, mask] = constant_last(cx, inst);
+    let [shifted, mask] = cx.constant_last(inst);
     let Some(width) = low_ones(cx, mask) else { return false };
     let field = |opcode| constant_shift(cx, shifted, opcode);
     let Some((x, lsb)) = field(Opcode::Ushr).or_else(|| field(Opcode::Sshr)) else { return false };
@@ -188,7 +172,7 @@ fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
 
 /// `band (ishl x, lsb), ones from lsb on`: low bits of `x`, moved up.
 fn place_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
-    let [shifted, mask] = constant_last(cx, inst);
+    let [shifted, mask] = cx.constant_last(inst);
     let (Some((x, lsb)), Some(mask)) = (constant_shift(cx, shifted, Opcode::Ishl), cx.constant(mask)) else {
         return false;
     };
@@ -228,7 +212,7 @@ fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
 /// What a `band` with a constant that nobody else needs keeps bits of, and which.
 fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
     let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_sole(value))?;
-    let [x, mask] = constant_last(cx, and);
+    let [x, mask] = cx.constant_last(and);
     Some((x, cx.constant(mask)?))
 }
 
@@ -270,12 +254,12 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit(rows::MVN64_RR, &[defs[1], x[1]]);
         return Ok(());
     }
-    if is_float(ty) {
+    if is_float_reg(ty) {
         let operands = [cx.result(value), cx.put(x)];
         cx.emit(rows::NOT16B_FF, &operands);
         return Ok(());
     }
-    check(cx, inst)?;
+    cx.require_word(inst, cx.result_ty(inst))?;
     let (def, bits) = (cx.result(value), working_bits(ty));
     if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_sole(x)) {
         let [a, b] = cx.args(xor);
@@ -306,7 +290,7 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit(rows::NGC64_RR, &[defs[1], x[1]]);
         return Ok(());
     }
-    check(cx, inst)?;
+    cx.require_word(inst, cx.result_ty(inst))?;
     negate(cx, inst, x)
 }
 
@@ -333,7 +317,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first(inst);
-    if is_float(ty) {
+    if is_float_reg(ty) {
         let operands = [cx.result(value), cx.put(c), cx.put(x), cx.put(y)];
         cx.emit(rows::BSL16B_FFF, &operands);
         return Ok(());

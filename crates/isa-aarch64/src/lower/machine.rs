@@ -1,12 +1,12 @@
 //! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
 
-use super::cx::{Cx, pick};
+use super::cx::Cx;
 use super::{branch, dispatch};
 use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::{CommonRows, Done, Machine};
+use kingpost_mach::lower::{CommonRows, Done, Machine, pick};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
 
@@ -15,9 +15,11 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         entry: rows::ENTRY,
         ret: rows::RET,
         jump: rows::B,
+        branch_if: [rows::B_IF, rows::B_IF_OR, rows::B_IF_AND],
         chain2: rows::B_CHAIN2_R,
         chain3: rows::B_CHAIN3_R,
         trap: rows::UDF,
+        trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::BRK,
         // A linker puts something in between where a symbol is out of reach.
         call_near: rows::BL_SYM,

@@ -4,15 +4,14 @@
 //! divisor is not a constant.
 
 use super::Done;
-use super::branch::emit_trap_if;
 use super::chain::failing;
-use super::condition::Cond;
-use super::cx::{Alu, Cx, pick, working_bits};
+use super::cx::{Alu, Cx};
 use crate::immediates::{self, Shift};
 use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
 use kingpost_ir::types::{I32, I128};
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
+use kingpost_mach::lower::{Cond, pick, trap_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -23,9 +22,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if ty == I128 {
         return wide_imul(cx, inst);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let value = cx.first(inst);
     let def = cx.result(value);
@@ -118,9 +115,7 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     let (def, bits) = (cx.result(value), ty.bits());
     let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
@@ -150,9 +145,7 @@ pub(super) enum Part {
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
         by_power_of_two(cx, inst, part, divisor);
         return Ok(());
@@ -205,9 +198,7 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
 pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (dividend, divisor) = (cx.put_sign_extended(x), cx.put_sign_extended(y));
     check_divisor(cx, y, divisor);
@@ -229,5 +220,5 @@ fn check_overflow(cx: &mut Cx<'_, '_>, bits: u32, dividend: VReg, divisor: VReg)
     cx.compare_constant(divisor, -1, bits);
     let imm = immediates::compare(CC_EQ, failing(CC_VS), 1);
     cx.emit_imm(pick(bits, rows::CCMP32_RI, rows::CCMP64_RI), &[subject], imm);
-    emit_trap_if(cx, Cond::One(CC_VS), TrapCode::INTEGER_OVERFLOW);
+    trap_on(cx, Cond::One(CC_VS), TrapCode::INTEGER_OVERFLOW);
 }

@@ -2,9 +2,7 @@
 //! exact result fits into 32 bits and can be compared with what is left of it.
 
 use super::Done;
-use super::branch::emit_trap_if;
-use super::condition::Cond;
-use super::cx::{Alu, Cx, pick};
+use super::cx::{Alu, Cx};
 use super::operand::extension;
 use crate::immediates::{self, Extend, Shift};
 use crate::regs::{CC_HS, CC_LO, CC_NE, CC_VS};
@@ -12,6 +10,7 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
 use kingpost_mach::Machine;
+use kingpost_mach::lower::{Cond, is_word, pick, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
@@ -86,7 +85,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
         cx.emit(op.alu().rr.of(64), &[defs[0], x[0], y[0]]);
         cx.emit(op.next(64), &[defs[1], x[1], y[1]]);
         set_overflow(cx, inst, op.overflow());
-    } else if !Cx::is_word(ty) {
+    } else if !is_word(ty) {
         return Err(cx.unsupported(inst));
     } else if ty.bits() >= 32 {
         cx.operate(op.alu(), ty.bits(), &[defs[0]], [x, y]);
@@ -182,9 +181,7 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
 pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     let (def, bits) = (cx.result(value), ty.bits());
     let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
@@ -226,6 +223,6 @@ pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     let def = cx.result(value);
     cx.operate(Alu::ADDS, bits, &[def], args);
-    emit_trap_if(cx, Cond::One(CC_HS), code);
+    trap_on(cx, Cond::One(CC_HS), code);
     Ok(())
 }

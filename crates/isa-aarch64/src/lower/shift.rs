@@ -1,12 +1,13 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
 use super::Done;
-use super::cx::{Alu, Cx, ShiftRows, pick};
+use super::cx::{Alu, Cx, ShiftRows};
 use crate::immediates;
 use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::lower::{is_word, pick};
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
@@ -16,9 +17,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
     if ty == I128 {
         return wide_shift(cx, inst, op);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let (value, bits) = (cx.first(inst), ty.bits());
     if let Some(constant) = cx.constant(amount) {
         by_constant(cx, inst, op, constant as u32 & (bits - 1));
@@ -126,18 +125,12 @@ fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
 /// The register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The width less an
 /// amount is the negated amount, one less than that the complement.
 fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
-    let keeps = |cx: &Cx<'_, '_>, mask| cx.constant(mask).is_some_and(|mask| mask as u32 & modulus == modulus);
+    let unmasked = cx.without_mask(amount, modulus);
+    if unmasked != amount {
+        return cx.put(unmasked);
+    }
     match cx.def(amount).map(|def| (def, cx.func.dfg.opcode(def))) {
-        Some((and, Opcode::Band)) => {
-            let [x, y] = cx.args(and);
-            if keeps(cx, y) {
-                return cx.put_parts(x)[0];
-            }
-            if keeps(cx, x) {
-                return cx.put_parts(y)[0];
-            }
-        }
-        Some((sub, Opcode::Isub)) if cx.is_sole(amount) && Cx::is_word(cx.ty(amount)) => {
+        Some((sub, Opcode::Isub)) if cx.is_sole(amount) && is_word(cx.ty(amount)) => {
             let [x, y] = cx.args(sub);
             let row = match cx.constant(x).map(|x| x as u32 & modulus) {
                 Some(0) => Some(rows::NEG32_RR),
@@ -163,9 +156,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Done {
     if ty == I128 {
         return wide_rotate(cx, inst, left);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let (value, bits) = (cx.first(inst), ty.bits());
     let working = bits.max(32);
     let constant = cx.constant(amount).map(|c| c as u32 & (bits - 1));

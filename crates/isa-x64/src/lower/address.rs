@@ -15,6 +15,8 @@ use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 
 /// How many definitions an address looks through.
 const MAX_STEPS: usize = 8;
+/// How far an index can be shifted.
+pub(super) const MAX_SHIFT: u64 = 3;
 
 /// The terms of an address: `base + (index << shift) + disp`.
 pub(super) struct Terms {
@@ -49,9 +51,9 @@ impl Cx<'_, '_> {
             }
             let [a, b] = self.args(sum);
             // The side that is a shift becomes the index.
-            let (base, index) = if self.small_shift(a).is_some() { (b, a) } else { (a, b) };
+            let (base, index) = if self.small_shift(a, MAX_SHIFT).is_some() { (b, a) } else { (a, b) };
             terms.base = base;
-            terms.index = Some(self.small_shift(index).unwrap_or((index, 0)));
+            terms.index = Some(self.small_shift(index, MAX_SHIFT).unwrap_or((index, 0)));
         }
         if let Some((index, 0)) = &mut terms.index {
             for _ in 0..MAX_STEPS {
@@ -61,31 +63,6 @@ impl Cx<'_, '_> {
             }
         }
         terms
-    }
-
-    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
-    fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
-        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
-        let [a, b] = self.args(sum);
-        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
-            (_, Some(constant)) => (a, constant),
-            (Some(constant), None) => (b, constant),
-            (None, None) => return false,
-        };
-        let total = disp.wrapping_add(constant);
-        if i32::try_from(total).is_err() {
-            return false;
-        }
-        (*value, *disp) = (rest, total);
-        true
-    }
-
-    /// A shift left by 1 to 3 that nobody needs in a register: what is shifted and by how much.
-    pub(super) fn small_shift(&self, value: Value) -> Option<(Value, u8)> {
-        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
-        let [x, amount] = self.args(shift);
-        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
-        matches!(amount, 1..=3).then_some((x, amount as u8))
     }
 
     /// The address of a stack slot or symbol, which needs no register.

@@ -5,20 +5,11 @@ use super::cx::{Cx, neg};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, MemFlags, Type};
-use kingpost_mach::lower::{is_little, load_into, load_word};
+use kingpost_mach::lower::{is_little, load_into, load_word, of_width};
 use kingpost_mach::{Machine, RowId};
 
-/// The row for `bits` (8 to 64) in a family with one row for each width.
-fn of_width(first: RowId, bits: u32) -> RowId {
-    RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
-}
-
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
-    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
-
 fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if is_little(flags) { check(cx, inst, ty) } else { Err(cx.unsupported(inst)) }
+    if is_little(flags) { cx.require_word(inst, ty) } else { Err(cx.unsupported(inst)) }
 }
 
 /// `atomic_load`.
@@ -26,7 +17,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let address = cx.address(arg, 0, inst)?;
     let def = cx.result(value);
     if !is_little(flags) {
@@ -41,7 +32,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let address = cx.address(addr, 0, inst)?;
     let mut operands = [cx.int_temp(ty.bits()), cx.put(value)];
     if !is_little(flags) {

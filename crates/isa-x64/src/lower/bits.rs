@@ -3,17 +3,14 @@
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
 use super::Done;
-use super::cx::{Cx, pick, working_bits};
+use super::cx::Cx;
 use crate::regs::{CC_E, CC_NE};
 use crate::rows;
 use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Type, Value};
+use kingpost_ir::{Inst, Value};
+use kingpost_mach::lower::{pick, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
-
-fn check(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Done {
-    if Cx::is_word(ty) { Ok(()) } else { Err(cx.unsupported(inst)) }
-}
 
 /// `bitrev`: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
@@ -85,7 +82,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         count_wide(cx, &defs, [parts[1], parts[0]], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_zero_extended(x));
     leading_zeros(cx, def, source, working_bits(ty), ty.bits() as i32);
     Ok(())
@@ -123,7 +120,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cls_wide(cx, x, value);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.put_sign_extended(x));
     let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
@@ -154,7 +151,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         count_wide(cx, &defs, [parts[0], parts[1]], |cx, def, part| trailing_zeros(cx, def, part, 64));
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, mut source) = (cx.result(value), cx.put(x));
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
@@ -191,7 +188,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.load_constant(defs[1], 0, 64);
         return Ok(());
     }
-    check(cx, inst, ty)?;
+    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.put_zero_extended(x));
     count_bits(cx, def, source, working_bits(ty));
     Ok(())

@@ -1,30 +1,18 @@
 //! Branches and conditional traps.
 
 use super::Done;
-use super::condition::Cond;
 use super::cx::Cx;
 use crate::regs::CC_B;
 use crate::rows;
-use kingpost_ir::{Inst, InstView, TrapCode};
+use kingpost_ir::{Inst, InstView};
+use kingpost_mach::lower::{Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
-
-/// Goes to `then` if the flags say so, else to `other`.
-pub(super) fn branch_to(cx: &mut Cx<'_, '_>, cond: Cond, then: Block, other: Block) {
-    let (row, imm) = match cond {
-        Cond::One(cc) => (rows::JCC, cc),
-        Cond::Or(a, b) => (rows::JCC_OR, a | b << 16),
-        Cond::And(a, b) => (rows::JCC_AND, a | b << 16),
-    };
-    let branch = cx.emit_imm(row, &[], imm);
-    branch.aux = then.as_u32();
-    branch.extra = other.as_u32();
-}
 
 /// Goes to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
     cx.emit_imm(rows::CMP32_RI, &[index], limit as i32);
-    branch_to(cx, Cond::One(CC_B), then, other);
+    branch_on(cx, Cond::One(CC_B), then, other);
 }
 
 /// Jumps by the table: the index is limited to one past its end, where the default stands.
@@ -46,16 +34,6 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
 pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Done {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let cond = cx.condition(arg, inst)?;
-    emit_trap_if(cx, if zero { cond.inverse() } else { cond }, code);
+    trap_on(cx, cond.inverse_if(zero), code);
     Ok(())
-}
-
-/// Traps if the flags say so.
-pub(super) fn emit_trap_if(cx: &mut Cx<'_, '_>, cond: Cond, code: TrapCode) {
-    let (row, imm) = match cond {
-        Cond::One(cc) => (rows::TRAP_IF, cc),
-        Cond::Or(a, b) => (rows::TRAP_IF_OR, a | b << 16),
-        Cond::And(a, b) => (rows::TRAP_IF_AND, a | b << 16),
-    };
-    cx.emit_imm(row, &[], imm).set_trap(Some(code));
 }

@@ -1,13 +1,13 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
 
 use super::Done;
-use super::condition::{Cond, int_code};
-use super::cx::{Cx, pick, working_bits};
+use super::condition::int_code;
+use super::cx::Cx;
 use crate::rows;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64, I128};
-use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_ir::{Inst, InstView, Value};
 use kingpost_mach::Machine;
+use kingpost_mach::lower::{Cond, min_max_condition, pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.
@@ -90,12 +90,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     }
     // The condition under which the result is `x`.
-    let cond = match cx.func.dfg.opcode(inst) {
-        Opcode::Smin => IntCC::SignedLessThan,
-        Opcode::Smax => IntCC::SignedGreaterThan,
-        Opcode::Umin => IntCC::UnsignedLessThan,
-        _ => IntCC::UnsignedGreaterThan,
-    };
+    let cond = min_max_condition(cx.func.dfg.opcode(inst));
     let value = cx.first(inst);
     let (defs, xs, ys) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
     let cc = if ty == I128 {

@@ -7,37 +7,13 @@
 
 use super::cx::{Alu, Cx, test_ri, test_rr};
 use super::float::FloatRows;
-use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P, invert};
+use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::LowerError;
-
-/// How many definitions a condition looks through.
-const MAX_STEPS: usize = 16;
-
-/// When the flags mean yes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cond {
-    /// If this condition holds.
-    One(i32),
-    /// If any of two holds.
-    Or(i32, i32),
-    /// If both hold.
-    And(i32, i32),
-}
-
-impl Cond {
-    /// The opposite.
-    pub(super) fn inverse(self) -> Cond {
-        match self {
-            Cond::One(a) => Cond::One(invert(a)),
-            Cond::Or(a, b) => Cond::And(invert(a), invert(b)),
-            Cond::And(a, b) => Cond::Or(invert(a), invert(b)),
-        }
-    }
-}
+use kingpost_mach::lower::{Cond, Question, is_greater};
 
 /// The condition code for an integer comparison.
 pub(super) fn int_code(cond: IntCC) -> i32 {
@@ -55,53 +31,18 @@ pub(super) fn int_code(cond: IntCC) -> i32 {
     }
 }
 
-/// What is asked about a value, after looking through extensions and comparisons with zero.
-struct Question {
-    value: Value,
-    /// Is the answer for zero asked for?
-    negated: bool,
-    /// Does nothing else use the values on the way, so that a load may move to the reader?
-    sole: bool,
-}
-
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.
     pub(super) fn condition(&mut self, value: Value, user: Inst) -> Result<Cond, LowerError> {
-        let question = self.look_through_booleans(value);
+        let question = self.question(value, |value| self.is_boolean(value));
         let cond = self.is_nonzero(&question, user)?;
-        Ok(if question.negated { cond.inverse() } else { cond })
-    }
-
-    fn look_through_booleans(&self, value: Value) -> Question {
-        let mut question = Question { value, negated: false, sole: self.uses(value) <= 1 };
-        for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(question.value) else { break };
-            match self.func.dfg.view(def) {
-                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
-                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
-                    if self.constant(y) == Some(0) && self.is_boolean(x) =>
-                {
-                    question.value = x;
-                    question.negated ^= cond == IntCC::Equal;
-                }
-                _ => break,
-            }
-            question.sole &= self.uses(question.value) <= 1;
-        }
-        question
+        Ok(cond.inverse_if(question.negated))
     }
 
     /// Is the value a comparison, perhaps extended?
-    fn is_boolean(&self, mut value: Value) -> bool {
-        for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(value) else { return false };
-            match self.func.dfg.opcode(def) {
-                Opcode::Icmp | Opcode::Fcmp => return true,
-                Opcode::Uextend => [value] = self.args(def),
-                _ => return false,
-            }
-        }
-        false
+    fn is_boolean(&self, value: Value) -> bool {
+        let def = self.def_behind_extensions(value);
+        def.is_some_and(|def| matches!(self.func.dfg.opcode(def), Opcode::Icmp | Opcode::Fcmp))
     }
 
     fn is_nonzero(&mut self, question: &Question, user: Inst) -> Result<Cond, LowerError> {
@@ -195,14 +136,7 @@ impl Cx<'_, '_> {
 
     /// i128: equality by exclusive or, order by a subtraction of which only the flags matter.
     fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
-        let swap = matches!(
-            cond,
-            IntCC::SignedGreaterThan
-                | IntCC::SignedLessThanOrEqual
-                | IntCC::UnsignedGreaterThan
-                | IntCC::UnsignedLessThanOrEqual
-        );
-        let (cond, x, y) = if swap { (cond.swap_args(), y, x) } else { (cond, x, y) };
+        let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
         let (x, y) = (self.put_parts(x), self.put_parts(y));
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
             let [low, high, any] = std::array::from_fn(|_| self.int_temp(64));

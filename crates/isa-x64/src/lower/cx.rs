@@ -3,7 +3,7 @@
 use crate::isa::X64;
 use crate::rows;
 use kingpost_ir::types::I32;
-use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Type, Value};
+use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
 use kingpost_mach::lower::is_little;
 use kingpost_mach::{Address, Lower, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
@@ -115,16 +115,6 @@ impl Shift {
     }
 }
 
-/// One row for 32 bits and one for 64.
-pub(super) fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
-    if bits == 64 { wide } else { narrow }
-}
-
-/// The width in which a value of this type is computed where upper bits do not matter.
-pub(super) fn working_bits(ty: Type) -> u32 {
-    ty.bits().max(32)
-}
-
 /// A load that its user does itself.
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
@@ -133,11 +123,6 @@ pub(super) struct Folded {
 }
 
 impl Cx<'_, '_> {
-    /// Is this a scalar integer of one register?
-    pub(super) fn is_word(ty: Type) -> bool {
-        ty.is_int() && ty.bits() <= 64
-    }
-
     /// The constant as an immediate of 32 bits that is sign-extended.
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
         if self.ty(value).bits() > 64 {

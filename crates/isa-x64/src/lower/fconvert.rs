@@ -4,14 +4,13 @@
 //! is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the float's type.
 
 use super::Done;
-use super::branch::emit_trap_if;
-use super::condition::Cond;
-use super::cx::{Cx, pick};
-use super::float::{FloatRows, arithmetic, is_scalar};
+use super::cx::Cx;
+use super::float::{FloatRows, arithmetic};
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
 use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
 use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
+use kingpost_mach::lower::{Cond, float_bits, is_float, is_word, pick, precision, trap_on};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -40,21 +39,11 @@ fn power(ty: Type, exponent: u32) -> u64 {
     if ty == F64 { (1023 + u64::from(exponent)) << 52 } else { (127 + u64::from(exponent)) << 23 }
 }
 
-/// The bits of `value` in `ty`, which holds it exactly.
-fn float_bits(ty: Type, value: f64) -> u64 {
-    if ty == F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }
-}
-
-/// Bits of the significand, the hidden one included: all integers of that size are exact.
-fn precision(ty: Type) -> u32 {
-    if ty == F64 { 53 } else { 24 }
-}
-
 /// Operand and result of a conversion from a float to an integer.
 fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if is_scalar(from) && Cx::is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
+    if is_float(from) && is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
 }
 
 /// `fpromote`, `fdemote`.
@@ -75,7 +64,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_scalar(to) || !Cx::is_word(from) {
+    if !is_float(to) || !is_word(from) {
         return Err(cx.unsupported(inst));
     }
     let value = cx.first(inst);
@@ -111,7 +100,7 @@ fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
 pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_scalar(to) || !Cx::is_word(from) {
+    if !is_float(to) || !is_word(from) {
         return Err(cx.unsupported(inst));
     }
     let value = cx.first(inst);
@@ -188,10 +177,10 @@ pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails: i32) {
     let compare = FloatRows::COMPARE.of(ty);
     cx.emit_float_constant(compare, &[x], end, ty);
-    emit_trap_if(cx, Cond::One(CC_P), TrapCode::BAD_CONVERSION_TO_INTEGER);
-    emit_trap_if(cx, Cond::One(CC_AE), TrapCode::INTEGER_OVERFLOW);
+    trap_on(cx, Cond::One(CC_P), TrapCode::BAD_CONVERSION_TO_INTEGER);
+    trap_on(cx, Cond::One(CC_AE), TrapCode::INTEGER_OVERFLOW);
     cx.emit_float_constant(compare, &[x], low, ty);
-    emit_trap_if(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
+    trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
 /// `def` becomes `x`, which lies between -1 and `2^bits`; larger ones may give anything.

@@ -6,8 +6,9 @@
 use super::Done;
 use super::cx::Cx;
 use crate::rows;
-use kingpost_ir::types::{F32, F64};
+use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
+use kingpost_mach::lower::float_pattern;
 use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
@@ -34,16 +35,6 @@ impl FloatRows {
     pub(super) fn of(self, ty: Type) -> RowId {
         if ty == F64 { self.1 } else { self.0 }
     }
-}
-
-/// Is this a float with arithmetic of its own?
-pub(super) fn is_scalar(ty: Type) -> bool {
-    matches!(ty, F32 | F64)
-}
-
-/// Bits of a constant of each precision.
-pub(super) fn pattern(ty: Type, single: u32, double: u64) -> u64 {
-    if ty == F64 { double } else { u64::from(single) }
 }
 
 impl Cx<'_, '_> {
@@ -125,7 +116,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     let [nan, number, canonical] = std::array::from_fn(|_| cx.float_like(ty));
     cx.emit_imm(FloatRows::MASK.of(ty), &[nan, raw, raw], UNORDERED);
     cx.emit(rows::ANDNPS_RR, &[number, nan, raw]);
-    cx.emit_mask(rows::ANDPS_RM, &[canonical, nan], pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
+    cx.emit_mask(rows::ANDPS_RM, &[canonical, nan], float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
     cx.emit(rows::ORPS_RR, &[def, number, canonical]);
     Ok(())
 }
@@ -134,9 +125,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let commutes = matches!(cx.func.dfg.opcode(inst), Opcode::Fadd | Opcode::Fmul);
     // The second operand may be in memory; the first one gives its register to the result.
     let swap = commutes && !cx.prefers_memory(y) && (cx.prefers_memory(x) || (cx.uses(x) > 1 && cx.uses(y) == 1));
@@ -152,9 +141,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done
 pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         cx.emit_float(FloatRows::SQRT.of(ty), &[def], x, inst)?;
         Ok(())
@@ -163,12 +150,12 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// The sign bit.
 fn sign(ty: Type) -> u64 {
-    pattern(ty, 1 << 31, 1 << 63)
+    float_pattern(ty, 1 << 31, 1 << 63)
 }
 
 /// All bits but the sign.
 fn magnitude(ty: Type) -> u64 {
-    pattern(ty, !(1 << 31), !(1 << 63))
+    float_pattern(ty, !(1 << 31), !(1 << 63))
 }
 
 /// `fneg`.
@@ -184,9 +171,7 @@ pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let value = cx.first(inst);
     let operands = [cx.result(value), cx.put(x)];
     cx.emit_mask(row, &operands, mask(ty), ty);
@@ -197,9 +182,7 @@ fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64)
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let value = cx.first(inst);
     let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
     let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
@@ -239,9 +222,7 @@ fn min_max(
 ) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let row = family.of(ty);
     arithmetic(cx, inst, |cx, def| {
         let (x, y) = (cx.put(x), cx.put(y));

@@ -3,7 +3,7 @@
 
 use super::Done;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic, is_scalar};
+use super::float::{FloatRows, arithmetic};
 use crate::regs::xmm;
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
@@ -20,9 +20,7 @@ const QUIET: i32 = 8;
 pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     let (mode, single, double) = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => (0, LibCall::NearestF32, LibCall::NearestF64),
         Opcode::Floor => (1, LibCall::FloorF32, LibCall::FloorF64),
@@ -54,9 +52,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
-    if !is_scalar(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         if cx.isa.flags.has_fma {
             let (x, negate_x) = cx.without_sign_change(x);

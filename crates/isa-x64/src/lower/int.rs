@@ -1,12 +1,13 @@
 //! Sums, differences, bitwise operations.
 
 use super::Done;
-use super::address::Terms;
-use super::cx::{Alu, Cx, neg, not, pick, working_bits};
+use super::address::{MAX_SHIFT, Terms};
+use super::cx::{Alu, Cx, neg, not};
 use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::lower::{is_float_reg, is_word, pick, working_bits};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
@@ -17,7 +18,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if ty == I128 {
         return wide(cx, inst, Alu::ADD, Alu::ADC);
     }
-    if Cx::is_word(ty)
+    if is_word(ty)
         && let Some(terms) = sum_for_lea(cx, x, y)
     {
         let value = cx.first(inst);
@@ -41,7 +42,7 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Terms> {
         return (cx.uses(x) > 1).then_some(Terms { base: x, index: None, disp: i64::from(imm) });
     }
     for (base, index) in [(x, y), (y, x)] {
-        if let Some(shifted) = cx.small_shift(index).filter(|_| once(index)) {
+        if let Some(shifted) = cx.small_shift(index, MAX_SHIFT).filter(|_| once(index)) {
             return Some(Terms { base, index: Some(shifted), disp: 0 });
         }
     }
@@ -62,10 +63,10 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     if ty == I128 {
         return wide(cx, inst, alu, alu);
     }
-    if !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector() {
+    if is_float_reg(ty) {
         return float_bitwise(cx, inst, alu);
     }
-    if alu == Alu::AND && Cx::is_word(ty) && (mask(cx, inst) || and_not(cx, inst)) {
+    if alu == Alu::AND && is_word(ty) && (mask(cx, inst) || and_not(cx, inst)) {
         return Ok(());
     }
     two_operands(cx, inst, alu)
@@ -87,7 +88,7 @@ fn float_bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
 
 /// `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
 fn mask(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
-    let [x, y] = constant_last(cx, inst);
+    let [x, y] = cx.constant_last(inst);
     let Some(constant) = cx.constant(y) else { return false };
     let bits = cx.ty(x).bits();
     let row = match constant {
@@ -127,21 +128,13 @@ fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     false
 }
 
-/// The operands of a commutative operation, a constant second.
-fn constant_last(cx: &Cx<'_, '_>, inst: Inst) -> [Value; 2] {
-    let [x, y] = cx.args(inst);
-    if cx.constant(x).is_some() { [y, x] } else { [x, y] }
-}
-
 /// A two-operand operation on integers of one register.
 pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     let ty = cx.result_ty(inst);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     let def = cx.result(value);
-    let [x, y] = if alu.commutes() { constant_last(cx, inst) } else { cx.args(inst) };
+    let [x, y] = if alu.commutes() { cx.constant_last(inst) } else { cx.args(inst) };
     operate(cx, inst, alu, working_bits(ty), def, [x, y])
 }
 
@@ -199,7 +192,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit(rows::NOT64_R, &[defs[1], x[1]]);
         return Ok(());
     }
-    if !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector() {
+    if is_float_reg(ty) {
         let ones = cx.float_temp(128);
         let operands = [cx.result(value), cx.put(x), ones];
         cx.emit(rows::PCMPEQD_ONES, &[ones]);
@@ -225,9 +218,7 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Done {
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let [x] = cx.args(inst);
     let value = cx.first(inst);
     let operands = [cx.result(value), cx.put(x)];
@@ -243,9 +234,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if ty == I128 {
         return abs_wide(cx, x, value);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
     let (def, source) = (cx.result(value), cx.put(x));
@@ -272,7 +261,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first(inst);
-    let float = !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector();
+    let float = is_float_reg(ty);
     let (xor, and) = match ty.bits() {
         _ if float => (rows::XORPS_RR, rows::ANDPS_RR),
         _ if !ty.is_int() => return Err(cx.unsupported(inst)),

@@ -8,7 +8,7 @@ use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::types::{F16, F32};
 use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
-use kingpost_mach::lower::{CommonRows, Done, Machine, is_little};
+use kingpost_mach::lower::{CommonRows, Done, Machine, branch_on, is_little};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
 
@@ -17,9 +17,11 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         entry: rows::ENTRY,
         ret: rows::RET,
         jump: rows::JMP,
+        branch_if: [rows::JCC, rows::JCC_OR, rows::JCC_AND],
         chain2: rows::JCHAIN2_R,
         chain3: rows::JCHAIN3_R,
         trap: rows::UD2,
+        trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::INT3,
         call_near: rows::CALL_SYM,
         call_far: rows::CALL_PLT,
@@ -214,7 +216,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Done {
         let cond = self.condition(value, inst)?;
-        branch::branch_to(self, cond, then, other);
+        branch_on(self, cond, then, other);
         Ok(())
     }
 

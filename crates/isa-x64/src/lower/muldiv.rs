@@ -4,13 +4,12 @@
 //! division meant is told apart by testing the divisor first, where it is not a constant.
 
 use super::Done;
-use super::branch::emit_trap_if;
-use super::condition::Cond;
-use super::cx::{Cx, pick, test_rr, working_bits};
+use super::cx::{Cx, test_rr};
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_mach::lower::{Cond, pick, trap_on, working_bits};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -21,9 +20,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if ty == I128 {
         return wide_imul(cx, inst);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let value = cx.first(inst);
     let def = cx.result(value);
@@ -67,9 +64,7 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
     let bits = ty.bits();
@@ -111,9 +106,7 @@ pub(super) enum Part {
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
         return by_power_of_two(cx, inst, part, divisor);
     }
@@ -220,9 +213,7 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
 /// `sdiv`.
 pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
-    if !Cx::is_word(cx.ty(x)) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, cx.ty(x))?;
     let value = cx.first(inst);
     let def = cx.result(value);
     let divisor = nonzero_divisor(cx, y)?;
@@ -236,7 +227,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     if cx.constant(y).is_none_or(|constant| constant == 0) {
         let bits = cx.ty(y).bits();
         cx.emit(test_rr(bits), &[divisor, divisor]);
-        emit_trap_if(cx, Cond::One(CC_E), TrapCode::INTEGER_DIVISION_BY_ZERO);
+        trap_on(cx, Cond::One(CC_E), TrapCode::INTEGER_DIVISION_BY_ZERO);
     }
     Ok(divisor)
 }
@@ -245,9 +236,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
 pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     let def = cx.result(value);
     match cx.constant_signed(y) {

@@ -1,8 +1,6 @@
 //! Arithmetic that says whether it overflowed: the flags of an operation in exactly the value's width.
 
 use super::Done;
-use super::branch::emit_trap_if;
-use super::condition::Cond;
 use super::cx::{Alu, Cx};
 use super::int::operate;
 use super::muldiv::wide_product;
@@ -10,6 +8,7 @@ use crate::regs::{CC_B, CC_O};
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
+use kingpost_mach::lower::{Cond, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
@@ -125,6 +124,6 @@ pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let value = cx.first(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());
     operate(cx, inst, Alu::ADD, bits, def, args)?;
-    emit_trap_if(cx, Cond::One(CC_B), code);
+    trap_on(cx, Cond::One(CC_B), code);
     Ok(())
 }

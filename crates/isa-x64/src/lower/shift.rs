@@ -1,12 +1,13 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
 use super::Done;
-use super::cx::{Cx, Shift, pick};
+use super::cx::{Cx, Shift};
 use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_ir::{Inst, Value};
 use kingpost_mach::Machine;
+use kingpost_mach::lower::pick;
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
@@ -16,9 +17,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
     if ty == I128 {
         return wide_shift(cx, inst, op);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let value = cx.first(inst);
     // Bits above the value must not come in from the left; to the left they may leave it.
     let bits = if op == Shift::SHL { ty.bits().max(32) } else { ty.bits() };
@@ -48,16 +47,9 @@ fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
     }
 }
 
-/// The register of an amount. A mask that keeps all bits of `modulus` is left out: the instruction masks as well.
+/// The register of an amount, of which the bits of `modulus` count: the instruction masks by itself.
 fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
-    if let Some(and) = cx.def_as(amount, Opcode::Band) {
-        let [x, y] = cx.args(and);
-        for (value, mask) in [(x, y), (y, x)] {
-            if cx.constant(mask).is_some_and(|mask| mask as i32 & modulus == modulus) {
-                return cx.put(value);
-            }
-        }
-    }
+    let amount = cx.without_mask(amount, modulus as u32);
     cx.put(amount)
 }
 
@@ -68,9 +60,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
     if ty == I128 {
         return wide_rotate(cx, inst, op);
     }
-    if !Cx::is_word(ty) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_word(inst, ty)?;
     let (value, bits) = (cx.first(inst), ty.bits());
     let modulus = bits as i32 - 1;
     if let Some(constant) = cx.constant(amount) {

@@ -6,6 +6,7 @@
 //!
 //! Unless said otherwise a method may change the flags: whoever reads them emits their reader right behind their definition.
 
+use super::condition::CondRows;
 use super::{Address, Done, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
@@ -22,12 +23,16 @@ pub struct CommonRows {
     pub ret: RowId,
     /// To the block in `aux`.
     pub jump: RowId,
+    /// To the block in `aux` on a condition, else to the one in `extra`.
+    pub branch_if: CondRows,
     /// To one of two targets by number, else to the next; the immediate is where they begin.
     pub chain2: RowId,
     /// As `chain2`, of three.
     pub chain3: RowId,
     /// A trap.
     pub trap: RowId,
+    /// A trap on a condition.
+    pub trap_if: CondRows,
     /// A stop for debuggers.
     pub breakpoint: RowId,
     /// A call of a symbol that is near.

@@ -27,6 +27,8 @@
 //! | `machine.rs` | what an instruction set provides |
 //! | `opcodes.rs` | one line per opcode |
 //! | `entry.rs`, `call.rs` | parameters, returns, calls |
+//! | `condition.rs` | conditions and booleans |
+//! | `types.rs` | what is asked of types |
 //! | the others | opcodes, by family |
 
 use crate::abi::AbiSignature;
@@ -49,6 +51,7 @@ use std::sync::Arc;
 
 mod branch;
 mod call;
+mod condition;
 mod constant;
 mod emission;
 mod endian;
@@ -59,17 +62,20 @@ mod memory;
 mod opcodes;
 mod operands;
 mod symbol;
+mod types;
 mod values;
 mod width;
 
 pub use branch::jump;
 pub use call::libcall;
+pub use condition::{Cond, CondRows, Question, branch_on, invert, is_greater, min_max_condition, trap_on};
 pub use endian::load_word;
 pub use entry::entry;
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use opcodes::{inst, terminator};
 pub use symbol::near_symbol;
+pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, of_width, pick, precision, working_bits};
 
 /// What lowering an instruction gives.
 pub type Done = Result<(), LowerError>;

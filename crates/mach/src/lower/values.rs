@@ -82,6 +82,54 @@ impl Lower<'_> {
         self.cx.value_regs[value] != [None.into(); 2]
     }
 
+    /// May the definition of this value be done by its user, so that it needs no register?
+    pub fn is_sole(&self, value: Value) -> bool {
+        self.uses(value) == 1 && !self.is_put(value)
+    }
+
+    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
+    pub fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
+        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
+        let [a, b] = self.args(sum);
+        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
+            (_, Some(constant)) => (a, constant),
+            (Some(constant), None) => (b, constant),
+            (None, None) => return false,
+        };
+        let total = disp.wrapping_add(constant);
+        if i32::try_from(total).is_err() {
+            return false;
+        }
+        (*value, *disp) = (rest, total);
+        true
+    }
+
+    /// A shift left by 1 to `most` that nobody needs in a register: what is shifted and by how much.
+    pub fn small_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
+        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
+        let [x, amount] = self.args(shift);
+        let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
+        (1..=most).contains(&amount).then_some((x, amount as u8))
+    }
+
+    /// The amount of a shift without a mask that keeps all bits of `modulus`, those that the machine looks at.
+    pub fn without_mask(&self, amount: Value, modulus: u32) -> Value {
+        let Some(and) = self.def_as(amount, Opcode::Band) else { return amount };
+        let [x, y] = self.args(and);
+        let keeps = |mask| self.constant(mask).is_some_and(|mask| mask as u32 & modulus == modulus);
+        match (keeps(y), keeps(x)) {
+            (true, _) => x,
+            (false, true) => y,
+            (false, false) => amount,
+        }
+    }
+
+    /// The operands of a commutative operation, a constant second.
+    pub fn constant_last(&self, inst: Inst) -> [Value; 2] {
+        let [x, y] = self.args(inst);
+        if self.constant(x).is_some() { [y, x] } else { [x, y] }
+    }
+
     /// The load that defines `value`, if `user` may do the load itself: nobody else uses it, it is in the same block, and
     /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::sink`].
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {

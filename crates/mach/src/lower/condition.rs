@@ -1,0 +1,138 @@
+//! Conditions: what the flags say, and the booleans that stand for it.
+
+use super::Lower;
+use super::machine::Machine;
+use crate::inst::MInst;
+use crate::row::RowId;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
+use kingpost_regalloc::Block;
+
+/// How many definitions a condition looks through.
+const MAX_STEPS: usize = 16;
+
+/// When the flags mean yes, by condition codes of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cond {
+    /// If this condition holds.
+    One(i32),
+    /// If any of two holds.
+    Or(i32, i32),
+    /// If both hold.
+    And(i32, i32),
+}
+
+/// The opposite condition code: on every machine they come in pairs that differ in the lowest bit.
+pub const fn invert(condition: i32) -> i32 {
+    condition ^ 1
+}
+
+impl Cond {
+    /// The opposite.
+    #[must_use]
+    pub fn inverse(self) -> Cond {
+        match self {
+            Cond::One(a) => Cond::One(invert(a)),
+            Cond::Or(a, b) => Cond::And(invert(a), invert(b)),
+            Cond::And(a, b) => Cond::Or(invert(a), invert(b)),
+        }
+    }
+
+    /// The opposite, if asked for.
+    #[must_use]
+    pub fn inverse_if(self, negated: bool) -> Cond {
+        if negated { self.inverse() } else { self }
+    }
+}
+
+/// Rows that do something on one condition, on any of two, on both of two. The second one is the upper half of the immediate.
+pub type CondRows = [RowId; 3];
+
+fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MInst {
+    let (row, imm) = match cond {
+        Cond::One(cc) => (rows[0], cc),
+        Cond::Or(a, b) => (rows[1], a | b << 16),
+        Cond::And(a, b) => (rows[2], a | b << 16),
+    };
+    cx.emit_imm(row, &[], imm)
+}
+
+/// Goes to `then` if the flags say so, else to `other`.
+pub fn branch_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, then: Block, other: Block) {
+    let branch = emit_on(cx, M::ROWS.branch_if, cond);
+    branch.aux = then.as_u32();
+    branch.extra = other.as_u32();
+}
+
+/// Traps if the flags say so.
+pub fn trap_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
+    emit_on(cx, M::ROWS.trap_if, cond).set_trap(Some(code));
+}
+
+/// What is asked about a value, after looking through extensions and comparisons with zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// The value.
+    pub value: Value,
+    /// Is the answer for zero asked for?
+    pub negated: bool,
+    /// Does nothing else use the values on the way, so that a load may move to the reader?
+    pub sole: bool,
+}
+
+/// Booleans.
+impl Lower<'_> {
+    /// The question whether `value` is not zero. A comparison with zero is looked through if it is of a boolean, as
+    /// `is_boolean` says.
+    pub fn question(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> Question {
+        let mut question = Question { value, negated: false, sole: self.uses(value) <= 1 };
+        for _ in 0..MAX_STEPS {
+            let Some(def) = self.def(question.value) else { break };
+            match self.func.dfg.view(def) {
+                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
+                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
+                    if self.constant(y) == Some(0) && is_boolean(x) =>
+                {
+                    question.value = x;
+                    question.negated ^= cond == IntCC::Equal;
+                }
+                _ => break,
+            }
+            question.sole &= self.uses(question.value) <= 1;
+        }
+        question
+    }
+
+    /// What defines `value`, but for extensions with zeros.
+    pub fn def_behind_extensions(&self, mut value: Value) -> Option<Inst> {
+        for _ in 0..MAX_STEPS {
+            let def = self.def(value)?;
+            if self.func.dfg.opcode(def) != Opcode::Uextend {
+                return Some(def);
+            }
+            [value] = self.args(def);
+        }
+        None
+    }
+}
+
+/// The comparison under which `smin`, `smax`, `umin` or `umax` gives its first operand.
+pub fn min_max_condition(opcode: Opcode) -> IntCC {
+    match opcode {
+        Opcode::Smin => IntCC::SignedLessThan,
+        Opcode::Smax => IntCC::SignedGreaterThan,
+        Opcode::Umin => IntCC::UnsignedLessThan,
+        _ => IntCC::UnsignedGreaterThan,
+    }
+}
+
+/// Is the comparison one that subtracting two halves one after the other answers only with operands exchanged?
+pub fn is_greater(cond: IntCC) -> bool {
+    matches!(
+        cond,
+        IntCC::SignedGreaterThan
+            | IntCC::SignedLessThanOrEqual
+            | IntCC::UnsignedGreaterThan
+            | IntCC::UnsignedLessThanOrEqual
+    )
+}

@@ -1,0 +1,71 @@
+//! What lowering asks of types, and rows by width.
+
+use super::{Done, Lower};
+use crate::row::RowId;
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{Inst, Type};
+
+/// Is this a scalar integer of one register?
+pub fn is_word(ty: Type) -> bool {
+    ty.is_int() && ty.bits() <= 64
+}
+
+/// Is this a float with arithmetic of its own?
+pub fn is_float(ty: Type) -> bool {
+    matches!(ty, F32 | F64)
+}
+
+/// Is this kept in a float register of at most 128 bits, all of them at once?
+pub fn is_float_reg(ty: Type) -> bool {
+    !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector()
+}
+
+/// The width in which an integer of this type is computed where upper bits do not matter.
+pub fn working_bits(ty: Type) -> u32 {
+    ty.bits().max(32)
+}
+
+/// One row for 32 bits and one for 64.
+pub fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
+    if bits == 64 { wide } else { narrow }
+}
+
+/// The row for `bits` (8 to 64) in a family with one row for each width, 8 bits first.
+pub fn of_width(first: RowId, bits: u32) -> RowId {
+    debug_assert!(matches!(bits, 8 | 16 | 32 | 64), "no row of {bits} bits");
+    RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
+}
+
+/// The bits of a float constant that has its own in each precision.
+pub fn float_pattern(ty: Type, single: u32, double: u64) -> u64 {
+    if ty == F64 { double } else { u64::from(single) }
+}
+
+/// The bits of `value` in `ty`, which holds it exactly.
+pub fn float_bits(ty: Type, value: f64) -> u64 {
+    float_pattern(ty, (value as f32).to_bits(), value.to_bits())
+}
+
+/// Bits of the significand of a float, the hidden one included: all integers of that size are exact.
+pub fn precision(ty: Type) -> u32 {
+    if ty == F64 { 53 } else { 24 }
+}
+
+/// Refusals.
+impl Lower<'_> {
+    /// Refuses `inst` unless `ty` is a scalar integer of one register.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn require_word(&self, inst: Inst, ty: Type) -> Done {
+        if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
+    }
+
+    /// Refuses `inst` unless `ty` is a float with arithmetic of its own.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn require_float(&self, inst: Inst, ty: Type) -> Done {
+        if is_float(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
+    }
+}
