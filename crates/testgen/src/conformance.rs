@@ -5,7 +5,8 @@
 //! kingpost_testgen::quality! { kingpost_regalloc_linear::LinearScan::default() }
 //! ```
 
-use crate::{fuzz, shapes};
+use crate::rng::Rng;
+use crate::{fuzz, large, neutral, properties, renumber, shapes};
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::{self, display_allocation};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
@@ -51,6 +52,16 @@ macro_rules! conformance {
         #[test]
         fn generated_problems_are_solved() {
             $crate::conformance::generated(&mut $allocator);
+        }
+
+        #[test]
+        fn large_functions_are_solved() {
+            $crate::conformance::large(&mut $allocator);
+        }
+
+        #[test]
+        fn numbers_do_not_matter() {
+            $crate::conformance::renumbered(&mut $allocator);
         }
 
         #[test]
@@ -187,6 +198,41 @@ pub fn growth(allocator: &mut dyn Allocator) {
         let (small, large) = (steps_at(1_000), steps_at(100_000));
         let exponent = 1.0 + (large / small).ln() / 100f64.ln();
         assert!(exponent <= 1.1, "{name}: {small:.1} steps per item become {large:.1}, exponent {exponent:.2}");
+    }
+}
+
+/// Functions of hundreds of blocks are solved from the fewest registers up.
+///
+/// # Panics
+/// Where one is not.
+pub fn large(allocator: &mut dyn Allocator) {
+    for registers in [3, 4, 6, 8, 12, 16] {
+        let env = MachineEnv::simple(registers, registers);
+        large_problems(&env).for_each(|problem| _ = solve(allocator, &problem, &env));
+    }
+}
+
+/// Large functions of both mixes, for a machine.
+pub fn large_problems(env: &MachineEnv) -> impl Iterator<Item = Problem> {
+    (0..8).map(|seed| {
+        let mix = if seed % 2 == 0 { large::Mix::Plain } else { large::Mix::Fixed };
+        let text = large::function(mix, 171, seed);
+        let functions = kingpost_reader::parse_functions(&text).unwrap_or_else(|error| panic!("{error}"));
+        neutral::problem(&functions[0], env, &[])
+    })
+}
+
+/// Small functions are solved whatever the numbers of their values and blocks.
+///
+/// # Panics
+/// Where one is not.
+pub fn renumbered(allocator: &mut dyn Allocator) {
+    for registers in properties::FEWEST..=properties::MOST {
+        let env = MachineEnv::simple(registers, registers);
+        for (seed, problem) in properties::problems(&env).iter().enumerate() {
+            let rng = &mut Rng::new(seed as u64);
+            (0..3).for_each(|_| _ = solve(allocator, &renumber::renumbered(problem, rng), &env));
+        }
     }
 }
 

@@ -10,6 +10,9 @@
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
 //! | `properties.rs` | what a good allocator needs for small functions, with any number of registers |
 //! | `neutral.rs` | CLIF functions as problems for any number of registers |
+//! | `large.rs` | CLIF functions of hundreds of blocks |
+//! | `interference.rs` | which values live at once, to judge classes that share places |
+//! | `renumber.rs` | the same problem with other numbers |
 //! | `shapes.rs` | problems of any size in the shapes that compilers meet |
 //! | `conformance.rs` | what every allocator must do, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
@@ -22,10 +25,13 @@ pub mod faults;
 mod feasible;
 mod flow;
 pub mod fuzz;
+pub mod interference;
 pub mod ir;
+pub mod large;
 pub mod neutral;
 pub mod problem;
 pub mod properties;
+pub mod renumber;
 pub mod rng;
 pub mod shapes;
 pub mod shrink;

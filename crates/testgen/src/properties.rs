@@ -8,7 +8,7 @@ use crate::neutral;
 use claim::{Claim, Subject};
 use kingpost_ir::{Function, Value};
 use kingpost_regalloc::text::display_allocation;
-use kingpost_regalloc::{Allocator, MachineEnv};
+use kingpost_regalloc::{Allocator, MachineEnv, Problem};
 use std::fs;
 use std::path::Path;
 
@@ -23,8 +23,8 @@ const OURS: [&str; 4] = [
 const OTHERS: &str = include_str!("../properties/others.txt");
 
 /// The fewest and the most registers that are tried.
-const FEWEST: u8 = 3;
-const MOST: u8 = 18;
+pub(crate) const FEWEST: u8 = 3;
+pub(crate) const MOST: u8 = 18;
 
 /// A function, its references, and what its allocation may cost.
 struct Case {
@@ -105,25 +105,40 @@ pub fn ours(allocator: &mut dyn Allocator) {
 /// # Panics
 /// Where one is not solved, or with all that cost more.
 pub fn others(allocator: &mut dyn Allocator, within_limits: bool) {
+    let mut report = String::new();
+    for mut case in cases_of_others() {
+        if !within_limits {
+            case.claims.clear();
+        }
+        excess(allocator, &case, &mut report);
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+/// All functions, ours and what is at hand of others', as problems for a machine.
+pub fn problems(env: &MachineEnv) -> Vec<Problem> {
+    let ours = OURS.into_iter().flat_map(cases);
+    ours.chain(cases_of_others()).map(|case| neutral::problem(&case.function, env, &case.refs)).collect()
+}
+
+fn cases_of_others() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/regalloc-cases");
     let Ok(entries) = fs::read_dir(&folder) else {
-        return eprintln!("SKIPPED: no {}", folder.display());
+        eprintln!("SKIPPED: no {}", folder.display());
+        return Vec::new();
     };
     let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "clif"));
     files.sort();
-    let mut report = String::new();
+    let mut all = Vec::new();
     for file in files {
         let source = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let file = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for mut case in cases(&source) {
-            if within_limits {
-                case.claims = claims_about(&file, &case.function);
-            }
-            excess(allocator, &case, &mut report);
-        }
+        let mut cases = cases(&source);
+        cases.iter_mut().for_each(|case| case.claims = claims_about(&file, &case.function));
+        all.extend(cases);
     }
-    assert!(report.is_empty(), "{report}");
+    all
 }
 
 /// The lines of [`OTHERS`] behind a function's name.

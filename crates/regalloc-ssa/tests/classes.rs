@@ -1,0 +1,49 @@
+//! What coalescing leaves, judged by a test of interference that shares nothing with it: members of one class never live
+//! at once, and are of one kind.
+
+use kingpost_regalloc::{Allocation, Allocator, MachineEnv, Problem, VReg};
+use kingpost_regalloc_ssa::SsaAllocator;
+use kingpost_testgen::{conformance, interference, problem, properties};
+
+/// Checks the classes of a problem; gives how many there are.
+fn check(problem: &Problem, env: &MachineEnv) -> usize {
+    let mut allocator = SsaAllocator::default();
+    allocator.allocate(problem, env, &mut Allocation::default()).unwrap_or_else(|error| panic!("{error}\n{problem}"));
+    let dumps = allocator.dump(problem, env);
+    let (_, text) = dumps.iter().find(|(phase, _)| *phase == "coalescing").expect("a phase");
+    let classes: Vec<Vec<VReg>> = text.lines().map(|line| line.split(", ").map(value).collect()).collect();
+    if let Err(clash) = interference::judge(problem, &classes) {
+        panic!("{clash}\n{problem}{text}");
+    }
+    classes.len()
+}
+
+fn value(name: &str) -> VReg {
+    let number = name.strip_prefix('v').and_then(|number| number.parse().ok());
+    VReg::from_u32(number.unwrap_or_else(|| panic!("not a value: {name}")))
+}
+
+#[test]
+fn of_generated_problems() {
+    let classes = |seed| {
+        let (problem, env) = problem::generate(seed);
+        check(&problem, &env)
+    };
+    let sum: usize = (0..1000).map(classes).sum();
+    assert!(sum > 500, "only {sum} classes");
+}
+
+#[test]
+fn of_large_functions() {
+    let env = MachineEnv::simple(8, 8);
+    for problem in conformance::large_problems(&env) {
+        let classes = check(&problem, &env);
+        assert!(classes > 20, "only {classes} classes");
+    }
+}
+
+#[test]
+fn of_small_functions_ours_and_others() {
+    let env = MachineEnv::simple(4, 4);
+    properties::problems(&env).iter().for_each(|problem| _ = check(problem, &env));
+}
