@@ -38,5 +38,5 @@ pub mod regs;
 pub mod rows;
 mod stack_check;
 
-pub use flags::{A64Flags, FlagError};
+pub use flags::A64Flags;
 pub use isa::A64;

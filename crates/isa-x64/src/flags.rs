@@ -1,80 +1,41 @@
 //! CPU flags: one line per flag and per preset, from which setting, listing and host detection follow.
 
-use std::fmt;
-
-/// A flag or preset that does not exist, or a value that is no boolean.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FlagError {
-    /// The word as it was given.
-    pub word: String,
+/// Has this machine's CPU the feature of this name?
+#[cfg(target_arch = "x86_64")]
+macro_rules! detect {
+    ($feature:tt) => {
+        std::is_x86_feature_detected!($feature)
+    };
 }
-
-impl fmt::Display for FlagError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no CPU flag or preset of x86_64", self.word)
-    }
-}
-
-impl std::error::Error for FlagError {}
-
-macro_rules! flags {
-    ($($flag:ident: $doc:literal, $detect:tt;)+) => {
-        /// What the CPU can do beyond SSE2, which every one can. No flag implies another.
-        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-        pub struct X64Flags { $(#[doc = $doc] pub $flag: bool,)+ }
-
-        impl X64Flags {
-            /// Every flag with its meaning.
-            pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
-
-            /// The value of a flag, if there is one of this name.
-            pub fn get(&self, name: &str) -> Option<bool> {
-                match name {
-                    $(stringify!($flag) => Some(self.$flag),)+
-                    _ => None,
-                }
-            }
-
-            fn set_flag(&mut self, name: &str, value: bool) -> bool {
-                match name {
-                    $(stringify!($flag) => self.$flag = value,)+
-                    _ => return false,
-                }
-                true
-            }
-
-            /// The flags of the CPU this runs on; none on other machines.
-            pub fn host() -> X64Flags {
-                #[cfg(target_arch = "x86_64")]
-                let flags = X64Flags { $($flag: std::is_x86_feature_detected!($detect),)+ };
-                #[cfg(not(target_arch = "x86_64"))]
-                let flags = X64Flags::default();
-                flags
-            }
-        }
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! detect {
+    ($feature:tt) => {
+        false
     };
 }
 
-flags! {
-    has_sse3: "SSE3.", "sse3";
-    has_ssse3: "SSSE3.", "ssse3";
-    has_cmpxchg16b: "`cmpxchg16b`.", "cmpxchg16b";
-    has_sse41: "SSE4.1.", "sse4.1";
-    has_sse42: "SSE4.2.", "sse4.2";
-    has_avx: "AVX.", "avx";
-    has_avx2: "AVX2.", "avx2";
-    has_fma: "FMA3.", "fma";
-    has_avx_vnni: "AVX-VNNI.", "avxvnni";
-    has_avx512bitalg: "AVX-512 BITALG.", "avx512bitalg";
-    has_avx512dq: "AVX-512 DQ.", "avx512dq";
-    has_avx512vl: "AVX-512 VL.", "avx512vl";
-    has_avx512vbmi: "AVX-512 VBMI.", "avx512vbmi";
-    has_avx512f: "AVX-512 F.", "avx512f";
-    has_avx512vnni: "AVX-512 VNNI.", "avx512vnni";
-    has_popcnt: "`popcnt`.", "popcnt";
-    has_bmi1: "BMI1.", "bmi1";
-    has_bmi2: "BMI2.", "bmi2";
-    has_lzcnt: "`lzcnt`.", "lzcnt";
+kingpost_mach::cpu_flags! {
+    /// What the CPU can do beyond SSE2, which every one can. No flag implies another.
+    X64Flags of "x86_64", presets PRESETS;
+    has_sse3: "SSE3.", detect!("sse3");
+    has_ssse3: "SSSE3.", detect!("ssse3");
+    has_cmpxchg16b: "`cmpxchg16b`.", detect!("cmpxchg16b");
+    has_sse41: "SSE4.1.", detect!("sse4.1");
+    has_sse42: "SSE4.2.", detect!("sse4.2");
+    has_avx: "AVX.", detect!("avx");
+    has_avx2: "AVX2.", detect!("avx2");
+    has_fma: "FMA3.", detect!("fma");
+    has_avx_vnni: "AVX-VNNI.", detect!("avxvnni");
+    has_avx512bitalg: "AVX-512 BITALG.", detect!("avx512bitalg");
+    has_avx512dq: "AVX-512 DQ.", detect!("avx512dq");
+    has_avx512vl: "AVX-512 VL.", detect!("avx512vl");
+    has_avx512vbmi: "AVX-512 VBMI.", detect!("avx512vbmi");
+    has_avx512f: "AVX-512 F.", detect!("avx512f");
+    has_avx512vnni: "AVX-512 VNNI.", detect!("avx512vnni");
+    has_popcnt: "`popcnt`.", detect!("popcnt");
+    has_bmi1: "BMI1.", detect!("bmi1");
+    has_bmi2: "BMI2.", detect!("bmi2");
+    has_lzcnt: "`lzcnt`.", detect!("lzcnt");
 }
 
 /// Presets and the flags they set.
@@ -102,33 +63,6 @@ const PRESETS: &[(&str, &[&str])] = &[
     ),
 ];
 
-impl X64Flags {
-    /// Applies one word of a target line: a flag, `flag=value`, or a preset. Later words override earlier ones.
-    ///
-    /// # Errors
-    /// If there is no such flag or preset, or the value is no boolean.
-    pub fn set(&mut self, word: &str) -> Result<(), FlagError> {
-        let unknown = || FlagError { word: word.into() };
-        if let Some((_, flags)) = PRESETS.iter().find(|(name, _)| *name == word) {
-            for flag in *flags {
-                self.set_flag(flag, true);
-            }
-            return Ok(());
-        }
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, kingpost_mach::settings::parse_bool(value).ok_or_else(unknown)?),
-            None => (word, true),
-        };
-        if self.set_flag(name, value) { Ok(()) } else { Err(unknown()) }
-    }
-
-    /// The first flag set here that `other` lacks.
-    pub fn missing_from(&self, other: &X64Flags) -> Option<&'static str> {
-        let names = X64Flags::FLAGS.iter().map(|&(name, _)| name);
-        names.into_iter().find(|name| self.get(name) == Some(true) && other.get(name) == Some(false))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +76,7 @@ mod tests {
         assert!(flags.has_bmi2 && !flags.has_avx && flags.has_lzcnt && !flags.has_avx512f);
         assert_eq!(flags.missing_from(&X64Flags::default()), Some("has_sse3"));
         for word in ["has_mmx", "haswell!", "has_avx=maybe", "sse3=true", ""] {
-            assert_eq!(flags.set(word), Err(FlagError { word: word.into() }));
+            assert!(flags.set(word).is_err(), "{word}");
         }
     }
 

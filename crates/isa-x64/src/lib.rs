@@ -32,5 +32,5 @@ pub mod regs;
 pub mod rows;
 mod stack_check;
 
-pub use flags::{FlagError, X64Flags};
+pub use flags::X64Flags;
 pub use isa::X64;

@@ -7,6 +7,7 @@
 //! | `inst.rs` | one machine instruction in 16 bytes |
 //! | `code.rs` | a function in machine instructions over virtual registers |
 //! | `settings.rs` | the settings all targets share |
+//! | `cpu_flags.rs` | what a CPU can do, by name |
 //! | `isa.rs` | what an instruction set provides |
 //! | `abi.rs` | where arguments and results are |
 //! | `block_order.rs` | machine blocks and their order |
@@ -30,6 +31,7 @@ mod branching;
 pub mod buffer;
 pub mod code;
 pub mod compiled;
+pub mod cpu_flags;
 pub mod data;
 mod edge_widths;
 pub mod emit;
@@ -54,6 +56,7 @@ pub use compiled::{
     CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,
     SymbolName, TrapSite, UnwindOp, UnwindSite,
 };
+pub use cpu_flags::FlagError;
 pub use data::{DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use error::LowerError;

@@ -1,0 +1,97 @@
+//! CPU flags: what an instruction set lists, and how the words of a target line set it.
+//!
+//! One line per flag gives the field, its documentation and its detection on the host; from those follow setting by name,
+//! listing and comparison.
+
+use crate::settings::parse_bool;
+use std::fmt;
+
+/// A flag or preset that does not exist, or a value that is no boolean.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlagError {
+    /// The word as it was given.
+    pub word: String,
+    /// The instruction set's name.
+    pub target: &'static str,
+}
+
+impl fmt::Display for FlagError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no CPU flag or preset of {}", self.word, self.target)
+    }
+}
+
+impl std::error::Error for FlagError {}
+
+/// The flag and value that one word sets: `flag`, or `flag=value`. None if the value is no boolean.
+pub fn parse_word(word: &str) -> Option<(&str, bool)> {
+    match word.split_once('=') {
+        Some((name, value)) => Some((name, parse_bool(value)?)),
+        None => Some((word, true)),
+    }
+}
+
+/// Makes the struct of an instruction set's flags. Each flag has its documentation and whether the host has it; presets
+/// are names with the flags they set.
+#[macro_export]
+macro_rules! cpu_flags {
+    (
+        $(#[$attribute:meta])*
+        $name:ident of $target:literal, presets $presets:expr;
+        $($flag:ident: $doc:literal, $on_host:expr;)+
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        pub struct $name { $(#[doc = $doc] pub $flag: bool,)+ }
+
+        impl $name {
+            /// Every flag with its meaning.
+            pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
+
+            /// The value of a flag, if there is one of this name.
+            pub fn get(&self, name: &str) -> Option<bool> {
+                match name {
+                    $(stringify!($flag) => Some(self.$flag),)+
+                    _ => None,
+                }
+            }
+
+            fn set_flag(&mut self, name: &str, value: bool) -> bool {
+                match name {
+                    $(stringify!($flag) => self.$flag = value,)+
+                    _ => return false,
+                }
+                true
+            }
+
+            /// Applies one word of a target line: a flag, `flag=value`, or a preset. Later words override earlier ones.
+            ///
+            /// # Errors
+            /// If there is no such flag or preset, or the value is no boolean.
+            pub fn set(&mut self, word: &str) -> Result<(), $crate::FlagError> {
+                let presets: &[(&str, &[&str])] = $presets;
+                if let Some((_, flags)) = presets.iter().find(|(name, _)| *name == word) {
+                    for flag in *flags {
+                        self.set_flag(flag, true);
+                    }
+                    return Ok(());
+                }
+                match $crate::cpu_flags::parse_word(word) {
+                    Some((name, value)) if self.set_flag(name, value) => Ok(()),
+                    _ => Err($crate::FlagError { word: word.into(), target: $target }),
+                }
+            }
+
+            /// The first flag set here that `other` lacks.
+            pub fn missing_from(&self, other: &$name) -> Option<&'static str> {
+                let mut names = $name::FLAGS.iter().map(|&(name, _)| name);
+                names.find(|name| self.get(name) == Some(true) && other.get(name) == Some(false))
+            }
+
+            /// The flags of the CPU this runs on; none of another architecture's.
+            pub fn host() -> $name {
+                $name { $($flag: $on_host,)+ }
+            }
+        }
+    };
+}
