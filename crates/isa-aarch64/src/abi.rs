@@ -3,13 +3,14 @@
 //! Source: Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8. `fast` is the same; `tail`
 //! leaves x0 and x1 alone, and its callees pop their stack arguments. Results have as many registers as arguments.
 
+use crate::isa::STACK_ALIGN;
 use crate::regs::{AAPCS_CALLEE_SAVED, AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, X8, v, x};
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_ir::types::{I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, no_convention};
 use kingpost_regalloc::PRegSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -17,8 +18,6 @@ use smallvec::{SmallVec, smallvec};
 const REGS: u8 = 8;
 /// The first integer register of `tail`.
 const TAIL_FIRST: u8 = 2;
-/// The most bytes of stack arguments, or of results in memory.
-const MAX_BYTES: u64 = 128 << 20;
 
 fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "aarch64" }
@@ -41,10 +40,9 @@ impl Convention {
                 Err(unsupported("a result in the calling convention `preserve_all`"))
             }
             CallConv::PreserveAll => Ok(Convention { preserves_all: true, ..standard }),
-            CallConv::WindowsFastcall => Err(unsupported("the calling convention `windows_fastcall`")),
-            CallConv::AppleAarch64 => Err(unsupported("the calling convention `apple_aarch64`")),
-            CallConv::Probestack => Err(unsupported("the calling convention `probestack`")),
-            CallConv::Winch => Err(unsupported("the calling convention `winch`")),
+            CallConv::WindowsFastcall | CallConv::AppleAarch64 | CallConv::Probestack | CallConv::Winch => {
+                Err(no_convention(signature.call_conv, "aarch64"))
+            }
         }
     }
 
@@ -83,7 +81,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     for result in &signature.returns {
         abi.results.push(AbiArg::Value(results.value(result)?));
     }
-    abi.return_bytes = results.end()?;
+    abi.return_bytes = area_bytes(results.bytes, STACK_ALIGN)?;
     if abi.return_bytes > 0 {
         if !settings.enable_multi_ret_implicit_sret {
             return Err(unsupported("more results than registers without `enable_multi_ret_implicit_sret`"));
@@ -103,7 +101,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         };
         abi.args.push(arg);
     }
-    abi.arg_bytes = args.end()?;
+    abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
 }
 
@@ -165,14 +163,6 @@ impl Places {
         // More than fits is refused as a whole once everything is placed.
         offset as u32
     }
-
-    /// All bytes of memory, a multiple of the stack's alignment.
-    fn end(&self) -> Result<u32, LowerError> {
-        if self.bytes > MAX_BYTES {
-            return Err(LowerError::TooLarge { what: "bytes of stack arguments or results", limit: MAX_BYTES });
-        }
-        Ok(self.bytes.next_multiple_of(16) as u32)
-    }
 }
 
 #[cfg(test)]
@@ -189,19 +179,7 @@ mod tests {
             all.set(key, "true").unwrap();
         }
         let abi = assign(&signature, &all).map_err(|e| e.to_string())?;
-        let show = |part: &AbiPart| match part.place {
-            AbiPlace::Reg(reg) => crate::regs::name(reg, 8),
-            AbiPlace::Stack(offset) => format!("+{offset}"),
-        };
-        let list = |args: &[AbiArg]| {
-            let parts = args.iter().map(|arg| match arg {
-                AbiArg::Value(parts) => parts.iter().map(show).collect::<Vec<_>>().join(":"),
-                AbiArg::Struct { .. } => unreachable!("structures are refused"),
-            });
-            parts.collect::<Vec<_>>().join(" ")
-        };
-        let area = abi.return_area.as_ref().map_or(String::new(), |part| format!("[{}] ", show(part)));
-        Ok(format!("{area}{} ({}) -> {} ({})", list(&abi.args), abi.arg_bytes, list(&abi.results), abi.return_bytes))
+        Ok(abi.text(|reg| crate::regs::name(reg, 8)))
     }
 
     #[test]

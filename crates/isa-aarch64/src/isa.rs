@@ -9,7 +9,7 @@ use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower as shared;
-use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy};
+use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
@@ -17,7 +17,7 @@ use kingpost_mach::{
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// Bytes by which the stack is aligned, at calls and always.
-const STACK_ALIGN: u32 = 16;
+pub(crate) const STACK_ALIGN: u32 = 16;
 
 /// AArch64 with its settings.
 #[derive(Debug)]
@@ -60,16 +60,8 @@ impl A64 {
 
 /// Refuses what this target does not do yet.
 fn check(settings: &Settings, flags: &A64Flags) -> Result<(), SettingError> {
+    settings.require_system_v_libcalls()?;
     let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
-    match settings.libcall_call_conv {
-        LibcallCallConv::IsaDefault | LibcallCallConv::Fast | LibcallCallConv::SystemV => {}
-        LibcallCallConv::WindowsFastcall
-        | LibcallCallConv::AppleAarch64
-        | LibcallCallConv::Probestack
-        | LibcallCallConv::PreserveAll => {
-            return refuse("libcall_call_conv", settings.libcall_call_conv.to_string());
-        }
-    }
     if settings.enable_probestack && settings.probestack_strategy == ProbestackStrategy::Outline {
         return refuse("probestack_strategy", settings.probestack_strategy.to_string());
     }

@@ -3,13 +3,14 @@
 //! Source: System V ABI, AMD64 supplement, section 3.2. `fast` is the same; `tail` has more result registers, places the
 //! halves of an i128 independently, and its callees pop their stack arguments.
 
+use crate::isa::STACK_ALIGN;
 use crate::regs::{R8, R9, R10, RAX, RCX, RDI, RDX, RSI, SYSV_CALLEE_SAVED, SYSV_CLOBBERS, xmm};
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_ir::types::{I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, no_convention};
 use kingpost_regalloc::{PReg, PRegSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -18,8 +19,6 @@ const FLOATS: [PReg; 8] = [xmm(0), xmm(1), xmm(2), xmm(3), xmm(4), xmm(5), xmm(6
 const SYSV_RESULT_INTS: [PReg; 2] = [RAX, RDX];
 const LLVM_RESULT_INTS: [PReg; 3] = [RAX, RDX, RCX];
 const TAIL_RESULT_INTS: [PReg; 8] = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10];
-/// The most bytes of stack arguments, or of results in memory.
-const MAX_BYTES: u64 = 128 << 20;
 
 fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "x86_64" }
@@ -63,10 +62,9 @@ impl Convention {
                 Err(unsupported("a result in the calling convention `preserve_all`"))
             }
             CallConv::PreserveAll => Ok(Convention { clobbers: PRegSet::EMPTY, ..system_v }),
-            CallConv::WindowsFastcall => Err(unsupported("the calling convention `windows_fastcall`")),
-            CallConv::AppleAarch64 => Err(unsupported("the calling convention `apple_aarch64`")),
-            CallConv::Probestack => Err(unsupported("the calling convention `probestack`")),
-            CallConv::Winch => Err(unsupported("the calling convention `winch`")),
+            CallConv::WindowsFastcall | CallConv::AppleAarch64 | CallConv::Probestack | CallConv::Winch => {
+                Err(no_convention(signature.call_conv, "x86_64"))
+            }
         }
     }
 }
@@ -92,7 +90,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     for result in &signature.returns {
         abi.results.push(AbiArg::Value(results.value(result, &convention)?));
     }
-    abi.return_bytes = results.end()?;
+    abi.return_bytes = area_bytes(results.bytes, STACK_ALIGN)?;
     let mut args = Places::new(&ARG_INTS, &FLOATS);
     if abi.return_bytes > 0 {
         if !settings.enable_multi_ret_implicit_sret {
@@ -111,7 +109,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         };
         abi.args.push(arg);
     }
-    abi.arg_bytes = args.end()?;
+    abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
 }
 
@@ -170,14 +168,6 @@ impl Places {
         // More than fits is refused as a whole once everything is placed.
         offset as u32
     }
-
-    /// All bytes of memory, a multiple of the stack's alignment.
-    fn end(&self) -> Result<u32, LowerError> {
-        if self.bytes > MAX_BYTES {
-            return Err(LowerError::TooLarge { what: "bytes of stack arguments or results", limit: MAX_BYTES });
-        }
-        Ok(self.bytes.next_multiple_of(16) as u32)
-    }
 }
 
 #[cfg(test)]
@@ -194,22 +184,7 @@ mod tests {
             all.set(key, "true").unwrap();
         }
         let abi = assign(&signature, &all).map_err(|e| e.to_string())?;
-        let show = |part: &AbiPart| match part.place {
-            AbiPlace::Reg(reg) => crate::regs::name(reg, 8),
-            AbiPlace::Stack(offset) => format!("+{offset}"),
-        };
-        let list = |args: &[AbiArg]| {
-            let mut text: Vec<String> = Vec::new();
-            for arg in args {
-                match arg {
-                    AbiArg::Value(parts) => text.push(parts.iter().map(show).collect::<Vec<_>>().join(":")),
-                    AbiArg::Struct { offset, size, .. } => text.push(format!("+{offset}..{size}")),
-                }
-            }
-            text.join(" ")
-        };
-        let area = abi.return_area.as_ref().map_or(String::new(), |part| format!("[{}] ", show(part)));
-        Ok(format!("{area}{} ({}) -> {} ({})", list(&abi.args), abi.arg_bytes, list(&abi.results), abi.return_bytes))
+        Ok(abi.text(|reg| crate::regs::name(reg, 8)))
     }
 
     #[test]

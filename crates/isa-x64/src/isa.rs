@@ -8,7 +8,6 @@ use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower as shared;
-use kingpost_mach::settings::LibcallCallConv;
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
@@ -16,7 +15,7 @@ use kingpost_mach::{
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// Bytes by which the stack is aligned at calls.
-const STACK_ALIGN: u32 = 16;
+pub(crate) const STACK_ALIGN: u32 = 16;
 
 /// x86-64 with its settings.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ impl X64 {
     /// The first setting that is not supported here.
     pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
         settings.check()?;
-        check(&settings)?;
+        settings.require_system_v_libcalls()?;
         let env = regs::env(settings.enable_pinned_reg);
         Ok(X64 { settings, flags, env })
     }
@@ -46,21 +45,6 @@ impl X64 {
     pub fn flags(&self) -> &X64Flags {
         &self.flags
     }
-}
-
-/// Refuses what this target does not do yet.
-fn check(settings: &Settings) -> Result<(), SettingError> {
-    let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
-    match settings.libcall_call_conv {
-        LibcallCallConv::IsaDefault | LibcallCallConv::Fast | LibcallCallConv::SystemV => {}
-        LibcallCallConv::WindowsFastcall
-        | LibcallCallConv::AppleAarch64
-        | LibcallCallConv::Probestack
-        | LibcallCallConv::PreserveAll => {
-            return refuse("libcall_call_conv", settings.libcall_call_conv.to_string());
-        }
-    }
-    Ok(())
 }
 
 impl Isa for X64 {

@@ -3,8 +3,9 @@
 //! An assignment is a pure function of the signature and the target's settings; each instruction set computes it in its
 //! `abi.rs`. Lowering of calls, entries and returns reads it.
 
+use crate::error::LowerError;
 use kingpost_ir::Type;
-use kingpost_ir::signature::ArgumentExtension;
+use kingpost_ir::signature::{ArgumentExtension, CallConv};
 use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
@@ -71,7 +72,53 @@ pub struct AbiSignature {
     pub callee_saved: PRegSet,
 }
 
+/// The most bytes of stack arguments, or of results in memory.
+const MAX_BYTES: u64 = 128 << 20;
+
+/// The size of an area of arguments or results with `bytes` bytes handed out: a multiple of `align`.
+///
+/// # Errors
+/// If that is more than a frame is given for it.
+pub fn area_bytes(bytes: u64, align: u32) -> Result<u32, LowerError> {
+    if bytes > MAX_BYTES {
+        return Err(LowerError::TooLarge { what: "bytes of stack arguments or results", limit: MAX_BYTES });
+    }
+    Ok(bytes.next_multiple_of(u64::from(align)) as u32)
+}
+
+/// The error for a calling convention that `target` does not have.
+pub fn no_convention(convention: CallConv, target: &'static str) -> LowerError {
+    let what = match convention {
+        CallConv::SystemV => "the calling convention `system_v`",
+        CallConv::Fast => "the calling convention `fast`",
+        CallConv::Tail => "the calling convention `tail`",
+        CallConv::PreserveAll => "the calling convention `preserve_all`",
+        CallConv::WindowsFastcall => "the calling convention `windows_fastcall`",
+        CallConv::AppleAarch64 => "the calling convention `apple_aarch64`",
+        CallConv::Probestack => "the calling convention `probestack`",
+        CallConv::Winch => "the calling convention `winch`",
+    };
+    LowerError::Feature { what, target }
+}
+
 impl AbiSignature {
+    /// The places on one line: the return area's address in brackets, arguments, their bytes, results, their bytes. Parts
+    /// of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there.
+    pub fn text(&self, name: impl Fn(PReg) -> String) -> String {
+        let part = |part: &AbiPart| match part.place {
+            AbiPlace::Reg(reg) => name(reg),
+            AbiPlace::Stack(offset) => format!("+{offset}"),
+        };
+        let arg = |arg: &AbiArg| match arg {
+            AbiArg::Value(parts) => parts.iter().map(part).collect::<Vec<_>>().join(":"),
+            AbiArg::Struct { offset, size, .. } => format!("+{offset}..{size}"),
+        };
+        let list = |args: &[AbiArg]| args.iter().map(arg).collect::<Vec<_>>().join(" ");
+        let area = self.return_area.as_ref().map_or(String::new(), |area| format!("[{}] ", part(area)));
+        let (args, results) = (list(&self.args), list(&self.results));
+        format!("{area}{args} ({}) -> {results} ({})", self.arg_bytes, self.return_bytes)
+    }
+
     /// What a call of this signature destroys, its results among it.
     pub fn lost(&self) -> Clobbers {
         Clobbers { lost: self.clobbers, partial: self.partial_clobbers, kept_bytes: self.kept_bytes }

@@ -209,6 +209,23 @@ impl Settings {
         }
     }
 
+    /// Refuses conventions of library routines other than the standard one of System V.
+    ///
+    /// # Errors
+    /// The setting.
+    pub fn require_system_v_libcalls(&self) -> Result<(), SettingError> {
+        match self.libcall_call_conv {
+            LibcallCallConv::IsaDefault | LibcallCallConv::Fast | LibcallCallConv::SystemV => Ok(()),
+            LibcallCallConv::WindowsFastcall
+            | LibcallCallConv::AppleAarch64
+            | LibcallCallConv::Probestack
+            | LibcallCallConv::PreserveAll => {
+                let value = self.libcall_call_conv.to_string();
+                Err(SettingError::Unsupported { key: "libcall_call_conv", value })
+            }
+        }
+    }
+
     /// Refuses values that no part of the compiler honours yet.
     ///
     /// # Errors
