@@ -59,7 +59,7 @@ impl Allocator for SsaAllocator {
         self.order.compute(problem);
         self.live.compute(problem, &self.order)?;
         observer.event(Event::Stage("facts"));
-        self.facts.compute(problem, env, &self.order);
+        self.facts.compute(problem, env, &self.order, &self.live);
         observer.event(Event::Stage("coalescing"));
         self.classes.compute(problem, &self.order, &self.live);
         observer.event(Event::Stage("spilling"));

@@ -8,7 +8,7 @@ use kingpost_regalloc::{PReg, PRegSet, VReg};
 /// Obstacles ahead that are looked at.
 const LOOKAHEAD: usize = 8;
 /// Steps from a value to what it flows into.
-const FLOW_STEPS: usize = 3;
+const FLOW_STEPS: usize = 10;
 
 // How little a register suits a value: the higher, the less.
 const TAKEN_LATER: i32 = 8;

@@ -1,7 +1,7 @@
 //! What is asked of a problem again and again: which values can be computed anywhere, which instructions take registers
 //! from values, which registers there are.
 
-use crate::liveness::reset;
+use crate::liveness::{Liveness, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) read_in_memory: Vec<bool>,
     /// Per value: does a label name it?
     pub(crate) labelled: Vec<bool>,
-    /// Per value, the parameter, tied result or copy it flows into, or [`NONE`].
+    /// Per value, the parameter, result or copy it flows into, or [`NONE`].
     flows: Vec<u32>,
     /// Per value, the register it is bound to next, as an index, and the number of the instruction that binds it.
     wishes: Vec<(u8, u32)>,
@@ -46,7 +46,7 @@ pub(crate) struct Facts {
 const NO_WISH: (u8, u32) = (u8::MAX, 0);
 
 impl Facts {
-    pub(crate) fn compute(&mut self, problem: &Problem, env: &MachineEnv, order: &Order) {
+    pub(crate) fn compute(&mut self, problem: &Problem, env: &MachineEnv, order: &Order, live: &Liveness) {
         let values = problem.vregs.len();
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
@@ -69,7 +69,7 @@ impl Facts {
                 }
             }
             for (pos, inst) in problem.insts(block).enumerate().rev() {
-                self.instruction(problem, inst, place as u32, pos as u32);
+                self.instruction(problem, live, inst, place as u32, pos as u32);
             }
         }
         self.obstacles.reverse();
@@ -109,7 +109,7 @@ impl Facts {
         }
     }
 
-    fn instruction(&mut self, problem: &Problem, inst: Inst, place: u32, pos: u32) {
+    fn instruction(&mut self, problem: &Problem, live: &Liveness, inst: Inst, place: u32, pos: u32) {
         let operands = problem.operands(inst);
         let flags = problem.flags(inst);
         let mut obstacle = Obstacle { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
@@ -123,6 +123,9 @@ impl Facts {
             demands |= is_demanding(operand, flags);
             ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
+                Constraint::Reg if operand.is_def() && !flags.has(InstFlags::BRANCH) => {
+                    self.flow_from_dying(problem, live, inst, operand.vreg());
+                }
                 Constraint::Fixed(reg) => self.fixed(&mut obstacle, operand, reg, inst),
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
@@ -146,6 +149,19 @@ impl Facts {
         }
         if !obstacle.early.union(obstacle.late).is_empty() {
             self.obstacles.push(obstacle);
+        }
+    }
+
+    /// A result goes on where the first input that dies leaves off, so that a chain stays in one register.
+    fn flow_from_dying(&mut self, problem: &Problem, live: &Liveness, inst: Inst, def: VReg) {
+        let range = problem.operand_range(inst);
+        let dying = problem.operands(inst).iter().zip(&live.after[range]).find(|&(operand, after)| {
+            operand.is_use() && after.is_dead() && problem.class(operand.vreg()) == problem.class(def)
+        });
+        if let Some((operand, _)) = dying
+            && self.flows[operand.vreg().index()] == NONE
+        {
+            self.flow(operand.vreg(), def);
         }
     }
 

@@ -9,7 +9,8 @@
 //!
 //! Cost: linear in the members of cuts, but for sorting classes.
 
-use crate::liveness::{HEAD, rate, reset};
+use crate::facts::Obstacle;
+use crate::liveness::{HEAD, LIVE_OUT, rate, reset};
 use crate::spilling::Input as Plan;
 use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
@@ -183,19 +184,24 @@ impl Homes {
     fn repel(&mut self, input: Plan, cuts: std::ops::Range<usize>) {
         let mut last = (PRegSet::EMPTY, 0i64);
         for &(cut, vreg) in &self.cuts[cuts] {
-            if cut % 2 == 0 {
-                continue;
-            }
             let place = cut / 2;
             let obstacles = self.obstacles[place as usize] as usize..self.obstacles[place as usize + 1] as usize;
             if obstacles.is_empty() {
                 continue;
             }
+            // Who lives on counts at the end.
+            let until = match input.live.entry(place, vreg) {
+                _ if cut % 2 == 1 => LIVE_OUT,
+                Some(entry) if entry.end != LIVE_OUT => entry.end,
+                _ => continue,
+            };
             let (home, def) = (input.live.def_place[vreg.index()], input.live.def_point[vreg.index()]);
             let since = if home == place { def } else { HEAD };
             let often = i64::from(cut_rate(input, cut));
-            for obstacle in input.facts.obstacles[obstacles].iter().rev().take(MAX_OBSTACLES) {
-                if 2 + 2 * obstacle.pos <= since {
+            let point = |obstacle: &Obstacle| 2 + 2 * obstacle.pos;
+            let met = input.facts.obstacles[obstacles].iter().rev().skip_while(|&obstacle| point(obstacle) > until);
+            for obstacle in met.take(MAX_OBSTACLES) {
+                if point(obstacle) <= since {
                     break;
                 }
                 if last.0 != obstacle.late {

@@ -1,7 +1,7 @@
 //! One instruction: what it wants in registers, what it takes registers from, and who leaves for that.
 
 use crate::liveness::{Next, rate};
-use crate::spilling::{Input, Spilling};
+use crate::spilling::{Input, NO_RANK, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg};
 
@@ -291,26 +291,35 @@ impl Spilling {
         }
     }
 
-    /// Values that live through a call, the most precious first, each pay for one more callee-saved register.
+    /// Values that live through a call, the most precious first, each pay for a callee-saved register of their own as long
+    /// as they stay in registers.
     fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         let base = input.facts.allocatable.difference(input.facts.callee_saved).difference(gone).of_class(class).len();
         if self.inside[c].len() <= base || !self.is_learning {
             return;
         }
+        let mut ranks = 0u64;
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
         for &vreg in &self.inside[c] {
-            let counted = std::mem::replace(&mut self.values[vreg.index()].counted, true);
-            sorted.push(if counted { 0 } else { self.price(input, vreg, now.here) });
+            match self.values[vreg.index()].rank {
+                NO_RANK => sorted.push((self.price(input, vreg, now.here), vreg)),
+                rank => ranks |= 1 << rank,
+            }
         }
-        sorted.sort_unstable_by(|a, b| b.cmp(a));
-        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
-        self.ranks[c] = self.ranks[c].max((sorted.len() - base).min(saved));
-        for (worth, &price) in self.worth[c].iter_mut().zip(sorted.iter().skip(base)) {
+        sorted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        for &(price, vreg) in sorted.iter().skip(base) {
+            let rank = ranks.trailing_ones();
+            let Some(worth) = self.worth[c].get_mut(rank as usize) else { break };
             *worth += price;
+            ranks |= 1 << rank;
+            self.values[vreg.index()].rank = rank as u8;
         }
         self.sorted = sorted;
+        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
+        let most = (u64::BITS - ranks.leading_zeros()) as usize;
+        self.ranks[c] = self.ranks[c].max(most.min(saved));
     }
 }
 

@@ -66,14 +66,17 @@ pub(crate) struct Value {
     pub(crate) spilled: bool,
     /// Memory has it, on the way here.
     pub(crate) clean: bool,
-    /// Its stay in registers has been counted in `worth`.
-    pub(crate) counted: bool,
+    /// The callee-saved register that its stay is counted for in `worth`, or [`NO_RANK`].
+    pub(crate) rank: u8,
 }
+
+/// Its stay has not been counted.
+pub(crate) const NO_RANK: u8 = u8::MAX;
 
 impl Default for Value {
     fn default() -> Value {
         let (leaves, next, index, busy) = (0, Next::DEAD, 0, 0);
-        Value { leaves, next, index, live_at: NONE, busy, spilled: false, clean: false, counted: false }
+        Value { leaves, next, index, live_at: NONE, busy, spilled: false, clean: false, rank: NO_RANK }
     }
 }
 
@@ -110,7 +113,7 @@ pub(crate) struct Spilling {
     pub(crate) entry: crate::spill_entry::Scratch,
     /// A back edge lacks what its target was thought to find.
     pub(crate) surprised: bool,
-    pub(crate) sorted: Vec<u64>,
+    pub(crate) sorted: Vec<(u64, VReg)>,
 }
 
 impl Spilling {
@@ -201,7 +204,7 @@ impl Spilling {
         let inside = &mut self.inside[problem.class(vreg).index()];
         inside.push(vreg);
         self.values[vreg.index()].index = inside.len() as u32;
-        self.values[vreg.index()].counted = false;
+        self.values[vreg.index()].rank = NO_RANK;
     }
 
     pub(crate) fn remove(&mut self, problem: &Problem, vreg: VReg) {
