@@ -8,6 +8,7 @@ use crate::order::Order;
 use crate::resolve::{Input, Resolved};
 use crate::slots::Slots;
 use crate::survey;
+use crate::values::Values;
 use crate::walk::{self, Found, Scan};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 
@@ -19,6 +20,7 @@ const MAX_SLOTS: u64 = 1 << 30;
 pub struct LinearScan {
     machine: Machine,
     order: Order,
+    values: Values,
     live: Liveness,
     hints: Hints,
     found: Found,
@@ -54,20 +56,20 @@ impl LinearScan {
         stage("liveness");
         self.machine.build(problem, env);
         self.order.build(problem);
-        survey::run(problem, &self.order, &self.machine, &mut self.live, &mut self.hints);
-        self.live.find_ranges(problem, &self.order)?;
+        survey::run(problem, &self.order, &self.machine, &mut self.values, &mut self.live, &mut self.hints);
+        self.live.find_ranges(problem, &self.order, &mut self.values)?;
 
         stage("walk");
-        let LinearScan { machine, order, live, hints, found, scratch: s, .. } = self;
+        let LinearScan { machine, order, values, hints, found, scratch: s, .. } = self;
         let is_told = observer.is_some() || log::log_enabled!(log::Level::Trace);
-        Scan { problem, env, machine, order, live, hints, found, s, out, observer, is_told }.run()?;
+        Scan { problem, env, machine, order, values, hints, found, s, out, observer, is_told }.run()?;
 
         log::trace!("resolution of {}", problem.name);
-        let LinearScan { machine, order, live, hints, found, resolved, slots, emit, .. } = self;
-        let input = &Input { problem, machine, order, live, hints };
-        resolved.build(input, found, out);
-        slots.build(input, &found.residence, out)?;
-        Emit { input, env, found, resolved, slots, s: emit, out }.run()
+        let LinearScan { machine, order, values, hints, found, resolved, slots, emit, .. } = self;
+        let input = &Input { problem, machine, order, hints };
+        resolved.build(input, values, found, out);
+        slots.build(input, values, out)?;
+        Emit { input, env, values, found, resolved, slots, s: emit, out }.run()
     }
 }
 

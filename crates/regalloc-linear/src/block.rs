@@ -4,8 +4,8 @@
 use crate::machine::{Reg, regs};
 use crate::order::Place;
 use crate::point::Point;
+use crate::values::fact;
 use crate::walk::Scan;
-use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Edge, Event, InstFlags, RegClass, VReg};
 
 /// So many edges are asked for the registers of their arguments.
@@ -20,7 +20,7 @@ impl Scan<'_, '_> {
         let reference = self.reference(preds, at).filter(|_| !self.has_busy_predecessor(&place));
         match reference {
             Some((edge, pred)) => self.take_over(edge, pred, at),
-            None => self.found.residence.close_all(place.start()),
+            None => self.close_all(place.start()),
         }
         let begins = self.begin_values(&place, reference.map(|(edge, _)| edge));
         self.found.resolve[at as usize] = begins || preds.len() >= 2 || reference.is_none();
@@ -28,7 +28,7 @@ impl Scan<'_, '_> {
             self.reload_at_head(at);
         }
         for vreg in self.s.edge_values.drain(..) {
-            self.s.edge_reg[vreg.index()] = Reg::NONE;
+            self.values[vreg].edge_reg = Reg::NONE;
         }
         if self.found.resolve[at as usize] {
             self.found.at_head[at as usize] = self.save_map();
@@ -92,13 +92,13 @@ impl Scan<'_, '_> {
                         self.note_edge_reg(vreg, reg);
                     }
                     if !self.goes_on(vreg, start) {
-                        self.found.residence.close(reg, start);
+                        self.close(reg, start);
                     }
                 }
             }
             return;
         }
-        self.found.residence.close_all(start);
+        self.close_all(start);
         let last = self.order.places[pred as usize].stop().prev();
         for i in self.found.at_end[pred as usize].clone() {
             let stay = *self.found.residence.stay(self.found.maps[i as usize]);
@@ -109,18 +109,18 @@ impl Scan<'_, '_> {
                 self.note_edge_reg(stay.vreg, stay.reg);
             }
             if self.goes_on(stay.vreg, start) {
-                self.found.residence.open(stay.vreg, stay.reg, start, stay.since_def);
+                self.open(stay.vreg, stay.reg, start, stay.since_def);
             }
         }
     }
 
     /// Is the value live into the block that begins at `start`, rather than defined by it once more?
     fn goes_on(&mut self, vreg: VReg, start: Point) -> bool {
-        self.live.def(vreg) != start && self.is_live(vreg, start)
+        self.values.def(vreg) != start && self.values.is_live(vreg, start)
     }
 
     fn note_edge_reg(&mut self, vreg: VReg, reg: Reg) {
-        self.s.edge_reg[vreg.index()] = reg;
+        self.values[vreg].edge_reg = reg;
         self.s.edge_values.push(vreg);
     }
 
@@ -137,10 +137,10 @@ impl Scan<'_, '_> {
             self.place_edge_defs(edge, start);
         }
         for (k, (&param, &arg)) in params.iter().zip(args).enumerate() {
-            let reg = self.s.edge_reg[arg.index()];
+            let reg = self.values[arg].edge_reg;
             let best = self.best_for_param(k, param, reg, place);
             self.inherit(param, best, start);
-            if !reg.is_none() && self.found.residence.home(param) == reg {
+            if !reg.is_none() && self.values.home(param) == reg {
                 self.event(Event::Coalesce { a: arg, b: param });
             }
         }
@@ -151,11 +151,11 @@ impl Scan<'_, '_> {
             self.leave_some_free(params, start);
         }
         for &vreg in params.iter().chain(defs) {
-            let home = self.found.residence.home(vreg);
+            let home = self.values.home(vreg);
             if !home.is_none() {
                 self.offer(vreg, home);
             } else if self.is_used(vreg) {
-                self.found.residence.facts(vreg).def_in_mem = true;
+                self.values.set(vreg, fact::DEF_IN_MEM);
                 self.plan_reload(vreg, start);
             }
         }
@@ -169,7 +169,7 @@ impl Scan<'_, '_> {
             let c = class.index();
             let env = self.env.class(class);
             let in_memory = |param: VReg| {
-                self.problem.class(param) == class && self.is_used(param) && self.found.residence.home(param).is_none()
+                self.problem.class(param) == class && self.is_used(param) && self.values.home(param).is_none()
             };
             let many = params.iter().filter(|&&param| in_memory(param)).count() > FEW_PARAMS;
             if !many || env.scratch.is_some() || env.slot_move {
@@ -186,7 +186,7 @@ impl Scan<'_, '_> {
     }
 
     fn is_used(&self, vreg: VReg) -> bool {
-        self.live.is_used(vreg)
+        self.values.is_used(vreg)
     }
 
     /// Results of a terminator begin in the registers it wrote.
@@ -195,10 +195,10 @@ impl Scan<'_, '_> {
         for at in self.problem.operand_range(terminator) {
             let operand = self.problem.all_operands()[at];
             let vreg = operand.vreg();
-            let here = operand.is_def() && self.live.is_edge_def(vreg) && self.live.def(vreg) == start;
+            let here = operand.is_def() && self.values.is_edge_def(vreg) && self.values.def(vreg) == start;
             let reg = self.out.locs[at].as_reg().map_or(Reg::NONE, |preg| self.machine.reg(preg));
             if here && self.is_used(vreg) && !reg.is_none() && !reg.is_in(&self.found.residence.held) {
-                self.found.residence.open(vreg, reg, start, true);
+                self.open(vreg, reg, start, true);
             }
         }
     }
@@ -207,7 +207,7 @@ impl Scan<'_, '_> {
     /// arguments of other edges are in, or the one that it is wanted in later.
     fn best_for_param(&self, k: usize, param: VReg, reg: Reg, place: &Place) -> Reg {
         let preds = self.problem.preds(place.block);
-        let (wish, wish_slot) = self.hints.wish(param);
+        let (wish, wish_slot) = self.values.wish(param);
         // What a loop passes back is not known yet.
         if preds.len() < 2 || self.order.is_loop_head(place.block) {
             return reg;
@@ -215,7 +215,7 @@ impl Scan<'_, '_> {
         let args = || {
             preds.iter().take(PREDECESSORS_ASKED).map(|&edge| {
                 let arg = self.problem.edge_args(edge)[k];
-                (self.found.residence.last_reg(arg), self.problem.edge(edge).freq.0)
+                (self.values[arg].last_reg, self.problem.edge(edge).freq.0)
             })
         };
         // Boyer and Moore's vote finds the register that holds most arguments if one holds more than half.
@@ -234,7 +234,7 @@ impl Scan<'_, '_> {
         };
         // Whoever lives on after the wish was met has to leave the register there.
         let is_wish_kept =
-            self.live.end(param) <= Point::early(wish_slot + 1) && self.is_kept_until(param, wish, wish_slot);
+            self.values.end(param) <= Point::early(wish_slot + 1) && self.is_kept_until(param, wish, wish_slot);
         let is_open = |other: Reg| {
             !other.is_none()
                 && other.class() == self.problem.class(param).index()
@@ -262,30 +262,30 @@ impl Scan<'_, '_> {
         if reg.is_none() || !self.is_used(param) || reg.is_in(&self.found.residence.held) || reg.class() != class {
             return;
         }
-        let until = self.live_until(param, start);
+        let until = self.values.live_until(param, start);
         let blocked = self.blocked(param, until);
         let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
         let others = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh & !blocked;
-        let (wish, wish_slot) = self.hints.wish(param);
+        let (wish, wish_slot) = self.values.wish(param);
         let is_wish = reg == wish && self.is_kept_until(param, wish, wish_slot);
         if blocked & reg.bit() == 0 || others == 0 || is_wish {
-            self.found.residence.open(param, reg, start, false);
+            self.open(param, reg, start, false);
         }
     }
 
     fn place_param(&mut self, param: VReg, arg: Option<VReg>, place: &Place) {
-        if !self.is_used(param) || !self.found.residence.home(param).is_none() {
+        if !self.is_used(param) || !self.values.home(param).is_none() {
             return;
         }
         let start = place.start();
-        let prefer = arg.map_or(Reg::NONE, |arg| self.s.edge_reg[arg.index()]);
+        let prefer = arg.map_or(Reg::NONE, |arg| self.values[arg].edge_reg);
         let is_head = self
             .order
             .loops
             .get(place.innermost as usize)
             .is_some_and(|l| self.order.places[l.head as usize].block == place.block);
         // From memory to memory costs nothing where both share a slot.
-        if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.hints.is_remat(arg)) {
+        if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.values.is_remat(arg)) {
             return;
         }
         let class = self.problem.class(param).index();
@@ -294,7 +294,7 @@ impl Scan<'_, '_> {
         if free != 0 {
             if free & !self.blocked(param, next) != 0 {
                 let reg = self.choose(param, free, start, prefer);
-                self.found.residence.open(param, reg, start, false);
+                self.open(param, reg, start, false);
             }
             return;
         }
@@ -302,7 +302,7 @@ impl Scan<'_, '_> {
         match self.farthest(class, held, start) {
             Some((reg, farthest)) if farthest > next => {
                 self.evict(reg, start);
-                self.found.residence.open(param, reg, start, false);
+                self.open(param, reg, start, false);
             }
             _ => {}
         }

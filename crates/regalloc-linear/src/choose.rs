@@ -3,6 +3,7 @@
 use crate::hints::Obstacle;
 use crate::machine::{Reg, regs};
 use crate::point::Point;
+use crate::values::Value;
 use crate::walk::Scan;
 use kingpost_regalloc::VReg;
 
@@ -20,22 +21,22 @@ impl Scan<'_, '_> {
     /// The best register for a value that begins at `point`, out of `free`, which must not be empty: one it wishes for,
     /// one that no obstacle takes before the value's range ends, or the one taken last.
     pub(crate) fn choose(&mut self, vreg: VReg, free: u64, point: Point, prefer: Reg) -> Reg {
-        let class = self.problem.class(vreg).index();
-        let until = self.live_until(vreg, point);
+        let until = self.values.live_until(vreg, point);
         let blocked = self.blocked(vreg, until);
+        let value = &self.values[vreg];
+        let class = value.class();
         let is_free = |reg: Reg| !reg.is_none() && reg.class() == class && free & reg.bit() != 0;
-        let (wish, wish_slot) = self.hints.wish(vreg);
+        let (wish, wish_slot) = (value.wish, value.wish_slot);
         if is_free(wish) && (blocked & wish.bit() == 0 || self.first_taken(vreg, wish) >= wish_slot) {
             return wish;
         }
         let good = free & !blocked;
-        for reg in [prefer, self.partners_register(vreg)] {
-            if is_free(reg) && good & reg.bit() != 0 {
-                return reg;
-            }
-        }
-        if is_free(prefer) && good == 0 {
+        if is_free(prefer) && (good == 0 || good & prefer.bit() != 0) {
             return prefer;
+        }
+        let partners = self.partners_register(vreg);
+        if is_free(partners) && good & partners.bit() != 0 {
+            return partners;
         }
         let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
         if good & !fresh != 0 {
@@ -51,30 +52,40 @@ impl Scan<'_, '_> {
     /// The register of the loop parameter that a result is passed to, if the parameter had better leave it for another
     /// one here: where the edge back has a block of its own, a move there would cost that block's jump as well.
     pub(crate) fn parameters_register(&mut self, vreg: VReg, slot: u32) -> Option<Reg> {
-        let param = self.hints.partner(vreg)?;
-        if !self.live.is_at_head(param) || self.live.def(param) >= Point::early(slot) {
+        let param = self.values.partner(vreg)?;
+        if !self.values.is_at_head(param) || self.values.def(param) >= Point::early(slot) {
             return None;
         }
-        let reg = self.found.residence.home(param);
-        let edge = self.order.place_at(self.live.last_use(vreg)?.slot());
+        let reg = self.values.home(param);
+        let edge = self.order.place_at(self.values[vreg].last.slot());
         let costs = self.env.costs;
         let on_edge = u64::from(costs.mov + costs.edge_block).saturating_mul(edge.freq);
         let here = u64::from(costs.mov).saturating_mul(self.order.freq_at(slot));
-        if reg.is_none() || edge.end - edge.head != 2 || here >= on_edge || !self.is_live(param, Point::late(slot)) {
+        if reg.is_none()
+            || edge.end - edge.head != 2
+            || here >= on_edge
+            || !self.values.is_live(param, Point::late(slot))
+        {
             return None;
         }
         let class = reg.class();
         let residence = &self.found.residence;
         let fresh = self.machine.callee_saved[class] & !residence.used[class];
         let free = self.machine.allocatable[class] & !residence.held[class] & !fresh;
-        let until = self.live_until(param, Point::late(slot));
-        (free & !self.blocked(param, until) != 0 && self.blocked(vreg, self.live.end(vreg)) & reg.bit() == 0)
+        let until = self.values.live_until(param, Point::late(slot));
+        (free & !self.blocked(param, until) != 0 && self.blocked(vreg, self.values.end(vreg)) & reg.bit() == 0)
             .then_some(reg)
     }
 
     /// Registers of the value's class that some obstacle near ahead takes before `until`.
+    #[inline]
     pub(crate) fn blocked(&self, vreg: VReg, until: Point) -> u64 {
-        self.ahead(until).fold(0, |mask, obstacle| mask | self.taken(obstacle, vreg, until))
+        if self.s.obstacle_slot >= until.next().slot() { 0 } else { self.blocked_ahead(vreg, until) }
+    }
+
+    fn blocked_ahead(&self, vreg: VReg, until: Point) -> u64 {
+        let value = &self.values[vreg];
+        self.ahead(until).fold(0, |mask, obstacle| mask | self.taken(obstacle, value, until))
     }
 
     fn ahead(&self, until: Point) -> impl Iterator<Item = &Obstacle> {
@@ -83,16 +94,15 @@ impl Scan<'_, '_> {
     }
 
     /// Registers of the value's class that an obstacle takes from it, if it lives until `until`.
-    fn taken(&self, obstacle: &Obstacle, vreg: VReg, until: Point) -> u64 {
-        let data = self.problem.vregs[vreg];
-        let class = data.class.index();
+    fn taken(&self, obstacle: &Obstacle, value: &Value, until: Point) -> u64 {
+        let class = value.class();
         if Point::late(obstacle.slot) >= until {
             return obstacle.early[class];
         }
-        if obstacle.safepoint && data.is_ref {
+        if obstacle.safepoint && value.is_ref() {
             return u64::MAX;
         }
-        let kills = self.machine.kills(obstacle.clobbers).of(class, data.width);
+        let kills = self.machine.kills(obstacle.clobbers).of(class, value.width);
         obstacle.early[class] | obstacle.late[class] | kills
     }
 
@@ -103,7 +113,7 @@ impl Scan<'_, '_> {
 
     /// The slot of the first obstacle near ahead that takes the register from the value.
     fn first_taken(&self, vreg: VReg, reg: Reg) -> u32 {
-        let taken = |o: &&Obstacle| self.taken(o, vreg, Point::OPEN) & reg.bit() != 0;
+        let taken = |o: &&Obstacle| self.taken(o, &self.values[vreg], Point::OPEN) & reg.bit() != 0;
         self.ahead(Point::OPEN).find(taken).map_or(u32::MAX, |o| o.slot)
     }
 
@@ -111,7 +121,7 @@ impl Scan<'_, '_> {
     fn blocked_last(&self, vreg: VReg, free: u64, until: Point) -> Reg {
         let mut left = free;
         for obstacle in self.ahead(until) {
-            let next = left & !self.taken(obstacle, vreg, until);
+            let next = left & !self.taken(obstacle, &self.values[vreg], until);
             if next == 0 {
                 break;
             }
@@ -146,13 +156,13 @@ impl Scan<'_, '_> {
     /// What it costs to spill the value in `slot`, and others, who would use the register it might have, `later` times.
     fn spilling_costs(&mut self, vreg: VReg, point: Point, slot: u32, later: u64) -> u64 {
         let costs = self.env.costs;
-        let remat = self.hints.is_remat(vreg);
+        let remat = self.values.is_remat(vreg);
         let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
-        let first = self.cursor(vreg, point).index;
-        let stored = self.order.freq_at(self.live.def(vreg).slot()).min(self.order.freq_at(slot));
+        let first = self.values.find_use(vreg, point);
+        let stored = self.order.freq_at(self.values.def(vreg).slot()).min(self.order.freq_at(slot));
         let mut cost = u64::from(store) * stored;
         let mut last_block = u32::MAX;
-        for slot in self.live.uses_from(first).map(|u| u.slot()).filter(|&used| used >= slot).take(PRICED_USES) {
+        for slot in self.values.uses_from(first).map(|u| u.slot()).filter(|&used| used >= slot).take(PRICED_USES) {
             let block = self.order.at_slot(slot);
             if std::mem::replace(&mut last_block, block) != block {
                 cost += u64::from(load) * self.order.freq_at(slot);
@@ -165,16 +175,16 @@ impl Scan<'_, '_> {
     /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is, and a parameter
     /// that an edge passes to itself as not used there.
     pub(crate) fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
-        let index = self.cursor(vreg, point).index;
-        let Some(next) = self.live.use_at(index) else { return self.live.end(vreg) };
+        let index = self.values.find_use(vreg, point);
+        let Some(next) = self.values.use_at(index) else { return self.values.end(vreg) };
         if next.point.is_early() {
             return next.point;
         }
-        match self.hints.partner(vreg) {
+        match self.values.partner(vreg) {
             Some(param) if param == vreg => {
-                self.live.use_at(next.next).map_or_else(|| self.live.end(vreg), |next| next.point)
+                self.values.use_at(next.next).map_or_else(|| self.values.end(vreg), |next| next.point)
             }
-            Some(param) if self.live.def(param) > next.point => self.hints.first_use(param).max(next.point),
+            Some(param) if self.values.def(param) > next.point => self.values[param].first_use.max(next.point),
             _ => next.point,
         }
     }
@@ -186,7 +196,7 @@ impl Scan<'_, '_> {
         for reg in regs(class, candidates) {
             let vreg = self.found.residence.holder_vreg(reg);
             let next = self.next_use_through(vreg, point);
-            let distance = u64::from(next.since(point)) << u32::from(self.hints.is_remat(vreg));
+            let distance = u64::from(next.since(point)) << u32::from(self.values.is_remat(vreg));
             if best.is_none_or(|(most, ..)| distance > most) {
                 best = Some((distance, reg, next));
             }

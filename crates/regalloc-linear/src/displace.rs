@@ -5,8 +5,8 @@ use crate::machine::{Reg, regs};
 use crate::order::NONE;
 use crate::plan::{BOTH, Copy, EARLY, UNTIED};
 use crate::point::Point;
+use crate::values::fact;
 use crate::walk::{Gap, GapMove, Scan};
-use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 
 impl Scan<'_, '_> {
@@ -32,9 +32,9 @@ impl Scan<'_, '_> {
             if operand.is_def() || reg.is_none() || reg.is_in(&moved) {
                 continue;
             }
-            if self.found.residence.home(vreg) != reg {
+            if self.values.home(vreg) != reg {
                 moved[reg.class()] |= reg.bit();
-                let from = self.found.residence.open_stay(vreg).unwrap_or(NONE);
+                let from = self.values.open_stay(vreg).unwrap_or(NONE);
                 self.s.plan.copies.push(Copy { vreg, from, to: reg, into: vreg, moves_home: false });
             }
         }
@@ -55,13 +55,15 @@ impl Scan<'_, '_> {
 
     /// A tied pair in memory is in the slot of its def, a constant in one of its own, just for this instruction.
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
-        let from = self.found.residence.open_stay(vreg).unwrap_or(NONE);
-        self.found.residence.facts(into).pair_in_mem |= vreg != into;
+        let from = self.values.open_stay(vreg).unwrap_or(NONE);
+        if vreg != into {
+            self.values.set(into, fact::PAIR_IN_MEM);
+        }
         self.s.plan.copies.push(Copy { vreg, from, to: Reg::NONE, into, moves_home: false });
     }
 
     pub(crate) fn is_constant_in_memory(&self, operand: Operand) -> bool {
-        operand.is_use() && operand.constraint() == Constraint::MemOk && self.hints.is_remat(operand.vreg())
+        operand.is_use() && operand.constraint() == Constraint::MemOk && self.values.is_remat(operand.vreg())
     }
 
     /// The value that lives in `reg` leaves it if it must.
@@ -69,15 +71,15 @@ impl Scan<'_, '_> {
         let stay = self.found.residence.holder(reg);
         let vreg = self.found.residence.stay(stay).vreg;
         let gone_early = self.s.plan.owner(reg, 0).is_some_and(|owner| owner != vreg);
-        let lives_on = self.is_live(vreg, Point::late(slot));
+        let lives_on = self.values.is_live(vreg, Point::late(slot));
         if !gone_early && (!lives_on || self.survives(vreg, reg)) {
             return;
         }
-        let is_used = self.next_use(vreg, Point::early(slot)).slot() == slot;
+        let is_used = self.values.next_use(vreg, Point::early(slot)).slot() == slot;
         if !lives_on {
             let is_copied = self.s.plan.copies.iter().any(|copy| copy.vreg == vreg && !copy.to.is_none());
             if is_copied || self.copy_aside(vreg, stay, EARLY) {
-                self.found.residence.close(reg, Point::early(slot));
+                self.close(reg, Point::early(slot));
             } else {
                 self.evict(reg, Point::early(slot));
             }
@@ -86,9 +88,9 @@ impl Scan<'_, '_> {
         let lasting = |s: &Self, copy: &Copy| copy.vreg == vreg && !copy.to.is_none() && s.survives(vreg, copy.to);
         if let Some(k) = self.s.plan.copies.iter().position(|copy| lasting(self, copy)) {
             self.s.plan.copies[k].moves_home = true;
-            self.found.residence.close(reg, Point::early(slot));
+            self.close(reg, Point::early(slot));
         } else if self.copy_aside(vreg, stay, BOTH) {
-            self.found.residence.close(reg, Point::early(slot));
+            self.close(reg, Point::early(slot));
         } else if is_used && !gone_early {
             self.s.plan.claim(reg, vreg, EARLY);
             self.evict(reg, Point::late(slot));
@@ -118,7 +120,7 @@ impl Scan<'_, '_> {
         }
         let point = Point::early(plan.slot);
         if points == BOTH {
-            self.cursor(vreg, point);
+            self.values.find_use(vreg, point);
             let next = self.first_use_from(vreg, Point::early(point.slot() + 1));
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
             free &= !self.blocked(vreg, next);
@@ -136,8 +138,8 @@ impl Scan<'_, '_> {
 
     /// The first use at or after `point`, found without moving the cursor past uses of this instruction.
     fn first_use_from(&self, vreg: VReg, point: Point) -> Point {
-        let uses = self.live.uses_from(self.s.next_use[vreg.index()].index);
-        uses.into_iter().find(|&u| u >= point).unwrap_or(self.live.end(vreg))
+        let uses = self.values.uses_from(self.values[vreg].next);
+        uses.into_iter().find(|&u| u >= point).unwrap_or(self.values.end(vreg))
     }
 
     /// Values that were in memory and live on keep the register they were loaded into.
@@ -146,7 +148,8 @@ impl Scan<'_, '_> {
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, .. } = self.s.plan.copies[i];
             let has_home = self.s.plan.copies[..i].iter().any(|copy| copy.vreg == vreg && copy.moves_home);
-            if from == NONE && !to.is_none() && !has_home && self.survives(vreg, to) && self.is_live(vreg, late) {
+            if from == NONE && !to.is_none() && !has_home && self.survives(vreg, to) && self.values.is_live(vreg, late)
+            {
                 self.s.plan.copies[i].moves_home = true;
             }
         }
@@ -157,14 +160,17 @@ impl Scan<'_, '_> {
         let slot = self.s.plan.slot;
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, moves_home, .. } = self.s.plan.copies[i];
-            if moves_home || from == NONE || to.is_none() || self.found.residence.open_stay(vreg) != Some(from) {
+            if moves_home || from == NONE || to.is_none() || self.values.open_stay(vreg) != Some(from) {
                 continue;
             }
-            self.cursor(vreg, Point::early(slot));
+            self.values.find_use(vreg, Point::early(slot));
             let again = self.first_use_from(vreg, Point::early(slot + 1));
-            if self.survives(vreg, to) && self.is_live(vreg, Point::late(slot)) && self.is_wanted_in(vreg, to, again) {
-                let home = self.found.residence.home(vreg);
-                self.found.residence.close(home, Point::early(slot));
+            if self.survives(vreg, to)
+                && self.values.is_live(vreg, Point::late(slot))
+                && self.is_wanted_in(vreg, to, again)
+            {
+                let home = self.values.home(vreg);
+                self.close(home, Point::early(slot));
                 self.s.plan.copies[i].moves_home = true;
             }
         }
@@ -206,11 +212,11 @@ impl Scan<'_, '_> {
                 self.event(Event::Split { vreg, at: inst });
             }
             let stay = match moves_home {
-                true => self.found.residence.open(vreg, to, point, since_def),
+                true => self.open(vreg, to, point, since_def),
                 false => NONE,
             };
             if !moves_home && since_def {
-                self.found.residence.facts(vreg).keep_def = true;
+                self.values.set(vreg, fact::KEEP_DEF);
             }
             self.found.gap_moves.push(GapMove { vreg, from, to, into, stay });
         }

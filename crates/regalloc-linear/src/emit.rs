@@ -4,13 +4,14 @@
 //! block or with the instruction before it, stores of values that leave their registers, the moves of the gap, and the
 //! moves of the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
+use crate::edges::EdgeMove;
 use crate::machine::Masks;
 use crate::order::Place;
 use crate::point::Point;
-use crate::resolve::{EdgeMove, Input, Leaving, Resolved, Store, Stored, is_from_reg, is_needed};
+use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
 use crate::slots::Slots;
+use crate::values::{Values, fact};
 use crate::walk::Found;
-use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, MachineEnv, NoRegister,
     Operand, PReg, PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
@@ -64,6 +65,7 @@ struct Next {
 pub(crate) struct Emit<'a> {
     pub(crate) input: &'a Input<'a>,
     pub(crate) env: &'a MachineEnv,
+    pub(crate) values: &'a Values,
     pub(crate) found: &'a Found,
     pub(crate) resolved: &'a Resolved,
     pub(crate) slots: &'a Slots,
@@ -145,8 +147,8 @@ impl Emit<'_> {
         let at = self.input.order.at(place.block) as usize;
         for i in self.found.at_head[at].clone() {
             let stay = self.found.residence.stay(self.found.maps[i as usize]);
-            let begins = self.input.live.def(stay.vreg) == place.start();
-            if begins && stay.covers(place.start()) && self.resolved.stores[stay.vreg.index()] == Store::AtDef {
+            let begins = self.values.def(stay.vreg) == place.start();
+            if begins && stay.covers(place.start()) && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
                 self.store(inst, stay.vreg, self.input.machine.preg(stay.reg));
             }
         }
@@ -167,7 +169,7 @@ impl Emit<'_> {
 
     fn store_leaving(&mut self, index: usize) {
         let Leaving { inst, vreg, stay } = self.resolved.leaving[index];
-        if self.resolved.stores[vreg.index()] == Store::WhereItLeaves {
+        if self.values.has(vreg, fact::STORED_LATE) {
             self.store(inst, vreg, self.input.machine.preg(self.found.residence.stay(stay).reg));
         }
     }
@@ -188,7 +190,7 @@ impl Emit<'_> {
     fn add_move(&mut self, from_vreg: VReg, from: Loc, to_vreg: VReg, to: Loc) {
         let remat = match from.as_reg() {
             Some(_) => None,
-            None => self.input.hints.remat(from_vreg),
+            None => self.values.remat(from_vreg),
         };
         if remat.is_none() && (from.is_none() || from == to) {
             return;
@@ -217,7 +219,7 @@ impl Emit<'_> {
 
     fn edge(&mut self, edge: Edge, at: Inst) -> Result<(), AllocError> {
         let resolved = self.resolved;
-        for m in resolved.edge_moves(edge) {
+        for m in resolved.edges.of(edge) {
             let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.machine.preg(m.to)) };
             if !to.is_none() && self.is_wanted(m) && !self.is_stored(m) {
                 let from = match m.from.is_none() {
@@ -243,7 +245,7 @@ impl Emit<'_> {
     }
 
     fn is_wanted(&self, m: &EdgeMove) -> bool {
-        !m.leaves_register || self.resolved.stores[m.to_vreg.index()] == Store::WhereItLeaves
+        !m.leaves_register || self.values.has(m.to_vreg, fact::STORED_LATE)
     }
 
     /// Is the value in its new place in memory already, since it was stored there when it was defined?
@@ -251,8 +253,7 @@ impl Emit<'_> {
         m.to.is_none()
             && !m.from.is_none()
             && m.from_vreg != m.to_vreg
-            && (self.resolved.stores[m.from_vreg.index()] == Store::AtDef
-                || self.found.residence.facts[m.from_vreg.index()].def_in_mem)
+            && self.values.has(m.from_vreg, fact::STORED_AT_DEF | fact::DEF_IN_MEM)
             && self.slots.get(m.from_vreg) == self.slots.get(m.to_vreg)
     }
 
@@ -321,7 +322,7 @@ impl Emit<'_> {
     fn drop_instructions(&mut self) {
         let problem = self.input.problem;
         for &vreg in &self.input.hints.remats {
-            if let Some(inst) = self.input.hints.remat(vreg)
+            if let Some(inst) = self.values.remat(vreg)
                 && self.is_unread_constant(vreg)
             {
                 self.out.locs[problem.operand_range(inst).start] = Loc::NONE;
@@ -338,29 +339,29 @@ impl Emit<'_> {
     }
 
     fn is_unread_constant(&self, vreg: VReg) -> bool {
-        let facts = &self.found.residence.facts[vreg.index()];
-        self.input.hints.is_remat(vreg) && !facts.keep_def
+        self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
     }
 
     /// Says where a labelled value is, stretch by stretch.
     fn label(&mut self, wish: LabelUse) {
-        let Input { problem, order, live, .. } = *self.input;
+        let Input { problem, order, .. } = *self.input;
+        let values = self.values;
         let vreg = wish.vreg;
-        if !live.is_exact(vreg) || wish.from >= wish.to {
+        if !values.is_exact(vreg) || wish.from >= wish.to {
             return;
         }
         let place = *order.place(problem.block_of(wish.from));
         let (low, mut high) = (place.slot_of(wish.from), place.slot_of(wish.to).min(place.end));
         if let &[edge] = problem.succs(place.block)
             && !self.is_at_head(edge)
-            && !self.resolved.edge_moves(edge).is_empty()
+            && !self.resolved.edges.of(edge).is_empty()
         {
             // The moves of the edge come before the terminator.
             high = high.min(place.end - 1);
         }
         self.s.labels.clear();
         let residence = &self.found.residence;
-        let mut id = residence.last_id(vreg);
+        let mut id = values[vreg].stay;
         while let Some(stay) = residence.stays.get(id as usize) {
             if stay.to <= Point::early(low) && !stay.is_void() {
                 break;
@@ -368,7 +369,7 @@ impl Emit<'_> {
             self.s.labels.push(id);
             id = stay.prev;
         }
-        for range in live.ranges(vreg) {
+        for range in values.ranges(vreg) {
             let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
             self.label_range(wish, &place, from, to);
         }
@@ -377,7 +378,7 @@ impl Emit<'_> {
     /// The part of a label over slots in which its value is live.
     fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
         // The slot of a constant is written for single instructions only.
-        let memory = if self.input.hints.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
+        let memory = if self.values.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
         let mut at = from;
         for i in (0..self.s.labels.len()).rev() {
             let stay = *self.found.residence.stay(self.s.labels[i]);

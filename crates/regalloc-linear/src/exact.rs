@@ -118,7 +118,7 @@ impl Scan<'_, '_> {
 
     /// Claims the next register that fits the demand. Is there one?
     fn next_fit(&mut self, demand: &mut Demand, (vreg, partner): (VReg, VReg)) -> bool {
-        let home = self.found.residence.home(vreg);
+        let home = self.values.home(vreg);
         let first = if home.class() == demand.class && !home.is_none() { home.bit() } else { 0 };
         for mask in [demand.left & first, demand.left & !first] {
             for reg in regs(demand.class, mask) {
@@ -144,7 +144,7 @@ impl Scan<'_, '_> {
     fn note_loaded(&mut self, operand: Operand, reg: Reg) {
         let vreg = operand.vreg();
         let late = Point::late(self.s.plan.slot);
-        if operand.is_use() && self.found.residence.home(vreg) != reg && self.is_live(vreg, late) {
+        if operand.is_use() && self.values.home(vreg) != reg && self.values.is_live(vreg, late) {
             self.s.plan.loaded[reg.class()] |= reg.bit();
         }
     }

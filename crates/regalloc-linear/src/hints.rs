@@ -5,12 +5,11 @@
 //! moves, tied operands and forward edges: `v1 = move v0` with `v1` wanted in `r3` makes `v0` want `r3`.
 //! Cost: linear in operands and edge arguments.
 
-use crate::liveness::Liveness;
-use crate::machine::{Machine, Masks, Reg};
+use crate::machine::{Masks, Reg};
 use crate::order::{NONE, Order};
 use crate::point::Point;
-use cranelift_entity::EntityRef;
-use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, VReg};
+use crate::values::Values;
+use kingpost_regalloc::{ClobberId, Inst, Operand, Pos, VReg};
 
 /// An instruction at which registers are taken by fixed operands, lost to clobbers, or useless to references.
 #[derive(Clone, Copy, Debug)]
@@ -24,32 +23,15 @@ pub(crate) struct Obstacle {
     pub(crate) late: Masks,
 }
 
-/// One value.
-#[derive(Clone, Copy)]
-struct Data {
-    /// The register of a fixed operand that it flows into, and the slot of that operand.
-    wish: (Reg, u32),
-    /// The block parameter, tied result or copy it flows into, as a number, or [`NONE`].
-    partner: u32,
-    /// The instruction that computes it anywhere, or [`NONE`].
-    remat: u32,
-    /// If it is a block parameter: where it is read first by more than edges that pass it on.
-    first_use: Point,
-}
-
-/// A value of which nothing is known yet.
-const UNKNOWN: Data = Data { wish: (Reg::NONE, 0), partner: NONE, remat: NONE, first_use: Point::FIRST };
-
 /// Wishes and obstacles of one problem.
 #[derive(Default)]
 pub(crate) struct Hints {
-    values: Vec<Data>,
     /// Values that some instruction could compute anywhere.
     pub(crate) remats: Vec<VReg>,
     /// Instructions that copy.
     pub(crate) moves: Vec<Inst>,
     /// Values that must be in a slot for some operand.
-    needs_slots: Vec<VReg>,
+    pub(crate) needs_slots: Vec<VReg>,
     /// Ascending by slot.
     pub(crate) obstacles: Vec<Obstacle>,
     /// By obstacle: how often clobbering instructions from it on run, together.
@@ -58,9 +40,7 @@ pub(crate) struct Hints {
 
 impl Hints {
     /// Forgets the former problem.
-    pub(crate) fn begin(&mut self, problem: &Problem) {
-        self.values.clear();
-        self.values.resize(problem.vregs.len(), UNKNOWN);
+    pub(crate) fn begin(&mut self) {
         self.obstacles.clear();
         self.remats.clear();
         self.moves.clear();
@@ -68,33 +48,13 @@ impl Hints {
     }
 
     /// All instructions have come.
-    pub(crate) fn finish(&mut self, order: &Order) {
+    pub(crate) fn finish(&mut self, order: &Order, values: &mut Values) {
         self.weigh_calls(order);
         self.obstacles.reverse();
         // Whoever must be in memory for some operand needs a slot, so computing it again saves nothing.
-        for vreg in &self.needs_slots {
-            self.values[vreg.index()].remat = NONE;
+        for &vreg in &self.needs_slots {
+            values[vreg].remat = NONE;
         }
-    }
-
-    /// The register the value would like and the slot of the operand that wants it there.
-    pub(crate) fn wish(&self, vreg: VReg) -> (Reg, u32) {
-        self.values[vreg.index()].wish
-    }
-
-    pub(crate) fn partner(&self, vreg: VReg) -> Option<VReg> {
-        let partner = self.values[vreg.index()].partner;
-        (partner != NONE).then(|| VReg::from_u32(partner))
-    }
-
-    /// The instruction that computes the value anywhere.
-    pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
-        let inst = self.values[vreg.index()].remat;
-        (inst != NONE).then(|| Inst::from_u32(inst))
-    }
-
-    pub(crate) fn is_remat(&self, vreg: VReg) -> bool {
-        self.values[vreg.index()].remat != NONE
     }
 
     fn weigh_calls(&mut self, order: &Order) {
@@ -115,85 +75,43 @@ impl Hints {
     }
 
     /// An edge passes `arg` to `param`. Blocks come backwards, so that what happens to the parameter further on is known.
-    pub(crate) fn passes(&mut self, live: &Liveness, arg: VReg, param: VReg) {
-        let first = live.use_at(live.first_index(param));
+    pub(crate) fn passes(&mut self, values: &mut Values, arg: VReg, param: VReg) {
+        let data = values[param];
+        let first = values.use_at(data.next);
         let point = first.map_or(Point::FIRST, |first| first.point);
-        self.values[param.index()].first_use = match (self.partner(param), first) {
+        values[param].first_use = match (data.partner(), first) {
             (Some(next), Some(first)) if next == param && !point.is_early() => {
-                live.use_at(first.next).map_or(point, |second| second.point)
+                values.use_at(first.next).map_or(point, |second| second.point)
             }
-            (Some(next), _) if !point.is_early() && live.def(next) > point => self.first_use(next).max(point),
+            (Some(next), _) if !point.is_early() && values.def(next) > point => values[next].first_use.max(point),
             _ => point,
         };
-        self.flows(arg, param);
+        self.flows(values, arg, param);
     }
 
-    /// Where the parameter is read first by more than edges that pass it on.
-    pub(crate) fn first_use(&self, param: VReg) -> Point {
-        self.values[param.index()].first_use
-    }
-
-    fn flows(&mut self, from: VReg, to: VReg) {
-        let wish = self.values[to.index()].wish;
-        let from = &mut self.values[from.index()];
+    /// `from` becomes `to`, and had best be where `to` is wanted.
+    #[inline]
+    pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
+        let (wish, slot) = values.wish(to);
+        let from = &mut values[from];
         from.partner = to.as_u32();
-        if !wish.0.is_none() {
-            from.wish = wish;
+        if !wish.is_none() {
+            (from.wish, from.wish_slot) = (wish, slot);
         }
     }
 
-    /// The instruction in `slot`.
-    pub(crate) fn instruction(
-        &mut self,
-        problem: &Problem,
-        machine: &Machine,
-        inst: Inst,
-        slot: u32,
-        operands: &[Operand],
-    ) {
-        let flags = problem.flags(inst);
-        let clobbers = problem.clobber_id(inst);
-        let safepoint = flags.has(InstFlags::SAFEPOINT);
-        let mut obstacle = Obstacle { slot, clobbers, safepoint, early: [0; 2], late: [0; 2] };
-        let mut is_obstacle = safepoint || clobbers != ClobberId::NONE;
-        for &operand in operands {
-            match operand.constraint() {
-                Constraint::Fixed(preg) => {
-                    is_obstacle = true;
-                    self.fixed(&mut obstacle, operand, machine.reg(preg), slot);
-                }
-                Constraint::Reuse(k) => {
-                    if let Some(source) = operands.get(usize::from(k)) {
-                        self.flows(source.vreg(), operand.vreg());
-                    }
-                }
-                Constraint::Stack | Constraint::Any => self.needs_slots.push(operand.vreg()),
-                Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
-            }
-        }
-        if is_obstacle {
-            self.obstacles.push(obstacle);
-        }
-        match operands {
-            [a, b] if flags.has(InstFlags::MOVE) => {
-                self.moves.push(inst);
-                let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
-                if source.fixed_reg().is_none() {
-                    self.flows(source.vreg(), def.vreg());
-                }
-            }
-            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
-                self.remats.push(def.vreg());
-                self.values[def.vreg().index()].remat = inst.as_u32();
-            }
-            _ => {}
-        }
+    /// The instruction in `slot`, before which nothing in that slot came, is an obstacle.
+    pub(crate) fn obstacle(&mut self, slot: u32, clobbers: ClobberId, safepoint: bool) {
+        self.obstacles.push(Obstacle { slot, clobbers, safepoint, early: [0; 2], late: [0; 2] });
     }
 
-    fn fixed(&mut self, obstacle: &mut Obstacle, operand: Operand, reg: Reg, slot: u32) {
-        if reg.is_none() {
-            return;
+    /// An operand fixed to `reg`, at the instruction that `at` tells of.
+    pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (u32, ClobberId, bool)) {
+        let (slot, clobbers, safepoint) = at;
+        if self.obstacles.last().is_none_or(|last| last.slot != slot) {
+            self.obstacle(slot, clobbers, safepoint);
         }
+        let (false, Some(obstacle)) = (reg.is_none(), self.obstacles.last_mut()) else { return };
         if operand.pos() == Pos::Early {
             obstacle.early[reg.class()] |= reg.bit();
         }
@@ -201,7 +119,8 @@ impl Hints {
             obstacle.late[reg.class()] |= reg.bit();
         }
         if operand.is_use() {
-            self.values[operand.vreg().index()].wish = (reg, slot);
+            let value = &mut values[operand.vreg()];
+            (value.wish, value.wish_slot) = (reg, slot);
         }
     }
 }

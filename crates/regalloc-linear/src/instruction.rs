@@ -25,15 +25,19 @@ pub(crate) struct NoneLeft;
 impl Scan<'_, '_> {
     pub(crate) fn instruction(&mut self, inst: Inst, slot: u32) -> Result<(), AllocError> {
         let problem = self.problem;
-        let operands = problem.operands(inst);
-        let flags = problem.flags(inst);
-        if operands.is_empty() && problem.clobber_id(inst) == ClobberId::NONE && !flags.has(InstFlags::SAFEPOINT) {
-            return Ok(());
+        let range = problem.operand_range(inst);
+        let operands = &problem.all_operands()[range.clone()];
+        if problem.clobber_id(inst) == ClobberId::NONE && !problem.flags(inst).has(InstFlags::SAFEPOINT) {
+            if operands.is_empty() || self.serve_simply(inst, slot, range, operands) {
+                return Ok(());
+            }
         }
-        self.out.stats.steps += operands.len() as u64 + 1;
-        if self.serve_simply(inst, slot, operands) {
-            return Ok(());
-        }
+        self.serve_fully(inst, slot, operands)
+    }
+
+    /// Serves any instruction.
+    #[inline(never)]
+    fn serve_fully(&mut self, inst: Inst, slot: u32, operands: &[Operand]) -> Result<(), AllocError> {
         self.begin_plan(inst, slot, operands);
         self.choose_registers(inst, operands)?;
         self.clear_the_way(operands);
@@ -71,8 +75,8 @@ impl Scan<'_, '_> {
                 _ => {}
             }
             if operand.is_use() {
-                let home = self.found.residence.home(operand.vreg());
-                if !home.is_none() && !self.is_live(operand.vreg(), Point::late(slot)) {
+                let home = self.values.home(operand.vreg());
+                if !home.is_none() && !self.values.is_live(operand.vreg(), Point::late(slot)) {
                     self.s.plan.dying[home.class()] |= home.bit();
                 }
             }
@@ -105,7 +109,7 @@ impl Scan<'_, '_> {
         match operand.constraint() {
             Constraint::Any | Constraint::Stack => tied == UNTIED,
             Constraint::MemOk if tied == UNTIED => {
-                operand.is_def() || last_resort || !self.hints.is_remat(operand.vreg())
+                operand.is_def() || last_resort || !self.values.is_remat(operand.vreg())
             }
             Constraint::MemOk => last_resort && operands[tied as usize].is_rmw(),
             Constraint::Reuse(_) => last_resort && operand.is_rmw(),
@@ -115,14 +119,14 @@ impl Scan<'_, '_> {
 
     /// Two results of one terminator that never exist together.
     fn are_exclusive(&self, a: VReg, b: VReg) -> bool {
-        self.live.is_edge_def(a) && self.live.is_edge_def(b) && self.live.def(a) != self.live.def(b)
+        self.values.is_edge_def(a) && self.values.is_edge_def(b) && self.values.def(a) != self.values.def(b)
     }
 
     /// A register of results that never exist together with this one, if no other is free.
     fn exclusive_register(&mut self, operands: &[Operand], k: usize) -> Option<Reg> {
         let operand = operands[k];
         let (vreg, points) = (operand.vreg(), self.points(operand));
-        if !self.live.is_edge_def(vreg) || points != LATE || self.is_soft(operands, k) {
+        if !self.values.is_edge_def(vreg) || points != LATE || self.is_soft(operands, k) {
             return None;
         }
         if self.pick_free(operand, vreg, points, Reg::NONE).is_some() {
@@ -201,7 +205,7 @@ impl Scan<'_, '_> {
             if self.is_soft(operands, k) {
                 continue;
             }
-            let home = self.found.residence.home(vreg);
+            let home = self.values.home(vreg);
             let points = self.points(operand);
             if !home.is_none() && self.fits(operand, home, points) && self.s.plan.can_claim(home, vreg, points) {
                 self.s.plan.claim(home, vreg, points);
@@ -221,13 +225,13 @@ impl Scan<'_, '_> {
     fn choose_pair(&mut self, operands: &[Operand], k: usize, def: usize) -> Result<(), NoneLeft> {
         let (source, result) = (operands[k], operands[def].vreg());
         let vreg = source.vreg();
-        let home = self.found.residence.home(vreg);
+        let home = self.values.home(vreg);
         let late = Point::late(self.s.plan.slot);
         let in_place = !home.is_none()
             && self.fits(source, home, BOTH)
             && self.s.plan.can_claim(home, vreg, EARLY)
             && self.s.plan.can_claim(home, result, LATE)
-            && !self.is_live(vreg, late);
+            && !self.values.is_live(vreg, late);
         let reg = match in_place {
             true => home,
             false => self.pick(source, result, BOTH, Reg::NONE)?,
@@ -247,7 +251,7 @@ impl Scan<'_, '_> {
         let reg = match self.s.plan.holding(vreg, class, allowed, points) {
             Some(reg) => reg,
             None => {
-                let lives_on = self.is_live(vreg, Point::late(self.s.plan.slot));
+                let lives_on = self.values.is_live(vreg, Point::late(self.s.plan.slot));
                 let lasting = if lives_on { self.pick_free(operand, vreg, BOTH, Reg::NONE) } else { None };
                 let reg = match lasting {
                     Some(reg) => reg,
@@ -290,7 +294,7 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         // What can be computed anywhere takes no register from others.
-        let is_remat = self.hints.is_remat(operand.vreg());
+        let is_remat = self.values.is_remat(operand.vreg());
         let reg = match is_remat || self.is_soft(operands, k) {
             true => match self.pick_free(operand, operand.vreg(), points, prefer) {
                 Some(reg) => reg,

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | order | `order.rs`, `point.rs` | numbers blocks and instructions, finds loops |
 //! | survey | `survey.rs` | one pass over the code, for the next two |
+//! | | `values.rs` | what the stages know of each value |
 //! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
@@ -11,7 +12,7 @@
 //! | | `instruction.rs`, `simple.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
 //! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
-//! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
+//! | resolution | `resolve.rs`, `edges.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slot_classes.rs`, `slots.rs` | memory for spilled values |
 //! | emission | `emit.rs` | the answer |
 
@@ -19,6 +20,7 @@ mod allocator;
 mod block;
 mod choose;
 mod displace;
+mod edges;
 mod emit;
 mod exact;
 mod hints;
@@ -37,6 +39,7 @@ mod slot_classes;
 mod slots;
 mod spill;
 mod survey;
+mod values;
 mod walk;
 
 pub use allocator::LinearScan;

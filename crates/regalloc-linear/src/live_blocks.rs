@@ -12,9 +12,10 @@
 //!
 //! Cost: linear in global uses, changes, and blocks swept, at most [`BLOCKS_PER_SLOT`] per slot.
 
-use crate::liveness::{LiveRange, Liveness};
 use crate::order::{NONE, Order};
 use crate::point::Point;
+use crate::values::{LiveRange, Value, Values};
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 
 /// Blocks that sweeps may visit, per slot of the order.
@@ -66,18 +67,18 @@ impl LiveBlocks {
         &mut self,
         problem: &Problem,
         order: &Order,
-        live: &Liveness,
+        values: &Values,
         chunk: &[VReg],
         needs_truth: bool,
     ) -> Result<bool, AllocError> {
         let times = if needs_truth { LAST_RESORT } else { 1 };
         let budget = times * (BLOCKS_PER_SLOT * order.num_slots() + 64);
         if self.visited <= budget {
-            let (low, high) = self.window(order, live, chunk);
+            let (low, high) = self.window(order, values, chunk);
             self.words[low..=high].fill(Words::default());
-            self.note_blocks(order, live, chunk);
+            self.note_blocks(order, values, chunk);
             if self.sweep(problem, order, low, high, budget) {
-                self.read_ranges(order, live, chunk, low, high);
+                self.read_ranges(order, values, chunk, low, high);
                 return Ok(true);
             }
         }
@@ -87,19 +88,17 @@ impl LiveBlocks {
         }
     }
 
-    /// Appends what was found, value by value, and tells each value's part.
-    pub(crate) fn append_ranges(&self, ranges: &mut Vec<LiveRange>, mut tell: impl FnMut(usize, [u32; 2])) {
+    /// Gives the values what was found.
+    pub(crate) fn append_ranges(&self, values: &mut Values, chunk: &[VReg]) {
+        let Values { list, ranges, .. } = values;
         let mut ends = [0u32; LiveBlocks::CHUNK];
         for &(k, _) in &self.found {
             ends[usize::from(k)] += 1;
         }
-        let mut start = ranges.len() as u32;
-        for (k, end) in ends.iter_mut().enumerate() {
-            let count = std::mem::replace(end, start);
-            if count > 0 {
-                tell(k, [start, start + count]);
-            }
-            start += count;
+        let first = ranges.len() as u32;
+        let mut start = first;
+        for end in ends.iter_mut() {
+            start += std::mem::replace(end, start);
         }
         ranges.resize(start as usize, LiveRange { from: Point::FIRST, to: Point::FIRST });
         for &(k, range) in &self.found {
@@ -107,27 +106,32 @@ impl LiveBlocks {
             ranges[*end as usize] = range;
             *end += 1;
         }
+        let mut start = first;
+        for (&vreg, &end) in chunk.iter().zip(&ends) {
+            list[vreg.index()].set_ranges([start, end], ranges);
+            start = end;
+        }
     }
 
     /// The stretch of blocks outside which none of the values is live.
-    fn window(&mut self, order: &Order, live: &Liveness, chunk: &[VReg]) -> (usize, usize) {
+    fn window(&mut self, order: &Order, values: &Values, chunk: &[VReg]) -> (usize, usize) {
         if !order.is_forward {
             return (0, order.places.len() - 1);
         }
-        let first = chunk.iter().map(|&vreg| live.def(vreg)).min();
-        let last = chunk.iter().filter_map(|&vreg| live.last_use(vreg)).max();
+        let first = chunk.iter().map(|&vreg| values.def(vreg)).min();
+        let last = chunk.iter().map(|&vreg| values[vreg]).filter(Value::is_used).map(|value| value.last).max();
         let low = first.map_or(0, |point| order.at_slot(point.slot()));
         let high = last.map_or(low, |point| order.at_slot(point.slot())).max(low);
         (low as usize, self.stretch_end(order, low + 1, high) as usize)
     }
 
-    fn note_blocks(&mut self, order: &Order, live: &Liveness, chunk: &[VReg]) {
+    fn note_blocks(&mut self, order: &Order, values: &Values, chunk: &[VReg]) {
         for (k, &vreg) in chunk.iter().enumerate() {
             let bit = 1 << k;
-            let home = order.at_slot(live.def(vreg).slot());
+            let home = order.at_slot(values.def(vreg).slot());
             self.words[home as usize].defined |= bit;
             let mut stop = Point::FIRST;
-            for point in live.uses(vreg) {
+            for point in values.uses_from(values[vreg].next) {
                 if point < stop {
                     continue;
                 }
@@ -171,13 +175,13 @@ impl LiveBlocks {
     }
 
     /// Compares each block with the one before it.
-    fn read_ranges(&mut self, order: &Order, live: &Liveness, chunk: &[VReg], low: usize, high: usize) {
+    fn read_ranges(&mut self, order: &Order, values: &Values, chunk: &[VReg], low: usize, high: usize) {
         self.found.clear();
         let mut from = [Point::FIRST; LiveBlocks::CHUNK];
         let mut open = 0;
         let mut uses = [NONE; LiveBlocks::CHUNK];
         for (first, &vreg) in uses.iter_mut().zip(chunk) {
-            *first = live.first_index(vreg);
+            *first = values[vreg].next;
         }
         for at in low..=high {
             let words = self.words[at];
@@ -189,16 +193,16 @@ impl LiveBlocks {
                 from[k] = place.start();
             }
             for k in bits(words.defined) {
-                from[k] = live.def(chunk[k]);
+                from[k] = values.def(chunk[k]);
             }
             for k in bits((words.live_in | words.defined) & !words.live_out) {
                 let mut used = from[k];
-                while let Some(next) = live.use_at(uses[k]).filter(|next| next.point < place.stop()) {
+                while let Some(next) = values.use_at(uses[k]).filter(|next| next.point < place.stop()) {
                     used = used.max(next.point.next());
                     uses[k] = next.next;
                 }
                 let to = match words.defined >> k & 1 {
-                    1 => Point::early(live.def(chunk[k]).slot() + 1).max(used),
+                    1 => Point::early(values.def(chunk[k]).slot() + 1).max(used),
                     _ => used,
                 };
                 self.found.push((k as u8, LiveRange { from: from[k], to }));

@@ -13,59 +13,13 @@
 use crate::live_blocks::LiveBlocks;
 use crate::order::{NONE, Order};
 use crate::point::Point;
+use crate::values::{LiveRange, Use, Values, fact};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Problem, VReg};
-use std::ops::Range as IndexRange;
 
-/// Points over which a value is live: `from` is the first, `to` the first one after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LiveRange {
-    pub(crate) from: Point,
-    pub(crate) to: Point,
-}
-
-/// A use, and the next one of its value.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
-    pub(crate) point: Point,
-    /// Index of the next use, or [`NONE`].
-    pub(crate) next: u32,
-}
-
-/// Bits of what is known of a value.
-mod flag {
-    /// It appears on an edge, as result of a terminator.
-    pub(super) const EDGE_DEF: u32 = 1;
-    /// It begins with its block.
-    pub(super) const AT_HEAD: u32 = 2;
-    /// Its range is a superset of the truth.
-    pub(super) const HULL: u32 = 4;
-    /// It is used outside its block.
-    pub(super) const GLOBAL: u32 = 8;
-}
-
-/// One value.
-#[derive(Clone, Copy)]
-struct Data {
-    def: Point,
-    /// Index of the first use, or [`NONE`].
-    first: u32,
-    /// The last use, if there is one.
-    last: Point,
-    flags: u32,
-    /// Its part of the ranges.
-    ranges: [u32; 2],
-}
-
-/// A value of which nothing is known yet.
-const UNKNOWN: Data = Data { def: Point::OPEN, first: NONE, last: Point::FIRST, flags: 0, ranges: [0; 2] };
-
-/// Definitions, uses and live ranges of all values.
+/// The search for live ranges, and its memory.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    values: Vec<Data>,
-    uses: Vec<Use>,
-    ranges: Vec<LiveRange>,
     /// Values used outside the blocks that define them, the last one defined first.
     globals: Vec<VReg>,
     blocks: LiveBlocks,
@@ -74,146 +28,79 @@ pub(crate) struct Liveness {
 /// Noting what comes, backwards.
 impl Liveness {
     /// Forgets the former problem.
-    pub(crate) fn begin(&mut self, problem: &Problem) {
-        self.values.clear();
-        self.values.resize(problem.vregs.len(), UNKNOWN);
-        self.uses.clear();
+    pub(crate) fn begin(&mut self) {
         self.globals.clear();
     }
 
     /// `vreg` is used at `point`, which is not after any other use.
-    pub(crate) fn note_use(&mut self, vreg: VReg, point: Point) {
-        let value = &mut self.values[vreg.index()];
-        let next = std::mem::replace(&mut value.first, self.uses.len() as u32);
-        self.uses.push(Use { point, next });
+    #[inline]
+    pub(crate) fn note_use(&mut self, values: &mut Values, vreg: VReg, point: Point) {
+        let Values { list, uses, .. } = values;
+        let value = &mut list[vreg.index()];
+        let next = std::mem::replace(&mut value.next, uses.len() as u32);
+        uses.push(Use { point, next });
         if next == NONE {
             value.last = point;
         }
         // In an unusual order the definition may come after uses.
         if value.def != Point::OPEN {
-            self.make_global(vreg);
+            self.make_global(values, vreg);
+        }
+    }
+
+    /// As [`Liveness::note_use`], where uses at the early point of the same instruction may have come before.
+    pub(crate) fn note_late_use(&mut self, values: &mut Values, vreg: VReg, point: Point) {
+        let first = values[vreg].next;
+        let mut before = NONE;
+        let mut next = first;
+        while let Some(at) = values.use_at(next).filter(|at| at.point < point) {
+            (before, next) = (next, at.next);
+        }
+        values[vreg].next = next;
+        let index = values.uses.len() as u32;
+        self.note_use(values, vreg, point);
+        if before != NONE {
+            values.uses[before as usize].next = index;
+            values[vreg].next = first;
         }
     }
 
     /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
-    pub(crate) fn note_def(&mut self, vreg: VReg, def: Point, stop: Point) {
-        let value = &mut self.values[vreg.index()];
-        if value.flags & flag::EDGE_DEF != 0 {
+    #[inline]
+    pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: Point, stop: Point) {
+        let Values { list, uses, .. } = values;
+        let value = &mut list[vreg.index()];
+        if value.has(fact::EDGE_DEF) {
             return;
         }
         value.def = def;
         // In an unusual order a use may come before the definition.
-        let is_late = self.uses.get(value.first as usize).is_some_and(|first| first.point < def);
+        let is_late = uses.get(value.next as usize).is_some_and(|first| first.point < def);
         if value.last >= stop || is_late {
-            self.make_global(vreg);
+            self.make_global(values, vreg);
         }
     }
 
     /// `vreg` begins with the block between the two points.
-    pub(crate) fn note_param(&mut self, vreg: VReg, start: Point, stop: Point) {
-        self.note_def(vreg, start, stop);
-        self.values[vreg.index()].flags |= flag::AT_HEAD;
+    pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: Point, stop: Point) {
+        self.note_def(values, vreg, start, stop);
+        values.set(vreg, fact::AT_HEAD);
     }
 
     /// `vreg` is a result on an edge from a block that ends at `from` to the one between the other two points.
-    pub(crate) fn note_edge_def(&mut self, vreg: VReg, from: Point, start: Point, stop: Point) {
-        self.note_param(vreg, start, stop);
-        self.values[vreg.index()].flags |= flag::EDGE_DEF;
+    pub(crate) fn note_edge_def(&mut self, values: &mut Values, vreg: VReg, from: Point, start: Point, stop: Point) {
+        self.note_param(values, vreg, start, stop);
+        values.set(vreg, fact::EDGE_DEF);
         if start < from {
-            self.make_global(vreg);
+            self.make_global(values, vreg);
         }
     }
 
-    fn make_global(&mut self, vreg: VReg) {
-        let flags = &mut self.values[vreg.index()].flags;
-        if *flags & flag::GLOBAL == 0 {
-            *flags |= flag::GLOBAL;
+    fn make_global(&mut self, values: &mut Values, vreg: VReg) {
+        if !values.has(vreg, fact::GLOBAL) {
+            values.set(vreg, fact::GLOBAL);
             self.globals.push(vreg);
         }
-    }
-}
-
-/// Reading.
-impl Liveness {
-    /// Where the value begins to exist.
-    pub(crate) fn def(&self, vreg: VReg) -> Point {
-        self.values[vreg.index()].def
-    }
-
-    /// Does the value appear on an edge, as result of a terminator?
-    pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
-        self.values[vreg.index()].flags & flag::EDGE_DEF != 0
-    }
-
-    /// Does the value begin with its block, as parameter or result of a terminator?
-    pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
-        self.values[vreg.index()].flags & flag::AT_HEAD != 0
-    }
-
-    /// Are the ranges exactly the points at which the value is live?
-    pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
-        self.values[vreg.index()].flags & flag::HULL == 0
-    }
-
-    /// Is the value used at all?
-    pub(crate) fn is_used(&self, vreg: VReg) -> bool {
-        self.first_index(vreg) != NONE
-    }
-
-    /// The points of use, ascending. A use by an edge counts at the late point of the terminator.
-    pub(crate) fn uses(&self, vreg: VReg) -> impl Iterator<Item = Point> {
-        self.uses_from(self.first_index(vreg))
-    }
-
-    /// The points of use from the one with the given index on, which may be [`NONE`].
-    pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = Point> {
-        std::iter::from_fn(move || {
-            let at = self.uses.get(index as usize)?;
-            index = at.next;
-            Some(at.point)
-        })
-    }
-
-    /// Index of the value's first use, or [`NONE`].
-    pub(crate) fn first_index(&self, vreg: VReg) -> u32 {
-        self.values[vreg.index()].first
-    }
-
-    /// The use with an index, unless that is [`NONE`].
-    pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
-        self.uses.get(index as usize).copied()
-    }
-
-    pub(crate) fn last_use(&self, vreg: VReg) -> Option<Point> {
-        let value = &self.values[vreg.index()];
-        (value.first != NONE).then_some(value.last)
-    }
-
-    /// The live ranges, ascending, none adjacent to the next.
-    pub(crate) fn ranges(&self, vreg: VReg) -> &[LiveRange] {
-        &self.ranges[self.range_range(vreg)]
-    }
-
-    /// Indices of the ranges of a value, for [`Liveness::range_at`].
-    pub(crate) fn range_range(&self, vreg: VReg) -> IndexRange<usize> {
-        let [start, end] = self.values[vreg.index()].ranges;
-        start as usize..end as usize
-    }
-
-    pub(crate) fn range_at(&self, index: usize) -> LiveRange {
-        self.ranges[index]
-    }
-
-    /// Is the value live at `point`?
-    pub(crate) fn is_live(&self, vreg: VReg, point: Point) -> bool {
-        let ranges = self.ranges(vreg);
-        let next = ranges.partition_point(|range| range.to <= point);
-        ranges.get(next).is_some_and(|range| range.from <= point)
-    }
-
-    /// One past the last point of the value's life.
-    pub(crate) fn end(&self, vreg: VReg) -> Point {
-        self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
     }
 }
 
@@ -221,56 +108,51 @@ impl Liveness {
 impl Liveness {
     /// # Errors
     /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
-    pub(crate) fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
-        self.ranges.clear();
-        for value in &mut self.values {
+    pub(crate) fn find_ranges(
+        &mut self,
+        problem: &Problem,
+        order: &Order,
+        values: &mut Values,
+    ) -> Result<(), AllocError> {
+        let Values { list, ranges, .. } = &mut *values;
+        ranges.clear();
+        for value in list {
             // A value that nothing defines.
             if value.def == Point::OPEN {
                 value.def = Point::FIRST;
             }
-            let at = self.ranges.len() as u32;
-            value.ranges = [at, at];
-            if value.flags & flag::GLOBAL == 0 {
+            if !value.has(fact::GLOBAL) {
                 let defined = Point::early(value.def.slot() + 1);
-                let to = if value.first == NONE { defined } else { defined.max(value.last.next()) };
-                self.ranges.push(LiveRange { from: value.def, to });
-                value.ranges[1] = at + 1;
+                let to = if value.is_used() { defined.max(value.last.next()) } else { defined };
+                let at = ranges.len() as u32;
+                ranges.push(LiveRange { from: value.def, to });
+                value.set_ranges([at, at + 1], ranges);
             }
         }
-        self.globals.reverse();
-        let mut blocks = std::mem::take(&mut self.blocks);
-        let globals = std::mem::take(&mut self.globals);
-        let result = self.find_global_ranges(problem, order, &mut blocks, &globals);
-        self.blocks = blocks;
-        self.globals = globals;
-        result
-    }
-
-    fn find_global_ranges(
-        &mut self,
-        problem: &Problem,
-        order: &Order,
-        blocks: &mut LiveBlocks,
-        globals: &[VReg],
-    ) -> Result<(), AllocError> {
-        if globals.is_empty() {
+        if self.globals.is_empty() {
             return Ok(());
         }
+        self.globals.reverse();
+        self.find_global_ranges(problem, order, values)
+    }
+
+    fn find_global_ranges(&mut self, problem: &Problem, order: &Order, values: &mut Values) -> Result<(), AllocError> {
+        let Liveness { globals, blocks } = self;
         blocks.begin(order);
         for chunk in globals.chunks(LiveBlocks::CHUNK) {
-            let needs_truth = !order.is_forward || chunk.iter().any(|&vreg| problem.vregs[vreg].is_ref);
-            if blocks.find(problem, order, self, chunk, needs_truth)? {
-                let values = &mut self.values;
-                blocks.append_ranges(&mut self.ranges, |k, span| values[chunk[k].index()].ranges = span);
+            let needs_truth = !order.is_forward || chunk.iter().any(|&vreg| values[vreg].is_ref());
+            if blocks.find(problem, order, values, chunk, needs_truth)? {
+                blocks.append_ranges(values, chunk);
                 continue;
             }
             for &vreg in chunk {
-                let at = self.ranges.len() as u32;
-                let value = &mut self.values[vreg.index()];
+                let Values { list, ranges, .. } = &mut *values;
+                let value = &mut list[vreg.index()];
                 let to = blocks.hull_end(order, value.def, value.last.max(value.def));
-                self.ranges.push(LiveRange { from: value.def, to });
-                value.ranges = [at, at + 1];
-                value.flags |= flag::HULL;
+                let at = ranges.len() as u32;
+                ranges.push(LiveRange { from: value.def, to });
+                value.set_ranges([at, at + 1], ranges);
+                value.facts |= fact::HULL;
             }
         }
         Ok(())
@@ -306,12 +188,12 @@ mod tests {
         p.finish();
         let mut order = Order::default();
         order.build(&p);
-        let mut live = Liveness::default();
-        crate::survey::run(&p, &order, &Machine::default(), &mut live, &mut Hints::default());
-        live.find_ranges(&p, &order).expect("few blocks");
+        let (mut values, mut live) = (Values::default(), Liveness::default());
+        crate::survey::run(&p, &order, &Machine::default(), &mut values, &mut live, &mut Hints::default());
+        live.find_ranges(&p, &order, &mut values).expect("few blocks");
         v.iter()
             .map(|&v| {
-                let ranges = live.ranges(v).iter().map(|r| format!("{:?}..{:?}", r.from, r.to));
+                let ranges = values.ranges(v).iter().map(|r| format!("{:?}..{:?}", r.from, r.to));
                 ranges.collect::<Vec<_>>().join(" ")
             })
             .collect()

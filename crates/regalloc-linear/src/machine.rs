@@ -1,7 +1,7 @@
 //! The machine in the allocator's own numbering: registers of a class are numbered by preference, so that the best
 //! member of a set is its lowest bit.
 
-use kingpost_regalloc::{Constraint, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass};
+use kingpost_regalloc::{Clobbers, Constraint, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass};
 
 /// A register: class × 64 plus its rank in the class's order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ impl Reg {
     }
 
     pub(crate) fn class(self) -> usize {
-        usize::from(self.0 >> 6)
+        usize::from(self.0 >> 6 & 1)
     }
 
     pub(crate) fn bit(self) -> u64 {
@@ -72,7 +72,10 @@ impl Kills {
 }
 
 pub(crate) struct Machine {
-    pregs: [PReg; PReg::COUNT],
+    /// What `env` and `clobbers` were when the tables were made.
+    env: MachineEnv,
+    clobbers: Vec<Clobbers>,
+    pregs: [PReg; TABLE],
     ranks: [Reg; PReg::COUNT],
     pub(crate) allocatable: Masks,
     pub(crate) callee_saved: Masks,
@@ -80,10 +83,15 @@ pub(crate) struct Machine {
     sets: Vec<Masks>,
 }
 
+/// Length of tables by [`Reg::index`]: any will do.
+pub(crate) const TABLE: usize = 256;
+
 impl Default for Machine {
     fn default() -> Machine {
         Machine {
-            pregs: [PReg::int(0); PReg::COUNT],
+            env: MachineEnv::default(),
+            clobbers: Vec::new(),
+            pregs: [PReg::int(0); TABLE],
             ranks: [Reg::NONE; PReg::COUNT],
             allocatable: [0; 2],
             callee_saved: [0; 2],
@@ -94,11 +102,35 @@ impl Default for Machine {
 }
 
 impl Machine {
+    /// One problem after another is for the same machine and has the same kinds of calls, mostly.
     pub(crate) fn build(&mut self, problem: &Problem, env: &MachineEnv) {
+        let is_new = self.env != *env;
+        if is_new {
+            self.env = env.clone();
+            self.build_registers();
+        }
+        let clobbers = problem.all_clobbers().as_values_slice();
+        if is_new || self.clobbers != clobbers {
+            self.clobbers.clear();
+            self.clobbers.extend_from_slice(clobbers);
+            self.kills.clear();
+            for clobbers in problem.all_clobbers().values() {
+                let (lost, partial) = (self.masks(clobbers.lost), self.masks(clobbers.partial));
+                self.kills.push(Kills { lost, partial, kept_bytes: clobbers.kept_bytes });
+            }
+        }
+        self.sets.clear();
+        for set in problem.all_reg_sets().values() {
+            let masks = self.masks(*set);
+            self.sets.push(masks);
+        }
+    }
+
+    fn build_registers(&mut self) {
         self.ranks = [Reg::NONE; PReg::COUNT];
         for class in RegClass::ALL {
             let c = class.index();
-            let order = &env.class(class).order;
+            let order = &self.env.class(class).order;
             self.allocatable[c] = 0;
             for (rank, &preg) in order.iter().take(64).enumerate() {
                 let reg = Reg::new(c, rank as u32);
@@ -107,17 +139,7 @@ impl Machine {
                 self.allocatable[c] |= reg.bit();
             }
         }
-        self.callee_saved = self.masks(env.callee_saved());
-        self.kills.clear();
-        for clobbers in problem.all_clobbers().values() {
-            let (lost, partial) = (self.masks(clobbers.lost), self.masks(clobbers.partial));
-            self.kills.push(Kills { lost, partial, kept_bytes: clobbers.kept_bytes });
-        }
-        self.sets.clear();
-        for set in problem.all_reg_sets().values() {
-            let masks = self.masks(*set);
-            self.sets.push(masks);
-        }
+        self.callee_saved = self.masks(self.env.callee_saved());
     }
 
     fn masks(&self, set: PRegSet) -> Masks {

@@ -4,6 +4,7 @@ use crate::machine::Reg;
 use crate::order::NONE;
 use crate::plan::UNTIED;
 use crate::point::Point;
+use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Inst, Operand, Pos};
 
@@ -18,25 +19,25 @@ impl Scan<'_, '_> {
             let vreg = operand.vreg();
             let mut reg = self.s.plan.regs[k];
             if reg.is_none() && self.s.plan.tied[k] != UNTIED {
-                self.note_in_memory(inst);
+                self.found.note_in_memory(inst);
                 continue;
             }
             if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
                 reg = self.soft_use(operand);
             }
             let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
-            let since_def = !is_loaded && self.found.residence.last_stay(vreg).is_some_and(|stay| stay.since_def);
+            let since_def = !is_loaded && self.last_stay(vreg).is_some_and(|stay| stay.since_def);
             if reg.is_none() {
-                self.note_in_memory(inst);
+                self.found.note_in_memory(inst);
             }
-            let facts = self.found.residence.facts(vreg);
-            if reg.is_none() {
-                facts.mem_read = true;
-                facts.in_operand = true;
-                facts.force_store |= operand.constraint() == Constraint::Stack;
-            } else {
-                facts.keep_def |= since_def;
+            if !reg.is_none() {
+                self.values.set(vreg, if since_def { fact::KEEP_DEF } else { 0 });
                 self.out.locs[base + k] = self.loc(reg);
+                continue;
+            }
+            self.values.set(vreg, fact::MEM_READ | fact::IN_OPERAND);
+            if operand.constraint() == Constraint::Stack {
+                self.values.set(vreg, fact::FORCE_STORE);
             }
         }
     }
@@ -45,14 +46,14 @@ impl Scan<'_, '_> {
     fn soft_use(&self, operand: Operand) -> Reg {
         let vreg = operand.vreg();
         let slot = self.s.plan.slot;
-        let home = self.found.residence.home(vreg);
+        let home = self.values.home(vreg);
         if !home.is_none() {
             return home;
         }
         if operand.pos() == Pos::Late {
             return Reg::NONE;
         }
-        match self.found.residence.last_stay(vreg) {
+        match self.last_stay(vreg) {
             Some(stay) if stay.to == Point::late(slot) && !stay.is_void() => stay.reg,
             _ => {
                 self.s.plan.copies.iter().find(|c| c.vreg == vreg && !c.to.is_none()).map_or(Reg::NONE, |copy| copy.to)
@@ -67,13 +68,13 @@ impl Scan<'_, '_> {
         // What lives to the end of a block may go on in another one.
         let ends_block = self.order.place_at(self.s.plan.slot).stop() == after;
         for operand in operands.iter().filter(|operand| operand.is_use()) {
-            let home = self.found.residence.home(operand.vreg());
+            let home = self.values.home(operand.vreg());
             if home.is_none() {
                 continue;
             }
-            match self.live_until(operand.vreg(), late) {
-                until if until == late => self.found.residence.close(home, late),
-                until if until == after && !ends_block => self.found.residence.close(home, after),
+            match self.values.live_until(operand.vreg(), late) {
+                until if until == late => self.close(home, late),
+                until if until == after && !ends_block => self.close(home, after),
                 _ => continue,
             };
         }
@@ -87,27 +88,26 @@ impl Scan<'_, '_> {
                 continue;
             }
             let (vreg, reg) = (operand.vreg(), self.s.plan.regs[k]);
-            let is_dead = !self.live.is_used(vreg);
-            if is_dead && self.hints.is_remat(vreg) {
+            let is_dead = !self.values.is_used(vreg);
+            if is_dead && self.values.is_remat(vreg) {
                 continue;
             }
-            if reg.is_none() && self.hints.is_remat(vreg) {
+            if reg.is_none() && self.values.is_remat(vreg) {
                 self.plan_reload(vreg, Point::late(self.s.plan.slot));
                 continue;
             }
             if reg.is_none() {
-                self.note_in_memory(inst);
-                self.found.residence.facts(vreg).def_in_mem = true;
-                self.found.residence.facts(vreg).mem_read = true;
-                if !is_dead && !self.live.is_edge_def(vreg) {
+                self.found.note_in_memory(inst);
+                self.values.set(vreg, fact::DEF_IN_MEM | fact::MEM_READ);
+                if !is_dead && !self.values.is_edge_def(vreg) {
                     self.plan_reload(vreg, Point::late(self.s.plan.slot));
                 }
                 continue;
             }
             self.out.locs[base + k] = self.loc(reg);
             self.found.residence.used[reg.class()] |= reg.bit();
-            if !is_dead && !self.live.is_edge_def(vreg) {
-                self.found.residence.open(vreg, reg, self.live.def(vreg), true);
+            if !is_dead && !self.values.is_edge_def(vreg) {
+                self.open(vreg, reg, self.values.def(vreg), true);
                 self.offer(vreg, reg);
                 self.tell_assignment(vreg, reg, inst);
             }

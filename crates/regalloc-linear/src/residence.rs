@@ -6,10 +6,11 @@
 //! 1. Of the open stays no two are in one register, and none of them belong to one value.
 //! 2. A stay that ends where it begins is void: it was taken back, and nothing may be read from it.
 
-use crate::machine::{Masks, Reg, regs};
+use crate::machine::{Masks, Reg, TABLE, regs};
 use crate::order::NONE;
 use crate::point::Point;
-use cranelift_entity::EntityRef;
+use crate::values::Values;
+use crate::walk::Scan;
 use kingpost_regalloc::VReg;
 
 /// A value in a register from one point to another.
@@ -41,55 +42,27 @@ impl Stay {
     }
 }
 
-/// Flags of a value, gathered while walking.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Facts {
-    /// Something reads the value from memory.
-    pub(crate) mem_read: bool,
-    /// An instruction reads it there.
-    pub(crate) in_operand: bool,
-    /// The value is defined in memory by an instruction that modifies its slot, which holds another value before.
-    pub(crate) pair_in_mem: bool,
-    /// The value is written to memory where it is defined, by the definition itself or by edges.
-    pub(crate) def_in_mem: bool,
-    /// The value must be in memory while it is in a register as well.
-    pub(crate) force_store: bool,
-    /// Something reads the value from the register of its definition.
-    pub(crate) keep_def: bool,
-}
-
-#[derive(Default)]
 pub(crate) struct Residence {
     pub(crate) stays: Vec<Stay>,
-    pub(crate) facts: Vec<Facts>,
-    /// By value: its last stay, or [`NONE`].
-    last: Vec<u32>,
-    /// By value: the register it is in now.
-    homes: Vec<Reg>,
-    /// By register: the stay in it, if `held` says so.
-    holders: Vec<u32>,
+    /// By register: the stay in it and whose it is, if `held` says so.
+    holders: [(u32, VReg); TABLE],
     pub(crate) held: Masks,
     /// Registers that anything was ever put into.
     pub(crate) used: Masks,
 }
 
+impl Default for Residence {
+    fn default() -> Residence {
+        let holders = [(NONE, VReg::from_u32(0)); TABLE];
+        Residence { stays: Vec::new(), holders, held: [0; 2], used: [0; 2] }
+    }
+}
+
 impl Residence {
-    pub(crate) fn begin(&mut self, values: usize) {
+    pub(crate) fn begin(&mut self) {
         self.stays.clear();
-        self.facts.clear();
-        self.facts.resize(values, Facts::default());
-        self.last.clear();
-        self.last.resize(values, NONE);
-        self.homes.clear();
-        self.homes.resize(values, Reg::NONE);
-        self.holders.clear();
-        self.holders.resize(128, NONE);
         self.held = [0; 2];
         self.used = [0; 2];
-    }
-
-    pub(crate) fn facts(&mut self, vreg: VReg) -> &mut Facts {
-        &mut self.facts[vreg.index()]
     }
 
     pub(crate) fn stay(&self, id: u32) -> &Stay {
@@ -99,72 +72,45 @@ impl Residence {
     /// The stay in a register that is held.
     pub(crate) fn holder(&self, reg: Reg) -> u32 {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
-        self.holders[reg.index()]
+        self.holders[reg.index()].0
     }
 
+    /// The value in a register that is held.
     pub(crate) fn holder_vreg(&self, reg: Reg) -> VReg {
-        self.stays[self.holder(reg) as usize].vreg
-    }
-
-    /// The stay that lasts, if the value is in a register now.
-    pub(crate) fn open_stay(&self, vreg: VReg) -> Option<u32> {
-        (!self.home(vreg).is_none()).then(|| self.last[vreg.index()])
-    }
-
-    /// The register the value is in now.
-    pub(crate) fn home(&self, vreg: VReg) -> Reg {
-        self.homes[vreg.index()]
-    }
-
-    /// The value's last stay, or [`NONE`].
-    pub(crate) fn last_id(&self, vreg: VReg) -> u32 {
-        self.last[vreg.index()]
-    }
-
-    pub(crate) fn last_stay(&self, vreg: VReg) -> Option<&Stay> {
-        self.stays.get(self.last[vreg.index()] as usize)
-    }
-
-    /// The register the value was in last.
-    pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
-        self.last_stay(vreg).map_or(Reg::NONE, |stay| stay.reg)
+        debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
+        self.holders[reg.index()].1
     }
 
     /// The value begins to live in `reg`, which nothing is in.
-    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
+    #[inline]
+    fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
         debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
         let id = self.stays.len() as u32;
-        let prev = self.last[vreg.index()];
+        let value = &mut values[vreg];
+        let prev = value.stay;
         if let Some(prev) = self.stays.get_mut(prev as usize) {
             debug_assert!(prev.to <= from, "{vreg} is in a register already");
             prev.continued |= prev.to == from;
         }
         self.stays.push(Stay { vreg, from, to: Point::OPEN, prev, reg, since_def, evicted: false, continued: false });
-        self.last[vreg.index()] = id;
-        self.homes[vreg.index()] = reg;
-        self.holders[reg.index()] = id;
+        value.stay = id;
+        (value.home, value.last_reg) = (reg, reg);
+        values.set_since_def(vreg, since_def);
+        self.holders[reg.index()] = (id, vreg);
         self.held[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();
         id
     }
 
     /// What is in `reg` leaves it.
-    pub(crate) fn close(&mut self, reg: Reg, to: Point) -> u32 {
-        let id = self.holder(reg);
-        let stay = &mut self.stays[id as usize];
-        stay.to = to;
-        self.homes[stay.vreg.index()] = Reg::NONE;
+    #[inline]
+    fn close(&mut self, values: &mut Values, reg: Reg, to: Point) -> u32 {
+        debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
+        let (id, vreg) = self.holders[reg.index()];
+        self.stays[id as usize].to = to;
+        values[vreg].home = Reg::NONE;
         self.held[reg.class()] &= !reg.bit();
         id
-    }
-
-    /// Empties all registers.
-    pub(crate) fn close_all(&mut self, to: Point) {
-        for class in 0..2 {
-            for reg in regs(class, self.held[class]) {
-                self.close(reg, to);
-            }
-        }
     }
 
     /// Takes back, from `point` on, all that the closed stays of a value up to `id` claim.
@@ -183,5 +129,32 @@ impl Residence {
             stay.to = stay.from;
             id = stay.prev;
         }
+    }
+}
+
+impl Scan<'_, '_> {
+    /// The value begins to live in `reg`, which nothing is in.
+    #[inline]
+    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
+        self.found.residence.open(self.values, vreg, reg, from, since_def)
+    }
+
+    /// What is in `reg` leaves it.
+    #[inline]
+    pub(crate) fn close(&mut self, reg: Reg, to: Point) -> u32 {
+        self.found.residence.close(self.values, reg, to)
+    }
+
+    /// Empties all registers.
+    pub(crate) fn close_all(&mut self, to: Point) {
+        for class in 0..2 {
+            for reg in regs(class, self.found.residence.held[class]) {
+                self.close(reg, to);
+            }
+        }
+    }
+
+    pub(crate) fn last_stay(&self, vreg: VReg) -> Option<&Stay> {
+        self.found.residence.stays.get(self.values[vreg].stay as usize)
     }
 }

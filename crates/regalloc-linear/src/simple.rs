@@ -3,122 +3,131 @@
 
 use crate::machine::{Masks, Reg, regs};
 use crate::point::Point;
+use crate::values::fact;
 use crate::walk::Scan;
-use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos};
+use kingpost_regalloc::{Constraint, Inst, Loc, Operand, Pos};
+use std::ops::Range;
 
 impl Scan<'_, '_> {
-    /// Serves the instruction if it is a common one. Nothing is changed if it is not.
-    pub(crate) fn serve_simply(&mut self, inst: Inst, slot: u32, operands: &[Operand]) -> bool {
-        let flags = self.problem.flags(inst);
-        if self.problem.clobber_id(inst) != ClobberId::NONE || flags.has(InstFlags::SAFEPOINT) {
-            return false;
+    /// Serves the instruction, which clobbers nothing and is no safepoint, if it is a common one. Nothing is decided if
+    /// it is not.
+    pub(crate) fn serve_simply(&mut self, inst: Inst, slot: u32, range: Range<usize>, operands: &[Operand]) -> bool {
+        match self.try_simply(inst, slot, range.start, operands) {
+            Some(()) => true,
+            None => {
+                self.out.locs[range].fill(Loc::NONE);
+                false
+            }
         }
-        let Some((dying, def)) = self.common_shape(slot, operands) else { return false };
-        let reg = match def.map(|k| self.result_register(slot, operands, k, dying)) {
-            None => Reg::NONE,
-            Some(Some(reg)) => reg,
-            Some(None) => return false,
-        };
-        self.place_simple_uses(inst, slot, operands, dying);
-        if let Some(k) = def {
-            self.place_result(inst, operands, k, reg);
-        }
-        true
     }
 
-    /// If all uses are in place: the registers whose values die here, and the index of the only def.
-    fn common_shape(&mut self, slot: u32, operands: &[Operand]) -> Option<(Masks, Option<usize>)> {
+    fn try_simply(&mut self, inst: Inst, slot: u32, base: usize, operands: &[Operand]) -> Option<()> {
+        let late = Point::late(slot);
         let mut dying = [0; 2];
         let mut def = None;
-        for (k, &operand) in operands.iter().enumerate() {
+        for (k, (&operand, loc)) in operands.iter().zip(&mut self.out.locs[base..]).enumerate() {
             let vreg = operand.vreg();
             if operand.is_def() {
                 let plain = matches!(operand.constraint(), Constraint::Reg | Constraint::Reuse(_));
-                if !plain || operand.pos() == Pos::Early || def.is_some() || self.live.is_edge_def(vreg) {
+                if !plain || operand.pos() == Pos::Early || def.is_some() {
                     return None;
                 }
-                def = Some(k);
+                def = Some((k, operand));
                 continue;
             }
             let may_be_in_memory = match operand.constraint() {
                 Constraint::Reg => false,
-                Constraint::MemOk => !self.hints.is_remat(vreg),
+                Constraint::MemOk => true,
                 _ => return None,
             };
-            let home = self.found.residence.home(vreg);
-            if operand.pos() == Pos::Late || (home.is_none() && !may_be_in_memory) {
+            if operand.pos() == Pos::Late {
                 return None;
             }
-            if !home.is_none() && !self.is_live(vreg, Point::late(slot)) {
-                dying[home.class()] |= home.bit();
+            if !self.values.is_live(vreg, late) {
+                let home = self.values.home(vreg);
+                if !home.is_none() {
+                    dying[home.class()] |= home.bit();
+                }
+            }
+            let value = &mut self.values[vreg];
+            if value.home.is_none() {
+                if !may_be_in_memory || value.is_remat() {
+                    return None;
+                }
+                value.facts |= fact::MEM_READ | fact::IN_OPERAND;
+                self.found.note_in_memory(inst);
+                continue;
+            }
+            if value.has(fact::SINCE_DEF) {
+                value.facts |= fact::KEEP_DEF;
+            }
+            *loc = Loc::reg(self.machine.preg(value.home));
+        }
+        let reg = match def {
+            Some((k, def)) => self.result_register(slot, operands, k, def, &dying)?,
+            None => Reg::NONE,
+        };
+        for (class, dying) in dying.into_iter().enumerate() {
+            for reg in regs(class, dying) {
+                self.close(reg, late);
             }
         }
-        Some((dying, def))
+        if let Some((k, def)) = def {
+            self.out.locs[base + k] = self.loc(reg);
+            self.begin_result(inst, def, reg);
+        }
+        Some(())
     }
 
     /// A register for the result that nobody lives in.
-    fn result_register(&mut self, slot: u32, operands: &[Operand], k: usize, dying: Masks) -> Option<Reg> {
-        let vreg = operands[k].vreg();
-        if let Constraint::Reuse(source) = operands[k].constraint() {
-            let home = self.found.residence.home(operands[usize::from(source)].vreg());
-            return home.is_in(&dying).then_some(home);
+    fn result_register(
+        &mut self,
+        slot: u32,
+        operands: &[Operand],
+        k: usize,
+        def: Operand,
+        dying: &Masks,
+    ) -> Option<Reg> {
+        let vreg = def.vreg();
+        let value = &self.values[vreg];
+        if value.has(fact::EDGE_DEF) {
+            return None;
         }
-        let class = self.problem.class(vreg).index();
+        if let Constraint::Reuse(source) = def.constraint() {
+            let home = self.values.home(operands[usize::from(source)].vreg());
+            return home.is_in(dying).then_some(home);
+        }
+        let class = value.class();
         let residence = &self.found.residence;
         let mut free = self.machine.allocatable[class] & !(residence.held[class] & !dying[class]);
-        if self.hints.is_remat(vreg) {
-            if !self.live.is_used(vreg) {
+        if value.is_remat() {
+            if !value.is_used() {
                 return None;
             }
             free &= !self.machine.callee_saved[class] | residence.used[class];
         }
-        if self.parameters_register(vreg, slot).is_some() {
+        if free == 0 || self.parameters_register(vreg, slot).is_some() {
             return None;
         }
         // A copy had best stay where its source is.
-        let residence = &self.found.residence;
-        let prefer = match operands.len() {
-            2 => residence.home(operands[1 - k].vreg()),
+        let prefer = match operands {
+            [a, b] => self.values.home(if k == 0 { b.vreg() } else { a.vreg() }),
             _ => Reg::NONE,
         };
-        (free != 0).then(|| self.choose(vreg, free, Point::late(slot), prefer))
+        Some(self.choose(vreg, free, Point::late(slot), prefer))
     }
 
-    fn place_simple_uses(&mut self, inst: Inst, slot: u32, operands: &[Operand], dying: Masks) {
-        let base = self.problem.operand_range(inst).start;
-        for (k, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
-            let vreg = operand.vreg();
-            let Some(id) = self.found.residence.open_stay(vreg) else {
-                let facts = self.found.residence.facts(vreg);
-                facts.mem_read = true;
-                facts.in_operand = true;
-                self.note_in_memory(inst);
-                continue;
-            };
-            let stay = self.found.residence.stay(id);
-            let (reg, since_def) = (stay.reg, stay.since_def);
-            if since_def {
-                self.found.residence.facts(vreg).keep_def = true;
-            }
-            self.out.locs[base + k] = self.loc(reg);
-        }
-        for (class, dying) in dying.into_iter().enumerate() {
-            for reg in regs(class, dying) {
-                self.found.residence.close(reg, Point::late(slot));
-            }
-        }
-    }
-
-    fn place_result(&mut self, inst: Inst, operands: &[Operand], k: usize, reg: Reg) {
-        let vreg = operands[k].vreg();
-        let base = self.problem.operand_range(inst).start;
-        self.out.locs[base + k] = self.loc(reg);
-        if !self.live.is_used(vreg) {
+    /// The result of `inst` begins to live in `reg`.
+    pub(crate) fn begin_result(&mut self, inst: Inst, def: Operand, reg: Reg) {
+        let vreg = def.vreg();
+        let value = &self.values[vreg];
+        if !value.is_used() {
             self.found.residence.used[reg.class()] |= reg.bit();
-        } else {
-            self.found.residence.open(vreg, reg, self.live.def(vreg), true);
-            self.offer(vreg, reg);
-            self.tell_assignment(vreg, reg, inst);
+            return;
         }
+        let def = value.def;
+        self.open(vreg, reg, def, true);
+        self.offer(vreg, reg);
+        self.tell_assignment(vreg, reg, inst);
     }
 }

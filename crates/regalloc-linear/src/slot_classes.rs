@@ -11,10 +11,9 @@
 //! (Chaitin's aggressive coalescing, on slots). Each class has the union of its members' live ranges; classes of many
 //! ranges are not merged further, so that one merge takes bounded time. Cost: n log n in pairs of spilled values.
 
-use crate::liveness::{LiveRange, Liveness};
 use crate::point::Point;
-use crate::residence::Facts;
 use crate::resolve::Input;
+use crate::values::{LiveRange, Value, Values, fact};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Problem, VReg};
 use std::cmp::Reverse;
@@ -58,25 +57,24 @@ pub(crate) struct SlotClasses {
 
 impl SlotClasses {
     /// Forms classes of the values that need a slot.
-    pub(crate) fn build(&mut self, input: &Input<'_>, facts: &[Facts]) {
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &Values) {
         let problem = input.problem;
         self.of.clear();
         self.classes.clear();
         self.ranges.clear();
-        for (vreg, data) in problem.vregs.iter() {
-            let facts = &facts[vreg.index()];
-            if !facts.mem_read || (input.hints.is_remat(vreg) && !facts.in_operand) {
+        for (vreg, value) in values.iter() {
+            if !value.has(fact::MEM_READ) || (value.is_remat() && !value.has(fact::IN_OPERAND)) {
                 continue;
             }
             self.of.resize(vreg.index(), NONE);
             self.of.push(self.classes.len() as u32);
-            self.add_class(input.live, vreg, data.width, facts);
+            self.add_class(values.ranges(vreg), value);
         }
         if self.classes.len() < 2 {
             return;
         }
         self.of.resize(problem.vregs.len(), NONE);
-        self.find_tied(problem, facts);
+        self.find_tied(problem, values);
         self.merge_pairs();
         self.find_passed(input);
         self.merge_pairs();
@@ -124,35 +122,34 @@ impl SlotClasses {
         }
     }
 
-    fn add_class(&mut self, live: &Liveness, vreg: VReg, width: u8, facts: &Facts) {
-        let first = self.ranges.len();
-        self.ranges.extend_from_slice(live.ranges(vreg));
-        let def = live.def(vreg);
+    fn add_class(&mut self, ranges: &[LiveRange], value: &Value) {
+        let (first, def) = (self.ranges.len(), value.def);
+        self.ranges.extend_from_slice(ranges);
         // In an unusual order uses may come before the definition, which then has a range of its own.
         if let Some(range) = self.ranges.get_mut(first).filter(|range| range.from > def) {
             range.from = def;
         }
         let starts = self.ranges[first].from == def;
-        let is_written_early = starts && (facts.pair_in_mem || live.is_at_head(vreg));
+        let is_written_early = starts && value.has(fact::PAIR_IN_MEM | fact::AT_HEAD);
         let parent = self.classes.len() as u32;
         self.classes.push(Class {
             parent,
             first: first as u32,
             end: self.ranges.len() as u32,
-            width,
+            width: value.width,
             is_written_early,
         });
     }
 
     /// A result in memory that is modified in place is copied there from its source, which may as well be there before.
-    fn find_tied(&mut self, problem: &Problem, facts: &[Facts]) {
-        if !problem.vregs.keys().any(|vreg| facts[vreg.index()].pair_in_mem) {
+    fn find_tied(&mut self, problem: &Problem, values: &Values) {
+        if !values.iter().any(|(_, value)| value.has(fact::PAIR_IN_MEM)) {
             return;
         }
         for block in problem.blocks() {
             for inst in problem.insts(block) {
                 let operands = problem.operands(inst);
-                for operand in operands.iter().filter(|operand| facts[operand.vreg().index()].pair_in_mem) {
+                for operand in operands.iter().filter(|operand| values.has(operand.vreg(), fact::PAIR_IN_MEM)) {
                     if let (true, Constraint::Reuse(k)) = (operand.is_def(), operand.constraint()) {
                         let from = operands[usize::from(k)].vreg();
                         self.pairs.push(Pair { freq: Reverse(problem.freq(block).0), from, to: operand.vreg() });

@@ -4,9 +4,9 @@
 //! values.
 
 use crate::point::Point;
-use crate::residence::Residence;
 use crate::resolve::Input;
 use crate::slot_classes::SlotClasses;
+use crate::values::Values;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Slot, VReg};
 use std::cmp::Reverse;
@@ -32,13 +32,8 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    pub(crate) fn build(
-        &mut self,
-        input: &Input<'_>,
-        residence: &Residence,
-        out: &mut Allocation,
-    ) -> Result<(), AllocError> {
-        self.classes.build(input, &residence.facts);
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &Values, out: &mut Allocation) -> Result<(), AllocError> {
+        self.classes.build(input, values);
         self.begin();
         for i in 0..self.sorted.len() {
             let (start, id) = self.sorted[i];

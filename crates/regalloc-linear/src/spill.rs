@@ -3,6 +3,7 @@
 use crate::machine::Reg;
 use crate::order::NONE;
 use crate::point::Point;
+use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Event, VReg};
 
@@ -13,22 +14,22 @@ impl Scan<'_, '_> {
     /// The value in `reg` is in memory from `point` on. If it has not been used since some loop around was entered it
     /// leaves its register where that loop begins.
     pub(crate) fn evict(&mut self, reg: Reg, point: Point) {
-        let id = self.found.residence.close(reg, point);
+        let id = self.close(reg, point);
         self.found.residence.stays[id as usize].evicted = true;
         let vreg = self.found.residence.stay(id).vreg;
         let at = self.inst_at(point);
         self.event(Event::Split { vreg, at });
         self.event(Event::Spill { vreg, at });
         self.out.stats.splits += 1;
-        let cursor = self.cursor(vreg, point);
-        let busy = self.live.def(vreg).max(cursor.before);
-        let def = self.live.def(vreg);
+        self.values.find_use(vreg, point);
+        let busy = self.values.def(vreg).max(self.values[vreg].before);
+        let def = self.values.def(vreg);
         if let Some(head) = self.outermost_loop(point, busy) {
             self.found.residence.cut_back(id, head);
-        } else if busy == def && def < point && self.live.is_at_head(vreg) && !self.live.is_edge_def(vreg) {
+        } else if busy == def && def < point && self.values.is_at_head(vreg) && !self.values.is_edge_def(vreg) {
             // A parameter that nobody reads before it goes to memory is passed there.
             self.found.residence.cut_back(id, def);
-            self.found.residence.facts(vreg).def_in_mem = true;
+            self.values.set(vreg, fact::DEF_IN_MEM);
         }
         self.plan_reload(vreg, point);
     }
@@ -55,8 +56,8 @@ impl Scan<'_, '_> {
     /// The value is in memory at `point`. If its next use is in a loop further on, it should be in a register when that
     /// loop begins.
     pub(crate) fn plan_reload(&mut self, vreg: VReg, point: Point) {
-        let next = self.next_use(vreg, point);
-        if next >= self.live.end(vreg) {
+        let next = self.values.next_use(vreg, point);
+        if next >= self.values.end(vreg) {
             return;
         }
         let here = self.order.at_slot(point.slot());
@@ -86,18 +87,18 @@ impl Scan<'_, '_> {
             let (vreg, next) = self.s.reloads[item as usize];
             item = next;
             // In an unusual order the value may wait for a register since before its definition, which is settled.
-            let begins = self.live.def(vreg) == point;
-            if begins || !self.found.residence.home(vreg).is_none() || !self.is_live(vreg, point) {
+            let begins = self.values.def(vreg) == point;
+            if begins || !self.values.home(vreg).is_none() || !self.values.is_live(vreg, point) {
                 continue;
             }
             let class = self.problem.class(vreg).index();
-            let until = self.next_use(vreg, point);
+            let until = self.values.next_use(vreg, point);
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
             let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh;
             let good = free & !self.blocked(vreg, until);
             if good != 0 {
                 let reg = self.choose(vreg, good, point, Reg::NONE);
-                self.found.residence.open(vreg, reg, point, false);
+                self.open(vreg, reg, point, false);
             }
         }
     }

@@ -6,54 +6,115 @@ use crate::liveness::Liveness;
 use crate::machine::Machine;
 use crate::order::{Order, Place};
 use crate::point::Point;
-use kingpost_regalloc::{Operand, Pos, Problem};
+use crate::values::Values;
+use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem};
 
-pub(crate) fn run(problem: &Problem, order: &Order, machine: &Machine, live: &mut Liveness, hints: &mut Hints) {
-    live.begin(problem);
-    hints.begin(problem);
+pub(crate) fn run(
+    problem: &Problem,
+    order: &Order,
+    machine: &Machine,
+    values: &mut Values,
+    live: &mut Liveness,
+    hints: &mut Hints,
+) {
+    values.begin(problem);
+    live.begin();
+    hints.begin();
+    let mut survey = Survey { problem, order, machine, values, live, hints };
     for place in order.places.iter().rev() {
+        survey.block(place);
+    }
+    hints.finish(order, values);
+}
+
+struct Survey<'a> {
+    problem: &'a Problem,
+    order: &'a Order,
+    machine: &'a Machine,
+    values: &'a mut Values,
+    live: &'a mut Liveness,
+    hints: &'a mut Hints,
+}
+
+impl Survey<'_> {
+    fn block(&mut self, place: &Place) {
         let (start, stop) = (place.start(), place.stop());
-        edges(problem, order, place, live, hints);
-        for (slot, inst) in (place.head + 1..place.end).zip(problem.insts(place.block)).rev() {
-            let operands = problem.operands(inst);
-            note_operands(live, operands, slot, stop);
-            hints.instruction(problem, machine, inst, slot, operands);
+        self.edges(place);
+        for (slot, inst) in (place.head + 1..place.end).zip(self.problem.insts(place.block)).rev() {
+            self.instruction(inst, slot, stop);
         }
-        for &param in problem.params(place.block) {
-            live.note_param(param, start, stop);
+        for &param in self.problem.params(place.block) {
+            self.live.note_param(self.values, param, start, stop);
         }
     }
-    hints.finish(order);
-}
 
-/// Edges out of a block: their arguments are used, and their results begin where they lead to.
-fn edges(problem: &Problem, order: &Order, place: &Place, live: &mut Liveness, hints: &mut Hints) {
-    let stop = place.stop();
-    for &edge in problem.succs(place.block) {
-        let to = problem.edge(edge).to;
-        let args = problem.edge_args(edge);
-        if !args.is_empty() {
-            for (&arg, &param) in args.iter().zip(problem.params(to)) {
-                live.note_use(arg, stop.prev());
-                hints.passes(live, arg, param);
+    /// Edges out of a block: their arguments are used, and their results begin where they lead to.
+    fn edges(&mut self, place: &Place) {
+        let (problem, stop) = (self.problem, place.stop());
+        for &edge in problem.succs(place.block) {
+            let args = problem.edge_args(edge);
+            if !args.is_empty() {
+                for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
+                    self.live.note_use(self.values, arg, stop.prev());
+                    self.hints.passes(self.values, arg, param);
+                }
             }
-        }
-        for &def in problem.edge_defs(edge) {
-            let target = order.place(to);
-            live.note_edge_def(def, stop, target.start(), target.stop());
+            for &def in problem.edge_defs(edge) {
+                let target = self.order.place(problem.edge(edge).to);
+                self.live.note_edge_def(self.values, def, stop, target.start(), target.stop());
+            }
         }
     }
-}
 
-/// Definitions and uses of one instruction, late uses first as they come after the early ones.
-fn note_operands(live: &mut Liveness, operands: &[Operand], slot: u32, stop: Point) {
-    for pos in [Pos::Late, Pos::Early] {
-        let point = if pos == Pos::Late { Point::late(slot) } else { Point::early(slot) };
-        for operand in operands.iter().filter(|operand| operand.pos() == pos) {
-            match operand.is_def() {
-                true => live.note_def(operand.vreg(), point, stop),
-                false => live.note_use(operand.vreg(), point),
+    fn instruction(&mut self, inst: Inst, slot: u32, stop: Point) {
+        let problem = self.problem;
+        let operands = problem.operands(inst);
+        let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
+        let safepoint = flags.has(InstFlags::SAFEPOINT);
+        if safepoint || clobbers != ClobberId::NONE {
+            self.hints.obstacle(slot, clobbers, safepoint);
+        }
+        for &operand in operands {
+            let vreg = operand.vreg();
+            match (operand.is_def(), operand.pos()) {
+                (true, Pos::Late) => self.live.note_def(self.values, vreg, Point::late(slot), stop),
+                (true, Pos::Early) => self.live.note_def(self.values, vreg, Point::early(slot), stop),
+                (false, Pos::Early) => self.live.note_use(self.values, vreg, Point::early(slot)),
+                (false, Pos::Late) => self.live.note_late_use(self.values, vreg, Point::late(slot)),
             }
+            match operand.constraint() {
+                Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
+                Constraint::Fixed(preg) => {
+                    self.hints.fixed(self.values, operand, self.machine.reg(preg), (slot, clobbers, safepoint));
+                }
+                Constraint::Reuse(k) => {
+                    if let Some(source) = operands.get(usize::from(k)) {
+                        self.hints.flows(self.values, source.vreg(), vreg);
+                    }
+                }
+                Constraint::Stack | Constraint::Any => self.hints.needs_slots.push(vreg),
+            }
+        }
+        if flags.has(InstFlags::MOVE) || flags.has(InstFlags::REMAT) {
+            self.flagged(inst, flags, operands);
+        }
+    }
+
+    /// Copies, and what can be computed again.
+    fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
+        match operands {
+            [a, b] if flags.has(InstFlags::MOVE) => {
+                self.hints.moves.push(inst);
+                let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
+                if source.fixed_reg().is_none() {
+                    self.hints.flows(self.values, source.vreg(), def.vreg());
+                }
+            }
+            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
+                self.hints.remats.push(def.vreg());
+                self.values[def.vreg()].remat = inst.as_u32();
+            }
+            _ => {}
         }
     }
 }

@@ -26,12 +26,11 @@
 use crate::exact;
 use crate::hints::Hints;
 use crate::instruction::Plan;
-use crate::liveness::Liveness;
 use crate::machine::{Machine, Masks, Reg};
 use crate::order::{NONE, Order};
 use crate::point::Point;
 use crate::residence::Residence;
-use cranelift_entity::EntityRef;
+use crate::values::Values;
 use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
 use std::ops::Range;
 
@@ -78,8 +77,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn begin(&mut self, problem: &Problem, blocks: usize) {
-        self.residence.begin(problem.vregs.len());
+    fn begin(&mut self, blocks: usize) {
+        self.residence.begin();
         self.gaps.clear();
         self.gap_moves.clear();
         self.gaps_of.clear();
@@ -92,55 +91,45 @@ impl Found {
         self.resolve.clear();
         self.resolve.resize(blocks, false);
     }
-}
 
-/// A place among the uses of a value.
-#[derive(Clone, Copy)]
-pub(crate) struct Cursor {
-    /// Index of the next use, or [`NONE`].
-    pub(crate) index: u32,
-    /// The use before that, or [`Point::FIRST`].
-    pub(crate) before: Point,
+    /// The stays of one block's share of the maps.
+    pub(crate) fn map(&self, share: &Range<u32>) -> &[u32] {
+        &self.maps[share.start as usize..share.end as usize]
+    }
+
+    /// Notes that some operand of the instruction is in memory.
+    pub(crate) fn note_in_memory(&mut self, inst: Inst) {
+        if self.in_memory.last() != Some(&inst) {
+            self.in_memory.push(inst);
+        }
+    }
 }
 
 /// The walk's own memory.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// By value: index of its current range, and its next use.
-    pub(crate) range: Vec<u32>,
-    pub(crate) next_use: Vec<Cursor>,
     pub(crate) plan: Plan,
     /// By index in the order: values to be given a register at the head, as a list through `reloads`.
     pub(crate) reload_heads: Vec<u32>,
     pub(crate) reloads: Vec<(VReg, u32)>,
-    /// By value: the register of the first value that flows into it.
-    pub(crate) offered: Vec<Reg>,
-    /// By value: the register it left the predecessor in, while a block begins.
-    pub(crate) edge_reg: Vec<Reg>,
+    /// Values whose `edge_reg` is set.
     pub(crate) edge_values: Vec<VReg>,
     /// Index of the first obstacle after the current slot.
     pub(crate) obstacle: usize,
+    /// Its slot, or `u32::MAX` if there is none.
+    pub(crate) obstacle_slot: u32,
     /// Registers that searches may still try.
     pub(crate) tries: u64,
 }
 
 impl Scratch {
-    fn begin(&mut self, live: &Liveness, problem: &Problem, blocks: usize) {
-        self.range.clear();
-        self.next_use.clear();
-        for vreg in problem.vregs.keys() {
-            self.range.push(live.range_range(vreg).start as u32);
-            self.next_use.push(Cursor { index: live.first_index(vreg), before: Point::FIRST });
-        }
+    fn begin(&mut self, problem: &Problem, hints: &Hints, blocks: usize) {
         self.reload_heads.clear();
         self.reload_heads.resize(blocks, NONE);
         self.reloads.clear();
-        self.offered.clear();
-        self.offered.resize(problem.vregs.len(), Reg::NONE);
-        self.edge_reg.clear();
-        self.edge_reg.resize(problem.vregs.len(), Reg::NONE);
         self.edge_values.clear();
         self.obstacle = 0;
+        self.obstacle_slot = hints.obstacles.first().map_or(u32::MAX, |o| o.slot);
         self.tries = exact::budget(problem.num_operands());
     }
 }
@@ -151,7 +140,7 @@ pub(crate) struct Scan<'a, 'o> {
     pub(crate) env: &'a MachineEnv,
     pub(crate) machine: &'a Machine,
     pub(crate) order: &'a Order,
-    pub(crate) live: &'a Liveness,
+    pub(crate) values: &'a mut Values,
     pub(crate) hints: &'a Hints,
     pub(crate) found: &'a mut Found,
     pub(crate) s: &'a mut Scratch,
@@ -164,8 +153,9 @@ pub(crate) struct Scan<'a, 'o> {
 impl Scan<'_, '_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let blocks = self.order.places.len();
-        self.found.begin(self.problem, blocks);
-        self.s.begin(self.live, self.problem, blocks);
+        self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
+        self.found.begin(blocks);
+        self.s.begin(self.problem, self.hints, blocks);
         for at in 0..blocks as u32 {
             let place = self.order.places[at as usize];
             self.start_block(at);
@@ -178,20 +168,23 @@ impl Scan<'_, '_> {
             self.end_block(at);
         }
         let end = Point::early(self.order.num_slots() as u32);
-        self.found.residence.close_all(end);
+        self.close_all(end);
         Ok(())
     }
 
+    #[inline]
     fn pass_obstacles(&mut self, slot: u32) {
-        while self.hints.obstacles.get(self.s.obstacle).is_some_and(|o| o.slot <= slot) {
+        while self.s.obstacle_slot <= slot {
             self.s.obstacle += 1;
+            self.s.obstacle_slot = self.hints.obstacles.get(self.s.obstacle).map_or(u32::MAX, |o| o.slot);
         }
     }
 
     /// `vreg` lives in `reg` from its definition: what it flows into, and others that do, had best be there too.
+    #[inline]
     pub(crate) fn offer(&mut self, vreg: VReg, reg: Reg) {
-        if let Some(partner) = self.hints.partner(vreg) {
-            let offered = &mut self.s.offered[partner.index()];
+        if let Some(partner) = self.values.partner(vreg) {
+            let offered = &mut self.values[partner].offered;
             if offered.is_none() {
                 *offered = reg;
             }
@@ -200,44 +193,9 @@ impl Scan<'_, '_> {
 
     /// The register of the value that `vreg` flows into, or of another one that does.
     pub(crate) fn partners_register(&self, vreg: VReg) -> Reg {
-        let Some(partner) = self.hints.partner(vreg) else { return Reg::NONE };
-        match self.found.residence.last_reg(partner) {
-            Reg::NONE => self.s.offered[partner.index()],
-            reg => reg,
-        }
-    }
-
-    /// The end of the range in which the value is live at `point`, or `point` if it is not. Points must not go back.
-    pub(crate) fn live_until(&mut self, vreg: VReg, point: Point) -> Point {
-        let end = self.live.range_range(vreg).end as u32;
-        let cursor = &mut self.s.range[vreg.index()];
-        while *cursor < end {
-            let range = self.live.range_at(*cursor as usize);
-            if range.to > point {
-                return if range.from <= point { range.to } else { point };
-            }
-            *cursor += 1;
-        }
-        point
-    }
-
-    pub(crate) fn is_live(&mut self, vreg: VReg, point: Point) -> bool {
-        self.live_until(vreg, point) > point
-    }
-
-    /// The first use at or after `point`, and the one before. Points must not go back.
-    pub(crate) fn cursor(&mut self, vreg: VReg, point: Point) -> Cursor {
-        let cursor = &mut self.s.next_use[vreg.index()];
-        while let Some(next) = self.live.use_at(cursor.index).filter(|next| next.point < point) {
-            *cursor = Cursor { index: next.next, before: next.point };
-        }
-        *cursor
-    }
-
-    /// The first use at or after `point`; the end of the value's life if there is none.
-    pub(crate) fn next_use(&mut self, vreg: VReg, point: Point) -> Point {
-        let next = self.cursor(vreg, point).index;
-        self.live.use_at(next).map_or_else(|| self.live.end(vreg), |next| next.point)
+        let Some(partner) = self.values.partner(vreg) else { return Reg::NONE };
+        let partner = &self.values[partner];
+        if partner.last_reg.is_none() { partner.offered } else { partner.last_reg }
     }
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
@@ -246,22 +204,16 @@ impl Scan<'_, '_> {
         place.inst(point.slot().max(place.head + 1))
     }
 
-    /// Notes that some operand of the instruction is in memory.
-    pub(crate) fn note_in_memory(&mut self, inst: Inst) {
-        if self.found.in_memory.last() != Some(&inst) {
-            self.found.in_memory.push(inst);
-        }
-    }
-
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
         Loc::reg(self.machine.preg(reg))
     }
 
     /// Tells that `vreg` lives in `reg` from `inst` on.
+    #[inline]
     pub(crate) fn tell_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
         if self.is_told {
             let last = Point::early(self.order.num_slots() as u32 - 1);
-            let to = self.inst_at(self.live.end(vreg).prev().min(last));
+            let to = self.inst_at(self.values.end(vreg).prev().min(last));
             self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
         }
     }

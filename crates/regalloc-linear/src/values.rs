@@ -1,0 +1,380 @@
+//! All that is known of each value, in one cache line: the stages each fill their part and read those of others, and who
+//! asks one thing about a value mostly asks for more.
+
+use crate::machine::Reg;
+use crate::order::NONE;
+use crate::point::Point;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Inst, Problem, RegClass, VReg, VRegData};
+use std::ops::{Index, IndexMut, Range};
+
+/// Points over which a value is live: `from` is the first, `to` the first one after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LiveRange {
+    pub(crate) from: Point,
+    pub(crate) to: Point,
+}
+
+/// A use, and the next one of its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) point: Point,
+    /// Index of the next use, or [`NONE`].
+    pub(crate) next: u32,
+}
+
+/// Yes or no about a value: the bits of [`Value::facts`].
+pub(crate) mod fact {
+    /// It appears on an edge, as result of a terminator.
+    pub(crate) const EDGE_DEF: u16 = 1;
+    /// It begins with its block.
+    pub(crate) const AT_HEAD: u16 = 1 << 1;
+    /// Its range is a superset of the truth.
+    pub(crate) const HULL: u16 = 1 << 2;
+    /// It is used outside its block.
+    pub(crate) const GLOBAL: u16 = 1 << 3;
+    /// It is a reference.
+    pub(crate) const REF: u16 = 1 << 4;
+    /// It is of the second class.
+    pub(crate) const FLOAT: u16 = 1 << 14;
+    /// It has been in registers since its definition; of use while it is in one.
+    pub(crate) const SINCE_DEF: u16 = 1 << 5;
+    /// Something reads it from memory.
+    pub(crate) const MEM_READ: u16 = 1 << 6;
+    /// An instruction reads it there.
+    pub(crate) const IN_OPERAND: u16 = 1 << 7;
+    /// It is defined in memory by an instruction that modifies its slot, which holds another value before.
+    pub(crate) const PAIR_IN_MEM: u16 = 1 << 8;
+    /// It is written to memory where it is defined, by the definition itself or by edges.
+    pub(crate) const DEF_IN_MEM: u16 = 1 << 9;
+    /// It must be in memory while it is in a register as well.
+    pub(crate) const FORCE_STORE: u16 = 1 << 10;
+    /// Something reads it from the register of its definition.
+    pub(crate) const KEEP_DEF: u16 = 1 << 11;
+    /// An edit stores it after its definition.
+    pub(crate) const STORED_AT_DEF: u16 = 1 << 12;
+    /// Edits store it wherever it leaves a register for memory.
+    pub(crate) const STORED_LATE: u16 = 1 << 13;
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Value {
+    /// Where it begins to exist.
+    pub(crate) def: Point,
+    /// The last use, or [`Point::FIRST`].
+    pub(crate) last: Point,
+    /// Index of the next use, or [`NONE`]: the first one until the walk comes by.
+    pub(crate) next: u32,
+    /// The use before that, or [`Point::FIRST`].
+    pub(crate) before: Point,
+    /// Its part of the ranges.
+    pub(crate) ranges: [u32; 2],
+    /// Index of the range that the walk is in or comes to next.
+    pub(crate) range: u32,
+    /// The first point of that range.
+    pub(crate) from: Point,
+    /// The point after it.
+    pub(crate) until: Point,
+    /// The slot of the fixed operand that it flows into.
+    pub(crate) wish_slot: u32,
+    /// The block parameter, tied result or copy it flows into, as a number, or [`NONE`].
+    pub(crate) partner: u32,
+    /// The instruction that computes it anywhere, or [`NONE`].
+    pub(crate) remat: u32,
+    /// If it is a block parameter: where it is read first by more than edges that pass it on.
+    pub(crate) first_use: Point,
+    /// Its last stay in a register, or [`NONE`].
+    pub(crate) stay: u32,
+    pub(crate) facts: u16,
+    /// Bytes.
+    pub(crate) width: u8,
+    /// The register it is in now; after the walk, if it begins with the block that the edge at hand leads to, there.
+    pub(crate) home: Reg,
+    /// The register of the fixed operand that it flows into.
+    pub(crate) wish: Reg,
+    /// The register of the first value that flows into it.
+    pub(crate) offered: Reg,
+    /// The register it left the predecessor in, while a block begins.
+    pub(crate) edge_reg: Reg,
+    /// The register it was in last.
+    pub(crate) last_reg: Reg,
+}
+
+/// A value of which nothing is known yet.
+const UNKNOWN: Value = Value {
+    def: Point::OPEN,
+    last: Point::FIRST,
+    next: NONE,
+    before: Point::FIRST,
+    ranges: [0; 2],
+    range: 0,
+    from: Point::FIRST,
+    until: Point::FIRST,
+    wish_slot: 0,
+    partner: NONE,
+    remat: NONE,
+    first_use: Point::FIRST,
+    stay: NONE,
+    facts: 0,
+    width: 0,
+    home: Reg::NONE,
+    wish: Reg::NONE,
+    offered: Reg::NONE,
+    edge_reg: Reg::NONE,
+    last_reg: Reg::NONE,
+};
+
+impl Value {
+    pub(crate) fn class(&self) -> usize {
+        usize::from(self.has(fact::FLOAT))
+    }
+
+    /// Is any of these facts so?
+    pub(crate) fn has(&self, facts: u16) -> bool {
+        self.facts & facts != 0
+    }
+
+    pub(crate) fn is_ref(&self) -> bool {
+        self.has(fact::REF)
+    }
+
+    pub(crate) fn is_remat(&self) -> bool {
+        self.remat != NONE
+    }
+
+    pub(crate) fn is_used(&self) -> bool {
+        self.last != Point::FIRST
+    }
+
+    /// The value is live over these of all ranges.
+    pub(crate) fn set_ranges(&mut self, span: [u32; 2], ranges: &[LiveRange]) {
+        self.ranges = span;
+        self.range = span[0];
+        if let Some(first) = ranges[..span[1] as usize].get(span[0] as usize) {
+            (self.from, self.until) = (first.from, first.to);
+        }
+    }
+
+    pub(crate) fn partner(&self) -> Option<VReg> {
+        (self.partner != NONE).then(|| VReg::from_u32(self.partner))
+    }
+}
+
+/// The values of one problem, with their uses and ranges.
+#[derive(Default)]
+pub(crate) struct Values {
+    pub(crate) list: Vec<Value>,
+    pub(crate) uses: Vec<Use>,
+    pub(crate) ranges: Vec<LiveRange>,
+}
+
+impl Index<VReg> for Values {
+    type Output = Value;
+
+    #[inline]
+    fn index(&self, vreg: VReg) -> &Value {
+        &self.list[vreg.index()]
+    }
+}
+
+impl IndexMut<VReg> for Values {
+    #[inline]
+    fn index_mut(&mut self, vreg: VReg) -> &mut Value {
+        &mut self.list[vreg.index()]
+    }
+}
+
+impl Values {
+    /// Forgets the former problem.
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        self.uses.clear();
+        self.ranges.clear();
+        self.list.clear();
+        let value = |data: &VRegData| {
+            let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
+            let facts = if data.is_ref { fact::REF | float } else { float };
+            Value { facts, width: data.width, ..UNKNOWN }
+        };
+        self.list.extend(problem.vregs.values().map(value));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (VReg, &Value)> {
+        self.list.iter().enumerate().map(|(index, value)| (VReg::new(index), value))
+    }
+
+    /// Takes note of facts.
+    #[inline]
+    pub(crate) fn set(&mut self, vreg: VReg, facts: u16) {
+        self[vreg].facts |= facts;
+    }
+
+    /// Has the value been in the register that it is in since its definition?
+    #[inline]
+    pub(crate) fn set_since_def(&mut self, vreg: VReg, since_def: bool) {
+        let value = &mut self[vreg];
+        value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
+    }
+
+    /// Something reads the value from memory, unless it can be computed instead.
+    pub(crate) fn note_read(&mut self, vreg: VReg) {
+        let value = &mut self[vreg];
+        value.facts |= if value.is_remat() { 0 } else { fact::MEM_READ };
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, vreg: VReg, facts: u16) -> bool {
+        self[vreg].has(facts)
+    }
+
+    #[inline]
+    pub(crate) fn def(&self, vreg: VReg) -> Point {
+        self[vreg].def
+    }
+
+    /// Does the value appear on an edge, as result of a terminator?
+    #[inline]
+    pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
+        self.has(vreg, fact::EDGE_DEF)
+    }
+
+    /// Does the value begin with its block, as parameter or result of a terminator?
+    #[inline]
+    pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
+        self.has(vreg, fact::AT_HEAD)
+    }
+
+    /// Are the ranges exactly the points at which the value is live?
+    #[inline]
+    pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
+        !self.has(vreg, fact::HULL)
+    }
+
+    #[inline]
+    pub(crate) fn is_used(&self, vreg: VReg) -> bool {
+        self[vreg].is_used()
+    }
+
+    /// The register the value would like, and the slot of the operand that wants it there.
+    #[inline]
+    pub(crate) fn wish(&self, vreg: VReg) -> (Reg, u32) {
+        let value = &self[vreg];
+        (value.wish, value.wish_slot)
+    }
+
+    /// What the value flows into.
+    #[inline]
+    pub(crate) fn partner(&self, vreg: VReg) -> Option<VReg> {
+        self[vreg].partner()
+    }
+
+    /// The instruction that computes the value anywhere.
+    #[inline]
+    pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
+        let inst = self[vreg].remat;
+        (inst != NONE).then(|| Inst::from_u32(inst))
+    }
+
+    #[inline]
+    pub(crate) fn is_remat(&self, vreg: VReg) -> bool {
+        self[vreg].is_remat()
+    }
+
+    /// The register the value is in now.
+    #[inline]
+    pub(crate) fn home(&self, vreg: VReg) -> Reg {
+        self[vreg].home
+    }
+
+    /// The stay that lasts, if the value is in a register now.
+    #[inline]
+    pub(crate) fn open_stay(&self, vreg: VReg) -> Option<u32> {
+        let value = &self[vreg];
+        (!value.home.is_none()).then_some(value.stay)
+    }
+
+    /// The points of use from the one with the given index on, which may be [`NONE`].
+    pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = Point> {
+        std::iter::from_fn(move || {
+            let at = self.uses.get(index as usize)?;
+            index = at.next;
+            Some(at.point)
+        })
+    }
+
+    /// The use with an index, unless that is [`NONE`].
+    #[inline]
+    pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
+        self.uses.get(index as usize).copied()
+    }
+
+    /// The live ranges, ascending, none adjacent to the next.
+    pub(crate) fn ranges(&self, vreg: VReg) -> &[LiveRange] {
+        let [start, end] = self[vreg].ranges;
+        &self.ranges[Range { start: start as usize, end: end as usize }]
+    }
+
+    /// Is the value live at `point`, wherever the walk is?
+    pub(crate) fn is_live_at(&self, vreg: VReg, point: Point) -> bool {
+        match self.ranges(vreg) {
+            [only] => only.from <= point && point < only.to,
+            ranges => {
+                let next = ranges.partition_point(|range| range.to <= point);
+                ranges.get(next).is_some_and(|range| range.from <= point)
+            }
+        }
+    }
+
+    /// One past the last point of the value's life.
+    pub(crate) fn end(&self, vreg: VReg) -> Point {
+        self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
+    }
+}
+
+/// For the walk: points must not go back.
+impl Values {
+    /// The end of the range in which the value is live at `point`, or `point` if it is not.
+    #[inline]
+    pub(crate) fn live_until(&mut self, vreg: VReg, point: Point) -> Point {
+        let mut value = &self[vreg];
+        if value.until <= point {
+            self.next_range(vreg, point);
+            value = &self[vreg];
+        }
+        if value.from <= point && point < value.until { value.until } else { point }
+    }
+
+    #[inline]
+    pub(crate) fn is_live(&mut self, vreg: VReg, point: Point) -> bool {
+        self.live_until(vreg, point) > point
+    }
+
+    fn next_range(&mut self, vreg: VReg, point: Point) {
+        let Values { list, ranges, .. } = self;
+        let value = &mut list[vreg.index()];
+        while value.until <= point && value.range + 1 < value.ranges[1] {
+            value.range += 1;
+            let range = ranges[value.range as usize];
+            (value.from, value.until) = (range.from, range.to);
+        }
+    }
+
+    /// Moves the value's cursor to the first use at or after `point`, whose index it gives, or [`NONE`].
+    #[inline]
+    pub(crate) fn find_use(&mut self, vreg: VReg, point: Point) -> u32 {
+        let Values { list, uses, .. } = self;
+        let value = &mut list[vreg.index()];
+        while let Some(next) = uses.get(value.next as usize).filter(|next| next.point < point) {
+            value.before = next.point;
+            value.next = next.next;
+        }
+        value.next
+    }
+
+    /// The first use at or after `point`; the end of the value's life if there is none.
+    pub(crate) fn next_use(&mut self, vreg: VReg, point: Point) -> Point {
+        let next = self.find_use(vreg, point);
+        self.use_at(next).map_or_else(|| self.end(vreg), |next| next.point)
+    }
+}
