@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::occupancy::Occupancy;
 use crate::order::Order;
 use crate::places::Places;
+use crate::scan::Scan;
 use crate::search::{Scratch, Search};
 use crate::second_chance::SecondChance;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass, Stats};
@@ -67,15 +68,15 @@ impl Backtracking {
         let Backtracking { order, live, machine, bundles, occupancy, scratch, places, output } = self;
         stage("live ranges");
         order.build(problem);
-        live.build(problem, order)?;
         for class in RegClass::ALL {
             let is_used = problem.vregs.values().any(|data| data.class == class);
             let points = if is_used { order.num_slots() * 4 } else { 0 };
             occupancy[class.index()].reset(points, env.class(class).order.len());
         }
-        machine.build(problem, env, order, occupancy, |vreg| live.edge_of(vreg))?;
+        Scan { problem, env, order, live, machine, bundles, occupancy }.run()?;
+        live.find_ranges(problem, order)?;
         stage("bundles");
-        bundles.build(problem, order, live);
+        bundles.build(problem, live);
         stage("search");
         let mut stats = Stats::default();
         let unused = machine.registers.callee_saved;

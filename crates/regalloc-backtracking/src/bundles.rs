@@ -2,8 +2,9 @@
 //! over, most frequent first, as long as their live ranges do not overlap.
 
 use crate::live::{Liveness, Segment};
-use crate::order::{NONE, Order, POST};
-use kingpost_regalloc::{Constraint, InstFlags, PReg, Problem, VReg};
+use crate::order::{NONE, POST};
+use kingpost_regalloc::{EdgeData, PReg, Problem, VReg};
+use std::cmp::Reverse;
 
 /// How many segments all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
@@ -30,7 +31,10 @@ pub(crate) struct Bundle {
     pub(crate) family: u32,
     /// How often it was cut.
     pub(crate) cuts: u32,
+    /// What it weighs against others in its register, or [`UNKNOWN`](crate::wants::UNKNOWN).
     pub(crate) weight: u64,
+    /// Does it live over a wall?
+    pub(crate) crosses: bool,
     pub(crate) reg: Option<PReg>,
 }
 
@@ -41,6 +45,16 @@ pub(crate) struct Family {
     pub(crate) hint: Option<PReg>,
 }
 
+/// Two values that would better be in one place.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    freq: u64,
+    group: u32,
+    a: VReg,
+    b: VReg,
+    on_edge: bool,
+}
+
 /// All bundles.
 #[derive(Default)]
 pub(crate) struct Bundles {
@@ -49,8 +63,7 @@ pub(crate) struct Bundles {
     pub(crate) families: Vec<Family>,
     /// By value: its family, or [`NONE`] if it is never live.
     pub(crate) family_of: Vec<u32>,
-    /// Frequency, group and the two values.
-    pairs: Vec<(u64, u32, VReg, VReg)>,
+    pairs: Vec<Pair>,
     merged: Vec<Segment>,
     roots: Vec<u32>,
     /// By value that stands for a set: its segments.
@@ -63,22 +76,45 @@ impl Bundles {
         &self.segments[b.start as usize..b.end as usize]
     }
 
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order, live: &Liveness) {
+    /// Forgets all pairs.
+    pub(crate) fn begin(&mut self) {
+        self.pairs.clear();
+    }
+
+    /// Notes that the arguments of an edge would better be where the parameters are.
+    pub(crate) fn add_edge(&mut self, problem: &Problem, edge: &EdgeData, args: &[VReg], params: &[VReg]) {
+        let is_wide = problem.preds(edge.to).len() > MANY_PREDS;
+        for (&arg, &param) in args.iter().zip(params) {
+            // What goes to one such parameter comes together, so that its list stays at the end of all.
+            let group = if is_wide { param.as_u32() } else { 0 };
+            self.pairs.push(Pair { freq: edge.freq.0, group, a: arg, b: param, on_edge: true });
+        }
+    }
+
+    /// Notes that two values would better be in one place.
+    pub(crate) fn add_pair(&mut self, freq: u64, a: VReg, b: VReg) {
+        self.pairs.push(Pair { freq, group: 0, a, b, on_edge: false });
+    }
+
+    /// Makes the bundles, from the most frequent pair on.
+    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness) {
         self.segments.clear();
         self.bundles.clear();
         self.families.clear();
         self.lists.clear();
         self.roots.clear();
-        for vreg in problem.vregs.keys() {
-            let start = self.segments.len() as u32;
-            self.segments.extend_from_slice(live.ranges(vreg));
-            self.lists.push((start, self.segments.len() as u32));
-            self.roots.push(vreg.as_u32());
+        self.segments.extend_from_slice(live.all_ranges());
+        self.lists.extend(live.range_starts().windows(2).map(|pair| (pair[0], pair[1])));
+        self.roots.extend(0..problem.vregs.len() as u32);
+        for pair in self.pairs.iter_mut().filter(|pair| pair.on_edge) {
+            if hint(problem, live, pair.a).is_some_and(|reg| hint(problem, live, pair.b) == Some(reg)) {
+                pair.freq *= 3;
+            }
         }
-        self.find_pairs(problem, order, live);
+        self.pairs.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         let mut steps = MERGE_STEPS * (self.segments.len() + 1);
         for i in 0..self.pairs.len() {
-            let (_, _, a, b) = self.pairs[i];
+            let Pair { a, b, .. } = self.pairs[i];
             self.merge(problem, live, a, b, &mut steps);
         }
         self.family_of.clear();
@@ -89,7 +125,7 @@ impl Bundles {
                 let family = self.families.len() as u32;
                 self.families.push(Family { hint: None });
                 self.family_of[v] = family;
-                self.bundles.push(Bundle { start, end, family, cuts: 0, weight: 0, reg: None });
+                self.bundles.push(Bundle { start, end, family, cuts: 0, weight: 0, crosses: false, reg: None });
             }
         }
         for v in 0..self.lists.len() {
@@ -98,35 +134,6 @@ impl Bundles {
                 self.family_of[v] = self.family_of[root as usize];
             }
         }
-    }
-
-    fn find_pairs(&mut self, problem: &Problem, order: &Order, live: &Liveness) {
-        self.pairs.clear();
-        for place in &order.places {
-            for &edge in problem.succs(place.block) {
-                let params = problem.params(problem.edge(edge).to);
-                let is_wide = problem.preds(problem.edge(edge).to).len() > MANY_PREDS;
-                for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
-                    let freq = problem.edge(edge).freq.0;
-                    let agree = hint(problem, live, arg).is_some_and(|reg| hint(problem, live, param) == Some(reg));
-                    // What goes to one such parameter comes together, so that its list stays at the end of all.
-                    let group = if is_wide { param.as_u32() } else { 0 };
-                    self.pairs.push((if agree { 3 * freq } else { freq }, group, arg, param));
-                }
-            }
-            for inst in problem.insts(place.block) {
-                let operands = problem.operands(inst);
-                for operand in operands {
-                    if let Constraint::Reuse(k) = operand.constraint() {
-                        self.pairs.push((place.freq, 0, operands[usize::from(k)].vreg(), operand.vreg()));
-                    }
-                }
-                if let (true, &[a, b]) = (problem.flags(inst).has(InstFlags::MOVE), operands) {
-                    self.pairs.push((place.freq, 0, a.vreg(), b.vreg()));
-                }
-            }
-        }
-        self.pairs.sort_by_key(|&(freq, group, ..)| (std::cmp::Reverse(freq), group));
     }
 
     fn root(&mut self, mut v: u32) -> u32 {

@@ -29,12 +29,14 @@
 //! |---|---|
 //! | `allocator.rs` | the stages in order |
 //! | `order.rs` | points, loops |
+//! | `scan.rs` | the walk over the code |
 //! | `live.rs` | uses and live ranges |
 //! | `machine.rs` | what instructions take from each register: fixed operands, clobbers |
 //! | `bundles.rs` | values joined to bundles |
 //! | `occupancy.rs` | who is in which register when |
 //! | `wants.rs` | what a bundle would like, and its weight |
-//! | `search.rs` | the queue: assignment and eviction |
+//! | `queue.rs` | bundles by length |
+//! | `search.rs` | assignment and eviction |
 //! | `split.rs` | where a bundle is cut |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `places.rs` | where each value is at each point, and slots |
@@ -58,6 +60,8 @@ mod occupancy;
 mod operands;
 mod order;
 mod places;
+mod queue;
+mod scan;
 mod search;
 mod second_chance;
 mod sink_stores;

@@ -9,6 +9,7 @@
 //! everywhere as far as slots are concerned.
 
 use crate::order::{EARLY, LATE, NONE, Order, POST, PRE};
+use crate::scan::Code;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Constraint, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
 use std::ops::Range;
@@ -24,8 +25,8 @@ const LAST_RESORT: usize = 64;
 pub(crate) enum Need {
     /// A register.
     Reg,
-    /// A register of a subset.
-    Within(RegSetId),
+    /// A register of a subset, see [`Use::set`].
+    Within,
     /// Better a register.
     Soft,
     /// The value is copied, from or to anywhere.
@@ -41,6 +42,7 @@ pub(crate) struct Use {
     pub(crate) point: u32,
     pub(crate) need: Need,
     pub(crate) is_def: bool,
+    set: u16,
     /// Index of the operand, or [`NONE`] if it is none.
     pub(crate) operand: u32,
     /// A value that would better be in the same register, or [`NONE`].
@@ -48,6 +50,11 @@ pub(crate) struct Use {
 }
 
 impl Use {
+    /// The subset for [`Need::Within`].
+    pub(crate) fn set(&self) -> RegSetId {
+        RegSetId::from_u32(u32::from(self.set))
+    }
+
     /// First point at which the register is needed.
     pub(crate) fn from(&self) -> u32 {
         if self.is_def { self.point } else { self.point / 4 * 4 }
@@ -125,6 +132,15 @@ impl Liveness {
         &self.ranges[self.range_starts[vreg.index()] as usize..self.range_starts[vreg.index() + 1] as usize]
     }
 
+    /// The ranges of all values, and where those of each start.
+    pub(crate) fn all_ranges(&self) -> &[Segment] {
+        &self.ranges
+    }
+
+    pub(crate) fn range_starts(&self) -> &[u32] {
+        &self.range_starts
+    }
+
     pub(crate) fn is_live(&self, vreg: VReg, point: u32) -> bool {
         let ranges = self.ranges(vreg);
         let next = ranges.partition_point(|range| range.to <= point);
@@ -149,7 +165,8 @@ impl Liveness {
         self.edge_of[vreg.index()]
     }
 
-    pub(crate) fn build(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+    /// Empties it for a walk over a problem.
+    pub(crate) fn begin(&mut self, problem: &Problem) {
         let values = problem.vregs.len();
         self.count_uses(problem);
         self.defs.clear();
@@ -163,24 +180,6 @@ impl Liveness {
                 self.edge_of[def.index()] = edge.as_u32();
             }
         }
-        for place in &order.places {
-            let edges = problem.preds(place.block);
-            let likely = edges.iter().max_by_key(|&&edge| problem.edge(edge).freq);
-            for (i, &param) in problem.params(place.block).iter().enumerate() {
-                let partner = likely.map_or(NONE, |&edge| problem.edge_args(edge)[i].as_u32());
-                self.note(param, place.start(), Need::Copy, true, NONE, partner);
-            }
-            for (i, inst) in problem.insts(place.block).enumerate() {
-                self.operands(problem, order, inst, (place.head + 1 + i as u32) * 4);
-            }
-            for &edge in problem.succs(place.block) {
-                for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(problem.edge(edge).to)) {
-                    self.note(arg, place.stop() - 4 + PRE, Need::Copy, false, NONE, param.as_u32());
-                }
-            }
-        }
-        self.sort_uses(values);
-        self.find_ranges(problem, order)
     }
 
     /// Makes room for the uses of each value: there is one per operand, parameter and argument.
@@ -195,39 +194,41 @@ impl Liveness {
             self.use_starts[v] += self.use_starts[v - 1];
         }
         let total = self.use_starts.last().map_or(0, |&total| total as usize);
-        let none =
-            Use { vreg: VReg::from_u32(0), point: 0, need: Need::Slot, is_def: false, operand: NONE, partner: NONE };
+        let (vreg, need, is_def) = (VReg::from_u32(0), Need::Slot, false);
+        let none = Use { vreg, point: 0, need, is_def, set: 0, operand: NONE, partner: NONE };
         self.uses.clear();
         self.uses.resize(total, none);
     }
 
-    /// Sorts the uses of each value by point: they nearly are.
-    fn sort_uses(&mut self, values: usize) {
-        let key = |u: &Use| (u.point, !u.is_def, u.operand);
-        for v in 0..values {
-            let uses = &mut self.uses[self.use_starts[v] as usize..self.use_starts[v + 1] as usize];
-            if !uses.is_sorted_by_key(key) {
-                uses.sort_unstable_by_key(key);
-            }
-        }
+    /// Notes a use that needs no subset.
+    pub(crate) fn note(&mut self, vreg: VReg, point: u32, need: Need, is_def: bool, operand: u32, partner: u32) {
+        self.push(Use { vreg, point, need, is_def, set: 0, operand, partner });
     }
 
-    fn note(&mut self, vreg: VReg, point: u32, need: Need, is_def: bool, operand: u32, partner: u32) {
-        if is_def {
-            self.defs[vreg.index()] = point;
+    fn push(&mut self, u: Use) {
+        let vreg = u.vreg.index();
+        if u.is_def {
+            self.defs[vreg] = u.point;
         }
-        let next = &mut self.use_starts[vreg.index() + 1];
-        self.uses[*next as usize] = Use { vreg, point, need, is_def, operand, partner };
+        let next = &mut self.use_starts[vreg + 1];
+        self.uses[*next as usize] = u;
         *next += 1;
     }
 
-    fn operands(&mut self, problem: &Problem, order: &Order, inst: Inst, at: u32) {
-        let operands = problem.operands(inst);
-        let flags = problem.flags(inst);
+    /// Notes operands that may be in any register, of an instruction without flags.
+    pub(crate) fn plain_operands(&mut self, code: &Code<'_>) {
+        for (k, operand) in (code.first as u32..).zip(code.operands) {
+            let point = code.at + if operand.pos() == Pos::Early { EARLY } else { LATE };
+            self.note(operand.vreg(), point, Need::Reg, operand.is_def(), k, NONE);
+        }
+    }
+
+    /// Notes the operands of an instruction.
+    pub(crate) fn operands(&mut self, problem: &Problem, order: &Order, code: &Code<'_>) {
+        let Code { inst, at, first, operands, flags } = *code;
         let has_tied = operands.iter().any(|def| matches!(def.constraint(), Constraint::Reuse(_)));
-        for (k, operand) in problem.operand_range(inst).zip(operands) {
-            let (vreg, is_def, k) = (operand.vreg(), operand.is_def(), k as u32);
-            let first = problem.operand_range(inst).start as u32;
+        for (i, operand) in operands.iter().enumerate() {
+            let (vreg, is_def, k) = (operand.vreg(), operand.is_def(), (first + i) as u32);
             let point = at + if operand.pos() == Pos::Early { EARLY } else { LATE };
             if is_def && flags.has(InstFlags::BRANCH) && self.edge_of[vreg.index()] != NONE {
                 let edge = kingpost_regalloc::Edge::from_u32(self.edge_of[vreg.index()]);
@@ -240,39 +241,44 @@ impl Liveness {
                 self.note(vreg, point, Need::Soft, true, k, NONE);
                 continue;
             }
-            let reuse = Constraint::Reuse((k - first) as u8);
-            let tied = operands.iter().find(|def| has_tied && def.constraint() == reuse);
-            let partner = if let &[a, b] = operands
-                && flags.has(InstFlags::MOVE)
-            {
-                if is_def { a.vreg().as_u32() } else { b.vreg().as_u32() }
-            } else {
-                tied.map_or(NONE, |def| def.vreg().as_u32())
+            let reuse = Constraint::Reuse(i as u8);
+            let tied = if has_tied { operands.iter().find(|def| def.constraint() == reuse) } else { None };
+            let partner = match operands {
+                &[a, b] if flags.has(InstFlags::MOVE) => if is_def { a } else { b }.vreg().as_u32(),
+                _ => tied.map_or(NONE, |def| def.vreg().as_u32()),
             };
-            match (operand.constraint(), is_def) {
-                (Constraint::Fixed(_), true) => self.note(vreg, at + POST, Need::Copy, true, k, partner),
-                (Constraint::Fixed(_), false) => self.note(vreg, at + PRE, Need::Copy, false, k, partner),
-                (Constraint::Stack, true) => self.note(vreg, at + POST, Need::Slot, true, k, NONE),
-                (Constraint::Stack, false) => self.note(vreg, point, Need::Slot, false, k, NONE),
+            let (point, need, set) = match (operand.constraint(), is_def) {
+                (Constraint::Fixed(_), true) => (at + POST, Need::Copy, 0),
+                (Constraint::Fixed(_), false) => (at + PRE, Need::Copy, 0),
+                (Constraint::Stack, true) => (at + POST, Need::Slot, 0),
+                (Constraint::Stack, false) => (point, Need::Slot, 0),
                 (Constraint::Reuse(u), _) => {
                     let source = operands[usize::from(u)];
                     let partner = source.vreg().as_u32();
-                    match source.constraint() {
-                        Constraint::Fixed(_) => self.note(vreg, at + POST, Need::Copy, true, k, partner),
-                        Constraint::Within(set) => self.note(vreg, at + EARLY, Need::Within(set), true, k, partner),
-                        _ if operand.is_rmw() => self.note(vreg, at + EARLY, Need::Soft, true, k, partner),
-                        _ => self.note(vreg, at + EARLY, Need::Reg, true, k, partner),
-                    }
+                    let (point, need, set) = match source.constraint() {
+                        Constraint::Fixed(_) => (at + POST, Need::Copy, 0),
+                        Constraint::Within(set) => (at + EARLY, Need::Within, set.as_u32() as u16),
+                        _ if operand.is_rmw() => (at + EARLY, Need::Soft, 0),
+                        _ => (at + EARLY, Need::Reg, 0),
+                    };
+                    self.push(Use { vreg, point, need, is_def, set, operand: k, partner });
+                    continue;
                 }
-                _ if tied.is_some() => self.note(vreg, at + PRE, Need::Copy, false, k, partner),
-                (Constraint::Reg, _) => self.note(vreg, point, Need::Reg, is_def, k, partner),
-                (Constraint::Within(set), _) => self.note(vreg, point, Need::Within(set), is_def, k, partner),
-                (Constraint::MemOk | Constraint::Any, _) => self.note(vreg, point, Need::Soft, is_def, k, partner),
-            }
+                _ if tied.is_some() => (at + PRE, Need::Copy, 0),
+                (Constraint::Reg, _) => (point, Need::Reg, 0),
+                (Constraint::Within(set), _) => (point, Need::Within, set.as_u32() as u16),
+                (Constraint::MemOk | Constraint::Any, _) => (point, Need::Soft, 0),
+            };
+            let partner = if need == Need::Slot { NONE } else { partner };
+            self.push(Use { vreg, point, need, is_def, set, operand: k, partner });
         }
     }
 
-    fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+    /// Finds where each value is live.
+    ///
+    /// # Errors
+    /// If that takes too many steps.
+    pub(crate) fn find_ranges(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         let blocks = order.places.len();
         for stamps in [&mut self.live_in, &mut self.live_out, &mut self.last_use] {
             stamps.clear();
@@ -286,26 +292,20 @@ impl Liveness {
         let mut visited = 0;
         for vreg in problem.vregs.keys() {
             self.range_starts.push(self.ranges.len() as u32);
-            let uses = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
-            let def = self.uses[uses.clone()].iter().find(|u| u.is_def);
-            let Some(def) = def.copied() else { continue };
-            if uses.len() == 1 {
-                if def.need != Need::Copy && def.need != Need::Slot {
-                    let (first, end) = (uses.start as u32, uses.end as u32);
-                    self.ranges.push(Segment { from: def.point, to: def.to(), vreg, uses: first, uses_end: end });
-                }
+            let uses = self.sorted_uses(vreg);
+            if let Some(segment) = self.local_range(order, uses.clone()) {
+                self.ranges.push(segment);
                 continue;
             }
-            let is_ref = problem.vregs[vreg].is_ref;
-            if visited > budget && !is_ref && !self.is_local(order, def, uses.clone()) {
+            let Some(&def) = self.uses[uses.clone()].iter().find(|u| u.is_def) else { continue };
+            if uses.len() == 1 {
+                continue;
+            }
+            if visited > budget && !problem.vregs[vreg].is_ref {
                 self.in_memory[vreg.index()] = true;
                 let (first, end) = (uses.start as u32, uses.end as u32);
                 let to = order.num_slots() as u32 * 4;
                 self.ranges.push(Segment { from: 0, to, vreg, uses: first, uses_end: end });
-                continue;
-            }
-            if let Some(segment) = self.local_range(order, def, uses.clone()) {
-                self.ranges.push(segment);
                 continue;
             }
             self.walk(order, def, uses);
@@ -318,24 +318,27 @@ impl Liveness {
         Ok(())
     }
 
-    /// Is the value used only in the block that defines it?
-    fn is_local(&self, order: &Order, def: Use, uses: Range<usize>) -> bool {
-        let home = order.index_at(def.point);
-        self.uses[uses].iter().all(|u| order.index_at(u.point) == home)
+    /// Sorts the uses of a value by point, as they nearly are, and gives their indices.
+    fn sorted_uses(&mut self, vreg: VReg) -> Range<usize> {
+        let range = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
+        let uses = &mut self.uses[range.clone()];
+        if !uses.is_sorted_by(|a, b| a.point <= b.point) {
+            uses.sort_by_key(|u| u.point);
+        }
+        range
     }
 
-    /// The range of a value that lives in one block, as most do.
-    fn local_range(&self, order: &Order, def: Use, uses: Range<usize>) -> Option<Segment> {
-        let (first, last) = (self.uses[uses.start], self.uses[uses.end - 1]);
-        let is_local = first.is_def && last.point < order.place_at(def.point).stop();
+    /// The range of a value that lives in one block, as most do; none for one that is written but to a fixed place.
+    fn local_range(&self, order: &Order, range: Range<usize>) -> Option<Segment> {
+        let uses = &self.uses[range.clone()];
+        let (def, last) = (uses.first()?, uses.last()?);
+        let is_gone = uses.len() == 1 && (def.need == Need::Copy || def.need == Need::Slot);
+        if !def.is_def || is_gone || last.point >= order.place_at(def.point).stop() {
+            return None;
+        }
         let to = def.to().max(last.point + 1);
-        is_local.then_some(Segment {
-            from: def.point,
-            to,
-            vreg: def.vreg,
-            uses: uses.start as u32,
-            uses_end: uses.end as u32,
-        })
+        let (uses, uses_end) = (range.start as u32, range.end as u32);
+        Some(Segment { from: def.point, to, vreg: def.vreg, uses, uses_end })
     }
 
     fn walk(&mut self, order: &Order, def: Use, uses: Range<usize>) {

@@ -3,7 +3,8 @@
 use crate::live::Segment;
 use crate::matching::Matching;
 use crate::occupancy::Occupancy;
-use crate::order::{EARLY, LATE, NONE, Order, POST};
+use crate::order::{EARLY, LATE, NONE, POST, Place};
+use crate::scan::Code;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
@@ -68,7 +69,7 @@ pub(crate) struct Machine {
     pub(crate) registers: Registers,
     /// Points at which all registers but the callee-saved ones are lost.
     walls: Vec<u32>,
-    /// By slot: how many walls come before it.
+    /// By slot, if there are walls: how many come before it.
     walls_before: Vec<u32>,
     /// Points at which references that live on must be in memory.
     safepoints: Vec<u32>,
@@ -86,52 +87,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn build(
-        &mut self,
-        problem: &Problem,
-        env: &MachineEnv,
-        order: &Order,
-        occupancy: &mut [Occupancy; 2],
-        edge_of: impl Fn(VReg) -> u32,
-    ) -> Result<(), AllocError> {
-        self.reset(problem, env);
-        for place in &order.places {
-            self.walls_before.push(self.walls.len() as u32);
-            if needs_barrier(problem, place.block) {
-                let point = place.start();
-                self.walls.push(point);
-                for class in RegClass::ALL {
-                    occupancy[class.index()].fix(point, self.registers.all[class.index()]);
-                }
-            }
-            for (i, inst) in problem.insts(place.block).enumerate() {
-                self.walls_before.push(self.walls.len() as u32);
-                self.inst(problem, inst, (place.head + 1 + i as u32) * 4, occupancy);
-            }
-            let term = problem.terminator(place.block);
-            let mut has_edge_defs = false;
-            for (k, operand) in problem.operand_range(term).zip(problem.operands(term)) {
-                if operand.is_def() && edge_of(operand.vreg()) != NONE {
-                    has_edge_defs = true;
-                    if self.binding[k] == ANYWHERE {
-                        self.binding[k] = ELSEWHERE;
-                    }
-                }
-            }
-            if has_edge_defs {
-                let at = place.stop() - 4;
-                self.force(problem, env, term, at, &edge_of, |class, number, points| {
-                    points.for_each(|point| occupancy[class].fix(point, 1 << number));
-                })?;
-            }
-        }
-        occupancy.iter_mut().for_each(Occupancy::sum_up);
-        self.is_plain =
-            self.partial.is_empty() && (self.safepoints.is_empty() || problem.vregs.values().all(|data| !data.is_ref));
-        Ok(())
-    }
-
-    fn reset(&mut self, problem: &Problem, env: &MachineEnv) {
+    /// Empties it for a walk over a problem.
+    pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv) {
         self.registers.build(env);
         self.walls.clear();
         self.walls_before.clear();
@@ -147,39 +104,73 @@ impl Machine {
         self.forced.resize(problem.num_insts(), false);
     }
 
-    fn inst(&mut self, problem: &Problem, inst: Inst, at: u32, occupancy: &mut [Occupancy; 2]) {
-        let clobber = problem.clobber_id(inst);
-        if clobber != ClobberId::NONE {
-            let mut lost = self.lost[clobber.index()];
-            for class in 0..2 {
-                occupancy[class].fix(at + LATE, lost[class]);
-            }
-            for operand in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
-                if let Some(reg) = operand.fixed_reg() {
-                    lost[reg.class().index()] |= 1 << self.registers.number(reg);
-                }
-            }
-            let registers = &self.registers;
-            if (0..2).all(|class| registers.all[class] & !registers.callee_saved[class] & !lost[class] == 0) {
-                self.walls.push(at + LATE);
-            }
-            if !problem.clobbers(inst).partial.is_empty() {
-                self.partial.push((at + LATE, clobber));
+    /// Completes what the walk found.
+    pub(crate) fn finish(&mut self, problem: &Problem, slots: usize) {
+        self.is_plain =
+            self.partial.is_empty() && (self.safepoints.is_empty() || problem.vregs.values().all(|data| !data.is_ref));
+        for (i, wall) in self.walls.iter().enumerate() {
+            self.walls_before.resize((wall / 4) as usize + 1, i as u32);
+        }
+        if !self.walls.is_empty() {
+            self.walls_before.resize(slots, self.walls.len() as u32);
+        }
+    }
+
+    /// Notes the head of a block.
+    pub(crate) fn head(&mut self, problem: &Problem, place: &Place, occupancy: &mut [Occupancy; 2]) {
+        if needs_barrier(problem, place.block) {
+            let point = place.start();
+            self.walls.push(point);
+            for class in RegClass::ALL {
+                occupancy[class.index()].fix(point, self.registers.all[class.index()]);
             }
         }
-        if problem.flags(inst).has(InstFlags::SAFEPOINT) {
-            self.safepoints.push(at + LATE);
+    }
+
+    /// Notes what an instruction destroys, and collections.
+    pub(crate) fn clobber(
+        &mut self,
+        problem: &Problem,
+        code: &Code<'_>,
+        clobber: ClobberId,
+        occupancy: &mut [Occupancy; 2],
+    ) {
+        let point = code.at + LATE;
+        if code.flags.has(InstFlags::SAFEPOINT) {
+            self.safepoints.push(point);
         }
-        if problem.flags(inst).has(InstFlags::MOVE) {
-            self.moves.push(inst);
+        if clobber == ClobberId::NONE {
+            return;
         }
-        let first = problem.operand_range(inst).start;
-        for (i, operand) in problem.operands(inst).iter().enumerate() {
+        let mut lost = self.lost[clobber.index()];
+        for class in 0..2 {
+            occupancy[class].fix(point, lost[class]);
+        }
+        for operand in code.operands.iter().filter(|operand| operand.is_def()) {
+            if let Some(reg) = operand.fixed_reg() {
+                lost[reg.class().index()] |= 1 << self.registers.number(reg);
+            }
+        }
+        let registers = &self.registers;
+        if (0..2).all(|class| registers.all[class] & !registers.callee_saved[class] & !lost[class] == 0) {
+            self.walls.push(point);
+        }
+        if !problem.clobbers(code.inst).partial.is_empty() {
+            self.partial.push((point, clobber));
+        }
+    }
+
+    /// Notes which operands are not simply where their values are.
+    pub(crate) fn operands(&mut self, problem: &Problem, code: &Code<'_>, occupancy: &mut [Occupancy; 2]) {
+        if code.flags.has(InstFlags::MOVE) {
+            self.moves.push(code.inst);
+        }
+        for (k, operand) in (code.first..).zip(code.operands) {
             match operand.constraint() {
                 Constraint::Reg | Constraint::Within(_) | Constraint::MemOk | Constraint::Any => {}
-                Constraint::Stack => self.binding[first + i] = ELSEWHERE,
-                Constraint::Reuse(k) => {
-                    for k in [first + i, first + usize::from(k)] {
+                Constraint::Stack => self.binding[k] = ELSEWHERE,
+                Constraint::Reuse(input) => {
+                    for k in [k, code.first + usize::from(input)] {
                         if self.binding[k] == ANYWHERE {
                             self.binding[k] = ELSEWHERE;
                         }
@@ -189,10 +180,37 @@ impl Machine {
                     let bit = 1 << self.registers.number(reg);
                     let occupancy = &mut occupancy[reg.class().index()];
                     let take = |points: Range<u32>| points.for_each(|point| occupancy.fix(point, bit));
-                    self.fix(problem, inst, at, first + i, reg, take);
+                    self.fix(problem, code.inst, code.at, k, reg, take);
                 }
             }
         }
+    }
+
+    /// Fixes the operands of a branch that has results.
+    pub(crate) fn branch(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        place: &Place,
+        occupancy: &mut [Occupancy; 2],
+        edge_of: impl Fn(VReg) -> u32,
+    ) -> Result<(), AllocError> {
+        let term = problem.terminator(place.block);
+        let mut has_results = false;
+        for (k, operand) in problem.operand_range(term).zip(problem.operands(term)) {
+            if operand.is_def() && edge_of(operand.vreg()) != NONE {
+                has_results = true;
+                if self.binding[k] == ANYWHERE {
+                    self.binding[k] = ELSEWHERE;
+                }
+            }
+        }
+        if !has_results {
+            return Ok(());
+        }
+        self.force(problem, env, term, place.stop() - 4, &edge_of, |class, number, points| {
+            points.for_each(|point| occupancy[class].fix(point, 1 << number));
+        })
     }
 
     /// Reserves the register of an operand, and for a use of the def that takes it over too.
@@ -251,8 +269,16 @@ impl Machine {
     /// How many walls come before a point: between two points of one segment with different answers all registers but
     /// the callee-saved ones are lost.
     pub(crate) fn walls_before(&self, point: u32) -> u32 {
+        if self.walls.is_empty() {
+            return 0;
+        }
         let before = self.walls_before[(point / 4) as usize];
         before + u32::from(self.walls.get(before as usize).is_some_and(|&wall| wall < point))
+    }
+
+    /// Is something that lives over these points, the end excluded, over a wall?
+    pub(crate) fn has_wall(&self, from: u32, to: u32) -> bool {
+        !self.walls.is_empty() && self.walls_before(from) != self.walls_before(to - 1)
     }
 
     /// The point of a wall, or the last point of all.

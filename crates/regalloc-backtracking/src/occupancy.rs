@@ -63,6 +63,7 @@ impl Occupancy {
         self.own.resize(total - points, 0);
         self.lanes.resize_with(registers, Lane::default);
         for lane in &mut self.lanes {
+            lane.pending.clear();
             self.spare.extend(lane.chunks.drain(..).map(|mut chunk| {
                 chunk.clear();
                 chunk
@@ -129,13 +130,20 @@ impl Occupancy {
 
     /// Which registers are taken anywhere in `from..to`?
     pub(crate) fn taken(&self, from: u32, to: u32) -> u64 {
-        let mut taken = self.own_above(from, 1) | self.own_above(to - 1, 1);
+        let mut taken = self.own_above(from, 1);
+        if is_short(from, to) {
+            return taken | union(&self.any[from as usize..to as usize]);
+        }
+        taken |= self.own_above(to - 1, 1);
         self.decompose(from, to, |nodes| taken |= union(&self.any[nodes]));
         taken
     }
 
     /// Which of them do instructions take?
     pub(crate) fn fixed(&self, from: u32, to: u32) -> u64 {
+        if is_short(from, to) {
+            return union(&self.fixed[from as usize..to as usize]);
+        }
         let mut taken = 0;
         self.decompose(from, to, |nodes| taken |= union(&self.fixed[nodes]));
         taken
@@ -188,47 +196,73 @@ impl Occupancy {
     /// Gives a register to a bundle over a segment.
     pub(crate) fn insert(&mut self, register: usize, segment: &Segment, bundle: u32) {
         let (from, to) = (segment.from, segment.to);
-        let Occupancy { lanes, spare, .. } = self;
-        lanes[register].insert(Tenant { from, to, bundle }, spare);
-        self.mark(from, to, register, true);
+        self.lanes[register].pending.push(Tenant { from, to, bundle });
+        let bit = 1u64 << register;
+        if is_short(from, to) {
+            self.any[from as usize..to as usize].iter_mut().for_each(|node| *node |= bit);
+        } else {
+            let first = self.starts.get(1).copied().unwrap_or(usize::MAX);
+            let (mut any, mut own) = (std::mem::take(&mut self.any), std::mem::take(&mut self.own));
+            self.decompose(from, to, |nodes| {
+                if nodes.start >= first {
+                    own[nodes.start - first..nodes.end - first].iter_mut().for_each(|node| *node |= bit);
+                }
+                any[nodes].iter_mut().for_each(|node| *node |= bit);
+            });
+            (self.any, self.own) = (any, own);
+        }
+        let (mut a, mut b) = (from as usize, to as usize - 1);
+        for &start in self.starts.iter().skip(1) {
+            (a, b) = (a >> SHIFT, b >> SHIFT);
+            self.any[start + a] |= bit;
+            if a != b {
+                self.any[start + b] |= bit;
+            }
+        }
     }
 
     /// Takes it back.
     pub(crate) fn remove(&mut self, register: usize, segment: &Segment) {
         let (from, to) = (segment.from, segment.to);
+        self.settle(register);
         self.lanes[register].remove(from);
-        self.mark(from, to, register, false);
-    }
-
-    fn mark(&mut self, from: u32, to: u32, register: usize, on: bool) {
         let (bit, first) = (1u64 << register, self.starts.get(1).copied().unwrap_or(usize::MAX));
-        let mut any = std::mem::take(&mut self.any);
-        let mut own = std::mem::take(&mut self.own);
-        self.decompose(from, to, |nodes| {
+        let (mut any, mut own) = (std::mem::take(&mut self.any), std::mem::take(&mut self.own));
+        let mut clear = |nodes: Range<usize>| {
             for i in nodes {
-                any[i] = if on { any[i] | bit } else { any[i] & !bit | self.fixed[i] & bit };
+                any[i] = any[i] & !bit | self.fixed[i] & bit;
                 if i >= first {
-                    own[i - first] = if on { own[i - first] | bit } else { own[i - first] & !bit };
+                    own[i - first] &= !bit;
                 }
             }
-        });
+        };
+        match is_short(from, to) {
+            true => clear(from as usize..to as usize),
+            false => self.decompose(from, to, clear),
+        }
         (self.any, self.own) = (any, own);
         for point in [from as usize, to as usize - 1] {
             for level in 1..self.starts.len() {
                 let node = point >> (SHIFT * level);
                 let i = self.starts[level] + node;
-                let is_taken = on || self.own[i - first] & bit != 0 || {
-                    let (start, end) = (self.starts[level - 1], self.starts[level]);
-                    union(&self.any[start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end)]) & bit != 0
-                };
+                let (start, end) = (self.starts[level - 1], self.starts[level]);
+                let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
+                let is_taken = (self.own[i - first] | union(&self.any[children])) & bit != 0;
                 self.any[i] = if is_taken { self.any[i] | bit } else { self.any[i] & !bit };
             }
         }
     }
 
-    /// Tenants of a register in `from..to`, in order.
+    /// Sorts the tenants of a register, as [`Occupancy::tenants`] needs.
+    pub(crate) fn settle(&mut self, register: usize) {
+        let Occupancy { lanes, spare, .. } = self;
+        lanes[register].settle(spare);
+    }
+
+    /// Tenants of a register in `from..to`, in order; [`Occupancy::settle`] must come first.
     pub(crate) fn tenants(&self, register: usize, from: u32, to: u32) -> impl Iterator<Item = Tenant> + '_ {
         let lane = &self.lanes[register];
+        debug_assert!(lane.pending.is_empty(), "register {register} is not settled");
         let chunk = lane.chunks.partition_point(|chunk| chunk.last().is_none_or(|last| last.to <= from));
         let start = lane.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(|tenant| tenant.to <= from));
         let first = lane.chunks.get(chunk).map_or(&[][..], |chunk| &chunk[start..]);
@@ -241,13 +275,27 @@ fn union(masks: &[u64]) -> u64 {
     masks.iter().fold(0, |union, mask| union | mask)
 }
 
+/// Are these points below one node of level 1?
+fn is_short(from: u32, to: u32) -> bool {
+    from as usize >> SHIFT == (to as usize - 1) >> SHIFT
+}
+
 /// The tenants of one register in order, in chunks that are never empty.
 #[derive(Default)]
 struct Lane {
     chunks: Vec<Vec<Tenant>>,
+    /// Those that came since somebody asked last: for most registers of most code nobody ever asks.
+    pending: Vec<Tenant>,
 }
 
 impl Lane {
+    fn settle(&mut self, spare: &mut Vec<Vec<Tenant>>) {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.sort_unstable_by_key(|tenant| tenant.from);
+        pending.drain(..).for_each(|tenant| self.insert(tenant, spare));
+        self.pending = pending;
+    }
+
     fn insert(&mut self, tenant: Tenant, spare: &mut Vec<Vec<Tenant>>) {
         let chunk = self.chunks.partition_point(|chunk| chunk[0].from < tenant.from).saturating_sub(1);
         if self.chunks.is_empty() {
@@ -316,6 +364,7 @@ mod tests {
             assert_eq!((occupancy.strike(s.from, s.to, &mut wanted), wanted), (gone.map(|p| p as u32), left));
             let mut who: Vec<u32> = table[points.clone()].iter().map(|p| p[register]).filter(|&b| b != NONE).collect();
             who.dedup();
+            occupancy.settle(register);
             assert_eq!(occupancy.tenants(register, s.from, s.to).map(|t| t.bundle).collect::<Vec<_>>(), who);
             if taken >> register & 1 == 0 {
                 occupancy.insert(register, &s, bundle);

@@ -8,10 +8,10 @@ use crate::live::{Liveness, Segment};
 use crate::machine::{Machine, reserved};
 use crate::occupancy::Occupancy;
 use crate::order::Order;
+use crate::queue::Queue;
 use crate::split::Window;
-use crate::wants::MINIMAL;
+use crate::wants::{MINIMAL, UNKNOWN, Worth};
 use kingpost_regalloc::{AllocError, Event, Freq, Loc, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
-use std::collections::BinaryHeap;
 
 /// More bundles in the way than this are not evicted.
 const MAX_EVICTED: usize = 16;
@@ -31,8 +31,7 @@ const MAX_WAITING: usize = 4096;
 /// Scratch memory of the search.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Longest first, then the older one.
-    queue: BinaryHeap<(u32, std::cmp::Reverse<u32>)>,
+    queue: Queue,
     rivals: Vec<u32>,
     best: Vec<u32>,
     pub(crate) pieces: Vec<Segment>,
@@ -65,24 +64,26 @@ impl Search<'_, '_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let size = self.problem.num_operands() + self.problem.num_insts() + self.bundles.segments.len();
         self.limit = STEPS.0 + STEPS.1 * size as u64;
-        let mut keys = std::mem::take(&mut self.s.queue).into_vec();
-        keys.clear();
+        self.s.queue.clear();
         self.s.waiting.clear();
         let first = self.bundles.bundles.len() as u32;
-        let in_memory = |bundle: &u32| self.live.is_in_memory(self.bundles.segments(*bundle)[0].vreg);
-        keys.extend((0..first).filter(|bundle| !in_memory(bundle)).map(|bundle| self.key(bundle)));
-        self.s.queue = keys.into();
+        for bundle in 0..first {
+            if !self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
+                let length = self.length(bundle);
+                self.s.queue.add(length, bundle);
+            }
+        }
+        self.s.queue.sort();
         for bundle in 0..first {
             if self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
                 self.shatter(bundle);
             }
         }
         loop {
-            let is_next_short = self.s.queue.peek().is_none_or(|&(length, _)| length < CROSSING);
-            if is_next_short && !self.is_settled {
+            if !self.is_settled && self.s.queue.longest().is_none_or(|length| length < CROSSING) {
                 self.settle()?;
             }
-            let Some((length, std::cmp::Reverse(bundle))) = self.s.queue.pop() else { break };
+            let Some((length, bundle)) = self.s.queue.pop() else { break };
             self.process(bundle, length >= CROSSING)?;
         }
         Ok(())
@@ -101,17 +102,16 @@ impl Search<'_, '_> {
     }
 
     fn enqueue(&mut self, bundle: u32) {
-        let key = self.key(bundle);
-        self.s.queue.push(key);
+        let length = self.length(bundle);
+        self.s.queue.push(length, bundle);
     }
 
-    /// Bundles that live over walls come first, then the longest.
-    fn key(&self, bundle: u32) -> (u32, std::cmp::Reverse<u32>) {
+    /// The length of a bundle, with a mark on those that live over walls: they come first.
+    fn length(&self, bundle: u32) -> u32 {
         let segments = self.bundles.segments(bundle);
         let length = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to - s.from)).min(CROSSING - 1);
-        let walls = |point| self.machine.walls_before(point);
-        let crosses = segments.iter().any(|s| walls(s.from) != walls(s.to - 1));
-        (length | if crosses { CROSSING } else { 0 }, std::cmp::Reverse(bundle))
+        let crosses = segments.iter().any(|s| self.machine.has_wall(s.from, s.to));
+        length | if crosses { CROSSING } else { 0 }
     }
 
     /// Adds a part of `parent` with the segments in [`Scratch::pieces`].
@@ -120,7 +120,7 @@ impl Search<'_, '_> {
         let start = self.bundles.segments.len() as u32;
         self.bundles.segments.extend_from_slice(&self.s.pieces);
         let end = self.bundles.segments.len() as u32;
-        let part = Bundle { start, end, family, cuts: cuts + 1, weight: 0, reg: None };
+        let part = Bundle { start, end, family, cuts: cuts + 1, weight: 0, crosses: false, reg: None };
         self.bundles.bundles.push(part);
         self.stats.splits += 1;
         self.enqueue(self.bundles.bundles.len() as u32 - 1);
@@ -133,11 +133,12 @@ impl Search<'_, '_> {
     fn process(&mut self, bundle: u32, crosses: bool) -> Result<(), AllocError> {
         self.stats.steps += 1;
         let w = self.wants(bundle, crosses);
-        if !w.must && (w.price == 0 || w.is_minimal) {
+        if self.is_worthless(bundle, &w) {
             self.tell_spilled(bundle);
             return Ok(());
         }
-        self.bundles.bundles[bundle as usize].weight = w.weight;
+        let data = &mut self.bundles.bundles[bundle as usize];
+        (data.weight, data.crosses) = (UNKNOWN, w.crosses);
         let class = w.class.index();
         let unused = self.unused[class];
         let mut free = w.allowed & !self.taken(bundle, class);
@@ -156,8 +157,11 @@ impl Search<'_, '_> {
             self.assign(bundle, w.class, register);
             return Ok(());
         }
+        let Worth { price, refill, weight, steps } = self.worth(bundle, w.crosses);
+        self.stats.steps += steps;
+        self.bundles.bundles[bundle as usize].weight = weight;
         if let Some(register) = hints.best(free & unused) {
-            let worth = if w.crosses { w.refill } else { w.price / 2 };
+            let worth = if w.crosses { refill } else { price / 2 };
             if worth > self.save_price() {
                 self.assign(bundle, w.class, register);
                 return Ok(());
@@ -170,11 +174,11 @@ impl Search<'_, '_> {
         let fixed = self.fixed(bundle, class);
         let candidates = w.allowed & (!fixed | self.own(bundle, fixed & blocked)) & !unused;
         let is_choosy = w.allowed != self.machine.registers.all[class];
-        if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, w.price) {
+        if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, price) {
             self.assign(bundle, w.class, register);
             return Ok(());
         }
-        if let Some(register) = self.lighter(bundle, class, candidates, w.weight) {
+        if let Some(register) = self.lighter(bundle, class, candidates, weight) {
             self.evict_best(bundle);
             self.assign(bundle, w.class, register);
             return Ok(());
@@ -268,7 +272,7 @@ impl Search<'_, '_> {
             }
             let &[rival] = self.s.rivals.as_slice() else { continue };
             tries -= 1;
-            let crosses = self.key(rival).0 >= CROSSING;
+            let crosses = self.length(rival) >= CROSSING;
             let w = self.wants(rival, crosses);
             let free = w.allowed & !self.taken(rival, class) & !self.unused[class];
             if let Some(other) = w.hints.best(free).filter(|_| w.hints.worth(register) <= price) {
@@ -303,11 +307,21 @@ impl Search<'_, '_> {
     fn rivals(&mut self, bundle: u32, class: usize, register: usize, limit: u64, most: usize) -> Option<u64> {
         self.s.rivals.clear();
         let mut heaviest = 0;
-        for segment in self.bundles.segments(bundle) {
+        self.occupancy[class].settle(register);
+        let Bundle { start, end, .. } = self.bundles.bundles[bundle as usize];
+        for i in start..end {
+            let segment = self.bundles.segments[i as usize];
             self.stats.steps += 1;
             for tenant in self.occupancy[class].tenants(register, segment.from, segment.to) {
                 self.stats.steps += 1;
-                heaviest = self.bundles.bundles[tenant.bundle as usize].weight.max(heaviest);
+                let Bundle { mut weight, crosses, .. } = self.bundles.bundles[tenant.bundle as usize];
+                if weight == UNKNOWN {
+                    let worth = self.worth(tenant.bundle, crosses);
+                    weight = worth.weight;
+                    self.stats.steps += worth.steps;
+                    self.bundles.bundles[tenant.bundle as usize].weight = weight;
+                }
+                heaviest = weight.max(heaviest);
                 if !self.s.rivals.contains(&tenant.bundle) {
                     self.s.rivals.push(tenant.bundle);
                 }
@@ -373,6 +387,7 @@ impl Search<'_, '_> {
             |vreg| live.edge_of(vreg),
             |class, register, points| {
                 occupancy[class].fix_later(points.start, points.end, register);
+                occupancy[class].settle(register);
                 evicted.extend(occupancy[class].tenants(register, points.start, points.end).map(|t| t.bundle));
             },
         );

@@ -269,7 +269,7 @@ impl Search<'_, '_> {
         cuts.clear();
         for segment in self.bundles.segments(bundle) {
             for u in self.live.uses_at(segment.uses()) {
-                if !matches!(self.need(u), Need::Reg | Need::Within(_)) {
+                if !matches!(self.need(u), Need::Reg | Need::Within) {
                     continue;
                 }
                 let (from, to) = (u.from().max(segment.from), u.to().min(segment.to));

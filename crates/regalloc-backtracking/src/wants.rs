@@ -11,6 +11,9 @@ use kingpost_regalloc::{PReg, RegClass, VReg};
 /// Weight of a bundle that must have a register and cannot be cut.
 pub(crate) const MINIMAL: u64 = u64::MAX;
 
+/// Weight of a bundle that nobody has asked for yet.
+pub(crate) const UNKNOWN: u64 = MINIMAL - 1;
+
 /// Points added to each length: what memory would cost decides, and length only between long bundles. Weights by length
 /// alone evict what many uses need for the sake of what is short.
 const LENGTH_BIAS: u64 = 1 << 14;
@@ -18,22 +21,34 @@ const LENGTH_BIAS: u64 = 1 << 14;
 /// Walls looked at between two uses.
 const MAX_WALLS: usize = 4;
 
-/// What a bundle wants.
+/// What a bundle wants of registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wants {
+    pub(crate) class: RegClass,
+    /// By register number.
+    pub(crate) allowed: u64,
+    pub(crate) hints: Hints,
+    /// Does some use have to be in a register?
+    pub(crate) must: bool,
+    /// Does it lie within one instruction?
+    pub(crate) is_minimal: bool,
+    /// Does nothing use it that would cost anything in memory?
+    is_idle: bool,
+    /// Does it live over a wall?
+    pub(crate) crosses: bool,
+}
+
+/// What a register is worth to a bundle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worth {
     /// Price of having it in memory, in halves of a load by frequency.
     pub(crate) price: u64,
     /// Price of having it in memory only over walls.
     pub(crate) refill: u64,
-    /// Does it live over a wall?
-    pub(crate) crosses: bool,
+    /// By point of its life.
     pub(crate) weight: u64,
-    /// By register number.
-    pub(crate) allowed: u64,
-    pub(crate) must: bool,
-    pub(crate) is_minimal: bool,
-    pub(crate) hints: Hints,
-    pub(crate) class: RegClass,
+    /// What it took to find out.
+    pub(crate) steps: u64,
 }
 
 /// The price of having the values of a bundle in memory over walls only, as its uses are looked at in turn.
@@ -143,18 +158,62 @@ impl Search<'_, '_> {
     pub(crate) fn wants(&mut self, bundle: u32, crosses: bool) -> Wants {
         let segments = self.bundles.segments(bundle);
         let class = self.problem.class(segments[0].vreg);
-        let mut w = Wants {
-            price: 0,
-            refill: 0,
-            crosses,
-            weight: 0,
-            allowed: self.machine.registers.all[class.index()],
-            must: false,
-            is_minimal: segments[0].from / 4 == (segments[segments.len() - 1].to - 1) / 4,
-            hints: Hints::default(),
-            class,
-        };
-        let (mut length, mut steps) = (0, 0);
+        let is_minimal = segments[0].from / 4 == (segments[segments.len() - 1].to - 1) / 4;
+        let (allowed, hints) = (self.machine.registers.all[class.index()], Hints::default());
+        let mut w = Wants { class, allowed, hints, must: false, is_minimal, is_idle: true, crosses };
+        let mut steps = 0;
+        for segment in segments {
+            steps += 1 + segment.uses().len() as u64;
+            let remat = self.live.remat(segment.vreg).is_some();
+            for u in self.live.uses_at(segment.uses()) {
+                let fixed = self.fixed_at(u);
+                let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
+                match need {
+                    Need::Reg => w.must = true,
+                    Need::Within => {
+                        w.must = true;
+                        w.allowed &= self.machine.registers.mask(class, self.problem.reg_set(u.set()));
+                    }
+                    _ => w.is_idle &= self.units(u, need, remat) == 0,
+                }
+                self.add_hints(u, fixed, &mut w.hints);
+            }
+            if !self.machine.is_plain() {
+                let lost = self.machine.lost(self.problem, *segment);
+                w.crosses |= lost != 0;
+                w.allowed &= !lost;
+            }
+        }
+        self.stats.steps += steps;
+        w
+    }
+
+    /// Would it cost nothing to have the bundle in memory?
+    pub(crate) fn is_worthless(&self, bundle: u32, w: &Wants) -> bool {
+        !w.must
+            && (w.is_minimal || w.is_idle || self.entry_price(bundle) > 0 && self.worth(bundle, w.crosses).price == 0)
+    }
+
+    fn fixed_at(&self, u: &Use) -> Option<PReg> {
+        if u.operand == NONE { None } else { self.machine.fixed(u.operand as usize) }
+    }
+
+    /// What one run of a use costs if the value is in memory.
+    fn units(&self, u: &Use, need: Need, remat: bool) -> u64 {
+        match need {
+            Need::Slot => 0,
+            _ if remat && u.is_def || self.is_internal(u) => 0,
+            Need::Soft => 1,
+            _ if remat => 1,
+            _ => 2,
+        }
+    }
+
+    /// What a register is worth to the bundle, which lives over a wall or not.
+    pub(crate) fn worth(&self, bundle: u32, crosses: bool) -> Worth {
+        let segments = self.bundles.segments(bundle);
+        let (mut price, mut length, mut steps) = (0u64, 0, 0);
+        let mut must = false;
         let mut place = &self.order.places[0];
         let mut over = Crossing::default();
         for segment in segments {
@@ -165,54 +224,30 @@ impl Search<'_, '_> {
                 if u.point >= place.stop() || u.point < place.start() {
                     place = self.order.place_at(u.point);
                 }
-                let freq = place.freq;
-                let fixed = match u.operand {
-                    NONE => None,
-                    operand => self.machine.fixed(operand as usize),
-                };
-                let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
-                match need {
-                    Need::Reg => w.must = true,
-                    Need::Within(set) => {
-                        w.must = true;
-                        w.allowed &= self.machine.registers.mask(class, self.problem.reg_set(set));
-                    }
-                    _ => {}
-                }
-                let units = match need {
-                    Need::Slot => 0,
-                    _ if remat && u.is_def || self.is_internal(u) => 0,
-                    Need::Soft => 1,
-                    _ if remat => 1,
-                    _ => 2,
-                };
-                w.price = w.price.saturating_add(units * freq);
-                if units > 0 && w.crosses {
+                let need = if self.fixed_at(u).is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
+                must |= matches!(need, Need::Reg | Need::Within);
+                let units = self.units(u, need, remat);
+                price = price.saturating_add(units * place.freq);
+                if units > 0 && crosses {
                     let point = if u.is_def { u.to() - 1 } else { u.from() };
                     let id = self.machine.walls_before(point);
-                    self.note_crossing(&mut over, u, id, units, freq);
+                    self.note_crossing(&mut over, u, id, units, place.freq);
                 }
-                self.add_hints(u, fixed, freq, &mut w.hints);
             }
             let walls = |point| self.machine.walls_before(point);
-            if w.crosses && walls(segment.from) != walls(segment.to - 1) && self.is_live_past(segment.to) {
+            if crosses && walls(segment.from) != walls(segment.to - 1) && self.is_live_past(segment.to) {
                 over.tail(walls(segment.to - 1), self.order.freq_at(segment.to - 1));
             }
-            if !self.machine.is_plain() {
-                let lost = self.machine.lost(self.problem, *segment);
-                w.crosses |= lost != 0;
-                w.allowed &= !lost;
-            }
         }
-        w.refill = self.finish_crossing(&over);
-        self.stats.steps += steps;
-        w.price = w.price.saturating_sub(self.entry_price(bundle));
-        let worth = if w.crosses { w.refill.min(w.price) } else { w.price };
-        w.weight = match w.must && w.is_minimal {
+        let is_minimal = segments[0].from / 4 == (segments[segments.len() - 1].to - 1) / 4;
+        let refill = self.finish_crossing(&over);
+        let price = price.saturating_sub(self.entry_price(bundle));
+        let worth = if crosses { refill.min(price) } else { price };
+        let weight = match must && is_minimal {
             true => MINIMAL,
-            false => ((u128::from(worth) << 12) / u128::from(length + LENGTH_BIAS)).min(u128::from(MINIMAL - 1)) as u64,
+            false => ((u128::from(worth) << 12) / u128::from(length + LENGTH_BIAS)).min(u128::from(UNKNOWN - 1)) as u64,
         };
-        w
+        Worth { price, refill, weight, steps }
     }
 
     /// Adds a use to the price of having a value in memory over walls only.
@@ -265,10 +300,10 @@ impl Search<'_, '_> {
     }
 
     /// Adds the registers that a use would like, which may be in a fixed one.
-    fn add_hints(&self, u: &Use, fixed: Option<PReg>, freq: u64, hints: &mut Hints) {
+    fn add_hints(&self, u: &Use, fixed: Option<PReg>, hints: &mut Hints) {
         let registers = &self.machine.registers;
         if let Some(reg) = fixed {
-            hints.add(registers.number(reg), freq);
+            hints.add(registers.number(reg), self.order.freq_at(u.point));
         }
         if u.partner != NONE {
             let family = self.bundles.family_of[u.partner as usize];
@@ -277,7 +312,7 @@ impl Search<'_, '_> {
             }
             let class = self.problem.class(u.vreg);
             if let Some(reg) = self.bundles.families[family as usize].hint.filter(|reg| reg.class() == class) {
-                hints.add(registers.number(reg), freq);
+                hints.add(registers.number(reg), self.order.freq_at(u.point));
             }
         }
     }
