@@ -4,11 +4,11 @@
 
 use crate::asm;
 use crate::branches::{A64Branches, ADR};
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::immediates::{Extend, add_sub, extended, reaches};
 use crate::regs::{FP, SP, X16, X17};
 use crate::rows;
-use kingpost_mach::{Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
+use kingpost_mach::{Args, Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
 use kingpost_regalloc::PReg;
 
 /// The base register, if the address has one.

@@ -1,27 +1,16 @@
 //! The text of one instruction, as GNU `as` reads it.
 
 use crate::address::{extension, register};
-use crate::encode::Args;
 use crate::immediates::{Extend, float_value, logical_value};
 use crate::regs::{CC_NAMES, name};
 use crate::rows::{ENCODINGS, ROWS};
-use kingpost_mach::{Mem, MemBase, RowId};
+use kingpost_mach::{Args, Mem, MemBase, RowId, fill_template};
 use std::fmt::Write;
 
 /// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several instructions
 /// has a name of its own.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
-    let template = ROWS[usize::from(row.0)].asm;
-    let mut out = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((field, behind)) = after.split_once('}') else { break };
-        place(field, row, args, &mut out);
-        rest = behind;
-    }
-    out.push_str(rest);
-    out
+    fill_template(ROWS[usize::from(row.0)].asm, |field, out| place(field, row, args, out))
 }
 
 /// Appends what stands for the template's `{field}`.

@@ -11,12 +11,12 @@
 
 use crate::address;
 use crate::branches::{jump_if, jump_test};
-use crate::encode::{Args, encode, word};
+use crate::encode::{encode, word};
 use crate::encoding::LoopOp;
 use crate::immediates::{Extend, extended};
 use crate::regs::{CC_NE, X17};
 use crate::rows::*;
-use kingpost_mach::{Buffer, Label, Mem, MemBase, RowId};
+use kingpost_mach::{Args, Buffer, Label, Mem, MemBase, RowId};
 use kingpost_regalloc::PReg;
 
 /// The rows of one width in bytes.

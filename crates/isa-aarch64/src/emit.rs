@@ -1,13 +1,13 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
 use crate::branches::{A64Branches, form};
-use crate::encode::{Args, encode, word};
+use crate::encode::{encode, word};
 use crate::encoding::Special;
 use crate::regs::{CC_EQ, CC_LO, CC_LS};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame, pairs};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Branching, Buffer, EmitContext, MInst, MachineEdit, Mem, MemBase, RowId};
+use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, Mem, MemBase, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// The immediate of the instruction that traps.
@@ -87,11 +87,11 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
         MachineEdit::Move(from, to, width) => encode(move_row(from, width), &Args::regs(&[to, from]), buffer),
         MachineEdit::Exchange(..) => unreachable!("this target has no exchange, so no allocation holds one"),
         MachineEdit::Spill(from, to, width) => {
-            encode(spill_row(from, width), &Args::mem(&[from], to), buffer);
+            encode(spill_row(from.class(), width), &Args::mem(&[from], to), buffer);
             pairs::join(buffer);
         }
         MachineEdit::Fill(from, to, width) => {
-            encode(fill_row(to, width), &Args::mem(&[to], from), buffer);
+            encode(fill_row(to.class(), width), &Args::mem(&[to], from), buffer);
             pairs::join(buffer);
         }
     }
@@ -106,8 +106,9 @@ fn move_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-fn spill_row(reg: PReg, width: u8) -> RowId {
-    match (reg.class(), width) {
+/// The row that stores `width` bytes of a register.
+pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
+    match (class, width) {
         (RegClass::Int, ..=1) => rows::STRB_MR,
         (RegClass::Int, 2) => rows::STRH_MR,
         (RegClass::Int, 3..=4) => rows::STR32_MR,
@@ -119,8 +120,9 @@ fn spill_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-fn fill_row(reg: PReg, width: u8) -> RowId {
-    match (reg.class(), width) {
+/// The row that loads `width` bytes into a register, with zeros above.
+pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
+    match (class, width) {
         (RegClass::Int, ..=1) => rows::LDRB_RM,
         (RegClass::Int, 2) => rows::LDRH_RM,
         (RegClass::Int, 3..=4) => rows::LDR32_RM,

@@ -10,48 +10,8 @@ use crate::encoding::{Encoding, ImmField, MemField, Special};
 use crate::immediates::{Step, constant, paired, scaled, unscaled};
 use crate::regs::X16;
 use crate::rows::{self, ENCODINGS};
-use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef, Target};
+use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef, Target};
 use kingpost_regalloc::PReg;
-
-/// What goes into an instruction besides its row.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Args<'a> {
-    /// Registers of the row's operands.
-    pub regs: &'a [PReg],
-    /// Memory operand, or the symbol that is called.
-    pub mem: Option<Mem>,
-    /// Immediate or condition code.
-    pub imm: i64,
-    /// Symbols by index.
-    pub symbols: &'a [SymbolRef],
-    /// Why it may trap. Of several words, those that access memory do.
-    pub trap: Option<TrapCode>,
-}
-
-impl<'a> Args<'a> {
-    /// Only registers.
-    pub fn regs(regs: &'a [PReg]) -> Args<'a> {
-        Args { regs, ..Args::default() }
-    }
-
-    /// Registers and memory.
-    pub fn mem(regs: &'a [PReg], mem: Mem) -> Args<'a> {
-        Args { regs, mem: Some(mem), ..Args::default() }
-    }
-
-    /// Registers and an immediate.
-    pub fn imm(regs: &'a [PReg], imm: i64) -> Args<'a> {
-        Args { regs, imm, ..Args::default() }
-    }
-
-    fn symbol(&self) -> SymbolRef {
-        match self.mem {
-            Some(Mem { base: MemBase::Symbol(index), .. }) => self.symbols[index as usize],
-            _ => unreachable!("the row names a symbol"),
-        }
-    }
-}
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
@@ -71,6 +31,14 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
         }
         (MemField::Address, Some(mem)) => address::compute(args.regs[0], mem, args, buffer),
         _ => unreachable!("the row has a memory operand"),
+    }
+}
+
+/// The symbol that the row names.
+fn symbol(args: &Args<'_>) -> SymbolRef {
+    match args.mem {
+        Some(Mem { base: MemBase::Symbol(index), .. }) => args.symbols[index as usize],
+        _ => unreachable!("the row names a symbol"),
     }
 }
 
@@ -131,7 +99,7 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
     buffer.list(|| asm::text(row, args));
     match encoding.special {
         Special::Got => {
-            let symbol = args.symbol();
+            let symbol = symbol(args);
             buffer.reloc(RelocKind::Aarch64AdrGotPage, symbol.name, symbol.offset);
             buffer.put4(0x9000_0000 | word);
             buffer.reloc(RelocKind::Aarch64LdGotLo12, symbol.name, symbol.offset);
@@ -139,7 +107,7 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
         }
         Special::Absolute => {
             // ldr rd, 1f; b 2f; 1: .xword symbol; 2:
-            let symbol = args.symbol();
+            let symbol = symbol(args);
             buffer.put4(0x5800_0040 | word);
             buffer.put4(0x1400_0003);
             buffer.reloc(RelocKind::Abs8, symbol.name, symbol.offset);
@@ -147,7 +115,7 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
         }
         _ => {
             if let Some(kind) = encoding.reloc {
-                let symbol = args.symbol();
+                let symbol = symbol(args);
                 buffer.reloc(kind, symbol.name, symbol.offset);
             }
             put(word, args, buffer);

@@ -15,12 +15,12 @@
 //! A function that needs no frame has none of this: its return address stays in x30.
 
 use crate::branches::jump_if;
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::immediates::{Extend, extended};
 use crate::regs::{CC_NE, FP, LR, SP, X16, X17};
 use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
+use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// Bytes of the return address and the caller's frame pointer.

@@ -96,10 +96,10 @@ fn text(low: Access, high: Access) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::{Args, encode};
+    use crate::encode::encode;
     use crate::regs::{v, x};
     use crate::rows;
-    use kingpost_mach::{Label, Mem, MemBase, RowId};
+    use kingpost_mach::{Args, Label, Mem, MemBase, RowId};
 
     type Case = (RowId, PReg, MemBase, i64);
 

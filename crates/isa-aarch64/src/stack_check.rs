@@ -13,12 +13,12 @@
 
 use crate::branches::jump_if;
 use crate::emit::emit_trap;
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::immediates::{Extend, add_sub, extended};
 use crate::regs::{CC_HS, CC_LO, SP, X16, X17};
 use crate::rows;
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, LimitStep, Mem, MemBase, StackLimit};
+use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
 use kingpost_regalloc::PReg;
 
 /// The stack is never so near to address zero that this much less is below it.

@@ -6,14 +6,14 @@
 
 use kingpost_isa_aarch64::asm;
 use kingpost_isa_aarch64::branches::A64Branches;
-use kingpost_isa_aarch64::encode::{Args, encode};
+use kingpost_isa_aarch64::encode::encode;
 use kingpost_isa_aarch64::encoding::{Encoding, ImmField, MemField, Special};
 use kingpost_isa_aarch64::immediates::{self, Shift, bitfield, compare, logical_value, mov_wide, shifted};
 use kingpost_isa_aarch64::regs::{CC_NAMES, SP, v, x};
 use kingpost_isa_aarch64::rows::{self, ENCODINGS, ROWS};
 use kingpost_mach::{
-    BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool, RelocKind, Row,
-    RowId, SymbolName, SymbolRef,
+    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool,
+    RelocKind, Row, RowId, SymbolName, SymbolRef,
 };
 use kingpost_regalloc::{PReg, RegClass};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};

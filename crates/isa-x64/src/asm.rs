@@ -1,24 +1,13 @@
 //! The text of one instruction, in Intel syntax as GNU `as` reads it.
 
-use crate::encode::Args;
 use crate::regs::{CC_NAMES, RBP, RSP, name};
 use crate::rows::{ENCODINGS, ROWS};
-use kingpost_mach::{Mem, MemBase, RelocKind, RowId};
+use kingpost_mach::{Args, Mem, MemBase, RelocKind, RowId, fill_template};
 use std::fmt::Write;
 
 /// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
-    let template = ROWS[usize::from(row.0)].asm;
-    let mut out = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((field, behind)) = after.split_once('}') else { break };
-        place(field, row, args, &mut out);
-        rest = behind;
-    }
-    out.push_str(rest);
-    out
+    fill_template(ROWS[usize::from(row.0)].asm, |field, out| place(field, row, args, out))
 }
 
 /// Appends what stands for the template's `{field}`.

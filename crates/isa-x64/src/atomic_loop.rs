@@ -10,11 +10,11 @@
 //! It is one row because nothing may be spilled or filled between its load and its store.
 
 use crate::branches::jump_if;
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::encoding::LoopOp;
 use crate::regs::{CC_NE, RAX};
 use crate::rows::*;
-use kingpost_mach::{Buffer, RowId};
+use kingpost_mach::{Args, Buffer, RowId};
 use kingpost_regalloc::PReg;
 
 /// The rows of one width in bytes.

@@ -1,21 +1,21 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
 use crate::branches::{X64Branches, form, jump_if};
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::encoding::Special;
 use crate::regs::{CC_B, CC_BE, CC_E};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
-use kingpost_mach::{Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
+use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// Emits one instruction.
 pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
     let imm = if encoding.imm == 8 { inst.imm64() as i64 } else { i64::from(inst.imm) };
-    let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols };
+    let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: None };
     match encoding.special {
         Special::No => single(inst, &args, buffer),
         Special::Jump => branching(cx, buffer).jump(inst.aux),
@@ -96,8 +96,8 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
             let row = if width <= 4 { rows::XCHG32_RR } else { rows::XCHG64_RR };
             encode(row, &Args::regs(&[a, b]), buffer);
         }
-        MachineEdit::Spill(from, to, width) => encode(spill_row(from, width), &Args::mem(&[from], to), buffer),
-        MachineEdit::Fill(from, to, width) => encode(fill_row(to, width), &Args::mem(&[to], from), buffer),
+        MachineEdit::Spill(from, to, width) => encode(spill_row(from.class(), width), &Args::mem(&[from], to), buffer),
+        MachineEdit::Fill(from, to, width) => encode(fill_row(to.class(), width), &Args::mem(&[to], from), buffer),
     }
 }
 
@@ -109,8 +109,9 @@ fn move_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-fn spill_row(reg: PReg, width: u8) -> RowId {
-    match (reg.class(), width) {
+/// The row that stores `width` bytes of a register.
+pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
+    match (class, width) {
         (RegClass::Int, ..=1) => rows::MOV8_MR,
         (RegClass::Int, 2) => rows::MOV16_MR,
         (RegClass::Int, 3..=4) => rows::MOV32_MR,
@@ -121,8 +122,9 @@ fn spill_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-fn fill_row(reg: PReg, width: u8) -> RowId {
-    match (reg.class(), width) {
+/// The row that loads `width` bytes into a register, with zeros above.
+pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
+    match (class, width) {
         (RegClass::Int, ..=1) => rows::MOVZX32_8_RM,
         (RegClass::Int, 2) => rows::MOVZX32_16_RM,
         (RegClass::Int, 3..=4) => rows::MOV32_RM,

@@ -7,38 +7,8 @@ use crate::asm;
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
 use crate::regs::{RAX, RBP, RSP};
 use crate::rows::{ENCODINGS, ROWS};
-use kingpost_mach::{Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef};
-use kingpost_regalloc::{PReg, RegClass};
-
-/// What goes into an instruction besides its row.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Args<'a> {
-    /// Registers of the row's operands.
-    pub regs: &'a [PReg],
-    /// Memory operand, or the symbol that the immediate stands for.
-    pub mem: Option<Mem>,
-    /// Immediate or condition code.
-    pub imm: i64,
-    /// Symbols by index.
-    pub symbols: &'a [SymbolRef],
-}
-
-impl<'a> Args<'a> {
-    /// Only registers.
-    pub fn regs(regs: &'a [PReg]) -> Args<'a> {
-        Args { regs, ..Args::default() }
-    }
-
-    /// Registers and memory.
-    pub fn mem(regs: &'a [PReg], mem: Mem) -> Args<'a> {
-        Args { regs, mem: Some(mem), ..Args::default() }
-    }
-
-    /// Registers and an immediate.
-    pub fn imm(regs: &'a [PReg], imm: i64) -> Args<'a> {
-        Args { regs, imm, ..Args::default() }
-    }
-}
+use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
+use kingpost_regalloc::RegClass;
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {

@@ -14,11 +14,11 @@
 //! as probing writes some.
 
 use crate::branches::jump_if;
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
 use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SymbolRef, UnwindOp};
+use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SymbolRef, UnwindOp};
 use kingpost_regalloc::{PRegSet, RegClass};
 
 /// Bytes of the return address.

@@ -13,11 +13,11 @@
 
 use crate::branches::jump_if;
 use crate::emit::emit_trap;
-use crate::encode::{Args, encode};
+use crate::encode::encode;
 use crate::regs::{CC_AE, CC_B, R10, R11};
 use crate::rows;
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Buffer, LimitStep, Mem, MemBase, StackLimit};
+use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
 use kingpost_regalloc::PReg;
 
 /// The stack is never so near to address zero that this much less is below it.

@@ -6,12 +6,12 @@
 
 use kingpost_isa_x64::asm;
 use kingpost_isa_x64::branches::X64Branches;
-use kingpost_isa_x64::encode::{Args, encode};
+use kingpost_isa_x64::encode::encode;
 use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
 use kingpost_mach::{
-    BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool, PoolEntry,
-    Reach, RelocKind, Row, RowId, SymbolName, SymbolRef,
+    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool,
+    PoolEntry, Reach, RelocKind, Row, RowId, SymbolName, SymbolRef,
 };
 use kingpost_regalloc::{PReg, RegClass};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
@@ -43,7 +43,7 @@ struct Cases {
 
 impl Cases {
     fn add(&mut self, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
-        let args = Args { regs, mem, imm, symbols: &SYMBOLS };
+        let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
         self.texts.push(asm::text(row, &args));
         encode(row, &args, &mut self.buffer);
         self.pad();

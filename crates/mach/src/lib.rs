@@ -3,6 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `row.rs` | one table row per machine instruction form |
+//! | `operands.rs` | operands of rows by letter and width |
+//! | `args.rs` | what goes into an instruction besides its row |
 //! | `row_table.rs` | how an instruction set writes its rows |
 //! | `inst.rs` | one machine instruction in 16 bytes |
 //! | `code.rs` | a function in machine instructions over virtual registers |
@@ -26,6 +28,7 @@
 //! | `print.rs` | text forms |
 
 pub mod abi;
+mod args;
 pub mod block_order;
 mod branching;
 pub mod buffer;
@@ -43,12 +46,14 @@ mod limits;
 mod listing;
 mod live;
 pub mod lower;
+pub mod operands;
 mod print;
 pub mod row;
 pub mod row_table;
 pub mod settings;
 pub mod verify;
 
+pub use args::{Args, fill_template};
 pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, Label, NoBranches, Pool, PoolEntry, Reach, Target};
 pub use code::{Code, SymbolRef};

@@ -6,7 +6,8 @@
 //! [`compare`](crate::immediates::compare).
 
 use crate::encoding::{cmp, op, rr, rrr};
-use crate::rows::{D4, D8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, U4, U8};
 
 rows! {
     0;

@@ -2,7 +2,8 @@
 
 use crate::encoding::{LoopOp, atomic, base, op};
 use crate::regs::{CC_GT, CC_HI, CC_LO, CC_LT, x};
-use crate::rows::{D4, D8, OLD4, OLD8, T4, T8, U4, U8, rows};
+use crate::rows::{OLD4, OLD8, rows};
+use kingpost_mach::operands::{D4, D8, T4, T8, U4, U8};
 
 rows! {
     crate::rows::alu::END;

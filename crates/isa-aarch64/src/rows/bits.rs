@@ -4,7 +4,8 @@
 
 use crate::encoding::{op, rr, rrr, tied};
 use crate::rows::mov::*;
-use crate::rows::{D4, D8, M1, M2, M4, T4, T8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, M1, M2, M4, T4, T8, U4, U8};
 
 rows! {
     crate::rows::atomic::END;

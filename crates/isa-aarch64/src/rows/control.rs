@@ -4,7 +4,8 @@
 //! the number of the tested bit. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
-use crate::rows::{D8, FD8, FU8, T8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D8, FD8, FU8, T8, U4, U8};
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {

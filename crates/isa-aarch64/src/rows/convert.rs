@@ -1,7 +1,8 @@
 //! Conversions between floats and integers.
 
 use crate::encoding::rr;
-use crate::rows::{D4, D8, FD2, FD4, FD8, FU2, FU4, FU8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, FD2, FD4, FD8, FU2, FU4, FU8, U4, U8};
 
 rows! {
     crate::rows::control::END;

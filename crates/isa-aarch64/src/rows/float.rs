@@ -1,7 +1,8 @@
 //! Floating-point arithmetic, comparison and bitwise operations.
 
 use crate::encoding::{cmp, op, rr, rrr, rrrr, tied, tied2};
-use crate::rows::{FD1, FD2, FD4, FD8, FD16, FT8, FT16, FU4, FU8, FU16, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{FD1, FD2, FD4, FD8, FD16, FT8, FT16, FU4, FU8, FU16};
 
 rows! {
     crate::rows::convert::END;

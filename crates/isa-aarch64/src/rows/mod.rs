@@ -30,8 +30,8 @@ pub use muldiv::*;
 pub use shift::*;
 
 use crate::encoding::Encoding;
-use kingpost_mach::{FlagsEffect, OperandSpec, Place, Row, row_table};
-use kingpost_regalloc::RegClass;
+use kingpost_mach::operands::{D4, D8};
+use kingpost_mach::{FlagsEffect, OperandSpec, Row, row_table};
 
 /// What one line of the table says.
 type Line = kingpost_mach::Line<Encoding>;
@@ -47,51 +47,9 @@ const fn line(
     Line::new(name, asm, flags, operands, encoding.bytes, encoding)
 }
 
-const fn u(width: u8) -> OperandSpec {
-    OperandSpec::uses(RegClass::Int, width)
-}
-
-const fn d(width: u8) -> OperandSpec {
-    OperandSpec::defs(RegClass::Int, width)
-}
-
-const fn fu(width: u8) -> OperandSpec {
-    OperandSpec::uses(RegClass::Float, width)
-}
-
-const fn fd(width: u8) -> OperandSpec {
-    OperandSpec::defs(RegClass::Float, width)
-}
-
-// Operands by letter and width in bytes: U use, D def, T def tied to operand 1, M use in a register or memory.
-// With an F in front: in a float register.
-const U4: OperandSpec = u(4);
-const U8: OperandSpec = u(8);
-const M1: OperandSpec = u(1).at(Place::MemOk);
-const M2: OperandSpec = u(2).at(Place::MemOk);
-const M4: OperandSpec = U4.at(Place::MemOk);
-const M8: OperandSpec = U8.at(Place::MemOk);
-const D4: OperandSpec = d(4);
-const D8: OperandSpec = d(8);
-const T4: OperandSpec = D4.reuse(1);
-const T8: OperandSpec = D8.reuse(1);
 // Of exclusive loops: the old value, and temporaries. Both are written before operands were read for the last time.
 const OLD4: OperandSpec = D4.early();
 const OLD8: OperandSpec = D8.early();
-const FU1: OperandSpec = fu(1);
-const FU2: OperandSpec = fu(2);
-const FU4: OperandSpec = fu(4);
-const FU8: OperandSpec = fu(8);
-const FU16: OperandSpec = fu(16);
-const FM4: OperandSpec = FU4.at(Place::MemOk);
-const FM8: OperandSpec = FU8.at(Place::MemOk);
-const FD1: OperandSpec = fd(1);
-const FD2: OperandSpec = fd(2);
-const FD4: OperandSpec = fd(4);
-const FD8: OperandSpec = fd(8);
-const FD16: OperandSpec = fd(16);
-const FT8: OperandSpec = FD8.reuse(1);
-const FT16: OperandSpec = FD16.reuse(1);
 
 /// The lines of one file of the table.
 macro_rules! rows {

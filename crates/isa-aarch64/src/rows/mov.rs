@@ -5,10 +5,11 @@
 //! instruction cannot say is computed into x16 or x17 first.
 
 use crate::encoding::{Special, op, pair, rr, single, special, tied, zero};
-use crate::rows::{
-    D4, D8, FD1, FD2, FD4, FD8, FD16, FM4, FM8, FT16, FU1, FU2, FU4, FU8, FU16, M4, M8, T4, T8, U4, U8, rows,
-};
+use crate::rows::rows;
 use kingpost_mach::RowKind;
+use kingpost_mach::operands::{
+    D4, D8, FD1, FD2, FD4, FD8, FD16, FM4, FM8, FT16, FU1, FU2, FU4, FU8, FU16, M4, M8, T4, T8, U4, U8,
+};
 
 rows! {
     crate::rows::float::END;

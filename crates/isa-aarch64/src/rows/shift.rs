@@ -1,7 +1,8 @@
 //! Shifts and rotations.
 
 use crate::encoding::{rr, rrr};
-use crate::rows::{D4, D8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, U4, U8};
 
 rows! {
     crate::rows::muldiv::END;

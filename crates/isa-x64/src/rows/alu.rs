@@ -1,7 +1,8 @@
 //! Add, subtract, bitwise operations, compare and test.
 
 use crate::encoding::{op, op16, op64};
-use crate::rows::{M1, M2, M4, M8, T1, T2, T4, T8, U1, U2, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{M1, M2, M4, M8, T1, T2, T4, T8, U1, U2, U4, U8};
 
 rows! {
     0;

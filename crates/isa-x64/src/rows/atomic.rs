@@ -2,9 +2,8 @@
 
 use crate::encoding::{LoopOp, atomic, of, of64, of66, op, op16, op64};
 use crate::regs::{CC_AE, CC_BE, CC_GE, CC_LE, RAX, RBX, RCX, RDX};
-use crate::rows::{
-    D1, D2, D4, D8, OLD1, OLD2, OLD4, OLD8, T1, T2, T4, T8, TMP1, TMP2, TMP4, TMP8, U1, U2, U4, U8, rows,
-};
+use crate::rows::{OLD1, OLD2, OLD4, OLD8, TMP1, TMP2, TMP4, TMP8, rows};
+use kingpost_mach::operands::{D1, D2, D4, D8, T1, T2, T4, T8, U1, U2, U4, U8};
 
 rows! {
     crate::rows::alu::END;

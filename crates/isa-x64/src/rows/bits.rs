@@ -1,7 +1,8 @@
 //! Counting and searching bits, byte order, and what reads the flags: `setcc`, `cmovcc`.
 
 use crate::encoding::{of, of64, off3, op, vex38};
-use crate::rows::{D1, D4, D8, M4, M8, T4, T8, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D1, D4, D8, M4, M8, T4, T8, U4, U8};
 
 rows! {
     crate::rows::atomic::END;

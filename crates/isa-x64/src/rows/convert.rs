@@ -1,7 +1,8 @@
 //! Conversions between integers and floats and between floats.
 
 use crate::encoding::{off2, off3, vex3a, vex38};
-use crate::rows::{D4, D8, FD4, FD8, FD16, FM4, FM8, FT4, FT8, FU4, FU8, FU16, M4, M8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, FD4, FD8, FD16, FM4, FM8, FT4, FT8, FU4, FU8, FU16, M4, M8};
 
 rows! {
     crate::rows::control::END;

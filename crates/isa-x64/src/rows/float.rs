@@ -1,8 +1,9 @@
 //! Floating-point arithmetic, comparison and bitwise operations.
 
 use crate::encoding::{of, of3a66, of66, off2, off3, vex38};
-use crate::rows::{FD4, FD8, FD16, FM4, FM8, FT4, FT8, FT16, FU4, FU8, FU16, rows};
+use crate::rows::rows;
 use kingpost_mach::RowKind;
+use kingpost_mach::operands::{FD4, FD8, FD16, FM4, FM8, FT4, FT8, FT16, FU4, FU8, FU16};
 
 rows! {
     crate::rows::convert::END;

@@ -30,7 +30,8 @@ pub use shift::*;
 
 use crate::encoding::Encoding;
 use crate::regs::RAX;
-use kingpost_mach::{FlagsEffect, OperandSpec, Place, Row, row_table};
+use kingpost_mach::operands::{D1, D2, D4, D8};
+use kingpost_mach::{FlagsEffect, OperandSpec, Row, row_table};
 use kingpost_regalloc::{Kind, RegClass};
 
 /// What one line of the table says.
@@ -64,40 +65,6 @@ const fn zero_extends(operands: &[OperandSpec]) -> bool {
     true
 }
 
-const fn u(width: u8) -> OperandSpec {
-    OperandSpec::uses(RegClass::Int, width)
-}
-
-const fn d(width: u8) -> OperandSpec {
-    OperandSpec::defs(RegClass::Int, width)
-}
-
-const fn fu(width: u8) -> OperandSpec {
-    OperandSpec::uses(RegClass::Float, width)
-}
-
-const fn fd(width: u8) -> OperandSpec {
-    OperandSpec::defs(RegClass::Float, width)
-}
-
-// Operands by letter and width in bytes: U use, D def, T def tied to operand 1, M use in a register or memory.
-// With an F in front: in a float register.
-const U1: OperandSpec = u(1);
-const U2: OperandSpec = u(2);
-const U4: OperandSpec = u(4);
-const U8: OperandSpec = u(8);
-const M1: OperandSpec = U1.at(Place::MemOk);
-const M2: OperandSpec = U2.at(Place::MemOk);
-const M4: OperandSpec = U4.at(Place::MemOk);
-const M8: OperandSpec = U8.at(Place::MemOk);
-const D1: OperandSpec = d(1);
-const D2: OperandSpec = d(2);
-const D4: OperandSpec = d(4);
-const D8: OperandSpec = d(8);
-const T1: OperandSpec = D1.reuse(1);
-const T2: OperandSpec = D2.reuse(1);
-const T4: OperandSpec = D4.reuse(1);
-const T8: OperandSpec = D8.reuse(1);
 // Of compare-exchange loops: the old value, and a temporary. Both are written before operands were read for the last time.
 const OLD1: OperandSpec = D1.fixed(RAX).early();
 const OLD2: OperandSpec = D2.fixed(RAX).early();
@@ -107,17 +74,6 @@ const TMP1: OperandSpec = D1.early();
 const TMP2: OperandSpec = D2.early();
 const TMP4: OperandSpec = D4.early();
 const TMP8: OperandSpec = D8.early();
-const FU4: OperandSpec = fu(4);
-const FU8: OperandSpec = fu(8);
-const FU16: OperandSpec = fu(16);
-const FM4: OperandSpec = FU4.at(Place::MemOk);
-const FM8: OperandSpec = FU8.at(Place::MemOk);
-const FD4: OperandSpec = fd(4);
-const FD8: OperandSpec = fd(8);
-const FD16: OperandSpec = fd(16);
-const FT4: OperandSpec = FD4.reuse(1);
-const FT8: OperandSpec = FD8.reuse(1);
-const FT16: OperandSpec = FD16.reuse(1);
 
 /// The lines of one file of the table.
 macro_rules! rows {

@@ -2,7 +2,10 @@
 
 use crate::encoding::{of, of64, of66, off2, off3, op, op16, op64};
 use crate::regs::RAX;
-use crate::rows::{D4, D8, FD4, FD8, FD16, FM4, FM8, FU4, FU8, FU16, M1, M2, M4, M8, T4, T8, U1, U2, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{
+    D4, D8, FD4, FD8, FD16, FM4, FM8, FU4, FU8, FU16, M1, M2, M4, M8, T4, T8, U1, U2, U4, U8,
+};
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {

@@ -2,7 +2,8 @@
 
 use crate::encoding::{of, of64, of66, op, op16, op64, vex38};
 use crate::regs::{RAX, RDX};
-use crate::rows::{D2, D4, D8, M1, M2, M4, M8, T2, T4, T8, U1, U2, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D2, D4, D8, M1, M2, M4, M8, T2, T4, T8, U1, U2, U4, U8};
 
 rows! {
     crate::rows::mov::END;

@@ -2,7 +2,8 @@
 
 use crate::encoding::{of, of64, op, op16, op64, vex3a, vex38};
 use crate::regs::RCX;
-use crate::rows::{D4, D8, M1, M2, M4, M8, T1, T2, T4, T8, U1, U2, U4, U8, rows};
+use crate::rows::rows;
+use kingpost_mach::operands::{D4, D8, M1, M2, M4, M8, T1, T2, T4, T8, U1, U2, U4, U8};
 
 rows! {
     crate::rows::muldiv::END;
