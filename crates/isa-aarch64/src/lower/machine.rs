@@ -2,13 +2,14 @@
 
 use super::cx::Cx;
 use super::{branch, dispatch};
+use crate::emit::{fill_row, spill_row};
 use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
 use kingpost_mach::lower::{CommonRows, Done, Machine, pick};
 use kingpost_mach::{Address, LowerError, RowId};
-use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
 impl<'f> Machine<'f> for Cx<'_, 'f> {
     const ROWS: CommonRows = CommonRows {
@@ -27,8 +28,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         call_reg: rows::BLR_R,
         move32: rows::MOV32_RR,
         move64: rows::MOV64_RR,
-        load64: rows::LDR64_RM,
-        store64: rows::STR64_MR,
         add64: rows::ADD64_RRR,
         shift_right32: rows::LSR32_RRI,
         shift_right64: rows::LSR64_RRI,
@@ -51,6 +50,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
     const HAS_ENTRY_SCRATCH: bool = true;
+    const LEAST_FLOAT_BYTES: u8 = 2;
     const INDEXES_WITH_DISPLACEMENT: bool = false;
 
     fn lower_own(&mut self, inst: Inst) -> Done {
@@ -86,32 +86,12 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit_imm(rows::AND64_RRI, &[def, source], mask);
     }
 
-    fn load_row(ty: Type) -> Option<RowId> {
-        Some(match (ty.is_int(), ty.bits()) {
-            (true, 8) => rows::LDRB_RM,
-            (true, 16) => rows::LDRH_RM,
-            (true, 32) => rows::LDR32_RM,
-            (true, 64) => rows::LDR64_RM,
-            (false, 16) if ty.is_scalar() => rows::LDR16_FM,
-            (false, 32) if ty.is_scalar() => rows::LDR32_FM,
-            (false, 64) if ty.is_scalar() => rows::LDR64_FM,
-            (false, 128) if !ty.is_dynamic_vector() => rows::LDR128_FM,
-            _ => return None,
-        })
+    fn load_row(class: RegClass, bytes: u8) -> RowId {
+        fill_row(class, bytes)
     }
 
-    fn store_row(ty: Type) -> Option<RowId> {
-        Some(match (ty.is_int(), ty.bits()) {
-            (true, 8) => rows::STRB_MR,
-            (true, 16) => rows::STRH_MR,
-            (true, 32) => rows::STR32_MR,
-            (true, 64) => rows::STR64_MR,
-            (false, 16) if ty.is_scalar() => rows::STR16_MF,
-            (false, 32) if ty.is_scalar() => rows::STR32_MF,
-            (false, 64) if ty.is_scalar() => rows::STR64_MF,
-            (false, 128) if !ty.is_dynamic_vector() => rows::STR128_MF,
-            _ => return None,
-        })
+    fn store_row(class: RegClass, bytes: u8) -> RowId {
+        spill_row(class, bytes)
     }
 
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {

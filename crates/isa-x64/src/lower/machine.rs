@@ -3,14 +3,14 @@
 use super::convert::sign_extend_rows;
 use super::cx::Cx;
 use super::{branch, dispatch};
+use crate::emit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
-use kingpost_ir::types::{F16, F32};
 use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
 use kingpost_mach::lower::{CommonRows, Done, Machine, branch_on, is_little};
 use kingpost_mach::{Address, LowerError, RowId};
-use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
 impl<'f> Machine<'f> for Cx<'_, 'f> {
     const ROWS: CommonRows = CommonRows {
@@ -28,8 +28,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         call_reg: rows::CALL_R,
         move32: rows::MOV32_RR,
         move64: rows::MOV64_RR,
-        load64: rows::MOV64_RM,
-        store64: rows::MOV64_MR,
         add64: rows::ADD64_RR,
         shift_right32: rows::SHR32_RI,
         shift_right64: rows::SHR64_RI,
@@ -51,6 +49,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
     const HAS_ENTRY_SCRATCH: bool = false;
+    const LEAST_FLOAT_BYTES: u8 = 4;
     const INDEXES_WITH_DISPLACEMENT: bool = true;
 
     fn lower_own(&mut self, inst: Inst) -> Done {
@@ -85,30 +84,12 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit_imm(rows::AND64_RI, &[def, source], (align as i32).wrapping_neg());
     }
 
-    fn load_row(ty: Type) -> Option<RowId> {
-        Some(match (ty.is_int(), ty.bits()) {
-            (true, 8) => rows::MOVZX32_8_RM,
-            (true, 16) => rows::MOVZX32_16_RM,
-            (true, 32) => rows::MOV32_RM,
-            (true, 64) => rows::MOV64_RM,
-            (false, 32) if ty.is_scalar() => rows::MOVSS_RM,
-            (false, 64) if ty.is_scalar() => rows::MOVSD_RM,
-            (false, 128) if !ty.is_dynamic_vector() => rows::MOVUPS_RM,
-            _ => return None,
-        })
+    fn load_row(class: RegClass, bytes: u8) -> RowId {
+        fill_row(class, bytes)
     }
 
-    fn store_row(ty: Type) -> Option<RowId> {
-        Some(match (ty.is_int(), ty.bits()) {
-            (true, 8) => rows::MOV8_MR,
-            (true, 16) => rows::MOV16_MR,
-            (true, 32) => rows::MOV32_MR,
-            (true, 64) => rows::MOV64_MR,
-            (false, 32) if ty.is_scalar() => rows::MOVSS_MR,
-            (false, 64) if ty.is_scalar() => rows::MOVSD_MR,
-            (false, 128) if !ty.is_dynamic_vector() => rows::MOVUPS_MR,
-            _ => return None,
-        })
+    fn store_row(class: RegClass, bytes: u8) -> RowId {
+        spill_row(class, bytes)
     }
 
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {
@@ -118,10 +99,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             (false, 16) => rows::MOVZX32_16_RM,
             (false, _) => rows::MOV32_RM,
         }
-    }
-
-    fn place_type(ty: Type) -> Type {
-        if ty == F16 { F32 } else { ty }
     }
 
     fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool {

@@ -14,7 +14,7 @@ use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, SigRef, Value};
-use kingpost_regalloc::{Clobbers, Operand, PRegSet, VReg};
+use kingpost_regalloc::{Clobbers, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 
 /// Operands of a call behind those of its row.
@@ -89,7 +89,7 @@ fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &m
     match part.place {
         AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
         AbiPlace::Stack(offset) => {
-            let row = if extended == vreg { store_place_row::<M>(part.ty)? } else { M::ROWS.store64 };
+            let row = if extended == vreg { store_place_row::<M>(part.ty)? } else { M::store_row(RegClass::Int, 8) };
             cx.emit_mem(row, &[extended], Address::Outgoing(offset));
         }
     }
@@ -152,8 +152,8 @@ fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size
     if size <= MAX_COPIED {
         for at in (0..size).step_by(8) {
             let word = cx.int_temp(64);
-            cx.emit_mem(M::ROWS.load64, &[word], Address::Base { base: pointer, disp: at as i32 });
-            cx.emit_mem(M::ROWS.store64, &[word], Address::Outgoing(offset + at));
+            cx.emit_mem(M::load_row(RegClass::Int, 8), &[word], Address::Base { base: pointer, disp: at as i32 });
+            cx.emit_mem(M::store_row(RegClass::Int, 8), &[word], Address::Outgoing(offset + at));
         }
         return;
     }

@@ -1,6 +1,7 @@
 //! Loads and stores in the other byte order: as an integer, and its bytes exchanged in a register.
 
 use super::machine::Machine;
+use super::memory::{load_row, store_row};
 use super::{Address, Done};
 use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{Inst, TrapCode, Type, Value};
@@ -27,7 +28,7 @@ pub fn load_word<'f, M: Machine<'f>>(
     trap: Option<TrapCode>,
 ) -> Option<()> {
     let memory = cx.int_temp(ty.bits());
-    cx.emit_mem(M::load_row(ty)?, &[memory], address).set_trap(trap);
+    cx.emit_mem(load_row::<M>(ty)?, &[memory], address).set_trap(trap);
     cx.swap_bytes(def, memory, ty.bits());
     Some(())
 }
@@ -42,7 +43,7 @@ fn store_word<'f, M: Machine<'f>>(
 ) -> Option<()> {
     let memory = cx.int_temp(ty.bits());
     cx.swap_bytes(memory, source, ty.bits());
-    cx.emit_mem(M::store_row(ty)?, &[memory], address).set_trap(trap);
+    cx.emit_mem(store_row::<M>(ty)?, &[memory], address).set_trap(trap);
     Some(())
 }
 

@@ -14,7 +14,7 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, Value};
-use kingpost_regalloc::{ClobberId, Operand, PRegSet, VReg};
+use kingpost_regalloc::{ClobberId, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
                 AbiPlace::Stack(offset) => {
                     let row = match extended == vreg {
                         true => store_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?,
-                        false => M::ROWS.store64,
+                        false => M::store_row(RegClass::Int, 8),
                     };
                     let base = cx.return_area();
                     cx.emit_mem(row, &[extended], Address::Base { base, disp: offset as i32 });
@@ -196,7 +196,7 @@ pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> 
     let def = address_result(cx, inst)?;
     let base = cx.int_temp(64);
     cx.emit(M::ROWS.frame_pointer, &[base]);
-    cx.emit_mem(M::ROWS.load64, &[def], Address::Base { base, disp: 8 });
+    cx.emit_mem(M::load_row(RegClass::Int, 8), &[def], Address::Base { base, disp: 8 });
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::{Address, Done, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::{Inst, MemFlags, Type, Value};
-use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, VReg};
+use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
 
 /// Rows that every machine has under a name of its own. Destinations come first.
@@ -45,10 +45,6 @@ pub struct CommonRows {
     pub move32: RowId,
     /// A copy of 64 bits.
     pub move64: RowId,
-    /// A load of 64 bits into an integer register.
-    pub load64: RowId,
-    /// A store of 64 bits from an integer register.
-    pub store64: RowId,
     /// The sum of two registers.
     pub add64: RowId,
     /// A shift to the right by the immediate, zeros coming in, in 32 bits.
@@ -95,6 +91,8 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> {
     const PROBE_CLOBBERS: PRegSet;
     /// Is there a register to compute in before the entry, even if callers rely on all allocatable ones?
     const HAS_ENTRY_SCRATCH: bool;
+    /// The fewest bytes that a float register is loaded from or stored to.
+    const LEAST_FLOAT_BYTES: u8;
     /// May an address have an index and a displacement?
     const INDEXES_WITH_DISPLACEMENT: bool;
 
@@ -119,19 +117,14 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> {
     /// `def` is `source` with the bits below `align`, a power of two up to 2^30, cleared.
     fn align_down(&mut self, def: VReg, source: VReg, align: u32);
 
-    /// The row that loads a value of this type into one register. Narrow integers are zero-extended.
-    fn load_row(ty: Type) -> Option<RowId>;
+    /// The row that loads `bytes` bytes, a power of two, into a register. Narrow integers are zero-extended.
+    fn load_row(class: RegClass, bytes: u8) -> RowId;
 
-    /// The row that stores one register of this type.
-    fn store_row(ty: Type) -> Option<RowId>;
+    /// The row that stores the low `bytes` bytes of a register.
+    fn store_row(class: RegClass, bytes: u8) -> RowId;
 
     /// The row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId;
-
-    /// The type as which a value of type `ty` is loaded from or stored to its place on the stack, which has at least 8 bytes.
-    fn place_type(ty: Type) -> Type {
-        ty
-    }
 
     /// Stores the low part of `value` that has type `ty`, if it is a constant that needs no register.
     fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool;

@@ -1,12 +1,13 @@
 //! Loads, stores, addresses of stack slots.
 
 use super::machine::Machine;
+use super::types::is_float_reg;
 use super::{Address, Done, Lower, endian};
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::{F16, I8, I16, I32, I64};
 use kingpost_ir::{Inst, InstView, MemFlags, Opcode, StackSlot, TrapCode, Type, Value};
-use kingpost_regalloc::VReg;
+use kingpost_regalloc::{RegClass, VReg};
 
 /// Is the access in the machine's byte order? All machines here put the low byte first.
 pub fn is_little(flags: MemFlags) -> bool {
@@ -17,6 +18,44 @@ pub fn is_little(flags: MemFlags) -> bool {
 fn part_bytes(ty: Type) -> u8 {
     let bytes = ty.bytes().clamp(1, 16) as u8;
     if ty.is_int() { bytes.min(8) } else { bytes }
+}
+
+/// Class and bytes of the access to a value of this type in one register. None if there is no code for it.
+fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
+    let bytes = ty.bytes() as u8;
+    let class = match ty.bits() {
+        8..=64 if ty.is_int() => RegClass::Int,
+        ..=64 if ty.is_scalar() && bytes >= M::LEAST_FLOAT_BYTES => RegClass::Float,
+        128 if is_float_reg(ty) => RegClass::Float,
+        _ => return None,
+    };
+    Some((class, bytes))
+}
+
+/// The access to the place of an argument or result of this type on the stack, which has at least 8 bytes.
+fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
+    let narrow = ty.is_scalar() && !ty.is_int() && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
+    if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
+}
+
+/// The row that loads a value of this type into one register.
+pub(super) fn load_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
+}
+
+/// The row that stores one register of this type.
+pub(super) fn store_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
+}
+
+/// The row that loads an argument or result of this type from its place on the stack.
+pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    place_access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
+}
+
+/// The row that stores an argument or result of this type to its place on the stack.
+pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
+    place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
 /// What a widening load reads, and whether it widens with the sign. None of other loads.
@@ -66,14 +105,14 @@ pub fn load_into<'f, M: Machine<'f>>(
 ) -> Option<()> {
     if let [low, high] = *defs {
         let above = cx.further(address, 8);
-        cx.emit_mem(M::ROWS.load64, &[low], address).set_trap(trap);
-        cx.emit_mem(M::ROWS.load64, &[high], above).set_trap(trap);
-    } else if let Some(row) = M::load_row(ty) {
+        cx.emit_mem(M::load_row(RegClass::Int, 8), &[low], address).set_trap(trap);
+        cx.emit_mem(M::load_row(RegClass::Int, 8), &[high], above).set_trap(trap);
+    } else if let Some(row) = load_row::<M>(ty) {
         cx.emit_mem(row, &[defs[0]], address).set_trap(trap);
     } else if ty == F16 {
         // Float registers are loaded with 32 bits at least, of which half may not be there.
         let image = cx.int_temp(16);
-        cx.emit_mem(M::load_row(I16)?, &[image], address).set_trap(trap);
+        cx.emit_mem(M::load_row(RegClass::Int, 2), &[image], address).set_trap(trap);
         cx.emit(M::ROWS.int_to_float32, &[defs[0], image]);
     } else {
         return None;
@@ -114,29 +153,19 @@ fn store_value<'f, M: Machine<'f>>(
     if ty.is_int() && ty.bits() == 128 {
         let parts = cx.put_parts(value);
         let above = cx.further(address, 8);
-        cx.emit_mem(M::ROWS.store64, &[parts[0]], address).set_trap(trap);
-        cx.emit_mem(M::ROWS.store64, &[parts[1]], above).set_trap(trap);
-    } else if let Some(row) = M::store_row(ty) {
+        cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[0]], address).set_trap(trap);
+        cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[1]], above).set_trap(trap);
+    } else if let Some(row) = store_row::<M>(ty) {
         let source = cx.put(value);
         cx.emit_mem(row, &[source], address).set_trap(trap);
     } else if ty == F16 {
         let (image, source) = (cx.int_temp(16), cx.put(value));
         cx.emit(M::ROWS.float_to_int32, &[image, source]);
-        cx.emit_mem(M::store_row(I16)?, &[image], address).set_trap(trap);
+        cx.emit_mem(M::store_row(RegClass::Int, 2), &[image], address).set_trap(trap);
     } else {
         return None;
     }
     Some(())
-}
-
-/// The row that loads an argument or result of this type from its place on the stack.
-pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    M::load_row(M::place_type(ty))
-}
-
-/// The row that stores an argument or result of this type to its place on the stack.
-pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    M::store_row(M::place_type(ty))
 }
 
 /// `stack_addr`.
