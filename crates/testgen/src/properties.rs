@@ -68,7 +68,7 @@ fn excess(allocator: &mut dyn Allocator, case: &Case, report: &mut String) {
         let problem = neutral::problem(&case.function, &env, &case.refs);
         let (answer, cost) = solve(allocator, &problem, &env);
         let subject = Subject { function: &case.function, problem: &problem, env: &env, answer: &answer };
-        let claims = in_force(&case.claims, registers);
+        let claims = in_force(&case.claims, allocator.name(), registers);
         let broken: Vec<String> =
             claims.filter(|claim| !claim.holds(registers, &subject)).map(Claim::to_string).collect();
         if !broken.is_empty() {
@@ -79,12 +79,12 @@ fn excess(allocator: &mut dyn Allocator, case: &Case, report: &mut String) {
     }
 }
 
-/// Of the claims about each place that for the most registers of those there are enough for.
-fn in_force(claims: &[Claim], registers: u8) -> impl Iterator<Item = &Claim> {
-    let enough = move |claim: &&Claim| claim.registers <= registers;
-    claims.iter().filter(enough).filter(move |claim| {
-        let more = |other: &Claim| other.registers > claim.registers && claim.is_about_place_of(other);
-        !claims.iter().filter(enough).any(more)
+/// Of claims about one place that for the most registers of those there are enough for.
+fn in_force<'a>(claims: &'a [Claim], allocator: &'a str, registers: u8) -> impl Iterator<Item = &'a Claim> {
+    let known = move |claim: &&Claim| claim.is_about(allocator, registers);
+    claims.iter().filter(known).filter(move |claim| {
+        let more = |other: &Claim| other.registers > claim.registers && claim.is_like(other);
+        !claims.iter().filter(known).any(more)
     })
 }
 

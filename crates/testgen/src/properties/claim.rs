@@ -4,6 +4,7 @@
 //! K >= 3: stores 10 - K, loads 10 - K, copies 0, slots 1      everywhere
 //! K >= 3 on block0 block2 block1: copies 0                    from the head of block0 by block2 to the head of block1
 //! K >= 3 between block0 block1: copies 1                      on an edge that is a block of its own
+//! K >= 3 except linear: copies 1                              not held by all: a gap that is known
 //! ```
 //!
 //! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place only
@@ -20,6 +21,8 @@ pub(super) struct Claim {
     /// The fewest registers with which it holds.
     pub(super) registers: u8,
     place: Place,
+    /// Names of allocators that do not hold it.
+    except: Vec<String>,
     bounds: Vec<(Counted, Bound)>,
     text: String,
 }
@@ -54,6 +57,8 @@ impl Claim {
     /// If it goes on in an unknown way.
     pub(super) fn parse(line: &str) -> Option<Claim> {
         let (head, counts) = line.strip_prefix("K >= ")?.split_once(':').unwrap_or((&line[5..], ""));
+        let (head, except) = head.split_once(" except ").unwrap_or((head, ""));
+        let except = except.split_whitespace().map(String::from).collect();
         let mut words = head.split_whitespace();
         let registers = words.next().and_then(|word| word.parse().ok()).expect("a number of registers");
         let preposition = words.next();
@@ -65,12 +70,17 @@ impl Claim {
             _ => panic!("not a place: {line}"),
         };
         let bounds = counts.split(',').map(str::trim).filter(|count| !count.is_empty()).map(bound).collect();
-        Some(Claim { registers, place, bounds, text: line.to_string() })
+        Some(Claim { registers, place, except, bounds, text: line.to_string() })
     }
 
-    /// Is it about the same place?
-    pub(super) fn is_about_place_of(&self, other: &Claim) -> bool {
-        self.place == other.place
+    /// Is it about the same place, for the same allocators?
+    pub(super) fn is_like(&self, other: &Claim) -> bool {
+        (&self.place, &self.except) == (&other.place, &other.except)
+    }
+
+    /// Is it about an allocator and so many registers?
+    pub(super) fn is_about(&self, allocator: &str, registers: u8) -> bool {
+        self.registers <= registers && !self.except.iter().any(|name| name == allocator)
     }
 
     /// Does it hold for an answer with so many registers?
