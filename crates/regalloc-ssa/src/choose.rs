@@ -3,7 +3,7 @@
 use crate::coloring::{Coloring, Input};
 use crate::liveness::LIVE_OUT;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{PReg, PRegSet, VReg};
+use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
 
 /// Obstacles ahead that are looked at.
 const LOOKAHEAD: usize = 8;
@@ -31,24 +31,58 @@ pub(crate) struct Likes {
 
 impl Likes {
     /// What flows somewhere should be there, but for values that live on elsewhere.
-    fn favourites(self) -> [Option<PReg>; 3] {
+    fn favourites(&self) -> [Option<PReg>; 3] {
         [self.home, self.wish, self.flows]
+    }
+}
+
+/// The registers of a class, best first: runs of ascending numbers, so that the best of some is their least in a run.
+#[derive(Default)]
+pub(crate) struct Preference {
+    runs: Vec<u64>,
+}
+
+impl Preference {
+    pub(crate) fn set(&mut self, order: &[PReg]) {
+        self.runs.clear();
+        let mut last = None;
+        for reg in order {
+            match self.runs.last_mut() {
+                Some(run) if last < Some(reg) => *run |= 1 << reg.enc(),
+                _ => self.runs.push(1 << reg.enc()),
+            }
+            last = Some(reg);
+        }
+    }
+
+    /// The best register of those in `mask`.
+    #[inline]
+    fn best(&self, class: RegClass, mask: u64) -> Option<PReg> {
+        let members = self.runs.iter().map(|run| run & mask).find(|&members| members != 0)?;
+        Some(PReg::new(class, members.trailing_zeros() as u8))
     }
 }
 
 impl Coloring {
     /// What a value would like that is live up to the point `end` of this block, from the instruction at hand on.
-    pub(crate) fn likes(&self, input: Input, vreg: VReg, pos: u32, end: u32) -> Likes {
-        let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
-        let mut bad = PRegSet::EMPTY;
-        let obstacles = input.facts.obstacles.get(self.obstacle..).unwrap_or_default().iter();
+    #[inline]
+    pub(crate) fn likes(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Likes {
         let home = input.homes.home(input.classes.class(vreg));
         let flows = if home.is_some() { None } else { self.flows(input, vreg) };
-        let mut wish = None;
-        if obstacles.clone().next().is_none_or(|obstacle| obstacle.place != self.place) {
-            return Likes { home, flows, wish, bad };
+        let mut likes = Likes { home, flows, wish: None, bad: PRegSet::EMPTY };
+        if self.obstacle_at <= self.bounds.1 {
+            self.look_ahead(input, vreg, inst, end, &mut likes);
         }
-        let bound = input.facts.wish(vreg).filter(|&(_, at)| at > self.bounds.0 + pos && at <= self.bounds.1);
+        likes
+    }
+
+    /// Obstacles in the rest of the block.
+    fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, likes: &mut Likes) {
+        let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
+        let pos = inst.as_u32() - self.bounds.0;
+        let (mut bad, mut wish) = (PRegSet::EMPTY, None);
+        let bound = input.facts.wish(vreg).filter(|&(_, at)| at > inst.as_u32() && at <= self.bounds.1);
+        let obstacles = input.facts.obstacles.get(self.obstacle..).unwrap_or_default().iter();
         for obstacle in obstacles.take(LOOKAHEAD).take_while(|o| o.place == self.place && o.pos <= last) {
             if obstacle.pos <= pos {
                 continue;
@@ -62,11 +96,12 @@ impl Coloring {
         if let Some(reg) = wish {
             bad.remove(reg);
         }
-        Likes { home, flows, wish, bad }
+        (likes.wish, likes.bad) = (wish, bad);
     }
 
     /// The home of what the value flows into.
-    fn flows(&self, input: Input, vreg: VReg) -> Option<PReg> {
+    #[inline]
+    fn flows(&self, input: &Input, vreg: VReg) -> Option<PReg> {
         let mut vreg = vreg;
         for _ in 0..FLOW_STEPS {
             vreg = input.facts.flows_into(vreg)?;
@@ -77,29 +112,27 @@ impl Coloring {
         None
     }
 
-    /// The best register among those in `free`.
-    pub(crate) fn choose(&self, input: Input, vreg: VReg, likes: Likes, free: PRegSet) -> Option<PReg> {
-        let class = input.problem.class(vreg);
-        let free = free.of_class(class);
-        let good = free.difference(likes.bad);
+    /// The best register of a class among those in `free`.
+    #[inline]
+    pub(crate) fn choose(&self, input: &Input, class: RegClass, likes: &Likes, free: PRegSet) -> Option<PReg> {
+        let good = free.of_class(class).difference(likes.bad);
         for reg in likes.favourites().into_iter().flatten() {
             if good.contains(reg) {
                 return Some(reg);
             }
         }
-        let fresh = input.facts.callee_saved.difference(self.used);
-        let open = input.plan.open;
-        let best = good.intersection(open).difference(fresh);
-        let tries = [best.difference(self.reserved), best, good.intersection(open)];
-        let set = tries.into_iter().find(|set| !set.is_empty()).or_else(|| {
-            let tries = [free.intersection(open).difference(fresh), free.intersection(open), free];
-            tries.into_iter().find(|set| !set.is_empty())
-        })?;
-        input.env.class(class).order.iter().copied().find(|&reg| set.contains(reg))
+        let free = free.mask(class);
+        let good = good.mask(class);
+        let open = input.plan.open.mask(class);
+        let worn = open & !(input.facts.callee_saved.mask(class) & !self.used.mask(class));
+        let tries =
+            [good & worn & !self.reserved.mask(class), good & worn, good & open, free & worn, free & open, free];
+        let set = tries.into_iter().find(|&set| set != 0)?;
+        self.preferences[class.index()].best(class, set)
     }
 
     /// How little a register suits a value.
-    pub(crate) fn suits(&self, input: Input, likes: Likes, reg: PReg) -> i32 {
+    pub(crate) fn suits(&self, input: &Input, likes: &Likes, reg: PReg) -> i32 {
         let mut score = 0;
         score += if likes.bad.contains(reg) { TAKEN_LATER } else { 0 };
         score += if likes.home == Some(reg) { HOME } else { 0 };

@@ -11,6 +11,7 @@
 //!
 //! Cost: linear in operands, entries, and registers per block.
 
+use crate::choose::Preference;
 use crate::coalescing::Coalescing;
 use crate::facts::Facts;
 use crate::homes::Homes;
@@ -51,6 +52,17 @@ pub(crate) struct Resident {
     pub(crate) vreg: VReg,
     pub(crate) reg: PReg,
     pub(crate) clean: bool,
+    /// Is it a parameter of the block at whose head it is?
+    pub(crate) is_param: bool,
+}
+
+/// By register, the value in it.
+struct Residents([VReg; PReg::COUNT]);
+
+impl Default for Residents {
+    fn default() -> Residents {
+        Residents([VReg::from_u32(0); PReg::COUNT])
+    }
 }
 
 /// A range of one of the pools.
@@ -74,7 +86,7 @@ pub(crate) struct Value {
     /// The last place where it was found live at the head.
     pub(crate) live_at: u32,
     /// One plus the instruction after which it leaves its register.
-    leaves: u32,
+    pub(crate) leaves: u32,
     /// Where it is.
     pub(crate) at: Option<PReg>,
     /// While it is live: does memory hold it?
@@ -96,7 +108,7 @@ impl Default for Value {
 #[derive(Default)]
 pub(crate) struct Coloring {
     /// By register: who is in it, if it is occupied.
-    regs: Vec<VReg>,
+    regs: Residents,
     pub(crate) values: Vec<Value>,
     pub(crate) occupied: PRegSet,
     /// Registers that anything was ever put into.
@@ -107,13 +119,21 @@ pub(crate) struct Coloring {
     pub(crate) bounds: (u32, u32),
     /// Homes of values that will be in registers at its end.
     pub(crate) reserved: PRegSet,
-    /// Index of the first obstacle not behind the instruction at hand.
+    /// Index of the first obstacle not behind the instruction at hand, and its number if it is in this block.
     pub(crate) obstacle: usize,
+    pub(crate) obstacle_at: u32,
     eviction: usize,
+    /// Number of the instruction of that eviction.
+    eviction_at: u32,
+    /// Registers of each class, best first.
+    pub(crate) preferences: [Preference; 2],
     pub(crate) matcher: Matcher,
     pub(crate) moves: Moves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
+    pub(crate) bound: crate::bound::Scratch,
+    /// Are there references?
+    pub(crate) has_refs: bool,
     /// Edits inside blocks, block by block in the order of the walk.
     pub(crate) edits: Vec<Edit>,
     /// Per place.
@@ -123,8 +143,8 @@ pub(crate) struct Coloring {
     pub(crate) ends: Vec<Span>,
     /// Per value, where a branch left it.
     pub(crate) branch_defs: Vec<Loc>,
-    /// Per value, the last edge on which it goes from register to register.
-    pub(crate) served: Vec<u32>,
+    /// Values that can be computed anywhere but were computed where they stand.
+    pub(crate) computed: Vec<VReg>,
     /// Operands in slots.
     pub(crate) in_slots: Vec<u32>,
     pub(crate) live_refs: Vec<VReg>,
@@ -135,6 +155,7 @@ pub(crate) struct Coloring {
 
 impl Coloring {
     pub(crate) fn run(&mut self, input: Input, output: &mut Output) -> Result<(), AllocError> {
+        let input = &input;
         self.begin(input);
         for place in 0..input.order.blocks.len() as u32 {
             let block = input.order.blocks[place as usize];
@@ -150,38 +171,43 @@ impl Coloring {
         Ok(())
     }
 
-    fn begin(&mut self, input: Input) {
+    fn begin(&mut self, input: &Input) {
         let (values, places) = (input.problem.vregs.len(), input.order.blocks.len());
-        reset(&mut self.regs, PReg::COUNT, VReg::from_u32(0));
         reset(&mut self.values, values, Value::default());
+        self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
+        for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
+            preference.set(&class.order);
+        }
         self.occupied = PRegSet::EMPTY;
         self.used = PRegSet::EMPTY;
         self.obstacle = 0;
+        self.obstacle_at = u32::MAX;
         self.eviction = 0;
+        self.find_eviction(input);
         self.matcher.begin();
-        self.moves.begin(input.problem);
-        self.scratch.begin(values);
+        self.moves.begin();
         self.edits.clear();
         reset(&mut self.edit_spans, places, Span::default());
         self.residents.clear();
         reset(&mut self.entries, places, Span::default());
         reset(&mut self.ends, places, Span::default());
         reset(&mut self.branch_defs, values, Loc::NONE);
+        self.computed.clear();
         self.in_slots.clear();
         self.live_refs.clear();
-        self.labels.begin(values);
+        self.labels.begin(input.problem);
         self.steps = 0;
     }
 
     /// Who is in `reg`.
     pub(crate) fn resident(&self, reg: PReg) -> Option<VReg> {
-        self.occupied.contains(reg).then(|| self.regs[reg.index()])
+        self.occupied.contains(reg).then(|| self.regs.0[reg.index()])
     }
 
     /// Puts a value into a register that is empty.
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         debug_assert!(!self.occupied.contains(reg), "{reg} is taken when {vreg} comes");
-        self.regs[reg.index()] = vreg;
+        self.regs.0[reg.index()] = vreg;
         self.values[vreg.index()].at = Some(reg);
         self.occupied.insert(reg);
         self.used.insert(reg);
@@ -190,22 +216,28 @@ impl Coloring {
     /// Empties a register.
     pub(crate) fn take_out(&mut self, reg: PReg) {
         if self.occupied.contains(reg) {
-            self.values[self.regs[reg.index()].index()].at = None;
+            self.values[self.regs.0[reg.index()].index()].at = None;
             self.occupied.remove(reg);
         }
     }
 
-    /// Empties all registers.
-    pub(crate) fn empty(&mut self) {
+    /// Empties registers, all of which are occupied.
+    #[inline]
+    pub(crate) fn take_out_all(&mut self, regs: PRegSet) {
         for class in RegClass::ALL {
-            let mut left = self.occupied.mask(class);
+            let mut left = regs.mask(class);
             while left != 0 {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
-                self.values[self.regs[reg.index()].index()].at = None;
+                self.values[self.regs.0[reg.index()].index()].at = None;
                 left &= left - 1;
             }
         }
-        self.occupied = PRegSet::EMPTY;
+        self.occupied = self.occupied.difference(regs);
+    }
+
+    /// Empties all registers.
+    pub(crate) fn empty(&mut self) {
+        self.take_out_all(self.occupied);
     }
 
     /// Is the value needed in registers after the instruction at hand?
@@ -214,32 +246,54 @@ impl Coloring {
         !value.next.is_dead() && value.leaves != inst.as_u32() + 1
     }
 
-    fn instruction(&mut self, input: Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
+    fn instruction(&mut self, input: &Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
-        let range = problem.operand_range(inst);
-        let operands = &problem.all_operands()[range.clone()];
-        for (operand, &after) in operands.iter().zip(&input.live.after[range]) {
-            self.values[operand.vreg().index()].next = after;
-        }
-        let pos = inst.as_u32() - self.bounds.0;
-        let here = (self.place, pos);
-        while input.facts.obstacles.get(self.obstacle).is_some_and(|o| (o.place, o.pos) < here) {
+        if inst.as_u32() > self.obstacle_at {
             self.obstacle += 1;
+            self.find_obstacle(input);
         }
-        if problem.flags(inst).has(InstFlags::REMAT) && self.defer(input, inst, output) {
+        let range = problem.operand_range(inst);
+        let demands = input.facts.has_demands(inst);
+        let is_remat = problem.flags(inst).has(InstFlags::REMAT);
+        if demands || is_remat || inst.as_u32() == self.eviction_at {
+            self.note_next_uses(input, range.clone());
+            if is_remat && self.defer(input, inst, output) {
+                return Ok(());
+            }
+            self.evict_planned(input, inst, output);
+            if demands && self.bound(input, inst, range.clone(), output)? {
+                return Ok(());
+            }
+        }
+        if !demands && self.simple(input, inst, range.clone(), output) {
             return Ok(());
         }
-        self.evict_planned(input, inst, output);
-        if !input.facts.has_demands(inst) && self.simple(input, inst, output) {
-            return Ok(());
-        }
+        self.note_next_uses(input, range);
         self.constrained(input, inst, output)
     }
 
+    fn note_next_uses(&mut self, input: &Input, range: std::ops::Range<usize>) {
+        for (operand, &after) in input.problem.all_operands()[range.clone()].iter().zip(&input.live.after[range]) {
+            self.values[operand.vreg().index()].next = after;
+        }
+    }
+
+    /// Notes where the first obstacle is that is not behind the walk, if that is in the block at hand.
+    pub(crate) fn find_obstacle(&mut self, input: &Input) {
+        let obstacle = input.facts.obstacles.get(self.obstacle).filter(|obstacle| obstacle.place == self.place);
+        self.obstacle_at = obstacle.map_or(u32::MAX, |obstacle| self.bounds.0 + obstacle.pos);
+    }
+
+    fn find_eviction(&mut self, input: &Input) {
+        self.eviction_at = input.plan.evictions.get(self.eviction).map_or(NONE, |eviction| eviction.0.as_u32());
+    }
+
     /// Values that leave here according to the plan.
-    fn evict_planned(&mut self, input: Input, inst: Inst, output: &mut Output) {
-        while let Some(&(_, vreg)) = input.plan.evictions.get(self.eviction).filter(|eviction| eviction.0 == inst) {
+    fn evict_planned(&mut self, input: &Input, inst: Inst, output: &mut Output) {
+        while self.eviction_at == inst.as_u32() {
+            let vreg = input.plan.evictions[self.eviction].1;
             self.eviction += 1;
+            self.find_eviction(input);
             let Some(reg) = self.values[vreg.index()].at else { continue };
             if self.values[vreg.index()].next.is_dead() {
                 continue;
@@ -266,7 +320,7 @@ impl Coloring {
     /// A live value leaves the register it is in: the slot that must be written for that, if any.
     pub(crate) fn slot_to_write(
         &mut self,
-        input: Input,
+        input: &Input,
         vreg: VReg,
         output: &mut Output,
     ) -> Option<kingpost_regalloc::Slot> {
@@ -277,7 +331,7 @@ impl Coloring {
     }
 
     /// A value that can be computed anywhere is computed where it is used, unless that is a busier place.
-    fn defer(&mut self, input: Input, inst: Inst, output: &mut Output) -> bool {
+    fn defer(&mut self, input: &Input, inst: Inst, output: &mut Output) -> bool {
         let vreg = input.problem.operands(inst)[0].vreg();
         let next = self.values[vreg.index()].next;
         let here = crate::liveness::rate(input.problem.freq(input.order.blocks[self.place as usize]));
@@ -286,34 +340,38 @@ impl Coloring {
         if deferred {
             self.values[vreg.index()].original = false;
             output.out.drop_inst(inst);
+        } else if input.facts.remat(vreg).is_some() {
+            self.computed.push(vreg);
         }
         deferred
     }
 
     /// The register of a def after the instruction is known; its store, if it is to be stored there.
-    pub(crate) fn finish_def(&mut self, input: Input, inst: Inst, vreg: VReg, loc: Loc, output: &mut Output) {
-        let v = vreg.index();
-        self.values[v].clean = loc.as_slot().is_some();
-        if self.values[v].next.is_dead() {
+    #[inline]
+    pub(crate) fn finish_def(&mut self, input: &Input, inst: Inst, vreg: VReg, loc: Loc, output: &mut Output) {
+        let value = &mut self.values[vreg.index()];
+        value.clean = loc.as_slot().is_some();
+        if value.next.is_dead() {
+            self.used = loc.as_reg().map_or(self.used, |reg| self.used.with(reg));
             return;
         }
-        if input.problem.vregs[vreg].is_ref {
-            self.live_refs.push(vreg);
-        }
         if let Some(reg) = loc.as_reg() {
+            value.original = true;
             self.put(vreg, reg);
-            self.values[v].original = true;
             let after = Inst::from_u32(inst.as_u32() + 1);
             self.store_def(input, vreg, reg, after, output);
         }
-        if input.facts.labelled[v] {
+        if self.has_refs && input.problem.vregs[vreg].is_ref {
+            self.live_refs.push(vreg);
+        }
+        if input.facts.labelled[vreg.index()] {
             self.labels.note(vreg, loc.as_reg(), Inst::from_u32(inst.as_u32() + 1));
-            self.values[v].def_read = true;
+            self.values[vreg.index()].def_read = true;
         }
     }
 
     /// Stores a value that is to be stored where it begins.
-    pub(crate) fn store_def(&mut self, input: Input, vreg: VReg, from: PReg, at: Inst, output: &mut Output) {
+    pub(crate) fn store_def(&mut self, input: &Input, vreg: VReg, from: PReg, at: Inst, output: &mut Output) {
         if output.reloads.is_stored_at_def(vreg)
             && let Some(to) = self.slot_to_write(input, vreg, output)
         {
@@ -327,12 +385,15 @@ impl Coloring {
     }
 
     fn leave_block(&mut self, problem: &Problem, block: kingpost_regalloc::Block) {
-        // Moves of an edge stand before the branch.
-        let moves = problem.succs(block).len() == 1;
-        self.labels.close_all(Inst::from_u32(self.bounds.1 + u32::from(!moves)));
+        if !self.labels.is_empty() {
+            // Moves of an edge stand before the branch.
+            let moves = problem.succs(block).len() == 1;
+            self.labels.close_all(Inst::from_u32(self.bounds.1 + u32::from(!moves)));
+        }
         let span = self.save();
-        for i in span.range() {
-            self.read_def(self.residents[i].vreg);
+        for resident in &self.residents[span.range()] {
+            let value = &mut self.values[resident.vreg.index()];
+            value.def_read |= value.original;
         }
         self.ends[self.place as usize] = span;
     }
@@ -344,15 +405,16 @@ impl Coloring {
             let mut left = self.occupied.mask(class);
             while left != 0 {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
-                let vreg = self.regs[reg.index()];
-                self.residents.push(Resident { vreg, reg, clean: self.values[vreg.index()].clean });
+                let vreg = self.regs.0[reg.index()];
+                let clean = self.values[vreg.index()].clean;
+                self.residents.push(Resident { vreg, reg, clean, is_param: false });
                 left &= left - 1;
             }
         }
         Span { start, end: self.residents.len() as u32 }
     }
 
-    /// One line per block: what its head finds in registers and what its end leaves there.
+    /// One line per block: what its head finds in registers, if paths meet there, and what its end leaves there.
     pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
         for (place, block) in order.blocks.iter().enumerate() {
             write!(out, "{block}:")?;

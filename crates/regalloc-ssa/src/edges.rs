@@ -1,34 +1,36 @@
 //! The ends of blocks: what a block finds in registers, and the moves on edges that bring it there.
 
-use crate::coloring::{Coloring, Input, Output, Resident};
-use crate::liveness::reset;
+use crate::coloring::{Coloring, Input, Output, Resident, Span};
 use crate::spilling::{NONE, is_joined};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Edge, Edit, EditKind, Inst, Loc, NoRegister, PRegSet, VReg};
+use std::ops::Range;
 
 impl Coloring {
     /// Starts the block at a place: fills the register map and the next uses at its head.
-    pub(crate) fn enter(&mut self, input: Input, place: u32, output: &mut Output) {
+    pub(crate) fn enter(&mut self, input: &Input, place: u32, output: &mut Output) {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         self.place = place;
         self.bounds = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32());
         self.live_refs.clear();
-        for entry in input.live.entries(place) {
-            let v = entry.vreg.index();
-            self.values[v].next = entry.next;
-            if !entry.next.is_dead() {
-                self.values[v].live_at = place;
-                if problem.vregs[entry.vreg].is_ref {
-                    self.live_refs.push(entry.vreg);
-                }
-            }
+        let entries = input.live.entries(place);
+        let values = &mut self.values[..];
+        for entry in entries {
+            let value = &mut values[entry.vreg.index()];
+            value.next = entry.next;
+            value.live_at = if entry.next.is_dead() { NONE } else { place };
         }
-        self.steps += input.live.entries(place).len() as u64;
+        if self.has_refs {
+            let live = entries.iter().filter(|entry| !entry.next.is_dead()).map(|entry| entry.vreg);
+            self.live_refs.extend(live.filter(|&vreg| problem.vregs[vreg].is_ref));
+        }
+        self.steps += entries.len() as u64;
         self.reserve(input, place);
         while input.facts.obstacles.get(self.obstacle).is_some_and(|obstacle| obstacle.place < place) {
             self.obstacle += 1;
         }
+        self.find_obstacle(input);
         match problem.preds(block) {
             preds if place > 0 && is_joined(problem, block) => {
                 self.empty();
@@ -36,6 +38,7 @@ impl Coloring {
                 if let &[edge] = preds {
                     self.take_branch_defs(input, place, edge, output);
                 }
+                self.entries[place as usize] = self.save_joined(input, place);
             }
             &[edge] => self.inherit(input, place, edge, output),
             _ => self.empty(),
@@ -53,11 +56,19 @@ impl Coloring {
                 }
             }
         }
-        self.entries[place as usize] = self.save();
+    }
+
+    /// Notes who is where when paths meet.
+    fn save_joined(&mut self, input: &Input, place: u32) -> Span {
+        let span = self.save();
+        for resident in &mut self.residents[span.range()] {
+            resident.is_param = input.live.is_defined_at_head(resident.vreg, place);
+        }
+        span
     }
 
     /// Homes of what will be in registers at the end are better left to it.
-    fn reserve(&mut self, input: Input, place: u32) {
+    fn reserve(&mut self, input: &Input, place: u32) {
         self.reserved = PRegSet::EMPTY;
         if self.bounds.0 == self.bounds.1 {
             return;
@@ -68,7 +79,7 @@ impl Coloring {
     }
 
     /// The only way in: all that lives on is where it was.
-    fn inherit(&mut self, input: Input, place: u32, edge: Edge, output: &mut Output) {
+    fn inherit(&mut self, input: &Input, place: u32, edge: Edge, output: &mut Output) {
         let problem = input.problem;
         let from = input.order.place(problem.edge(edge).from);
         if from + 1 == place {
@@ -82,7 +93,7 @@ impl Coloring {
         }
         self.empty();
         for i in self.ends[from as usize].range() {
-            let Resident { vreg, reg, clean } = self.residents[i];
+            let Resident { vreg, reg, clean, .. } = self.residents[i];
             if self.values[vreg.index()].live_at == place {
                 self.put(vreg, reg);
                 self.values[vreg.index()].clean = clean;
@@ -92,7 +103,7 @@ impl Coloring {
     }
 
     /// Results of the branch before. Where the plan has them in memory they are stored at once.
-    fn take_branch_defs(&mut self, input: Input, place: u32, edge: Edge, output: &mut Output) {
+    fn take_branch_defs(&mut self, input: &Input, place: u32, edge: Edge, output: &mut Output) {
         let first = Inst::from_u32(self.bounds.0);
         let joined = is_joined(input.problem, input.order.blocks[place as usize]);
         for &vreg in input.problem.edge_defs(edge) {
@@ -113,7 +124,7 @@ impl Coloring {
     }
 
     /// Paths meet: those whom the plan wants in registers, each at home if it can be.
-    fn join(&mut self, input: Input, place: u32) {
+    fn join(&mut self, input: &Input, place: u32) {
         for &vreg in input.plan.head(place) {
             let home = input.homes.home(input.classes.class(vreg));
             if let Some(reg) =
@@ -128,9 +139,10 @@ impl Coloring {
             if self.values[vreg.index()].at.is_some() || self.values[vreg.index()].live_at != place {
                 continue;
             }
-            let likes = self.likes(input, vreg, 0, self.known_end(vreg));
+            let first = Inst::from_u32(self.bounds.0);
+            let likes = self.likes(input, vreg, first, self.known_end(vreg));
             let free = input.plan.open.difference(self.occupied);
-            if let Some(reg) = self.choose(input, vreg, likes, free) {
+            if let Some(reg) = self.choose(input, input.problem.class(vreg), &likes, free) {
                 self.put(vreg, reg);
             }
         }
@@ -138,7 +150,7 @@ impl Coloring {
 
     /// Whom does memory have where paths meet? Once a value is stored it is for good, so that edges back into a loop have
     /// it stored if those into it have.
-    fn find_clean(&mut self, input: Input, place: u32) {
+    fn find_clean(&mut self, input: &Input, place: u32) {
         let problem = input.problem;
         let preds = problem.preds(input.order.blocks[place as usize]).iter();
         let preds = preds.map(|&edge| input.order.place(problem.edge(edge).from));
@@ -153,55 +165,51 @@ impl Coloring {
         }
     }
 
-    /// Prepares for edges.
-    pub(crate) fn begin_edges(&mut self, values: usize) {
-        reset(&mut self.served, values, NONE);
-        reset(&mut self.branch_defs, values, Loc::NONE);
-    }
-
     /// Adds to the edits the moves of the one edge out of a block, before its branch.
-    pub(crate) fn resolve_edge(&mut self, input: Input, edge: Edge, output: &mut Output) -> Result<(), AllocError> {
+    pub(crate) fn resolve_edge(&mut self, input: &Input, edge: Edge, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
         let data = problem.edge(edge);
-        if problem.succs(data.from).len() != 1 || !is_joined(problem, data.to) {
-            return Ok(());
+        let (from, to) = (input.order.place(data.from), input.order.place(data.to));
+        let ends = self.ends[from as usize].range();
+        for &Resident { vreg, reg, clean, .. } in &self.residents[ends.clone()] {
+            let value = &mut self.values[vreg.index()];
+            (value.at, value.clean) = (Some(reg), clean);
         }
-        let (from, to) = (input.order.place(data.from) as usize, input.order.place(data.to));
-        for i in self.ends[from].range() {
-            let Resident { vreg, reg, clean } = self.residents[i];
-            self.values[vreg.index()].at = Some(reg);
-            self.values[vreg.index()].clean = clean;
-        }
-        let mut kept = PRegSet::EMPTY;
+        let (mut kept, mut passed) = (PRegSet::EMPTY, PRegSet::EMPTY);
         for i in self.entries[to as usize].range() {
-            let Resident { vreg, reg, .. } = self.residents[i];
+            let Resident { vreg, reg, is_param, .. } = self.residents[i];
             kept.insert(reg);
-            if input.live.is_defined_at_head(vreg, to) {
+            let at = self.values[vreg.index()].at;
+            passed = at.map_or(passed, |at| passed.with(at));
+            if is_param {
                 self.branch_defs[vreg.index()] = Loc::reg(reg);
-            } else {
+            } else if at != Some(reg) {
                 self.bring(input, vreg, Loc::reg(reg), output);
-                self.served[vreg.index()] = edge.as_u32();
             }
         }
-        self.store_leaving(input, edge, from, to, output);
+        self.store_leaving(input, ends.clone(), passed, to, output);
         self.pass_args(input, edge, to, output);
-        for i in self.ends[from].range() {
-            self.values[self.residents[i].vreg.index()].at = None;
+        for resident in &self.residents[ends] {
+            self.values[resident.vreg.index()].at = None;
+        }
+        if self.moves.is_empty() {
+            return Ok(());
         }
         let at = problem.terminator(data.from);
         let read: PRegSet = output.out.operand_locs(problem, at).iter().filter_map(|loc| loc.as_reg()).collect();
         let free = input.facts.allocatable.difference(kept).difference(read);
-        let done = self.moves.resolve(free, input.env, output.out, &mut self.sequence);
+        let done = self.moves.resolve(free, (problem, input.env), output.out, &mut self.sequence);
         output.out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// Values that the block before has in registers and this one in memory.
-    fn store_leaving(&mut self, input: Input, edge: Edge, from: usize, to: u32, output: &mut Output) {
+    /// Values that the block before has in registers and this one in memory. `passed` is where those are that this one
+    /// has in registers, too.
+    fn store_leaving(&mut self, input: &Input, ends: Range<usize>, passed: PRegSet, to: u32, output: &mut Output) {
         let problem = input.problem;
-        for i in self.ends[from].range() {
-            let Resident { vreg, reg, clean } = self.residents[i];
-            if self.served[vreg.index()] == edge.as_u32() || clean || input.facts.remat(vreg).is_some() {
+        for i in ends {
+            let Resident { vreg, reg, clean, .. } = self.residents[i];
+            if clean || passed.contains(reg) || input.facts.remat(vreg).is_some() {
                 continue;
             }
             let lives = input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead());
@@ -212,23 +220,24 @@ impl Coloring {
         }
     }
 
-    fn pass_args(&mut self, input: Input, edge: Edge, to: u32, output: &mut Output) {
+    fn pass_args(&mut self, input: &Input, edge: Edge, to: u32, output: &mut Output) {
         let problem = input.problem;
         let mut hint = 0;
         for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
-            let lives = input.live.entry_after(to, param, &mut hint).is_some_and(|entry| !entry.next.is_dead());
-            if !lives {
-                continue;
-            }
             match std::mem::replace(&mut self.branch_defs[param.index()], Loc::NONE) {
-                Loc::NONE => self.pass_in_memory(input, param, arg, output),
+                Loc::NONE => {
+                    let lives = input.live.entry_after(to, param, &mut hint).is_some_and(|e| !e.next.is_dead());
+                    if lives {
+                        self.pass_in_memory(input, param, arg, output);
+                    }
+                }
                 loc => self.bring(input, arg, loc, output),
             }
         }
     }
 
     /// The slot of a parameter gets the argument, unless it is there: members of one class share one.
-    fn pass_in_memory(&mut self, input: Input, param: VReg, arg: VReg, output: &mut Output) {
+    fn pass_in_memory(&mut self, input: &Input, param: VReg, arg: VReg, output: &mut Output) {
         let problem = input.problem;
         let to = output.reloads.place(problem, input.classes, param, output.out);
         let shared = input.classes.class(param) == input.classes.class(arg);
@@ -239,7 +248,7 @@ impl Coloring {
     }
 
     /// Adds the move of a value to a place.
-    fn bring(&mut self, input: Input, vreg: VReg, to: Loc, output: &mut Output) {
+    fn bring(&mut self, input: &Input, vreg: VReg, to: Loc, output: &mut Output) {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
         match (self.values[vreg.index()].at, input.facts.remat(vreg)) {

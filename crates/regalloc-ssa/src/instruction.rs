@@ -41,10 +41,6 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn begin(&mut self, values: usize) {
-        reset(&mut self.edges, values, None);
-    }
-
     pub(crate) fn keep(&mut self, vreg: VReg, reg: PReg) {
         self.survivors.push((vreg, reg));
         self.surviving.insert(reg);
@@ -54,10 +50,8 @@ impl Scratch {
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
-    pub(crate) input: Input<'a>,
+    pub(crate) input: &'a Input<'a>,
     pub(crate) inst: Inst,
-    /// Position in the block.
-    pub(crate) pos: u32,
     pub(crate) operands: &'a [Operand],
     is_safepoint: bool,
 }
@@ -79,12 +73,12 @@ impl At<'_> {
 
 impl Coloring {
     /// Serves an instruction.
-    pub(crate) fn constrained(&mut self, input: Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
+    pub(crate) fn constrained(&mut self, input: &Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
         let is_safepoint = problem.flags(inst).has(InstFlags::SAFEPOINT);
-        let pos = inst.as_u32() - self.bounds.0;
-        let at = At { input, inst, pos, operands: problem.operands(inst), is_safepoint };
+        let at = At { input, inst, operands: problem.operands(inst), is_safepoint };
         let is_terminator = inst.as_u32() == self.bounds.1;
+        self.used = self.used.union(problem.clobbers(inst).lost);
         if is_terminator {
             self.find_edges(at);
         }
@@ -100,7 +94,10 @@ impl Coloring {
     /// Which edge each result of a branch belongs to.
     fn find_edges(&mut self, at: At) {
         let input = at.input;
-        for operand in at.operands {
+        if at.operands.iter().any(|operand| operand.is_def()) && self.scratch.edges.len() < self.values.len() {
+            self.scratch.edges.resize(self.values.len(), None);
+        }
+        for operand in at.operands.iter().filter(|operand| operand.is_def()) {
             self.scratch.edges[operand.vreg().index()] = None;
         }
         for &edge in input.problem.succs(input.order.blocks[self.place as usize]) {
@@ -167,7 +164,7 @@ impl Coloring {
             is_use: operand.is_use(),
             written: operand.is_def() || reuser.is_some(),
             edge: if is_terminator && operand.is_def() { self.scratch.edges[vreg.index()] } else { None },
-            likes: if is_fixed { Likes::default() } else { self.likes(input, vreg, at.pos, end) },
+            likes: if is_fixed { Likes::default() } else { self.likes(input, vreg, at.inst, end) },
             reg: None,
         }
     }
@@ -190,7 +187,7 @@ impl Coloring {
             }
             _ => {}
         }
-        score + self.suits(at.input, need.likes, reg)
+        score + self.suits(at.input, &need.likes, reg)
     }
 
     fn place_needs(&mut self, at: At, output: &mut Output) -> Result<(), AllocError> {
@@ -285,13 +282,13 @@ impl Coloring {
             }
         }
         let free = at.input.facts.allocatable.difference(taken);
-        let done = self.moves.resolve(free, at.input.env, output.out, &mut self.sequence);
+        let done = self.moves.resolve(free, (at.input.problem, at.input.env), output.out, &mut self.sequence);
         self.edits.extend(self.sequence.drain(..).map(|kind| Edit { at: at.inst, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at.inst, class })
     }
 
     /// Adds the move of a value to a register.
-    fn bring_to_reg(&mut self, input: Input, vreg: VReg, to: PReg, output: &mut Output) {
+    fn bring_to_reg(&mut self, input: &Input, vreg: VReg, to: PReg, output: &mut Output) {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
         if let Some(from) = self.values[vreg.index()].at {
@@ -312,7 +309,7 @@ impl Coloring {
     }
 
     /// Adds what makes sure that a slot, its own or another, holds the value after the moves.
-    fn bring_to_slot(&mut self, input: Input, vreg: VReg, to: Loc, output: &mut Output) {
+    fn bring_to_slot(&mut self, input: &Input, vreg: VReg, to: Loc, output: &mut Output) {
         let problem = input.problem;
         let (class, width) = (problem.class(vreg), problem.width(vreg));
         let own = output.reloads.slot(input.classes, vreg).map(Loc::slot) == Some(to);
@@ -356,6 +353,7 @@ impl Coloring {
         }
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
             let (vreg, loc) = (operand.vreg(), output.out.locs[base + i]);
+            self.used = loc.as_reg().map_or(self.used, |reg| self.used.with(reg));
             if is_terminator {
                 self.branch_defs[vreg.index()] = loc;
             } else {

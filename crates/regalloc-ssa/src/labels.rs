@@ -22,10 +22,12 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    pub(crate) fn begin(&mut self, values: usize) {
+    pub(crate) fn begin(&mut self, problem: &Problem) {
         self.stays.clear();
-        reset(&mut self.open, values, None);
         self.list.clear();
+        if !problem.labels.is_empty() {
+            reset(&mut self.open, problem.vregs.len(), None);
+        }
     }
 
     /// Is no value being followed?

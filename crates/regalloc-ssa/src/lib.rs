@@ -11,12 +11,14 @@
 //! | coloring | `homes.rs` | the register each class would like |
 //! | | `coloring.rs` | .. the register map through blocks |
 //! | | `simple.rs`, `choose.rs` | .. instructions without demands |
-//! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with demands |
+//! | | `bound.rs` | .. instructions with bound operands and clobbers only |
+//! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with any demands |
 //! | | `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
 //! | emission | `slots.rs` | memory for classes, one after another |
 //! | | `labels.rs`, `emit.rs` | .. the answer |
 
 mod allocator;
+mod bound;
 mod choose;
 mod coalescing;
 mod coloring;

@@ -5,7 +5,6 @@
 //! fails, a bounded search over all ways decides.
 
 use crate::choose::Likes;
-use crate::liveness::reset;
 use kingpost_regalloc::{AllocError, Edge, Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
 /// A register that is needed at the early point, the late point or both.
@@ -50,9 +49,8 @@ pub(crate) type Score<'a> = &'a dyn Fn(&Need, PReg) -> i32;
 impl Matcher {
     /// Prepares for a problem.
     pub(crate) fn begin(&mut self) {
-        self.owners.iter_mut().for_each(|owners| reset(owners, PReg::COUNT, NONE));
-        self.needs.clear();
-        self.edge_regs = PRegSet::EMPTY;
+        self.clear();
+        self.owners.iter_mut().for_each(|owners| owners.resize(PReg::COUNT, NONE));
         self.steps = 0;
     }
 

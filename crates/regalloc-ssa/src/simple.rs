@@ -9,37 +9,51 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     Constraint, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, RegClass, VReg,
 };
+use std::ops::Range;
 
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 struct At<'a> {
-    input: Input<'a>,
+    input: &'a Input<'a>,
     inst: Inst,
-    /// Position in the block.
-    pos: u32,
     operands: &'a [Operand],
     /// Index of the first operand.
     base: usize,
 }
 
+/// What its operands are.
+#[derive(Default)]
+struct Seen {
+    /// Registers of values that end here.
+    dying: PRegSet,
+    /// Number of results, and the last of them.
+    defs: u32,
+    def: usize,
+}
+
 impl Coloring {
     /// Serves such an instruction. False if the general way must be taken.
-    pub(crate) fn simple(&mut self, input: Input, inst: Inst, output: &mut Output) -> bool {
+    pub(crate) fn simple(&mut self, input: &Input, inst: Inst, range: Range<usize>, output: &mut Output) -> bool {
         let problem = input.problem;
-        let base = problem.operand_range(inst).start;
-        let at = At { input, inst, pos: inst.as_u32() - self.bounds.0, operands: problem.operands(inst), base };
-        if !self.load_uses(at, output) || !self.is_enough(at) {
+        let at = At { input, inst, operands: &problem.all_operands()[range.clone()], base: range.start };
+        let before = self.in_slots.len();
+        let seen = self.read_uses(at, output).filter(|seen| self.is_enough(at, seen, output));
+        let Some(Seen { dying, defs, def }) = seen else {
+            self.in_slots.truncate(before);
             return false;
-        }
-        self.read_uses(at, output);
-        let tied = self.tie_results(at, output);
-        for operand in at.operands.iter().filter(|operand| operand.is_use()) {
-            if let Some(reg) = self.values[operand.vreg().index()].at.filter(|_| !self.lives_on(operand.vreg(), inst)) {
-                self.take_out(reg);
-            }
-        }
+        };
+        let tied = match defs {
+            0 => PRegSet::EMPTY,
+            1 => self.tie(at, def, dying, PRegSet::EMPTY, output),
+            _ => (0..at.operands.len()).fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, output)),
+        };
+        self.take_out_all(dying);
         self.update_labels(inst);
-        self.place_defs(at, tied, output);
+        match defs {
+            0 => {}
+            1 => _ = self.place_def(at, def, tied, output),
+            _ => _ = (0..at.operands.len()).fold(tied, |given, i| self.place_def(at, i, given, output)),
+        }
         drop_void_move(problem, inst, output);
         true
     }
@@ -54,59 +68,101 @@ impl Coloring {
         }
     }
 
-    /// Brings values that must be in registers into free ones.
-    fn load_uses(&mut self, at: At, output: &mut Output) -> bool {
-        let At { input, inst, .. } = at;
-        for (i, operand) in at.operands.iter().enumerate() {
-            let vreg = operand.vreg();
-            if operand.is_def() || self.values[vreg.index()].at.is_some() {
+    /// Notes what comes after each operand and says where its value is read. None if a register is missing.
+    #[inline]
+    fn read_uses(&mut self, at: At, output: &mut Output) -> Option<Seen> {
+        let mut seen = Seen::default();
+        let after = &at.input.live.after[at.base..at.base + at.operands.len()];
+        for (i, (operand, &after)) in at.operands.iter().zip(after).enumerate() {
+            let v = operand.vreg().index();
+            self.values[v].next = after;
+            if operand.is_def() {
+                seen.defs += 1;
+                seen.def = i;
                 continue;
             }
-            let is_tied = |def: &Operand| def.constraint() == Constraint::Reuse(i as u8);
-            let remat = input.facts.remat(vreg);
-            if operand.constraint() != Constraint::Reg && remat.is_none() && !at.operands.iter().any(is_tied) {
-                continue;
-            }
-            let likes = self.likes(input, vreg, at.pos, self.known_end(vreg));
-            let free = input.plan.open.difference(self.occupied);
-            let Some(to) = self.choose(input, vreg, likes, free) else { return false };
-            let kind = match remat {
-                Some(inst) => EditKind::Remat { inst, to },
-                None => {
-                    let slot = output.reloads.place(input.problem, input.classes, vreg, output.out);
-                    let Some(from) = slot.as_slot() else { return false };
-                    EditKind::Fill { from, to, width: input.problem.width(vreg) }
+            if self.values[v].at.is_none() {
+                if self.may_stay_in_memory(at, i) {
+                    self.in_slots.push((at.base + i) as u32);
+                    let slot = output.reloads.place(at.input.problem, at.input.classes, operand.vreg(), output.out);
+                    output.out.locs[at.base + i] = slot;
+                    continue;
                 }
-            };
-            self.edits.push(Edit { at: inst, kind });
-            self.values[vreg.index()].original = false;
-            self.values[vreg.index()].clean = true;
-            self.put(vreg, to);
+                self.load(at, operand.vreg(), output)?;
+            }
+            let value = &mut self.values[v];
+            value.def_read |= value.original;
+            let Some(reg) = value.at else { continue };
+            output.out.locs[at.base + i] = Loc::reg(reg);
+            if after.is_dead() || value.leaves == at.inst.as_u32() + 1 {
+                seen.dying.insert(reg);
+            }
         }
-        true
+        Some(seen)
+    }
+
+    /// May a use whose value is in no register read it in memory?
+    fn may_stay_in_memory(&self, at: At, i: usize) -> bool {
+        let operand = at.operands[i];
+        let is_tied = |def: &Operand| def.constraint() == Constraint::Reuse(i as u8);
+        operand.constraint() != Constraint::Reg
+            && at.input.facts.remat(operand.vreg()).is_none()
+            && !at.operands.iter().any(is_tied)
+    }
+
+    /// Brings a value into a free register.
+    fn load(&mut self, at: At, vreg: VReg, output: &mut Output) -> Option<()> {
+        let At { input, inst, .. } = at;
+        let likes = self.likes(input, vreg, inst, self.known_end(vreg));
+        let free = input.plan.open.difference(self.occupied);
+        let to = self.choose(input, input.problem.class(vreg), &likes, free)?;
+        let kind = match input.facts.remat(vreg) {
+            Some(inst) => EditKind::Remat { inst, to },
+            None => {
+                let from = output.reloads.place(input.problem, input.classes, vreg, output.out).as_slot()?;
+                EditKind::Fill { from, to, width: input.problem.width(vreg) }
+            }
+        };
+        self.edits.push(Edit { at: inst, kind });
+        let value = &mut self.values[vreg.index()];
+        (value.original, value.clean) = (false, true);
+        self.put(vreg, to);
+        Some(())
     }
 
     /// Are there registers for all copies and results?
-    fn is_enough(&self, at: At) -> bool {
+    #[inline]
+    fn is_enough(&self, at: At, seen: &Seen, output: &Output) -> bool {
         let free = at.input.plan.open.difference(self.occupied);
-        if RegClass::ALL.into_iter().all(|class| free.of_class(class).len() >= at.operands.len()) {
+        let dying = seen.dying.intersection(at.input.plan.open);
+        if seen.defs > 1 {
+            return self.is_enough_for_all(at, free, dying, output);
+        }
+        if seen.defs == 0 {
             return true;
         }
+        let operand = at.operands[seen.def];
+        let class = at.input.problem.class(operand.vreg());
+        let usable = match operand.constraint() {
+            Constraint::Reuse(k) => match output.out.locs[at.base + usize::from(k)].as_reg() {
+                Some(reg) if seen.dying.contains(reg) => return true,
+                _ => free,
+            },
+            _ => free.union(dying),
+        };
+        usable.mask(class) != 0
+    }
+
+    fn is_enough_for_all(&self, at: At, free: PRegSet, mut dying: PRegSet, output: &Output) -> bool {
         let mut copies = [0usize; 2];
         let mut defs = [0usize; 2];
-        let mut dying = PRegSet::EMPTY;
-        for vreg in at.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg()) {
-            if let Some(reg) = self.values[vreg.index()].at.filter(|_| !self.lives_on(vreg, at.inst)) {
-                dying.insert(reg);
-            }
-        }
         for operand in at.operands.iter().filter(|operand| operand.is_def()) {
             let class = at.input.problem.class(operand.vreg()).index();
             let Constraint::Reuse(k) = operand.constraint() else {
                 defs[class] += 1;
                 continue;
             };
-            match self.values[at.operands[usize::from(k)].vreg().index()].at.filter(|&reg| dying.contains(reg)) {
+            match output.out.locs[at.base + usize::from(k)].as_reg().filter(|&reg| dying.contains(reg)) {
                 Some(reg) => dying.remove(reg),
                 None => copies[class] += 1,
             }
@@ -114,57 +170,37 @@ impl Coloring {
         RegClass::ALL.into_iter().all(|class| {
             let free = free.of_class(class).len();
             let (copies, defs) = (copies[class.index()], defs[class.index()]);
-            free >= copies && free - copies + dying.intersection(at.input.plan.open).of_class(class).len() >= defs
+            free >= copies && free - copies + dying.of_class(class).len() >= defs
         })
     }
 
-    fn read_uses(&mut self, at: At, output: &mut Output) {
-        for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
-            let vreg = operand.vreg();
-            output.out.locs[at.base + i] = match self.values[vreg.index()].at {
-                Some(reg) => {
-                    self.read_def(vreg);
-                    Loc::reg(reg)
-                }
-                None => {
-                    self.in_slots.push((at.base + i) as u32);
-                    output.reloads.place(at.input.problem, at.input.classes, vreg, output.out)
-                }
-            };
-        }
+    /// Gives a result that overwrites an input its register, or that of a copy. Gives all registers of such results.
+    #[inline]
+    fn tie(&mut self, at: At, i: usize, dying: PRegSet, tied: PRegSet, output: &mut Output) -> PRegSet {
+        let def = at.operands[i];
+        let Constraint::Reuse(k) = def.constraint() else { return tied };
+        let k = usize::from(k);
+        let from = output.out.locs[at.base + k].as_reg().expect("a tied use is in a register");
+        let reg = match dying.contains(from) && !tied.contains(from) {
+            true => from,
+            false => self.copy_tied(at, at.operands[k].vreg(), from, def.vreg(), tied),
+        };
+        output.out.locs[at.base + k] = Loc::reg(reg);
+        output.out.locs[at.base + i] = Loc::reg(reg);
+        tied.with(reg)
     }
 
-    /// Gives results that overwrite an input its register, or that of a copy.
-    fn tie_results(&mut self, at: At, output: &mut Output) -> PRegSet {
-        let mut tied = PRegSet::EMPTY;
-        for (i, operand) in at.operands.iter().enumerate() {
-            if let Constraint::Reuse(k) = operand.constraint() {
-                let reg = self.tie(at, usize::from(k), operand.vreg());
-                tied.insert(reg);
-                output.out.locs[at.base + usize::from(k)] = Loc::reg(reg);
-                output.out.locs[at.base + i] = Loc::reg(reg);
-            }
-        }
-        tied
-    }
-
-    fn tie(&mut self, at: At, k: usize, def: VReg) -> PReg {
+    /// Copies an input that lives on, or moves it: who is at home stays. Gives the register to be overwritten.
+    fn copy_tied(&mut self, at: At, vreg: VReg, from: PReg, def: VReg, tied: PRegSet) -> PReg {
         let input = at.input;
-        let vreg = at.operands[k].vreg();
-        let from = self.values[vreg.index()].at.expect("a tied use is in a register");
-        if !self.lives_on(vreg, at.inst) {
-            self.take_out(from);
-            return from;
-        }
-        let free = input.plan.open.difference(self.occupied);
-        let width = input.problem.width(vreg);
-        let likes = self.likes(input, def, at.pos, input.live.def_end[def.index()]);
+        let free = input.plan.open.difference(self.occupied).difference(tied);
+        let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
+        let likes = self.likes(input, def, at.inst, input.live.def_end[def.index()]);
+        let own = self.likes(input, vreg, at.inst, self.known_end(vreg));
         self.read_def(vreg);
-        let own = self.likes(input, vreg, at.pos, self.known_end(vreg));
-        // Whoever is at home stays.
-        let moves = self.suits(input, likes, from) < 0 && self.suits(input, own, from) >= 0;
-        let to = self.choose(input, if moves { vreg } else { def }, if moves { own } else { likes }, free);
-        let to = to.expect("registers were counted");
+        let lives_on = self.lives_on(vreg, at.inst);
+        let moves = lives_on && self.suits(input, &likes, from) < 0 && self.suits(input, &own, from) >= 0;
+        let to = self.choose(input, class, if moves { &own } else { &likes }, free).expect("registers were counted");
         self.edits.push(Edit { at: at.inst, kind: EditKind::Move { from, to, width } });
         if !moves {
             return to;
@@ -175,24 +211,30 @@ impl Coloring {
         from
     }
 
-    fn place_defs(&mut self, at: At, tied: PRegSet, output: &mut Output) {
-        let mut given = tied;
-        for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
-            let vreg = operand.vreg();
-            let index = at.base + i;
-            if operand.constraint() == Constraint::Reg {
-                let likes = self.likes(at.input, vreg, at.pos, at.input.live.def_end[vreg.index()]);
-                let free = at.input.plan.open.difference(self.occupied).difference(given);
-                let reg = self.choose(at.input, vreg, likes, free).expect("registers were counted");
-                given.insert(reg);
-                output.out.locs[index] = Loc::reg(reg);
-            }
-            self.finish_def(at.input, at.inst, vreg, output.out.locs[index], output);
+    /// A register for a result that has none, unlike those in `given`. Gives all of them.
+    #[inline]
+    fn place_def(&mut self, at: At, i: usize, given: PRegSet, output: &mut Output) -> PRegSet {
+        let (input, operand) = (at.input, at.operands[i]);
+        let vreg = operand.vreg();
+        if operand.is_use() {
+            return given;
         }
+        let mut given = given;
+        if operand.constraint() == Constraint::Reg {
+            let likes = self.likes(input, vreg, at.inst, input.live.def_end[vreg.index()]);
+            let free = input.plan.open.difference(self.occupied).difference(given);
+            let class = input.problem.class(vreg);
+            let reg = self.choose(input, class, &likes, free).expect("registers were counted");
+            given.insert(reg);
+            output.out.locs[at.base + i] = Loc::reg(reg);
+        }
+        self.finish_def(input, at.inst, vreg, output.out.locs[at.base + i], output);
+        given
     }
 }
 
 /// A copy from a register to itself goes.
+#[inline]
 pub(crate) fn drop_void_move(problem: &Problem, inst: Inst, output: &mut Output) {
     if problem.flags(inst).has(InstFlags::MOVE)
         && let &[a, b] = output.out.operand_locs(problem, inst)

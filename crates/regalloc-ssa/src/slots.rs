@@ -31,7 +31,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// Lets slots share. `operands` are those that are in slots.
-    pub(crate) fn share(&mut self, input: Input, reloads: &Reloads, operands: &[u32], out: &mut Allocation) {
+    pub(crate) fn share(&mut self, input: &Input, reloads: &Reloads, operands: &[u32], out: &mut Allocation) {
         if out.slots.len() < 2 {
             return;
         }
@@ -62,7 +62,7 @@ impl Slots {
     }
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
-    fn find_stretches(&mut self, input: Input, reloads: &Reloads, slots: usize) {
+    fn find_stretches(&mut self, input: &Input, reloads: &Reloads, slots: usize) {
         reset(&mut self.stretches, slots, (u32::MAX, 0));
         for (slot, stretch) in self.stretches.iter_mut().enumerate() {
             if reloads.owners.get(slot).is_none_or(|owner| owner.is_none()) {
@@ -119,7 +119,7 @@ fn widen(stretch: &mut (u32, u32), point: u32) {
 }
 
 /// The points at which a value is live; from before its def on, where the value it overwrites may be copied.
-fn add_value(input: Input, vreg: VReg, stretch: &mut (u32, u32)) {
+fn add_value(input: &Input, vreg: VReg, stretch: &mut (u32, u32)) {
     let live = input.live;
     if live.far[vreg.index()] {
         *stretch = (0, u32::MAX);
