@@ -60,6 +60,9 @@ pub(crate) struct RegallocArgs {
     /// Shapes of 10,000, two rounds, no bytes.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Of each case, the N functions in which each of ours costs most more than regalloc2's backtracking.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) worst: usize,
     /// Instead: exponents of steps, bytes and CPU time of ours from 10^4 to MAX.
     #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "1000000")]
     pub(crate) growth: Option<usize>,

@@ -7,7 +7,7 @@ use kingpost_codegen::{Compiler, Settings};
 use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Problems that belong together.
 pub struct Case {
@@ -61,8 +61,12 @@ impl Case {
         for mut function in functions {
             // The collector's answer to every problem is an error.
             let _refused = compiler.compile(&mut context, &mut function, &mut module);
+            let mut collected = lock(&collected);
+            if let Some(problem) = collected.last_mut().filter(|problem| problem.name.is_empty()) {
+                problem.name = function.name.to_string();
+            }
         }
-        let problems = std::mem::take(&mut *collected.lock().unwrap_or_else(PoisonError::into_inner));
+        let problems = std::mem::take(&mut *lock(&collected));
         let env = compiler.isa().env().clone();
         Ok(Case { name: name.into(), is_shape, not_lowered: all - problems.len(), problems, env })
     }
@@ -76,13 +80,17 @@ impl Case {
 /// An allocator that only keeps what it is asked.
 struct Collector(Arc<Mutex<Vec<Problem>>>);
 
+fn lock(collected: &Mutex<Vec<Problem>>) -> MutexGuard<'_, Vec<Problem>> {
+    collected.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Allocator for Collector {
     fn name(&self) -> &'static str {
         "collector"
     }
 
     fn allocate(&mut self, problem: &Problem, _: &MachineEnv, _: &mut Allocation) -> Result<(), AllocError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(problem.clone());
+        lock(&self.0).push(problem.clone());
         Err(AllocError::StepBudget { steps: 0 })
     }
 }

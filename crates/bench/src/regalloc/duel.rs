@@ -97,8 +97,8 @@ pub struct Row {
     pub bytes: Option<u64>,
     /// Sum over the same problems.
     pub cost: Cost,
-    /// Cost in loads, problem by problem.
-    pub costs: Vec<f64>,
+    /// Problem by problem.
+    pub costs: Vec<Cost>,
     /// Reasons of refusals: how many, and the first one's function.
     pub refused: BTreeMap<String, (usize, String)>,
 }
@@ -115,6 +115,8 @@ pub struct Outcome {
     pub insts: usize,
     /// Functions that could not be lowered.
     pub not_lowered: usize,
+    /// Functions of the problems that all took.
+    pub functions: Vec<String>,
     /// One per contestant.
     pub rows: Vec<Row>,
 }
@@ -159,6 +161,7 @@ pub fn duel(case: &Case, names: &[&'static str], left_out: &[&'static str], roun
         problems: taken.len(),
         insts: taken.iter().map(|&i| entries[i].problem.num_insts()).sum(),
         not_lowered: case.not_lowered,
+        functions: taken.iter().map(|&i| entries[i].problem.name.clone()).collect(),
         rows,
     }
 }
@@ -181,7 +184,7 @@ fn judge(contestants: &mut [Contestant], entries: &[Entry<'_>], rows: &mut [Row]
         if costs.len() == contestants.len() {
             taken.push(index);
             for (row, cost) in rows.iter_mut().zip(costs) {
-                row.costs.push(cost.loads());
+                row.costs.push(cost);
                 add(&mut row.cost, &cost);
             }
         }

@@ -51,6 +51,7 @@ pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
     for spec in &options.cases {
         let outcome = measure(spec, &options)?;
         table::print(&outcome);
+        table::worst(&outcome, args.worst);
         outcomes.push(outcome);
     }
     table::summary(&outcomes);

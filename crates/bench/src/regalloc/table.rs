@@ -56,6 +56,21 @@ pub fn print(outcome: &Outcome) {
     }
 }
 
+/// The functions in which each of ours costs most more than regalloc2's backtracking.
+pub fn worst(outcome: &Outcome, count: usize) {
+    let Some(ion) = outcome.row(ION) else { return };
+    for row in outcome.rows.iter().filter(|row| ![ION, FASTALLOC].contains(&row.name)) {
+        let excess = |i: usize| row.costs[i].loads() - ion.costs[i].loads();
+        let mut order: Vec<usize> = (0..row.costs.len()).filter(|&i| excess(i) > 0.0).collect();
+        order.sort_by(|&a, &b| excess(b).total_cmp(&excess(a)));
+        for &i in order.iter().take(count) {
+            println!("  {} of {}, +{:.0}", row.name, outcome.functions[i], excess(i));
+            println!("    {}", row.costs[i]);
+            println!("    {} by {ION}", ion.costs[i]);
+        }
+    }
+}
+
 /// Cost of a case against another's, with a load added to each problem so that nothing is a ratio too.
 fn cost_ratio(row: &Row, rival: &Row) -> f64 {
     let add = row.costs.len() as f64;
@@ -64,7 +79,7 @@ fn cost_ratio(row: &Row, rival: &Row) -> f64 {
 
 /// Geometric mean over the problems of the same.
 fn each(row: &Row, rival: &Row) -> f64 {
-    geomean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a + 1.0) / (b + 1.0)))
+    geomean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a.loads() + 1.0) / (b.loads() + 1.0)))
 }
 
 fn geomean(ratios: impl Iterator<Item = f64>) -> f64 {
