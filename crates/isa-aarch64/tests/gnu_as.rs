@@ -4,6 +4,10 @@
 //! immediates and address forms. All texts go through the assembler once, one word each. Rows and addresses that become
 //! several instructions are compared with the lines that they should become.
 
+#[path = "../../mach/tests/support/gnu_as.rs"]
+mod gnu_as;
+
+use gnu_as::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 use kingpost_isa_aarch64::asm;
 use kingpost_isa_aarch64::branches::A64Branches;
 use kingpost_isa_aarch64::encode::encode;
@@ -11,98 +15,37 @@ use kingpost_isa_aarch64::encoding::{Encoding, ImmField, MemField, Special};
 use kingpost_isa_aarch64::immediates::{self, Shift, bitfield, compare, logical_value, mov_wide, shifted};
 use kingpost_isa_aarch64::regs::{CC_NAMES, SP, v, x};
 use kingpost_isa_aarch64::rows::{self, ENCODINGS, ROWS};
-use kingpost_mach::{
-    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool,
-    RelocKind, Row, RowId, SymbolName, SymbolRef,
-};
+use kingpost_mach::{Args, BranchForms, IndexExtend, Mem, MemBase, RelocKind, Row, RowId};
 use kingpost_regalloc::{PReg, RegClass};
-use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
 use std::collections::BTreeSet;
-use std::fmt::Write;
-use std::process::Command;
 
-const ASSEMBLER: &str = "aarch64-linux-gnu-as";
-
-const SYMBOLS: [SymbolRef; 3] = [
-    SymbolRef { name: 0, colocated: true, offset: 0 },
-    SymbolRef { name: 1, colocated: false, offset: 8 },
-    SymbolRef { name: 2, colocated: true, offset: -300 },
-];
-
-/// What `as` is asked, and what we would have said.
-#[derive(Default)]
-struct Cases {
-    rows: usize,
-    /// Each with the offset of its code.
-    texts: Vec<(usize, String)>,
-    buffer: Buffer,
+fn add(cases: &mut Cases, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
+    let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
+    let start = cases.buffer.len();
+    lines(cases, &asm::text(row, &args), row, &args);
+    assert_eq!(cases.buffer.len(), start + 4, "{} is one instruction", ROWS[usize::from(row.0)]);
 }
 
-impl Cases {
-    fn add(&mut self, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
-        let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
-        let start = self.buffer.len();
-        self.lines(&asm::text(row, &args), row, &args);
-        assert_eq!(self.buffer.len(), start + 4, "{} is one instruction", ROWS[usize::from(row.0)]);
-    }
+/// The row should become these lines.
+fn lines(cases: &mut Cases, text: &str, row: RowId, args: &Args<'_>) {
+    cases.add_text(text.to_string(), |buffer| encode(row, args, buffer));
+}
 
-    /// The row should become these lines.
-    fn lines(&mut self, text: &str, row: RowId, args: &Args<'_>) {
-        self.texts.push((self.buffer.len(), text.to_string()));
-        encode(row, args, &mut self.buffer);
-    }
-
-    fn raw(&mut self, text: String, bytes: &[u8]) {
-        self.texts.push((self.buffer.len(), text));
-        self.buffer.put(bytes);
-    }
+fn raw(cases: &mut Cases, text: String, bytes: &[u8]) {
+    cases.add_text(text, |buffer| buffer.put(bytes));
 }
 
 /// Register 31 is zero or the stack pointer, which rows say themselves.
-fn all_regs(class: RegClass) -> impl Iterator<Item = PReg> {
-    (0..if class == RegClass::Int { 31 } else { 32 }).map(move |n| PReg::new(class, n))
-}
-
-/// Registers for the operands of `row`: `chosen` for the free ones, in order.
-fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
-    let mut chosen = chosen.iter();
-    let mut regs: Vec<Option<PReg>> = Vec::new();
-    for operand in row.operands {
-        regs.push(match operand.place {
-            Place::Fixed(reg) => Some(reg),
-            Place::Reuse(_) => None,
-            _ => Some(*chosen.next().unwrap()),
-        });
-    }
-    let place = |i: usize| match row.operands[i].place {
-        Place::Reuse(k) => regs[usize::from(k)],
-        _ => regs[i],
-    };
-    (0..regs.len()).map(|i| place(i).unwrap()).collect()
+fn all_regs(class: RegClass) -> Vec<PReg> {
+    (0..if class == RegClass::Int { 31 } else { 32 }).map(|n| PReg::new(class, n)).collect()
 }
 
 /// Register choices for `row`: each register in each place, among two sets of others.
 fn choices(row: &Row) -> Vec<Vec<PReg>> {
-    let free: Vec<RegClass> = row
-        .operands
-        .iter()
-        .filter(|o| !matches!(o.place, Place::Fixed(_) | Place::Reuse(_)))
-        .map(|o| o.class)
-        .collect();
-    if free.is_empty() {
-        return vec![vec![]];
+    match free_operands(row) {
+        free if free.is_empty() => vec![vec![]],
+        free => each_in_each_place(&free, &[&[1, 2, 3, 4, 5, 6], &[29, 21, 30, 10, 13, 8]], all_regs),
     }
-    let mut out = Vec::new();
-    for others in [[1, 2, 3, 4, 5, 6], [29, 21, 30, 10, 13, 8]] {
-        for k in 0..free.len() {
-            for reg in all_regs(free[k]) {
-                let mut regs: Vec<PReg> = free.iter().zip(others).map(|(&class, n)| PReg::new(class, n)).collect();
-                regs[k] = reg;
-                out.push(regs);
-            }
-        }
-    }
-    out
 }
 
 /// The registers of `row`, in general different ones.
@@ -179,16 +122,13 @@ fn logical_fields(bits: u32) -> impl Iterator<Item = i64> {
     fields.filter(move |&(field, value)| immediates::logical(value, bits) == Some(field)).map(|(field, _)| field.into())
 }
 
-fn symbol(index: u32) -> Mem {
-    Mem::base(MemBase::Symbol(index), 0)
-}
-
 const EXTENDS: [IndexExtend; 3] = [IndexExtend::None, IndexExtend::Zero32, IndexExtend::Sign32];
 
 /// Addresses that the row can say itself.
 fn addresses(encoding: &Encoding) -> Vec<Mem> {
     let bytes = i64::from(encoding.bytes);
-    let bases = all_regs(RegClass::Int).map(MemBase::Reg).chain([MemBase::StackPointer, MemBase::FramePointer]);
+    let bases =
+        all_regs(RegClass::Int).into_iter().map(MemBase::Reg).chain([MemBase::StackPointer, MemBase::FramePointer]);
     let mut out: Vec<Mem> = bases.map(|base| Mem::base(base, 0)).collect();
     let base = MemBase::Reg(x(7));
     let disps = match encoding.mem {
@@ -199,7 +139,7 @@ fn addresses(encoding: &Encoding) -> Vec<Mem> {
     out.extend(disps.into_iter().map(|disp| Mem::base(base, disp)));
     if encoding.mem == MemField::Single {
         let scale = encoding.bytes.trailing_zeros() as u8;
-        let indexes = all_regs(RegClass::Int).flat_map(|r| EXTENDS.map(|extend| (r, extend)));
+        let indexes = all_regs(RegClass::Int).into_iter().flat_map(|r| EXTENDS.map(|extend| (r, extend)));
         let scaled = indexes.flat_map(|(r, extend)| [0, scale].map(|shift| Some((r, shift, extend))));
         out.extend(scaled.map(|index| Mem { base, index, disp: 0 }));
     }
@@ -215,23 +155,23 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
     let regs = distinct(row);
     match encoding.mem {
         MemField::Literal | MemField::Address => return,
-        MemField::None if encoding.reloc.is_some() => cases.add(row_id, &regs, Some(symbol(0)), 0),
+        MemField::None if encoding.reloc.is_some() => add(cases, row_id, &regs, Some(symbol(0)), 0),
         MemField::None => {
             let all = immediates(row, encoding);
-            all.iter().for_each(|&imm| cases.add(row_id, &regs, None, imm));
+            all.iter().for_each(|&imm| add(cases, row_id, &regs, None, imm));
             for regs in choices(row) {
-                cases.add(row_id, &assign(row, &regs), None, all[all.len() / 2]);
+                add(cases, row_id, &assign(row, &regs), None, all[all.len() / 2]);
             }
         }
         MemField::Single | MemField::Pair | MemField::Base => {
             for mem in addresses(encoding) {
-                cases.add(row_id, &regs, Some(mem), 0);
+                add(cases, row_id, &regs, Some(mem), 0);
             }
             for regs in choices(row) {
                 let regs = assign(row, &regs);
                 // What an exclusive store says of itself, and a pair of loads, must not be overwritten at once.
                 if regs.iter().collect::<BTreeSet<_>>().len() == regs.len() {
-                    cases.add(row_id, &regs, Some(Mem::base(MemBase::StackPointer, 0)), 0);
+                    add(cases, row_id, &regs, Some(Mem::base(MemBase::StackPointer, 0)), 0);
                 }
             }
         }
@@ -242,22 +182,22 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
 /// Instructions on the stack pointer, which is register 31 of some rows.
 fn add_stack_pointer(cases: &mut Cases) {
     for (a, b) in [(SP, SP), (x(29), SP), (SP, x(1))] {
-        cases.add(rows::ADD64_RRI, &[a, b], None, 0xfff);
-        cases.add(rows::SUB64_RRI, &[a, b], None, 0x1000);
-        cases.add(rows::ADD64_RRX, &[a, b, x(3)], None, 3 << 3);
+        add(cases, rows::ADD64_RRI, &[a, b], None, 0xfff);
+        add(cases, rows::SUB64_RRI, &[a, b], None, 0x1000);
+        add(cases, rows::ADD64_RRX, &[a, b, x(3)], None, 3 << 3);
     }
-    cases.add(rows::STP64_PRE, &[SP, SP, x(29), x(30)], None, -16);
-    cases.add(rows::LDP64_POST, &[SP, SP, x(29), x(30)], None, 16);
-    cases.add(rows::STR64_PRE, &[SP, SP, x(19)], None, -16);
+    add(cases, rows::STP64_PRE, &[SP, SP, x(29), x(30)], None, -16);
+    add(cases, rows::LDP64_POST, &[SP, SP, x(29), x(30)], None, 16);
+    add(cases, rows::STR64_PRE, &[SP, SP, x(19)], None, -16);
 }
 
 /// All bit patterns, of both widths.
 fn add_logical(cases: &mut Cases) {
     for field in logical_fields(64) {
-        cases.add(rows::AND64_RRI, &[x(3), x(4)], None, field);
+        add(cases, rows::AND64_RRI, &[x(3), x(4)], None, field);
     }
     for field in logical_fields(32) {
-        cases.add(rows::EOR32_RRI, &[x(3), x(4)], None, field);
+        add(cases, rows::EOR32_RRI, &[x(3), x(4)], None, field);
     }
 }
 
@@ -277,10 +217,10 @@ fn add_branches(cases: &mut Cases) {
         for distance in [reach.low, -4, 0, 4, 4096, reach.high] {
             let mut bytes = Vec::new();
             A64Branches.encode(form, 0, distance, &[], &mut bytes);
-            cases.raw(format!("{text} . + {distance}"), &bytes);
+            raw(cases, format!("{text} . + {distance}"), &bytes);
         }
     }
-    cases.raw("nop\nnop".into(), &{
+    raw(cases, "nop\nnop".into(), &{
         let mut bytes = Vec::new();
         A64Branches.nops(8, &mut bytes);
         bytes
@@ -293,7 +233,7 @@ fn add_far_branches(cases: &mut Cases) {
         let mut bytes = Vec::new();
         A64Branches.encode(form, encoding, distance, constant, &mut bytes);
         assert_eq!(bytes.len(), usize::from(A64Branches.encodings(form)[encoding].bytes), "{text}");
-        cases.raw(text, &bytes);
+        raw(cases, text, &bytes);
     };
     let offset = |to: &str, scratch: &str, distance: i64| {
         let (low, high) = (distance & 0xffff, distance >> 16 & 0xffff);
@@ -365,7 +305,7 @@ fn add_sequences(cases: &mut Cases) {
         let regs = [if float { v(0) } else { x(0) }, x(3)];
         let count = ROWS[usize::from(row.0)].operands.len();
         let args = Args { mem: Some(mem), regs: &regs[..count], symbols: &SYMBOLS, ..Args::default() };
-        cases.lines(text, row, &args);
+        lines(cases, text, row, &args);
     }
     let constants: &[(RowId, i64, &str)] = &[
         (rows::CONST64_I, 0, "movz x0, #0"),
@@ -377,12 +317,9 @@ fn add_sequences(cases: &mut Cases) {
         (rows::CONST32_I, 0x1234_5678, "movz w0, #0x5678\nmovk w0, #0x1234, lsl 16"),
     ];
     for &(row, imm, text) in constants {
-        cases.lines(text, row, &Args::imm(&[x(0)], imm));
+        lines(cases, text, row, &Args::imm(&[x(0)], imm));
     }
 }
-
-/// One relocation as both sides can say it: offset, symbol, addend, ELF type.
-type Fact = (u64, String, i64, u32);
 
 /// ELF for the Arm 64-bit architecture, 5.7.
 fn our_type(kind: RelocKind) -> u32 {
@@ -403,70 +340,24 @@ fn same_type(elf: u32) -> u32 {
     if elf == JUMP26 { 283 } else { elf }
 }
 
-fn ours(buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
-    let mut module = ModuleBuffer::default();
-    let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };
-    buffer.finish(head, &Pool::default(), &[], &A64Branches, &mut module).unwrap();
-    let view = module.function(0);
-    let relocs = view
-        .relocs
-        .iter()
-        .map(|r| (u64::from(r.offset), format!("symbol{}", r.symbol), r.addend, our_type(r.kind)))
-        .collect();
-    (view.code.to_vec(), relocs)
-}
-
-fn assemble(texts: &[(usize, String)]) -> (Vec<u8>, BTreeSet<Fact>) {
-    let dir = tempfile::tempdir().unwrap();
-    let (source, object) = (dir.path().join("rows.s"), dir.path().join("rows.o"));
-    // Each text at its own offset, so that one difference in length does not hide the next.
-    let mut text = String::from(".arch armv8.1-a\n.text\nstart:\n");
-    for (offset, lines) in texts {
-        writeln!(text, ".org {offset}\n{lines}").unwrap();
-    }
-    std::fs::write(&source, text).unwrap();
-    let output = Command::new(ASSEMBLER).arg("-o").arg(&object).arg(&source).output().unwrap();
-    let messages = String::from_utf8_lossy(&output.stderr);
-    let source = std::fs::read_to_string(&source).unwrap();
-    let messages: Vec<String> =
-        messages.lines().filter(|m| m.contains("Error")).take(40).map(|m| with_source_line(m, &source)).collect();
-    assert!(output.status.success(), "the assembler refuses our texts:\n{}", messages.join("\n"));
-    let data = std::fs::read(&object).unwrap();
-    let file = object::File::parse(&*data).unwrap();
-    let section = file.section_by_name(".text").unwrap();
-    let relocs = section.relocations().map(|(offset, reloc)| {
-        let RelocationTarget::Symbol(symbol) = reloc.target() else { panic!("relocation without symbol") };
-        let RelocationFlags::Elf { r_type } = reloc.flags() else { panic!("not an ELF file") };
-        let name = file.symbol_by_index(symbol).unwrap().name().unwrap().to_string();
-        (offset, name, reloc.addend(), same_type(r_type))
-    });
-    (section.data().unwrap().to_vec(), relocs.collect())
-}
-
-/// The assembler's message with the text it is about, which for one that is too long is the one before.
-fn with_source_line(message: &str, source: &str) -> String {
-    let line = message.split(':').nth(1).and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
-    let text: Vec<&str> = source.lines().take(line).skip(line.saturating_sub(2)).collect();
-    format!("{message} <- {}", text.join("; "))
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.chunks(4).map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>() + " ").collect()
 }
 
-/// Is there an assembler? Where tests must not be skipped, that is an error.
-fn assembler_missing(test: &str) -> bool {
-    let found = Command::new(ASSEMBLER).arg("--version").output().is_ok_and(|o| o.status.success());
-    assert!(found || std::env::var_os("CI").is_none(), "{ASSEMBLER} is missing");
-    if !found {
-        eprintln!("SKIPPED {test}: {ASSEMBLER} is missing");
-    }
-    !found
-}
+const ASSEMBLER: Assembler = Assembler {
+    program: "aarch64-linux-gnu-as",
+    options: &[],
+    heading: ".arch armv8.1-a\n.text\nstart:\n",
+    filler: 0,
+    branches: &A64Branches,
+    elf_type: our_type,
+    same_type,
+    hex,
+};
 
 #[test]
 fn rows_agree_with_the_system_assembler() {
-    if assembler_missing("rows_agree_with_the_system_assembler") {
+    if ASSEMBLER.is_missing("rows_agree_with_the_system_assembler") {
         return;
     }
     let mut cases = Cases::default();
@@ -479,20 +370,5 @@ fn rows_agree_with_the_system_assembler() {
     add_branches(&mut cases);
     add_far_branches(&mut cases);
     add_sequences(&mut cases);
-    let (bytes, relocs) = ours(&mut cases.buffer);
-    let (expected, expected_relocs) = assemble(&cases.texts);
-    let ends = cases.texts.iter().skip(1).map(|&(offset, _)| offset).chain([bytes.len()]);
-    let mut differences = Vec::new();
-    for ((start, text), end) in cases.texts.iter().zip(ends) {
-        let theirs = expected.get(*start..end).unwrap_or_default();
-        if bytes[*start..end] != *theirs {
-            differences.push(format!("{text:40} ours {}, as {}\n", hex(&bytes[*start..end]), hex(theirs)));
-        }
-    }
-    let shown: String = differences.iter().take(40).cloned().collect();
-    assert!(differences.is_empty(), "{} of {} differ:\n{shown}", differences.len(), cases.texts.len());
-    assert_eq!(bytes.len(), expected.len());
-    let odd: Vec<_> = relocs.symmetric_difference(&expected_relocs).take(10).collect();
-    assert!(odd.is_empty(), "relocations differ: {odd:?}");
-    println!("{} texts, {} of {} rows agree, {} relocations", cases.texts.len(), cases.rows, ROWS.len(), relocs.len());
+    ASSEMBLER.compare(&mut cases);
 }

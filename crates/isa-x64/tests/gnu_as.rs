@@ -1,115 +1,60 @@
 //! Every instruction row agrees with GNU `as`, byte for byte, and relocation for relocation.
 //!
 //! Text and bytes of each row come from the same table line, over all registers in each operand's place, edge
-//! immediates and address forms. All texts go through the assembler once, each padded to 16 bytes, so that one
-//! difference does not hide the next.
+//! immediates and address forms. Each text is padded to 16 bytes.
 
+#[path = "../../mach/tests/support/gnu_as.rs"]
+mod gnu_as;
+
+use gnu_as::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 use kingpost_isa_x64::asm;
 use kingpost_isa_x64::branches::X64Branches;
 use kingpost_isa_x64::encode::encode;
 use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
 use kingpost_mach::{
-    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Place, Pool,
-    PoolEntry, Reach, RelocKind, Row, RowId, SymbolName, SymbolRef,
+    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Pool, PoolEntry,
+    Reach, RelocKind, Row, RowId, SymbolName,
 };
 use kingpost_regalloc::{PReg, RegClass};
-use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
-use std::collections::BTreeSet;
-use std::fmt::Write;
-use std::process::Command;
 
 /// Longer than any instruction (15 bytes).
 const STRIDE: usize = 16;
 const FILLER: u8 = 0xcc;
 
-const SYMBOLS: [SymbolRef; 3] = [
-    SymbolRef { name: 0, colocated: true, offset: 0 },
-    SymbolRef { name: 1, colocated: false, offset: 8 },
-    SymbolRef { name: 2, colocated: true, offset: -300 },
-];
-
 /// Rows that are encoded in full for all address forms: with and without operand, immediate and VEX.
 const ALL_ADDRESSES: [RowId; 6] =
     [rows::MOV64_RM, rows::MOV8_MR, rows::CMP32_MI, rows::MOVSD_RM, rows::ANDN64_RM, rows::CALL_M];
 
-/// What `as` is asked, and what we would have said.
-#[derive(Default)]
-struct Cases {
-    rows: usize,
-    texts: Vec<String>,
-    buffer: Buffer,
+fn add(cases: &mut Cases, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
+    let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
+    cases.add_text(asm::text(row, &args), |buffer| encode(row, &args, buffer));
+    pad(cases);
 }
 
-impl Cases {
-    fn add(&mut self, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
-        let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
-        self.texts.push(asm::text(row, &args));
-        encode(row, &args, &mut self.buffer);
-        self.pad();
-    }
+fn raw(cases: &mut Cases, text: String, bytes: &[u8]) {
+    cases.add_text(text, |buffer| buffer.put(bytes));
+    pad(cases);
+}
 
-    fn raw(&mut self, text: String, bytes: &[u8]) {
-        self.texts.push(text);
-        self.buffer.put(bytes);
-        self.pad();
-    }
-
-    fn pad(&mut self) {
-        let len = self.texts.len() * STRIDE;
-        assert!(self.buffer.len() < len, "longer than an instruction can be: {:?}", self.texts.last());
-        self.buffer.bytes_mut().resize(len, FILLER);
-    }
+fn pad(cases: &mut Cases) {
+    let len = cases.texts.len() * STRIDE;
+    assert!(cases.buffer.len() < len, "longer than an instruction can be: {:?}", cases.texts.last());
+    cases.buffer.bytes_mut().resize(len, FILLER);
 }
 
 fn all_regs(class: RegClass) -> impl Iterator<Item = PReg> {
     (0..16).map(move |n| PReg::new(class, n))
 }
 
-/// Registers for the operands of `row`: `chosen` for the free ones, in order.
-fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
-    let mut chosen = chosen.iter();
-    let mut regs: Vec<Option<PReg>> = Vec::new();
-    for operand in row.operands {
-        regs.push(match operand.place {
-            Place::Fixed(reg) => Some(reg),
-            Place::Reuse(_) => None,
-            _ => Some(*chosen.next().unwrap()),
-        });
-    }
-    let place = |i: usize| match row.operands[i].place {
-        Place::Reuse(k) => regs[usize::from(k)],
-        _ => regs[i],
-    };
-    (0..regs.len()).map(|i| place(i).unwrap()).collect()
-}
-
 /// Register choices for `row`: all pairs if it has two free operands, else each register in each place.
 fn choices(row: &Row) -> Vec<Vec<PReg>> {
-    let free: Vec<RegClass> = row
-        .operands
-        .iter()
-        .filter(|o| !matches!(o.place, Place::Fixed(_) | Place::Reuse(_)))
-        .map(|o| o.class)
-        .collect();
+    let free = free_operands(row);
     match free[..] {
         [] => vec![vec![]],
         [a] => all_regs(a).map(|r| vec![r]).collect(),
         [a, b] => all_regs(a).flat_map(|r| all_regs(b).map(move |s| vec![r, s])).collect(),
-        _ => {
-            let mut out = Vec::new();
-            for others in [[1, 2, 3], [9, 14, 7]] {
-                for k in 0..free.len() {
-                    for reg in all_regs(free[k]) {
-                        let mut regs: Vec<PReg> =
-                            free.iter().zip(others).map(|(&class, n)| PReg::new(class, n)).collect();
-                        regs[k] = reg;
-                        out.push(regs);
-                    }
-                }
-            }
-            out
-        }
+        _ => each_in_each_place(&free, &[&[1, 2, 3], &[9, 14, 7]], |class| all_regs(class).collect()),
     }
 }
 
@@ -137,10 +82,6 @@ fn indexes() -> impl Iterator<Item = (PReg, u8, IndexExtend)> {
     // The stack pointer cannot be an index.
     let regs = (0..16).filter(|&n| n != 4).map(PReg::int);
     regs.flat_map(|r| (0..4).map(move |shift| (r, shift, IndexExtend::None)))
-}
-
-fn symbol(index: u32) -> Mem {
-    Mem::base(MemBase::Symbol(index), 0)
 }
 
 /// Every base with every index, scale and displacement.
@@ -185,20 +126,20 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
     if encoding.rm == RmField::Mem {
         if encoding.reloc != RelocKind::X86PcRel4 {
             for regs in &choices {
-                cases.add(row_id, &assign(row, regs), Some(symbol(0)), 0);
+                add(cases, row_id, &assign(row, regs), Some(symbol(0)), 0);
             }
             return;
         }
         let all = ALL_ADDRESSES.contains(&row_id);
         for mem in if all { all_addresses() } else { some_addresses() } {
-            cases.add(row_id, &first, Some(mem), 100);
+            add(cases, row_id, &first, Some(mem), 100);
         }
         for mem in few_addresses() {
             for regs in &choices {
-                cases.add(row_id, &assign(row, regs), Some(mem), 3);
+                add(cases, row_id, &assign(row, regs), Some(mem), 3);
             }
             for imm in immediates(encoding) {
-                cases.add(row_id, &first, Some(mem), imm);
+                add(cases, row_id, &first, Some(mem), imm);
             }
         }
         return;
@@ -213,11 +154,11 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
         if relocated {
             // A call of a symbol plus something is not a call to the assembler.
             let symbols = if encoding.reloc == RelocKind::Abs8 { 0..3 } else { 0..1 };
-            symbols.for_each(|s| cases.add(row_id, &regs, Some(symbol(s)), 0));
+            symbols.for_each(|s| add(cases, row_id, &regs, Some(symbol(s)), 0));
             continue;
         }
         for imm in immediates(encoding) {
-            cases.add(row_id, &regs, None, imm);
+            add(cases, row_id, &regs, None, imm);
         }
     }
 }
@@ -235,7 +176,7 @@ fn add_branches(cases: &mut Cases) {
             let is_long = distance < low || distance > high;
             forms.encode(form, usize::from(is_long), distance, &[], &mut bytes);
             assert_eq!(bytes.len(), usize::from(if is_long { long.bytes } else { 2 }));
-            cases.raw(format!("{name} . + {distance}"), &bytes);
+            raw(cases, format!("{name} . + {distance}"), &bytes);
         }
     }
 }
@@ -244,12 +185,9 @@ fn add_nops(cases: &mut Cases) {
     for len in 1..=9 {
         let mut bytes = Vec::new();
         X64Branches.nops(len, &mut bytes);
-        cases.raw(format!(".nops {len}"), &bytes);
+        raw(cases, format!(".nops {len}"), &bytes);
     }
 }
-
-/// One relocation as both sides can say it: offset, symbol, addend, ELF type.
-type Fact = (u64, String, i64, u32);
 
 /// ELF relocation types, with what the linker may do equally well made equal (System V ABI, AMD64, table 4.9).
 fn same_type(elf: u32) -> u32 {
@@ -271,68 +209,25 @@ fn our_type(kind: RelocKind) -> u32 {
     }
 }
 
-fn ours(buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
-    let mut module = ModuleBuffer::default();
-    let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
-    buffer.finish(head, &Pool::default(), &[], &X64Branches, &mut module).unwrap();
-    let view = module.function(0);
-    let relocs = view
-        .relocs
-        .iter()
-        .map(|r| (u64::from(r.offset), format!("symbol{}", r.symbol), r.addend, our_type(r.kind)))
-        .collect();
-    (view.code.to_vec(), relocs)
-}
-
-fn assemble(texts: &[String]) -> (Vec<u8>, BTreeSet<Fact>) {
-    let dir = tempfile::tempdir().unwrap();
-    let (source, object) = (dir.path().join("rows.s"), dir.path().join("rows.o"));
-    let mut text = String::from(".intel_syntax noprefix\n.text\n");
-    for line in texts {
-        writeln!(text, "{line}\n.p2align 4, {FILLER}").unwrap();
-    }
-    std::fs::write(&source, text).unwrap();
-    let output = Command::new("as").arg("--64").arg("-o").arg(&object).arg(&source).output().unwrap();
-    let messages = String::from_utf8_lossy(&output.stderr);
-    let messages: Vec<String> = messages.lines().take(20).map(|m| with_source_line(m, texts)).collect();
-    assert!(output.status.success(), "the assembler refuses our texts:\n{}", messages.join("\n"));
-    let data = std::fs::read(&object).unwrap();
-    let file = object::File::parse(&*data).unwrap();
-    let section = file.section_by_name(".text").unwrap();
-    let relocs = section.relocations().map(|(offset, reloc)| {
-        let RelocationTarget::Symbol(symbol) = reloc.target() else { panic!("relocation without symbol") };
-        let RelocationFlags::Elf { r_type } = reloc.flags() else { panic!("not an ELF file") };
-        let name = file.symbol_by_index(symbol).unwrap().name().unwrap().to_string();
-        (offset, name, reloc.addend(), same_type(r_type))
-    });
-    (section.data().unwrap().to_vec(), relocs.collect())
-}
-
-/// The assembler's message with the text it is about: two lines of source per text behind two of heading.
-fn with_source_line(message: &str, texts: &[String]) -> String {
-    let line = message.split(':').nth(1).and_then(|n| n.parse::<usize>().ok());
-    let text = line.and_then(|n| texts.get(n.checked_sub(3)? / 2));
-    format!("{message} <- {}", text.map_or("", String::as_str))
-}
-
 fn hex(bytes: &[u8]) -> String {
     let end = bytes.iter().rposition(|&b| b != FILLER).map_or(0, |i| i + 1);
     bytes[..end].iter().map(|b| format!("{b:02x} ")).collect()
 }
 
-/// Is there an assembler? Where tests must not be skipped, that is an error.
-fn assembler_missing(test: &str) -> bool {
-    let found = Command::new("as").arg("--version").output().is_ok_and(|o| o.status.success());
-    assert!(found || std::env::var_os("CI").is_none(), "GNU `as` is missing");
-    if !found {
-        eprintln!("SKIPPED {test}: GNU `as` is missing");
-    }
-    !found
-}
+const ASSEMBLER: Assembler = Assembler {
+    program: "as",
+    options: &["--64"],
+    heading: ".intel_syntax noprefix\n.text\n",
+    filler: FILLER,
+    branches: &X64Branches,
+    elf_type: our_type,
+    same_type,
+    hex,
+};
 
 #[test]
 fn rows_agree_with_the_system_assembler() {
-    if assembler_missing("rows_agree_with_the_system_assembler") {
+    if ASSEMBLER.is_missing("rows_agree_with_the_system_assembler") {
         return;
     }
     let mut cases = Cases::default();
@@ -342,19 +237,7 @@ fn rows_agree_with_the_system_assembler() {
     }
     add_branches(&mut cases);
     add_nops(&mut cases);
-    let (bytes, relocs) = ours(&mut cases.buffer);
-    let (expected, expected_relocs) = assemble(&cases.texts);
-    let differences: Vec<String> = (cases.texts.iter())
-        .zip(bytes.chunks(STRIDE).zip(expected.chunks(STRIDE)))
-        .filter(|(_, (a, b))| a != b)
-        .map(|(text, (a, b))| format!("{text:40} ours {}, as {}", hex(a), hex(b)))
-        .collect();
-    let shown = differences.iter().take(40).map(|d| format!("{d}\n")).collect::<String>();
-    assert!(differences.is_empty(), "{} of {} differ:\n{shown}", differences.len(), cases.texts.len());
-    assert_eq!(bytes.len(), expected.len());
-    let odd: Vec<_> = relocs.symmetric_difference(&expected_relocs).take(10).collect();
-    assert!(odd.is_empty(), "relocations differ: {odd:?}");
-    println!("{} instructions of {} rows agree, {} relocations", cases.texts.len(), cases.rows, relocs.len());
+    ASSEMBLER.compare(&mut cases);
 }
 
 #[test]
