@@ -1,14 +1,13 @@
 //! Opcodes that access memory.
 
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::{InstView, MemFlags, TrapCode, Type};
+use kingpost_ir::{InstView, MemFlags, TrapCode, Type, Value};
 
 use crate::address::{Place, Region};
-use crate::control::Flow;
 use crate::convert::{from_memory, to_memory};
 use crate::error::Stop;
 use crate::int;
-use crate::interpreter::{Cx, Interpreter};
+use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
 /// An access with `notrap` that is out of bounds has no meaning; it traps like one without a code.
@@ -39,6 +38,11 @@ impl Address {
 }
 
 impl Interpreter<'_> {
+    /// An address operand.
+    fn address(&self, cx: Cx<'_>, value: Value, offset: i32) -> Address {
+        Address { bits: cx.type_of(value).bits(), value: self.get(cx, value), offset }
+    }
+
     pub(crate) fn read(&self, address: Address, ty: Type, flags: MemFlags) -> Result<u128, Stop> {
         let place = address.place(ty.bytes(), flags)?;
         let memory = self.memory.read(place, ty.bytes()).map_err(|_| Stop::Trap(trap_code(flags)))?;

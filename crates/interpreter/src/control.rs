@@ -1,6 +1,7 @@
 //! Control flow, calls, traps and global values.
 
 use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::libcall::LibCall;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::{ArgumentPurpose, Signature};
 use kingpost_ir::{BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
@@ -9,21 +10,9 @@ use crate::access::Address;
 use crate::address::CodeAddress;
 use crate::environment::FunctionId;
 use crate::error::Stop;
-use crate::interpreter::{Cx, Interpreter};
+use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::libcalls;
-
 use crate::value::mask;
-use kingpost_ir::libcall::LibCall;
-
-/// Where control goes after an instruction.
-#[derive(Debug)]
-pub(crate) enum Flow {
-    Next,
-    Branch(BlockCall),
-    Call(FunctionId, Box<[u128]>),
-    TailCall(FunctionId, Box<[u128]>),
-    Return(Box<[u128]>),
-}
 
 /// A function that a call goes to.
 enum Callee {

@@ -3,9 +3,9 @@
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_ir::{InstView, Opcode};
 
-use crate::control::{self, Flow};
+use crate::control;
 use crate::error::{Fault, Stop};
-use crate::interpreter::{Cx, Interpreter};
+use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::{convert, float, int};
 
 /// Executes one instruction: defines its results and says where control goes.

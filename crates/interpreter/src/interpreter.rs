@@ -1,14 +1,11 @@
 //! The machine: an explicit stack of frames, their values, memory and fuel.
 
-use kingpost_ir::{Function, Inst, InstView, Opcode, TrapCode, Type, Value};
+use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, TrapCode, Type, Value};
 
-use crate::access::Address;
-use crate::control::Flow;
-use crate::dispatch;
 use crate::environment::{Callable, Environment, FunctionId};
 use crate::error::Stop;
 use crate::memory::Memory;
-use crate::value::{DataValue, mask};
+use crate::value::mask;
 
 /// What a call may use.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -95,6 +92,16 @@ impl<'a> Cx<'a> {
     }
 }
 
+/// Where control goes after an instruction.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    Next,
+    Branch(BlockCall),
+    Call(FunctionId, Box<[u128]>),
+    TailCall(FunctionId, Box<[u128]>),
+    Return(Box<[u128]>),
+}
+
 fn malformed(function: &Function) -> Stop {
     Stop::Malformed { function: function.name.to_string() }
 }
@@ -118,69 +125,28 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Calls the function `%word` (given without the sign), as [`Interpreter::call_id`] does.
-    ///
-    /// # Errors
-    /// If there is no such function, and as [`Interpreter::call_id`].
-    pub fn call(&mut self, word: &str, arguments: &[DataValue]) -> Result<Vec<DataValue>, Stop> {
-        match self.environment.by_word(word) {
-            Some(id) => self.call_id(id, arguments),
-            None => Err(Stop::UnknownFunction { name: format!("%{word}") }),
-        }
-    }
-
-    /// Calls a function with full fuel, an empty stack and data objects as they are at first.
-    ///
-    /// # Errors
-    /// If the arguments do not fit the signature or the call stops without results.
-    pub fn call_id(&mut self, id: FunctionId, arguments: &[DataValue]) -> Result<Vec<DataValue>, Stop> {
-        let function = self.environment.function(id);
-        let params = &function.signature.params;
-        let fits = params.len() == arguments.len()
-            && params.iter().zip(arguments).all(|(param, argument)| param.value_type == argument.ty());
-        if !fits {
-            return Err(Stop::Arguments { function: function.name.to_string() });
-        }
+    /// An empty stack, full fuel, and data objects as they are at first.
+    pub(crate) fn reset(&mut self) {
         self.frames.clear();
         self.values.clear();
         self.memory.reset(&self.environment.data.bytes, self.environment.data.read_only);
         self.pinned = 0;
         self.fuel = self.limits.fuel;
-        let arguments: Vec<u128> = arguments.iter().map(|argument| argument.bits()).collect();
-        self.enter(id, &arguments)?;
-        let results = self.run()?;
-        let returns = function.signature.returns.iter();
-        Ok(returns.zip(results).map(|(param, bits)| DataValue::new(param.value_type, bits)).collect())
     }
 
-    /// Executes until the outermost function returns; gives its results.
-    fn run(&mut self) -> Result<Vec<u128>, Stop> {
-        loop {
-            let cx = self.context()?;
-            self.fuel = self.fuel.checked_sub(1).ok_or(Stop::Fuel)?;
-            match dispatch::execute(self, cx)? {
-                Flow::Next => self.advance(),
-                Flow::Branch(call) => self.branch(cx, call)?,
-                Flow::Call(callee, arguments) => self.enter(callee, &arguments)?,
-                Flow::TailCall(callee, arguments) => {
-                    self.leave();
-                    self.enter(callee, &arguments)?;
-                }
-                Flow::Return(results) => {
-                    self.leave();
-                    if self.frames.is_empty() {
-                        return Ok(results.into_vec());
-                    }
-                    let call = self.context()?;
-                    self.set_results(call, &results);
-                    self.advance();
-                }
-            }
-        }
+    /// Pays for one instruction.
+    pub(crate) fn burn_fuel(&mut self) -> Result<(), Stop> {
+        self.fuel = self.fuel.checked_sub(1).ok_or(Stop::Fuel)?;
+        Ok(())
+    }
+
+    /// Whether no call is active.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.frames.is_empty()
     }
 
     /// The instruction to be executed.
-    fn context(&self) -> Result<Cx<'a>, Stop> {
+    pub(crate) fn context(&self) -> Result<Cx<'a>, Stop> {
         let frame = self.frames.last().ok_or(Stop::Fuel)?;
         let function = frame.callable.function;
         let inst = frame.inst.ok_or_else(|| malformed(function))?;
@@ -194,14 +160,14 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.inst = frame.inst.and_then(|inst| frame.callable.function.layout.next_inst(inst));
         }
     }
 
     /// Makes a frame for a function and gives the entry block its parameters.
-    fn enter(&mut self, id: FunctionId, arguments: &[u128]) -> Result<(), Stop> {
+    pub(crate) fn enter(&mut self, id: FunctionId, arguments: &[u128]) -> Result<(), Stop> {
         let overflow = Stop::Trap(TrapCode::STACK_OVERFLOW);
         let callable = self.environment.callable(id);
         let function = callable.function;
@@ -224,7 +190,7 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.values.truncate(frame.base);
             self.memory.pop_frame(frame.memory_below);
@@ -232,7 +198,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Goes on with the first instruction of a block.
-    pub(crate) fn go_to(&mut self, block: kingpost_ir::Block) {
+    pub(crate) fn go_to(&mut self, block: Block) {
         if let Some(frame) = self.frames.last_mut() {
             frame.inst = frame.callable.function.layout.first_inst(block);
         }
@@ -259,80 +225,5 @@ impl<'a> Interpreter<'a> {
     pub(crate) fn finish(&mut self, cx: Cx<'_>, bits: u128) -> Flow {
         self.set_results(cx, &[bits]);
         Flow::Next
-    }
-
-    /// An address operand.
-    pub(crate) fn address(&self, cx: Cx<'_>, value: Value, offset: i32) -> Address {
-        Address { bits: cx.type_of(value).bits(), value: self.get(cx, value), offset }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kingpost_ir::InstData;
-    use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
-    use kingpost_ir::signature::{AbiParam, CallConv, Signature};
-    use kingpost_ir::types::{I8, I64};
-
-    fn empty_function(name: &str) -> Function {
-        Function::new(FuncName::Named(name.into()), Signature::new(CallConv::Fast))
-    }
-
-    fn append(func: &mut Function, block: kingpost_ir::Block, data: InstData) {
-        let inst = func.dfg.make_inst(data);
-        let ctrl = func.dfg.ctrl_type(inst);
-        func.dfg.make_results(inst, ctrl);
-        func.layout.append_inst(inst, block);
-    }
-
-    /// Two blocks: the second one jumps to itself.
-    fn endless_loop() -> Function {
-        let mut func = empty_function("f");
-        let [first, second] = [func.dfg.make_block(), func.dfg.make_block()];
-        for block in [first, second] {
-            func.layout.append_block(block);
-            let dest = func.dfg.block_call_with_values(second, &[]);
-            let jump = func.dfg.jump_data(dest);
-            append(&mut func, block, jump);
-        }
-        func
-    }
-
-    fn endless_recursion() -> Function {
-        let mut func = empty_function("f");
-        let signature = func.dfg.signatures.push(func.signature.clone());
-        let name = ExternalName::Named("f".into());
-        let itself = func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: false, patchable: false });
-        let block = func.dfg.make_block();
-        func.layout.append_block(block);
-        let call = func.dfg.call_data(Opcode::Call, itself, &[]);
-        append(&mut func, block, call);
-        let ret = func.dfg.return_data(&[]);
-        append(&mut func, block, ret);
-        func
-    }
-
-    #[test]
-    fn limits_have_names() {
-        let stop = |func: &Function| Interpreter::new(&Environment::new([func])).call("f", &[]);
-        assert_eq!(stop(&endless_recursion()), Err(Stop::Trap(TrapCode::STACK_OVERFLOW)));
-        let limits = Limits { fuel: 1000, ..Limits::default() };
-        let (func, no_blocks) = (endless_loop(), empty_function("f"));
-        let environment = Environment::new([&func]);
-        assert_eq!(Interpreter::with_limits(&environment, limits).call("f", &[]), Err(Stop::Fuel));
-        assert_eq!(stop(&no_blocks), Err(Stop::Malformed { function: "%f".into() }));
-    }
-
-    #[test]
-    fn arguments_fit_the_signature() {
-        let mut func = empty_function("f");
-        func.signature.params.push(AbiParam::new(I64));
-        let environment = Environment::new([&func]);
-        let mut interpreter = Interpreter::new(&environment);
-        let wrong = Err(Stop::Arguments { function: "%f".into() });
-        assert_eq!(interpreter.call("f", &[]), wrong);
-        assert_eq!(interpreter.call("f", &[DataValue::new(I8, 0)]), wrong);
-        assert_eq!(interpreter.call("g", &[]), Err(Stop::UnknownFunction { name: "%g".into() }));
     }
 }

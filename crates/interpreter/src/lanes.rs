@@ -2,10 +2,9 @@
 
 use kingpost_ir::{InstView, Type};
 
-use crate::control::Flow;
 use crate::error::{Fault, Stop};
 use crate::int::Overflow;
-use crate::interpreter::{Cx, Interpreter};
+use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
 /// A lane of a vector, zero-extended.

@@ -2,7 +2,8 @@
 //!
 //! [`Interpreter`] calls functions of a file by name or number and is the oracle of every test that
 //! runs code. Values are bits with a type ([`DataValue`]); the meaning of the opcodes stands in one
-//! file per family: `int`, `float`, `convert`, `access`, `control`, found through `dispatch`.
+//! file per family: `int`, `float`, `convert`, `access`, `control`, found through `dispatch`. They
+//! work on the machine in `interpreter`; `run` drives it from one instruction to the next.
 //!
 //! What is not given a meaning yet stops with [`Stop::NotSupported`], which names opcode and type.
 
@@ -20,6 +21,7 @@ mod interpreter;
 mod lanes;
 mod libcalls;
 mod memory;
+mod run;
 mod value;
 
 pub use data::{DataBlock, DataError, DataPointer, MAX_DATA_BYTES};
