@@ -2,8 +2,10 @@
 
 use crate::args::AllocArgs;
 use crate::input::{self, Input};
-use crate::{Outcome, Stop, Verdict, output, target};
+use crate::outcome::{Outcome, Stop, Verdict};
+use crate::{output, target};
 use kingpost_checker::Checker;
+use kingpost_codegen::AllocatorFactory;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
@@ -12,24 +14,22 @@ use kingpost_regalloc::{Allocation, MachineEnv, text};
 use std::io::Write;
 
 pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
-    target::known_allocator(&args.regalloc)?;
+    let factory = target::allocator(&args.regalloc)?;
     let input = input::read(&args.file)?;
     let is_ra = match args.file.extension() {
         Some(extension) => extension == "ra",
         // Standard input has no name; functions begin with a word that problems do not have.
         None => !input.text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };
-    if is_ra { problems(args, &input) } else { functions(args, &input) }
+    if is_ra { problems(args, &input, factory) } else { functions(args, &input) }
 }
 
 /// The problems of a `.ra` file, for its machine or the target's.
-fn problems(args: &AllocArgs, input: &Input) -> Outcome {
+fn problems(args: &AllocArgs, input: &Input, factory: AllocatorFactory) -> Outcome {
     let source = String::from_utf8_lossy(&input.text);
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
     let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
     let env: &MachineEnv = file.env.as_ref().unwrap_or_else(|| compiler.isa().env());
-    let factory = kingpost_codegen::allocator(&args.regalloc)
-        .ok_or_else(|| Stop::Usage(format!("no register allocator is called `{}`", args.regalloc)))?;
     let (mut allocator, mut checker, mut answer) = (factory(), Checker::new(), Allocation::default());
     let mut out = output::stdout();
     let mut verdict = Verdict::Good;

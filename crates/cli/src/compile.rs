@@ -5,8 +5,9 @@
 
 use crate::args::CompileArgs;
 use crate::input::{self, Input};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
-use crate::{Outcome, Stop, Verdict, output, target};
+use crate::{output, target};
 use kingpost_codegen::{Compiler, DumpSink, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;

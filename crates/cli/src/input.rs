@@ -1,6 +1,6 @@
 //! Files and standard input.
 
-use crate::Stop;
+use crate::outcome::Stop;
 use std::io::Read;
 use std::path::Path;
 

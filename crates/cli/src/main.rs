@@ -10,11 +10,13 @@
 //! | `target.rs` | the compiler that options ask for |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
+//! | `outcome.rs` | how a command ends |
 
 mod alloc;
 mod args;
 mod compile;
 mod input;
+mod outcome;
 mod output;
 mod show;
 mod stats;
@@ -23,36 +25,8 @@ mod test;
 
 use args::{Args, Command};
 use clap::Parser;
+use outcome::{Stop, Verdict};
 use std::process::ExitCode;
-
-/// Whether everything was good, if nothing stopped the command.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Good,
-    /// Something was wrong and has been said.
-    Bad,
-}
-
-/// Why a command stopped.
-enum Stop {
-    /// The command line asks for something that does not exist.
-    Usage(String),
-    /// A failure in the input or the system.
-    Failure(String),
-    /// Nobody reads the output any more.
-    BrokenPipe,
-}
-
-type Outcome = Result<Verdict, Stop>;
-
-impl From<std::io::Error> for Stop {
-    fn from(error: std::io::Error) -> Stop {
-        match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Stop::BrokenPipe,
-            _ => Stop::Failure(error.to_string()),
-        }
-    }
-}
 
 fn main() -> ExitCode {
     env_logger::init();

@@ -1,7 +1,7 @@
 //! Standard streams, and files that appear whole or not at all.
 
-use crate::Stop;
 use crate::input::is_stream;
+use crate::outcome::Stop;
 use std::fs::Permissions;
 use std::io::{BufWriter, StdoutLock, Write};
 use std::path::Path;

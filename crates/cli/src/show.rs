@@ -2,7 +2,8 @@
 
 use crate::args::{FilesArgs, VerifyArgs};
 use crate::input::{self, Input};
-use crate::{Outcome, Stop, Verdict, output, target};
+use crate::outcome::{Outcome, Stop, Verdict};
+use crate::{output, target};
 use kingpost_ir::Function;
 use kingpost_ir::verifier::Verifier;
 use kingpost_reader::{Options, Parser};

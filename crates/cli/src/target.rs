@@ -1,8 +1,8 @@
 //! The compiler that options ask for.
 
-use crate::Stop;
 use crate::args::TargetArgs;
-use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings};
+use crate::outcome::Stop;
+use kingpost_codegen::{ALLOCATORS, AllocatorFactory, Compiler, SettingError, Settings};
 use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
@@ -61,11 +61,10 @@ pub(crate) fn with_header(
     Compiler::new(&triple, settings, &flags).map_err(|error| error.to_string())
 }
 
-/// The name, if an allocator has it.
-pub(crate) fn known_allocator(name: &str) -> Result<&str, Stop> {
-    if kingpost_codegen::allocator(name).is_some() {
-        return Ok(name);
-    }
-    let known: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
-    Err(Stop::Usage(format!("no register allocator is called `{name}`: there are {}", known.join(", "))))
+/// The allocator of this name.
+pub(crate) fn allocator(name: &str) -> Result<AllocatorFactory, Stop> {
+    kingpost_codegen::allocator(name).ok_or_else(|| {
+        let known: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
+        Stop::Usage(format!("no register allocator is called `{name}`: there are {}", known.join(", ")))
+    })
 }

@@ -2,7 +2,8 @@
 
 use crate::args::{FilesArgs, TestArgs, Via};
 use crate::input;
-use crate::{Outcome, Verdict, output, target};
+use crate::outcome::{Outcome, Verdict};
+use crate::{output, target};
 use kingpost_codegen::Settings;
 use kingpost_filetest::{Options, Report};
 use std::io::Write;
@@ -20,7 +21,10 @@ impl From<Via> for kingpost_filetest::Via {
 pub(crate) fn test(args: &TestArgs) -> Outcome {
     let allocators = match args.regalloc.as_str() {
         "all" => Vec::new(),
-        name => vec![target::known_allocator(name)?.to_string()],
+        name => {
+            target::allocator(name)?;
+            vec![name.to_string()]
+        }
     };
     let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
     let options = Options { targets: args.targets.clone(), allocators, jobs: args.jobs, bless, via: args.via.into() };

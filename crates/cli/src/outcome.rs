@@ -1,0 +1,33 @@
+//! How a command ends.
+
+use std::io;
+
+/// Whether everything was good, if nothing stopped the command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Good,
+    /// Something was wrong and has been said.
+    Bad,
+}
+
+/// Why a command stopped.
+pub(crate) enum Stop {
+    /// The command line asks for something that does not exist.
+    Usage(String),
+    /// A failure in the input or the system.
+    Failure(String),
+    /// Nobody reads the output any more.
+    BrokenPipe,
+}
+
+/// What every command gives.
+pub(crate) type Outcome = Result<Verdict, Stop>;
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Stop::BrokenPipe,
+            _ => Stop::Failure(error.to_string()),
+        }
+    }
+}
