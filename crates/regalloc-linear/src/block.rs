@@ -64,7 +64,8 @@ impl Scan<'_, '_> {
     /// so that everything is to be in memory here: stores overwrite nothing.
     fn has_busy_predecessor(&self, place: &Place) -> bool {
         let preds = self.problem.preds(place.block);
-        preds.len() >= 2
+        self.hints.has_busy_jump
+            && preds.len() >= 2
             && self.problem.params(place.block).is_empty()
             && preds.iter().any(|&edge| {
                 let terminator = self.problem.terminator(self.problem.edge(edge).from);
@@ -237,7 +238,7 @@ impl Scan<'_, '_> {
             self.values.end(param) <= Point::early(wish_slot + 1) && self.is_kept_until(param, wish, wish_slot);
         let is_open = |other: Reg| {
             !other.is_none()
-                && other.class() == self.problem.class(param).index()
+                && other.class() == self.values[param].class()
                 && !other.is_in(&self.found.residence.held)
                 && !self.is_unsaved(other)
                 && (other != wish || is_wish_kept)
@@ -258,7 +259,7 @@ impl Scan<'_, '_> {
 
     /// A parameter takes the register of its argument if that is free now and will be for as long as any other.
     fn inherit(&mut self, param: VReg, reg: Reg, start: Point) {
-        let class = self.problem.class(param).index();
+        let class = self.values[param].class();
         if reg.is_none() || !self.is_used(param) || reg.is_in(&self.found.residence.held) || reg.class() != class {
             return;
         }
@@ -288,7 +289,7 @@ impl Scan<'_, '_> {
         if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.values.is_remat(arg)) {
             return;
         }
-        let class = self.problem.class(param).index();
+        let class = self.values[param].class();
         let next = self.next_use_through(param, start);
         let free = self.machine.allocatable[class] & !self.found.residence.held[class];
         if free != 0 {

@@ -127,7 +127,7 @@ impl Scan<'_, '_> {
             }
             left = next;
         }
-        Reg::new(self.problem.class(vreg).index(), left.trailing_zeros())
+        Reg::new(self.values[vreg].class(), left.trailing_zeros())
     }
 
     /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle?

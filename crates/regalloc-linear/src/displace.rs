@@ -12,10 +12,10 @@ use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 impl Scan<'_, '_> {
     /// Does `vreg`, in `reg` before the instruction, still have it afterwards?
     fn survives(&self, vreg: VReg, reg: Reg) -> bool {
-        let data = self.problem.vregs[vreg];
+        let is_ref = self.values[vreg].is_ref();
         self.s.plan.owner(reg, 1).is_none_or(|owner| owner == vreg)
             && self.killed(vreg) & reg.bit() == 0
-            && !(self.s.plan.safepoint && data.is_ref)
+            && !(self.s.plan.safepoint && is_ref)
     }
 
     /// Moves or spills the values in registers that operands or clobbers take, and lists the copies operands need.
@@ -69,13 +69,12 @@ impl Scan<'_, '_> {
     /// The value that lives in `reg` leaves it if it must.
     fn clear(&mut self, reg: Reg, slot: u32) {
         let stay = self.found.residence.holder(reg);
-        let vreg = self.found.residence.stay(stay).vreg;
+        let vreg = self.found.residence.holder_vreg(reg);
         let gone_early = self.s.plan.owner(reg, 0).is_some_and(|owner| owner != vreg);
         let lives_on = self.values.is_live(vreg, Point::late(slot));
         if !gone_early && (!lives_on || self.survives(vreg, reg)) {
             return;
         }
-        let is_used = self.values.next_use(vreg, Point::early(slot)).slot() == slot;
         if !lives_on {
             let is_copied = self.s.plan.copies.iter().any(|copy| copy.vreg == vreg && !copy.to.is_none());
             if is_copied || self.copy_aside(vreg, stay, EARLY) {
@@ -91,7 +90,7 @@ impl Scan<'_, '_> {
             self.close(reg, Point::early(slot));
         } else if self.copy_aside(vreg, stay, BOTH) {
             self.close(reg, Point::early(slot));
-        } else if is_used && !gone_early {
+        } else if !gone_early && self.values.next_use(vreg, Point::early(slot)).slot() == slot {
             self.s.plan.claim(reg, vreg, EARLY);
             self.evict(reg, Point::late(slot));
         } else {
@@ -102,10 +101,9 @@ impl Scan<'_, '_> {
     /// Plans a copy of a value that is in the way into a register that nobody needs, if there is one that it can keep
     /// until it is used again.
     fn copy_aside(&mut self, vreg: VReg, stay: u32, points: u8) -> bool {
-        let data = self.problem.vregs[vreg];
-        let class = data.class.index();
+        let class = self.values[vreg].class();
         let plan = &self.s.plan;
-        if points == BOTH && plan.safepoint && data.is_ref {
+        if points == BOTH && plan.safepoint && self.values[vreg].is_ref() {
             return false;
         }
         let mut free = self.machine.allocatable[class]
@@ -113,7 +111,7 @@ impl Scan<'_, '_> {
             & !plan.taken[0][class]
             & !plan.loaded[class];
         for copy in &plan.copies {
-            free &= if copy.to.class() == class { !copy.to.bit() } else { u64::MAX };
+            free &= if !copy.to.is_none() && copy.to.class() == class { !copy.to.bit() } else { u64::MAX };
         }
         if points == BOTH {
             free &= !plan.taken[1][class] & !self.killed(vreg);
@@ -161,6 +159,9 @@ impl Scan<'_, '_> {
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, moves_home, .. } = self.s.plan.copies[i];
             if moves_home || from == NONE || to.is_none() || self.values.open_stay(vreg) != Some(from) {
+                continue;
+            }
+            if !self.survives(vreg, to) || !self.values.is_live(vreg, Point::late(slot)) {
                 continue;
             }
             self.values.find_use(vreg, Point::early(slot));

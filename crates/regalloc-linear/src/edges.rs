@@ -31,6 +31,8 @@ pub(crate) struct EdgeMoves {
     ends: Vec<u32>,
     /// The registers held where `block` ends, and by register whose they are.
     held: Masks,
+    /// Those of them that values have been in since their definitions.
+    since_def: Masks,
     owners: [VReg; TABLE],
     block: Option<Block>,
 }
@@ -38,7 +40,7 @@ pub(crate) struct EdgeMoves {
 impl Default for EdgeMoves {
     fn default() -> EdgeMoves {
         let owners = [VReg::from_u32(0); TABLE];
-        EdgeMoves { moves: Vec::new(), ends: Vec::new(), held: [0; 2], owners, block: None }
+        EdgeMoves { moves: Vec::new(), ends: Vec::new(), held: [0; 2], since_def: [0; 2], owners, block: None }
     }
 }
 
@@ -97,18 +99,21 @@ impl Resolution<'_> {
                 continue;
             }
             let (vreg, to) = (stay.vreg, stay.reg);
-            let from = if to.is_in(&left) && self.s.owners[to.index()] == vreg { to } else { self.find(vreg) };
-            if self.values.def(vreg) == start {
+            if stay.from == start && self.values.def(vreg) == start {
                 self.values[vreg].home = to;
                 continue;
             }
-            if from != Reg::NONE {
+            if to.is_in(&left) && self.s.owners[to.index()] == vreg {
+                left[to.class()] &= !to.bit();
+                self.note_def_read(vreg, to);
+                continue;
+            }
+            let from = self.find(vreg);
+            if !from.is_none() {
                 left[from.class()] &= !from.bit();
             }
             // Where liveness is a superset there may be nothing to move.
-            if from == to {
-                self.note_def_read(vreg);
-            } else if self.values.is_exact(vreg) || self.values.is_live_at(vreg, last) {
+            if self.values.is_exact(vreg) || self.values.is_live_at(vreg, last) {
                 self.pass(vreg, vreg, from, to, data.freq.0);
             }
         }
@@ -141,12 +146,15 @@ impl Resolution<'_> {
         let at = self.input.order.at(block) as usize;
         let last = self.input.order.places[at].stop().prev();
         self.s.held = [0; 2];
+        self.s.since_def = [0; 2];
         for &id in self.found.map(&self.found.at_end[at]) {
             let stay = self.found.residence.stay(id);
             if stay.covers(last) {
                 self.s.held[stay.reg.class()] |= stay.reg.bit();
                 self.s.owners[stay.reg.index()] = stay.vreg;
-                self.values.set_since_def(stay.vreg, stay.since_def);
+                if stay.since_def {
+                    self.s.since_def[stay.reg.class()] |= stay.reg.bit();
+                }
             }
         }
     }
@@ -169,18 +177,17 @@ impl Resolution<'_> {
         loc.and_then(|loc| loc.as_reg()).map_or(Reg::NONE, |preg| self.input.machine.reg(preg))
     }
 
-    /// The value is read from the register it has at the end of the predecessor.
-    fn note_def_read(&mut self, vreg: VReg) {
-        let value = &mut self.values[vreg];
-        if value.has(fact::SINCE_DEF) {
-            value.facts |= fact::KEEP_DEF;
+    /// The value is read from `reg`, where it is at the end of the predecessor.
+    fn note_def_read(&mut self, vreg: VReg, reg: Reg) {
+        if reg.is_in(&self.s.since_def) {
+            self.values.set(vreg, fact::KEEP_DEF);
         }
     }
 
     /// `from` at the predecessor's end becomes `to` at the successor's head.
     fn pass(&mut self, from_vreg: VReg, to_vreg: VReg, from: Reg, to: Reg, freq: u64) {
         if !from.is_none() {
-            self.note_def_read(from_vreg);
+            self.note_def_read(from_vreg, from);
         } else if from_vreg != to_vreg || !to.is_none() {
             self.values.note_read(from_vreg);
         }
@@ -201,7 +208,7 @@ impl Resolution<'_> {
         }
         let leaving = &mut self.leaving_freq[vreg.index()];
         *leaving = leaving.saturating_add(freq);
-        self.note_def_read(vreg);
+        self.note_def_read(vreg, reg);
         self.s.moves.push(EdgeMove { from_vreg: vreg, to_vreg: vreg, from: reg, to: Reg::NONE, leaves_register: true });
     }
 }

@@ -5,8 +5,8 @@
 //! moves of the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::edges::EdgeMove;
-use crate::machine::Masks;
-use crate::order::Place;
+use crate::machine::{Masks, regs};
+use crate::order::{NONE, Place};
 use crate::point::Point;
 use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
 use crate::slots::Slots;
@@ -56,10 +56,11 @@ pub(crate) struct Scratch {
 }
 
 /// How far the lists of stores have been written.
-#[derive(Default)]
 struct Next {
     stored: usize,
     leaving: usize,
+    /// The instruction before which the next one of either kind stands, as a number, or [`NONE`].
+    store: u32,
 }
 
 pub(crate) struct Emit<'a> {
@@ -78,10 +79,10 @@ impl Emit<'_> {
         self.s.parallel.begin(self.input.problem);
         self.s.moves.clear();
         self.memory_operands();
-        let mut next = Next::default();
+        let mut next = Next { stored: 0, leaving: 0, store: NONE };
+        self.find_store(&mut next);
         for block in self.input.problem.blocks() {
-            let place = *self.input.order.place(block);
-            self.block(&place, &mut next)?;
+            self.block(self.input.order.at(block) as usize, &mut next)?;
         }
         self.drop_instructions();
         for &(inst, vreg) in &self.resolved.references {
@@ -95,39 +96,47 @@ impl Emit<'_> {
             self.label(self.input.problem.labels[i]);
         }
         self.out.labels.sort_unstable_by_key(|range| (range.label, range.from));
-        self.out.collect_saved(self.input.problem, self.env.callee_saved());
+        self.collect_saved();
         Ok(())
     }
 
     /// Visits the places in a block at which something happens, not its instructions.
-    fn block(&mut self, place: &Place, next: &mut Next) -> Result<(), AllocError> {
+    fn block(&mut self, at: usize, next: &mut Next) -> Result<(), AllocError> {
         let problem = self.input.problem;
+        let place = &self.input.order.places[at];
         let terminator = problem.terminator(place.block);
-        self.block_head(place, problem.first_inst(place.block))?;
-        let at = self.input.order.at(place.block) as usize;
+        self.block_head(place, at)?;
         let mut gaps = self.found.gaps_of[at].clone();
-        loop {
-            let stored = self.resolved.stored.get(next.stored).map(|stored| stored.before);
-            let leaving = self.resolved.leaving.get(next.leaving).map(|leaving| leaving.inst);
-            let gap = gaps.clone().next().map(|gap| self.found.gaps[gap as usize].inst);
-            let Some(inst) = [stored, leaving, gap].into_iter().flatten().min().filter(|&inst| inst <= terminator)
-            else {
-                break;
-            };
-            if stored == Some(inst) {
-                self.store_result(next.stored);
-                next.stored += 1;
-            } else if leaving == Some(inst) {
-                self.store_leaving(next.leaving);
-                next.leaving += 1;
+        while next.store <= terminator.as_u32() || !gaps.is_empty() {
+            let gap = gaps.clone().next().map(|gap| self.found.gaps[gap as usize].inst.as_u32());
+            if gap.is_none_or(|gap| next.store <= gap) {
+                self.store_next(next);
             } else if let Some(gap) = gaps.next() {
                 self.gap(gap as usize)?;
             }
         }
         match *problem.succs(place.block) {
-            [edge] if !self.is_at_head(edge) => self.edge(edge, terminator),
+            [edge] if !self.resolved.edges.of(edge).is_empty() && !self.is_at_head(edge) => self.edge(edge, terminator),
             _ => Ok(()),
         }
+    }
+
+    /// The next one of both kinds of stores.
+    fn store_next(&mut self, next: &mut Next) {
+        if self.resolved.stored.get(next.stored).is_some_and(|stored| stored.before.as_u32() == next.store) {
+            self.store_result(next.stored);
+            next.stored += 1;
+        } else {
+            self.store_leaving(next.leaving);
+            next.leaving += 1;
+        }
+        self.find_store(next);
+    }
+
+    fn find_store(&self, next: &mut Next) {
+        let stored = self.resolved.stored.get(next.stored).map_or(NONE, |stored| stored.before.as_u32());
+        let leaving = self.resolved.leaving.get(next.leaving).map_or(NONE, |leaving| leaving.inst.as_u32());
+        next.store = stored.min(leaving);
     }
 
     /// Do moves of the edge stand at the head of its target? Arguments are parameters there already, so that constants
@@ -138,17 +147,20 @@ impl Emit<'_> {
     }
 
     /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
-    fn block_head(&mut self, place: &Place, inst: Inst) -> Result<(), AllocError> {
-        if let &[edge] = self.input.problem.preds(place.block)
+    fn block_head(&mut self, place: &Place, at: usize) -> Result<(), AllocError> {
+        let problem = self.input.problem;
+        let inst = problem.first_inst(place.block);
+        if let &[edge] = problem.preds(place.block)
+            && !self.resolved.edges.of(edge).is_empty()
             && self.is_at_head(edge)
         {
             self.edge(edge, inst)?;
         }
-        let at = self.input.order.at(place.block) as usize;
-        for i in self.found.at_head[at].clone() {
-            let stay = self.found.residence.stay(self.found.maps[i as usize]);
-            let begins = self.values.def(stay.vreg) == place.start();
-            if begins && stay.covers(place.start()) && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
+        let start = place.start();
+        for &id in self.found.map(&self.found.at_head[at]) {
+            let stay = self.found.residence.stay(id);
+            let begins = stay.from == start && !stay.is_void() && self.values.def(stay.vreg) == start;
+            if begins && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
                 self.store(inst, stay.vreg, self.input.machine.preg(stay.reg));
             }
         }
@@ -322,11 +334,13 @@ impl Emit<'_> {
     fn drop_instructions(&mut self) {
         let problem = self.input.problem;
         for &vreg in &self.input.hints.remats {
-            if let Some(inst) = self.values.remat(vreg)
-                && self.is_unread_constant(vreg)
-            {
-                self.out.locs[problem.operand_range(inst).start] = Loc::NONE;
+            let Some(inst) = self.values.remat(vreg) else { continue };
+            let loc = &mut self.out.locs[problem.operand_range(inst).start];
+            if !self.values.has(vreg, fact::KEEP_DEF) {
+                *loc = Loc::NONE;
                 self.out.drop_inst(inst);
+            } else if let Some(reg) = loc.as_reg() {
+                self.out.saved.insert(reg);
             }
         }
         for &inst in &self.input.hints.moves {
@@ -340,6 +354,31 @@ impl Emit<'_> {
 
     fn is_unread_constant(&self, vreg: VReg) -> bool {
         self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
+    }
+
+    /// The callee-saved registers that anything writes. Definitions were noted as registers were given out, those of
+    /// constants as it turned out that they are read.
+    fn collect_saved(&mut self) {
+        let Input { problem, machine, hints, .. } = *self.input;
+        let mut written = self.out.saved;
+        for (class, written_mask) in self.found.written.into_iter().enumerate() {
+            for reg in regs(class, written_mask & machine.callee_saved[class]) {
+                written.insert(machine.preg(reg));
+            }
+        }
+        for edit in &self.out.edits {
+            match edit.kind {
+                EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => {
+                    written.insert(to)
+                }
+                EditKind::Exchange { a, b, .. } => written = written.with(a).with(b),
+                EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+            }
+        }
+        for obstacle in &hints.obstacles {
+            written = written.union(problem.all_clobbers()[obstacle.clobbers].lost);
+        }
+        self.out.saved = written.intersection(self.env.callee_saved());
     }
 
     /// Says where a labelled value is, stretch by stretch.

@@ -50,8 +50,8 @@ impl Scan<'_, '_> {
 
     /// First one operand after the other; then all ways; then all ways with everything in memory that may be there.
     fn choose_registers(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
-        self.claim_fixed(inst, operands)?;
-        if self.choose_greedily(operands).is_ok() {
+        let are_fixed = self.claim_fixed(inst, operands)? == operands.len();
+        if are_fixed || self.choose_greedily(operands).is_ok() {
             return Ok(());
         }
         self.s.plan.forget_choices(operands.len());
@@ -74,11 +74,16 @@ impl Scan<'_, '_> {
                 }
                 _ => {}
             }
-            if operand.is_use() {
-                let home = self.values.home(operand.vreg());
-                if !home.is_none() && !self.values.is_live(operand.vreg(), Point::late(slot)) {
-                    self.s.plan.dying[home.class()] |= home.bit();
-                }
+        }
+    }
+
+    /// The registers whose values are read early and then dead.
+    fn find_dying(&mut self, operands: &[Operand]) {
+        let late = Point::late(self.s.plan.slot);
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            let home = self.values.home(operand.vreg());
+            if !home.is_none() && !self.values.is_live(operand.vreg(), late) {
+                self.s.plan.dying[home.class()] |= home.bit();
             }
         }
     }
@@ -93,13 +98,13 @@ impl Scan<'_, '_> {
     }
 
     pub(crate) fn class_of(&self, operand: Operand) -> usize {
-        self.problem.class(operand.vreg()).index()
+        self.values[operand.vreg()].class()
     }
 
     /// Registers in which a value of the operand's width does not survive the instruction.
     pub(crate) fn killed(&self, vreg: VReg) -> u64 {
-        let data = self.problem.vregs[vreg];
-        self.s.plan.kills.of(data.class.index(), data.width)
+        let value = &self.values[vreg];
+        self.s.plan.kills.of(value.class(), value.width)
     }
 
     /// May the operand be in memory? A value that would have to be put there first is only as a last resort.
@@ -140,13 +145,15 @@ impl Scan<'_, '_> {
         chosen.filter(|reg| !reg.is_none() && self.fits(operand, *reg, LATE)).find(|&reg| is_shared(reg))
     }
 
-    /// Fixed operands have no choice.
+    /// Fixed operands have no choice. Gives their number.
     ///
     /// # Errors
     /// If two values need one register at once.
-    pub(crate) fn claim_fixed(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
+    pub(crate) fn claim_fixed(&mut self, inst: Inst, operands: &[Operand]) -> Result<usize, AllocError> {
+        let mut fixed = 0;
         for (k, &operand) in operands.iter().enumerate() {
             let Constraint::Fixed(preg) = operand.constraint() else { continue };
+            fixed += 1;
             let reg = self.machine.reg(preg);
             if reg.is_none() || reg.class() != self.class_of(operand) {
                 return Err(AllocError::TooFewRegisters { inst, class: self.problem.class(operand.vreg()) });
@@ -159,7 +166,7 @@ impl Scan<'_, '_> {
                 self.s.plan.regs[def as usize] = reg;
             }
         }
-        Ok(())
+        Ok(fixed)
     }
 
     fn claim_fixed_at(&mut self, reg: Reg, vreg: VReg, points: u8, inst: Inst) -> Result<(), AllocError> {
@@ -173,6 +180,7 @@ impl Scan<'_, '_> {
     }
 
     fn choose_greedily(&mut self, operands: &[Operand]) -> Result<(), NoneLeft> {
+        self.find_dying(operands);
         self.keep_in_place(operands);
         for (k, &operand) in operands.iter().enumerate() {
             let def = self.s.plan.tied[k];

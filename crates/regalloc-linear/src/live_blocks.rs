@@ -41,6 +41,10 @@ struct Words {
 pub(crate) struct LiveBlocks {
     /// By index in the order.
     words: Vec<Words>,
+    /// The successors of all blocks, as indices in the order.
+    succs: Vec<u32>,
+    /// By index in the order: where its successors end, and those of the next block begin.
+    succs_end: Vec<u32>,
     /// Ranges in the order of their ends, with the number of the value in its chunk.
     found: Vec<(u8, LiveRange)>,
     visited: usize,
@@ -52,7 +56,13 @@ impl LiveBlocks {
     /// So many values are served at once.
     pub(crate) const CHUNK: usize = 64;
 
-    pub(crate) fn begin(&mut self, order: &Order) {
+    pub(crate) fn begin(&mut self, problem: &Problem, order: &Order) {
+        self.succs.clear();
+        self.succs_end.clear();
+        for place in &order.places {
+            self.succs.extend(problem.succs(place.block).iter().map(|&edge| order.at(problem.edge(edge).to)));
+            self.succs_end.push(self.succs.len() as u32);
+        }
         self.words.clear();
         self.words.resize(order.places.len(), Words::default());
         self.back_from.clear();
@@ -65,7 +75,6 @@ impl LiveBlocks {
     /// If it did not although nothing but the truth will do.
     pub(crate) fn find(
         &mut self,
-        problem: &Problem,
         order: &Order,
         values: &Values,
         chunk: &[VReg],
@@ -77,7 +86,7 @@ impl LiveBlocks {
             let (low, high) = self.window(order, values, chunk);
             self.words[low..=high].fill(Words::default());
             self.note_blocks(order, values, chunk);
-            if self.sweep(problem, order, low, high, budget) {
+            if self.sweep(order, low, high, budget) {
                 self.read_ranges(order, values, chunk, low, high);
                 return Ok(true);
             }
@@ -145,19 +154,20 @@ impl LiveBlocks {
     }
 
     /// Repeats sweeps until nothing changes. Did the budget allow for it?
-    fn sweep(&mut self, problem: &Problem, order: &Order, low: usize, high: usize, budget: usize) -> bool {
+    fn sweep(&mut self, order: &Order, low: usize, high: usize, budget: usize) -> bool {
         let mut next = Some(high);
         while let Some(from) = next.take() {
             self.visited += from + 1 - low;
             if self.visited > budget {
                 return false;
             }
+            let mut succs = &self.succs[..self.succs_end[from] as usize];
             for at in (low..=from).rev() {
                 let mut live_out = 0;
-                for &edge in problem.succs(order.places[at].block) {
-                    let to = order.at(problem.edge(edge).to) as usize;
-                    if (low..=high).contains(&to) {
-                        live_out |= self.words[to].live_in;
+                let own = succs.split_off(at.checked_sub(1).map_or(0, |before| self.succs_end[before]) as usize..);
+                for &to in own.unwrap_or(&[]) {
+                    if (low..=high).contains(&(to as usize)) {
+                        live_out |= self.words[to as usize].live_in;
                     }
                 }
                 let words = &mut self.words[at];

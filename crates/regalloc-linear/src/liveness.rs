@@ -138,10 +138,10 @@ impl Liveness {
 
     fn find_global_ranges(&mut self, problem: &Problem, order: &Order, values: &mut Values) -> Result<(), AllocError> {
         let Liveness { globals, blocks } = self;
-        blocks.begin(order);
+        blocks.begin(problem, order);
         for chunk in globals.chunks(LiveBlocks::CHUNK) {
             let needs_truth = !order.is_forward || chunk.iter().any(|&vreg| values[vreg].is_ref());
-            if blocks.find(problem, order, values, chunk, needs_truth)? {
+            if blocks.find(order, values, chunk, needs_truth)? {
                 blocks.append_ranges(values, chunk);
                 continue;
             }

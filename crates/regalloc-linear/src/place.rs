@@ -26,7 +26,7 @@ impl Scan<'_, '_> {
                 reg = self.soft_use(operand);
             }
             let is_loaded = self.s.plan.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
-            let since_def = !is_loaded && self.last_stay(vreg).is_some_and(|stay| stay.since_def);
+            let since_def = !is_loaded && self.values.has(vreg, fact::SINCE_DEF);
             if reg.is_none() {
                 self.found.note_in_memory(inst);
             }
@@ -105,6 +105,7 @@ impl Scan<'_, '_> {
                 continue;
             }
             self.out.locs[base + k] = self.loc(reg);
+            self.found.note_written(&self.values[vreg], reg);
             self.found.residence.used[reg.class()] |= reg.bit();
             if !is_dead && !self.values.is_edge_def(vreg) {
                 self.open(vreg, reg, self.values.def(vreg), true);

@@ -1,6 +1,6 @@
 //! The registers of one instruction's operands while they are being chosen.
 
-use crate::machine::{Kills, Masks, Reg, regs};
+use crate::machine::{Kills, Masks, Reg, TABLE, regs};
 use kingpost_regalloc::VReg;
 
 /// The early point of the instruction.
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) tied: Vec<u32>,
     /// Registers of operands at the early and at the late point.
     pub(crate) taken: [Masks; 2],
-    owners: [Vec<VReg>; 2],
+    owners: [[VReg; TABLE]; 2],
     /// Registers whose values are read early and then dead.
     pub(crate) dying: Masks,
     /// Registers into which values are loaded that live on.
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Plan {
-        let nobody = || vec![VReg::from_u32(0); 128];
+        let nobody = [VReg::from_u32(0); TABLE];
         Plan {
             slot: 0,
             kills: Kills::default(),
@@ -59,7 +59,7 @@ impl Default for Plan {
             regs: Vec::new(),
             tied: Vec::new(),
             taken: [[0; 2]; 2],
-            owners: [nobody(), nobody()],
+            owners: [nobody; 2],
             dying: [0; 2],
             loaded: [0; 2],
             copies: Vec::new(),

@@ -9,7 +9,7 @@
 use crate::machine::{Masks, Reg, TABLE, regs};
 use crate::order::NONE;
 use crate::point::Point;
-use crate::values::Values;
+use crate::values::{Values, fact};
 use crate::walk::Scan;
 use kingpost_regalloc::VReg;
 
@@ -95,7 +95,7 @@ impl Residence {
         self.stays.push(Stay { vreg, from, to: Point::OPEN, prev, reg, since_def, evicted: false, continued: false });
         value.stay = id;
         (value.home, value.last_reg) = (reg, reg);
-        values.set_since_def(vreg, since_def);
+        value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
         self.holders[reg.index()] = (id, vreg);
         self.held[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();

@@ -121,6 +121,7 @@ impl Scan<'_, '_> {
     pub(crate) fn begin_result(&mut self, inst: Inst, def: Operand, reg: Reg) {
         let vreg = def.vreg();
         let value = &self.values[vreg];
+        self.found.note_written(value, reg);
         if !value.is_used() {
             self.found.residence.used[reg.class()] |= reg.bit();
             return;

@@ -91,7 +91,7 @@ impl Scan<'_, '_> {
             if begins || !self.values.home(vreg).is_none() || !self.values.is_live(vreg, point) {
                 continue;
             }
-            let class = self.problem.class(vreg).index();
+            let class = self.values[vreg].class();
             let until = self.values.next_use(vreg, point);
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
             let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh;

@@ -51,7 +51,14 @@ impl Survey<'_> {
     /// Edges out of a block: their arguments are used, and their results begin where they lead to.
     fn edges(&mut self, place: &Place) {
         let (problem, stop) = (self.problem, place.stop());
-        for &edge in problem.succs(place.block) {
+        let succs = problem.succs(place.block);
+        if succs.len() == 1 {
+            let terminator = problem.terminator(place.block);
+            self.hints.has_busy_jump |= !problem.operands(terminator).is_empty()
+                || problem.clobber_id(terminator) != ClobberId::NONE
+                || problem.flags(terminator).has(InstFlags::SAFEPOINT);
+        }
+        for &edge in succs {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
@@ -76,11 +83,13 @@ impl Survey<'_> {
         }
         for &operand in operands {
             let vreg = operand.vreg();
-            match (operand.is_def(), operand.pos()) {
-                (true, Pos::Late) => self.live.note_def(self.values, vreg, Point::late(slot), stop),
-                (true, Pos::Early) => self.live.note_def(self.values, vreg, Point::early(slot), stop),
-                (false, Pos::Early) => self.live.note_use(self.values, vreg, Point::early(slot)),
-                (false, Pos::Late) => self.live.note_late_use(self.values, vreg, Point::late(slot)),
+            let point = if operand.pos() == Pos::Late { Point::late(slot) } else { Point::early(slot) };
+            if operand.is_def() {
+                self.live.note_def(self.values, vreg, point, stop);
+            } else if point.is_early() {
+                self.live.note_use(self.values, vreg, point);
+            } else {
+                self.live.note_late_use(self.values, vreg, point);
             }
             match operand.constraint() {
                 Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}

@@ -210,13 +210,6 @@ impl Values {
         self[vreg].facts |= facts;
     }
 
-    /// Has the value been in the register that it is in since its definition?
-    #[inline]
-    pub(crate) fn set_since_def(&mut self, vreg: VReg, since_def: bool) {
-        let value = &mut self[vreg];
-        value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
-    }
-
     /// Something reads the value from memory, unless it can be computed instead.
     pub(crate) fn note_read(&mut self, vreg: VReg) {
         let value = &mut self[vreg];

@@ -30,7 +30,7 @@ use crate::machine::{Machine, Masks, Reg};
 use crate::order::{NONE, Order};
 use crate::point::Point;
 use crate::residence::Residence;
-use crate::values::Values;
+use crate::values::{Value, Values};
 use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
 use std::ops::Range;
 
@@ -65,6 +65,8 @@ pub(crate) struct Found {
     pub(crate) gap_moves: Vec<GapMove>,
     /// By index in the order: the gaps of a block.
     pub(crate) gaps_of: Vec<Range<u32>>,
+    /// Registers that definitions write, those of constants apart.
+    pub(crate) written: Masks,
     /// Instructions with operands in memory.
     pub(crate) in_memory: Vec<Inst>,
     /// Stays at heads and ends of blocks, each block's share in the ranges below.
@@ -79,6 +81,7 @@ pub(crate) struct Found {
 impl Found {
     fn begin(&mut self, blocks: usize) {
         self.residence.begin();
+        self.written = [0; 2];
         self.gaps.clear();
         self.gap_moves.clear();
         self.gaps_of.clear();
@@ -90,6 +93,12 @@ impl Found {
         self.at_end.resize(blocks, 0..0);
         self.resolve.clear();
         self.resolve.resize(blocks, false);
+    }
+
+    /// A definition of `value` writes `reg`.
+    #[inline]
+    pub(crate) fn note_written(&mut self, value: &Value, reg: Reg) {
+        self.written[reg.class()] |= if value.is_remat() { 0 } else { reg.bit() };
     }
 
     /// The stays of one block's share of the maps.
