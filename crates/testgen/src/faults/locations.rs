@@ -1,0 +1,126 @@
+//! Wrong locations of operands.
+
+use super::{other_register, other_slot, places};
+use crate::rng::Rng;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Allocation, Constraint, Inst, Loc, MachineEnv, Operand, PReg, Pos, Problem, RegClass};
+
+pub(super) fn swap_locations(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let insts: Vec<Inst> = (0..problem.num_insts()).map(Inst::new).filter(|&i| problem.operands(i).len() > 1).collect();
+    let Some(inst) = rng.pick(&insts) else { return false };
+    let range = problem.operand_range(inst);
+    let (a, b) = (rng.range(range.clone()), rng.range(range));
+    answer.locs.swap(a, b);
+    answer.locs[a] != answer.locs[b]
+}
+
+pub(super) fn retarget_operand_register(
+    problem: &Problem,
+    env: &MachineEnv,
+    answer: &mut Allocation,
+    rng: &mut Rng,
+) -> bool {
+    let Some((index, ..)) = rng.pick(&places(problem, |_| true)) else { return false };
+    let Some(reg) = answer.locs[index].as_reg() else { return false };
+    let Some(other) = other_register(env, reg, rng) else { return false };
+    answer.locs[index] = Loc::reg(other);
+    true
+}
+
+pub(super) fn retarget_operand_slot(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let in_slot: Vec<usize> = places(problem, |_| true)
+        .into_iter()
+        .map(|(index, ..)| index)
+        .filter(|&index| answer.locs[index].as_slot().is_some())
+        .collect();
+    let Some(index) = rng.pick(&in_slot) else { return false };
+    let other = answer.locs[index].as_slot().and_then(|slot| other_slot(&answer.slots, slot, rng));
+    let Some(other) = other else { return false };
+    answer.locs[index] = Loc::slot(other);
+    true
+}
+
+pub(super) fn change_fixed(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let fixed = places(problem, |operand| operand.fixed_reg().is_some());
+    let Some((index, _, operand)) = rng.pick(&fixed) else { return false };
+    let Some(other) = operand.fixed_reg().and_then(|reg| other_register(env, reg, rng)) else { return false };
+    answer.locs[index] = Loc::reg(other);
+    true
+}
+
+pub(super) fn untie_reuse(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let tied = places(problem, |operand| matches!(operand.constraint(), Constraint::Reuse(_)));
+    let Some((index, ..)) = rng.pick(&tied) else { return false };
+    let Some(other) = answer.locs[index].as_reg().and_then(|reg| other_register(env, reg, rng)) else { return false };
+    answer.locs[index] = Loc::reg(other);
+    true
+}
+
+/// Gives one operand of an instruction the location of another one.
+fn share(
+    problem: &Problem,
+    answer: &mut Allocation,
+    rng: &mut Rng,
+    moved: impl Fn(Operand) -> bool,
+    onto: impl Fn(Operand) -> bool,
+) -> bool {
+    let mut pairs = Vec::new();
+    for (a, inst, _) in places(problem, moved) {
+        let range = problem.operand_range(inst);
+        let partners = range.filter(|&b| b != a && onto(problem.all_operands()[b]));
+        pairs.extend(partners.filter(|&b| answer.locs[a] != answer.locs[b]).map(|b| (a, b)));
+    }
+    let Some((a, b)) = rng.pick(&pairs) else { return false };
+    answer.locs[a] = answer.locs[b];
+    true
+}
+
+pub(super) fn share_early_def(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    share(problem, answer, rng, |a| a.is_def() && a.pos() == Pos::Early, Operand::is_use)
+}
+
+pub(super) fn share_late_use(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    share(problem, answer, rng, Operand::is_def, |b| b.is_use() && b.pos() == Pos::Late)
+}
+
+pub(super) fn share_defs(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    share(problem, answer, rng, Operand::is_def, Operand::is_def)
+}
+
+pub(super) fn def_into_clobber(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let late = places(problem, |operand| operand.is_def() || operand.pos() == Pos::Late);
+    let mut choices = Vec::new();
+    for (index, inst, operand) in late {
+        let data = problem.vregs[operand.vreg()];
+        let killed = problem.clobbers(inst).killed(data.width).of_class(data.class);
+        choices.extend(killed.iter().map(|reg| (index, reg)));
+    }
+    let Some((index, reg)) = rng.pick(&choices) else { return false };
+    answer.locs[index] = Loc::reg(reg);
+    true
+}
+
+pub(super) fn change_class(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    if answer.locs[index].is_none() {
+        return false;
+    }
+    let other = match problem.class(operand.vreg()) {
+        RegClass::Int => RegClass::Float,
+        RegClass::Float => RegClass::Int,
+    };
+    let Some(reg) = rng.pick(&env.class(other).order) else { return false };
+    answer.locs[index] = Loc::reg(reg);
+    true
+}
+
+pub(super) fn forbidden_register(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    if answer.locs[index].is_none() {
+        return false;
+    }
+    let class = problem.class(operand.vreg());
+    let reg = PReg::new(class, rng.range(0..PReg::PER_CLASS) as u8);
+    answer.locs[index] = Loc::reg(reg);
+    !env.allocatable().contains(reg)
+}
