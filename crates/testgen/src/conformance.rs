@@ -55,6 +55,11 @@ macro_rules! conformance {
         }
 
         #[test]
+        fn planted_faults_are_noticed() {
+            $crate::conformance::faults(&mut $allocator);
+        }
+
+        #[test]
         fn large_functions_are_solved() {
             $crate::conformance::large(&mut $allocator);
         }
@@ -198,6 +203,16 @@ pub fn growth(allocator: &mut dyn Allocator) {
         let (small, large) = (steps_at(1_000), steps_at(100_000));
         let exponent = 1.0 + (large / small).ln() / 100f64.ln();
         assert!(exponent <= 1.1, "{name}: {small:.1} steps per item become {large:.1}, exponent {exponent:.2}");
+    }
+}
+
+/// What is wrong once a fault was planted into an answer, the checker rejects.
+///
+/// # Panics
+/// With the mutant that it accepts.
+pub fn faults(allocator: &mut dyn Allocator) {
+    if let Err(failure) = fuzz::faults(allocator, 0..40) {
+        panic!("{failure}");
     }
 }
 
