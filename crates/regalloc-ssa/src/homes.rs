@@ -102,8 +102,11 @@ impl Homes {
             for obstacle in &input.facts.obstacles {
                 let block = input.order.blocks[obstacle.place as usize];
                 let inst = Inst::from_u32(problem.first_inst(block).as_u32() + obstacle.pos);
-                for operand in problem.operands(inst) {
-                    if let Some(reg) = operand.fixed_reg() {
+                let range = problem.operand_range(inst);
+                for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
+                    // Who lives on while the register is lost needs a copy anyway.
+                    let is_lost = |reg| operand.is_use() && !after.is_dead() && obstacle.late.contains(reg);
+                    if let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) {
                         visit(classes.class(operand.vreg()), reg, rate(problem.freq(block)));
                     }
                 }
