@@ -110,74 +110,85 @@ impl fmt::Debug for PReg {
 }
 
 /// A set of physical registers of both classes.
+///
+/// One word per class rather than an array: chosen by comparing, not by indexing, the words stay in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PRegSet {
-    bits: [u64; 2],
+    int: u64,
+    float: u64,
 }
 
 impl PRegSet {
     /// The set without members.
-    pub const EMPTY: PRegSet = PRegSet { bits: [0; 2] };
+    pub const EMPTY: PRegSet = PRegSet { int: 0, float: 0 };
 
     /// The set of the registers of one class whose hardware numbers are the ones in `mask`.
     #[inline]
     pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
-        let mut bits = [0; 2];
-        bits[class as usize] = mask;
-        PRegSet { bits }
+        match class {
+            RegClass::Int => PRegSet { int: mask, float: 0 },
+            RegClass::Float => PRegSet { int: 0, float: mask },
+        }
     }
 
     /// Hardware numbers of the members of one class, as a bit mask.
     #[inline]
     pub const fn mask(self, class: RegClass) -> u64 {
-        self.bits[class as usize]
+        match class {
+            RegClass::Int => self.int,
+            RegClass::Float => self.float,
+        }
+    }
+
+    #[inline]
+    const fn only(reg: PReg) -> PRegSet {
+        Self::from_mask(reg.class(), 1 << reg.enc())
     }
 
     /// The set with `reg` added.
     #[inline]
     #[must_use]
-    pub const fn with(mut self, reg: PReg) -> PRegSet {
-        self.bits[reg.index() / 64] |= 1 << (reg.index() % 64);
-        self
+    pub const fn with(self, reg: PReg) -> PRegSet {
+        self.union(Self::only(reg))
     }
 
     /// Is `reg` a member?
     #[inline]
     pub const fn contains(self, reg: PReg) -> bool {
-        self.bits[reg.index() / 64] >> (reg.index() % 64) & 1 != 0
+        self.mask(reg.class()) >> reg.enc() & 1 != 0
     }
 
     /// Adds `reg`.
     #[inline]
     pub fn insert(&mut self, reg: PReg) {
-        self.bits[reg.index() / 64] |= 1 << (reg.index() % 64);
+        *self = self.with(reg);
     }
 
     /// Takes `reg` out.
     #[inline]
     pub fn remove(&mut self, reg: PReg) {
-        self.bits[reg.index() / 64] &= !(1 << (reg.index() % 64));
+        *self = self.difference(Self::only(reg));
     }
 
     /// Members of either set.
     #[inline]
     #[must_use]
     pub const fn union(self, other: PRegSet) -> PRegSet {
-        PRegSet { bits: [self.bits[0] | other.bits[0], self.bits[1] | other.bits[1]] }
+        PRegSet { int: self.int | other.int, float: self.float | other.float }
     }
 
     /// Members of both sets.
     #[inline]
     #[must_use]
     pub const fn intersection(self, other: PRegSet) -> PRegSet {
-        PRegSet { bits: [self.bits[0] & other.bits[0], self.bits[1] & other.bits[1]] }
+        PRegSet { int: self.int & other.int, float: self.float & other.float }
     }
 
     /// Members of `self` that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn difference(self, other: PRegSet) -> PRegSet {
-        PRegSet { bits: [self.bits[0] & !other.bits[0], self.bits[1] & !other.bits[1]] }
+        PRegSet { int: self.int & !other.int, float: self.float & !other.float }
     }
 
     /// The members of one class.
@@ -190,24 +201,30 @@ impl PRegSet {
     /// Has the set no member?
     #[inline]
     pub const fn is_empty(self) -> bool {
-        self.bits[0] | self.bits[1] == 0
+        self.int | self.float == 0
     }
 
     /// Number of members.
     #[inline]
     pub const fn len(self) -> usize {
-        (self.bits[0].count_ones() + self.bits[1].count_ones()) as usize
+        (self.int.count_ones() + self.float.count_ones()) as usize
     }
 
     /// The members in index order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = PReg> {
-        let mut bits = self.bits;
+        let PRegSet { mut int, mut float } = self;
         std::iter::from_fn(move || {
-            let word = bits.iter().position(|&w| w != 0)?;
-            let bit = bits[word].trailing_zeros() as usize;
-            bits[word] &= bits[word] - 1;
-            Some(PReg::from_index(word * 64 + bit))
+            let (class, word) = match int {
+                0 => (RegClass::Float, &mut float),
+                _ => (RegClass::Int, &mut int),
+            };
+            if *word == 0 {
+                return None;
+            }
+            let enc = word.trailing_zeros() as u8;
+            *word &= *word - 1;
+            Some(PReg::new(class, enc))
         })
     }
 }
