@@ -5,7 +5,7 @@ use crate::liveness::{Liveness, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, VReg,
+    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
 };
 
 const NONE: u32 = u32::MAX;
@@ -27,6 +27,8 @@ pub(crate) struct Facts {
     pub(crate) allocatable: PRegSet,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
+    /// Per place and class, the position of the first instruction through which no register keeps its value, or [`NONE`].
+    wipes: Vec<[u32; 2]>,
     /// Per instruction: has it operands that need a certain register or time, or other demands?
     demands: Vec<bool>,
     /// In the order of the walk.
@@ -51,6 +53,7 @@ impl Facts {
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
         self.obstacles.clear();
+        reset(&mut self.wipes, order.blocks.len(), [NONE; 2]);
         reset(&mut self.demands, problem.num_insts(), false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
@@ -90,6 +93,11 @@ impl Facts {
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
+    /// Do all registers of a class lose their values in the block at a place, before the instruction at a position?
+    pub(crate) fn is_wiped(&self, place: u32, class: RegClass, pos: u32) -> bool {
+        self.wipes[place as usize][class.index()] < pos
+    }
+
     /// What the value flows into.
     pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
         let to = self.flows[vreg.index()];
@@ -116,6 +124,11 @@ impl Facts {
         if problem.clobber_id(inst) != ClobberId::NONE {
             let clobbers = problem.clobbers(inst);
             obstacle.late = clobbers.lost.union(clobbers.partial);
+            for class in RegClass::ALL {
+                if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
+                    self.wipes[place as usize][class.index()] = pos;
+                }
+            }
         }
         let mut ties = 0;
         let mut demands = flags.has(InstFlags::SAFEPOINT) || problem.clobber_id(inst) != ClobberId::NONE;

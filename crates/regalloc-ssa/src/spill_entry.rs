@@ -127,8 +127,10 @@ impl Spilling {
             let (start, end) = self.exits[input.order.place(data.from) as usize];
             if start == NONE {
                 unknown += often;
-                for &param in problem.params(block) {
-                    self.entry.on_edges[param.index()] += spill * often as i64;
+                for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
+                    // What is passed to itself stays in memory for nothing.
+                    let store = if param == arg { 0 } else { spill };
+                    self.entry.on_edges[param.index()] += store * often as i64;
                 }
                 continue;
             }
@@ -167,6 +169,15 @@ impl Spilling {
     fn gain(&self, input: Input, vreg: VReg, next: Next, place: u32, total: u64, unknown: u64) -> (i64, f32) {
         let costs = &input.env.costs;
         let found = self.found_in(vreg, place);
+        if input.facts.is_wiped(place, input.problem.class(vreg), next.distance) {
+            // It goes to memory before it is read. A tie goes to the register: one store behind the head serves all edges.
+            let stores = i64::from(costs.spill) * total as i64;
+            let gain = match input.live.is_defined_at_head(vreg, place) {
+                true => self.entry.on_edges[vreg.index()] - stores + 1,
+                false => i64::from(unknown == 0 && found == total),
+            };
+            return (gain, 0.0);
+        }
         let lacking = total.saturating_sub(found + unknown) as i64;
         let is_remat = input.facts.remat(vreg).is_some();
         let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
