@@ -86,8 +86,8 @@ impl Text {
         v
     }
 
-    /// Defines `count` values, each from the last and `with`; gives the last. The text form has room for 10^5 blocks, so
-    /// that a function of 10^6 instructions must have ten in each.
+    /// Defines `count` values, each from the last and `with`; gives the last. Upstream reads 10^5 blocks at most, so that a
+    /// function of 10^6 instructions must have ten in each.
     fn chain(&mut self, first: usize, with: usize, count: usize) -> usize {
         (0..count).fold(first, |last, i| {
             let op = ["iadd", "bxor", "isub", "bor"][i % 4];
@@ -95,11 +95,14 @@ impl Text {
         })
     }
 
-    /// Numbers of `count` new values, for block parameters.
-    fn fresh(&mut self, count: usize) -> Vec<usize> {
+    /// Begins a block with so many parameters; gives their numbers.
+    fn block(&mut self, number: usize, params: usize) -> Vec<usize> {
         let first = self.next;
-        self.next += count;
-        (first..self.next).collect()
+        self.next += params;
+        let params: Vec<usize> = (first..self.next).collect();
+        let list = if params.is_empty() { String::new() } else { format!("({})", list(&params, ": i64")) };
+        self.line(&format!("block{number}{list}:"));
+        params
     }
 
     fn end(mut self) -> String {
@@ -114,8 +117,7 @@ fn list(values: &[usize], suffix: &str) -> String {
 
 fn straight_line(size: usize) -> String {
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     let (mut a, mut b) = (p[0], p[1]);
     for i in 0..size {
         let op = ["iadd", "bxor", "isub", "imul"][i % 4];
@@ -127,8 +129,7 @@ fn straight_line(size: usize) -> String {
 
 fn high_pressure(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
-    let p = t.fresh(1);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 1);
     // Every value lives until forty more have been made.
     let mut window = std::collections::VecDeque::from([p[0]]);
     for _ in 0..size {
@@ -145,21 +146,19 @@ fn high_pressure(size: usize) -> String {
 
 fn diamonds(size: usize) -> String {
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     let mut x = p[0];
     for i in 0..size / 32 {
         let (yes, no, join) = (3 * i + 1, 3 * i + 2, 3 * i + 3);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{yes}, block{no}"));
-        t.line(&format!("block{yes}:"));
+        t.block(yes, 0);
         let a = t.chain(x, p[1], 9);
         t.line(&format!("    jump block{join}(v{a})"));
-        t.line(&format!("block{no}:"));
+        t.block(no, 0);
         let b = t.chain(x, p[0], 9);
         t.line(&format!("    jump block{join}(v{b})"));
-        let q = t.fresh(1);
-        t.line(&format!("block{join}({}):", list(&q, ": i64")));
+        let q = t.block(join, 1);
         x = t.chain(q[0], p[0], 9);
     }
     t.line(&format!("    return v{x}"));
@@ -169,8 +168,7 @@ fn diamonds(size: usize) -> String {
 fn calls(size: usize) -> String {
     let mut t = Text::new("(i64, i64, i64, i64) -> i64 system_v");
     t.line("    fn0 = colocated %g(i64, i64, i64, i64) -> i64 system_v");
-    let p = t.fresh(4);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 4);
     let mut args = p;
     for i in 0..size / 2 {
         let r = t.def(&format!("call fn0({})", list(&args, "")));
@@ -184,18 +182,16 @@ fn calls(size: usize) -> String {
 fn switch_interpreter(size: usize) -> String {
     let cases = size / 12;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
-    let q = t.fresh(2);
-    t.line(&format!("block1({}):", list(&q, ": i64")));
+    let q = t.block(1, 2);
     let op = t.def(&format!("load.i32 notrap v{}", q[0]));
     let targets: Vec<String> = (0..cases).map(|i| format!("block{}", i + 3)).collect();
     t.line(&format!("    br_table v{op}, block2, [{}]", targets.join(", ")));
-    t.line("block2:");
+    t.block(2, 0);
     t.line(&format!("    return v{}", q[1]));
     for i in 0..cases {
-        t.line(&format!("block{}:", i + 3));
+        t.block(i + 3, 0);
         let k = t.def(&format!("iconst.i64 {}", i + 4));
         let next = t.def(&format!("iadd.i64 v{}, v{k}", q[0]));
         let x = t.def(&format!("load.i64 notrap v{next}"));
@@ -208,21 +204,18 @@ fn switch_interpreter(size: usize) -> String {
 
 fn chain_of_loops(size: usize) -> String {
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
     let loops = size / 12;
     for i in 1..=loops {
-        let q = t.fresh(2);
-        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let q = t.block(i, 2);
         let one = t.def("iconst.i64 1");
         let n = t.def(&format!("isub v{}, v{one}", q[0]));
         let x = t.def(&format!("imul v{}, v{}", q[1], p[1]));
         let y = t.chain(x, n, 7);
         t.line(&format!("    brif v{n}, block{i}(v{n}, v{y}), block{}(v{}, v{y})", i + 1, p[0]));
     }
-    let q = t.fresh(2);
-    t.line(&format!("block{}({}):", loops + 1, list(&q, ": i64")));
+    let q = t.block(loops + 1, 2);
     t.line(&format!("    return v{}", q[1]));
     t.end()
 }
@@ -230,28 +223,23 @@ fn chain_of_loops(size: usize) -> String {
 fn deep_nest(size: usize) -> String {
     let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     t.line(&format!("    jump block1(v{})", p[0]));
     for i in 1..=depth {
-        let q = t.fresh(1);
-        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let q = t.block(i, 1);
         let x = t.chain(q[0], p[1], 11);
         t.line(&format!("    jump block{}(v{x})", i + 1));
     }
-    let q = t.fresh(1);
-    t.line(&format!("block{}({}):", depth + 1, list(&q, ": i64")));
+    let q = t.block(depth + 1, 1);
     t.line(&format!("    jump block{}(v{})", depth + 2, q[0]));
     for i in 1..=depth {
         let header = depth + 1 - i;
-        let q = t.fresh(1);
-        t.line(&format!("block{}({}):", depth + 1 + i, list(&q, ": i64")));
+        let q = t.block(depth + 1 + i, 1);
         let x = t.chain(q[0], p[1], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
         t.line(&format!("    brif v{c}, block{header}(v{x}), block{}(v{x})", depth + 2 + i));
     }
-    let q = t.fresh(1);
-    t.line(&format!("block{}({}):", 2 * depth + 2, list(&q, ": i64")));
+    let q = t.block(2 * depth + 2, 1);
     t.line(&format!("    return v{}", q[0]));
     t.end()
 }
@@ -260,23 +248,22 @@ fn deep_nest(size: usize) -> String {
 fn irreducible_nest(size: usize) -> String {
     let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     t.line("    jump block1");
     // Every block on the way in may also go to its counterpart on the way out.
     for i in 1..=depth {
-        t.line(&format!("block{i}:"));
+        t.block(i, 0);
         let x = t.chain(p[0], p[1], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[0]));
         t.line(&format!("    brif v{c}, block{}, block{}", i + 1, 2 * depth + 1 - i));
     }
     for i in depth + 1..=2 * depth {
-        t.line(&format!("block{i}:"));
+        t.block(i, 0);
         let x = t.chain(p[1], p[0], 10);
         let c = t.def(&format!("icmp ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{}, block{}", 2 * depth + 1 - i, i + 1));
     }
-    t.line(&format!("block{}:", 2 * depth + 1));
+    t.block(2 * depth + 1, 0);
     t.line(&format!("    return v{}", p[0]));
     t.end()
 }
@@ -284,28 +271,24 @@ fn irreducible_nest(size: usize) -> String {
 fn calls_in_loops(size: usize) -> String {
     let mut t = Text::new("(i64, i64, i64, i64, i64) -> i64 system_v");
     t.line("    fn0 = colocated %g(i64, i64) -> i64 system_v");
-    let p = t.fresh(5);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 5);
     t.line(&format!("    jump block1(v{}, v{})", p[0], p[1]));
     let loops = size / 12;
     for i in 1..=loops {
-        let q = t.fresh(2);
-        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let q = t.block(i, 2);
         let r = t.def(&format!("call fn0(v{}, v{})", q[1], p[2 + i % 3]));
         let x = t.chain(r, p[2 + (i + 1) % 3], 7);
         let n = t.def(&format!("isub v{}, v{}", q[0], p[1]));
         t.line(&format!("    brif v{n}, block{i}(v{n}, v{x}), block{}(v{}, v{x})", i + 1, p[0]));
     }
-    let q = t.fresh(2);
-    t.line(&format!("block{}({}):", loops + 1, list(&q, ": i64")));
+    let q = t.block(loops + 1, 2);
     t.line(&format!("    return v{}", q[1]));
     t.end()
 }
 
 fn all_live(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
-    let p = t.fresh(1);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 1);
     let mut values = vec![p[0]];
     for i in 0..size / 2 {
         values.push(t.def(&format!("bxor v{}, v{}", values[i], p[0])));
@@ -321,14 +304,12 @@ fn all_live(size: usize) -> String {
 fn wide_parameters(size: usize) -> String {
     const WIDTH: usize = 64;
     let mut t = Text::new("(i64) -> i64 system_v");
-    let p = t.fresh(1);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 1);
     let mut args = vec![p[0]; WIDTH];
     let blocks = (size / WIDTH).max(2);
     for i in 1..blocks {
         t.line(&format!("    jump block{i}({})", list(&args, "")));
-        let q = t.fresh(WIDTH);
-        t.line(&format!("block{i}({}):", list(&q, ": i64")));
+        let q = t.block(i, WIDTH);
         args = q;
         for k in 0..WIDTH {
             if k % 2 == 0 {
@@ -337,35 +318,34 @@ fn wide_parameters(size: usize) -> String {
         }
         args.rotate_left(1);
     }
-    t.line(&format!("    return v{}", args[0]));
+    // All are read, so that nothing is dead whatever the size.
+    let all = args[1..].iter().fold(args[0], |sum, v| t.def(&format!("bxor v{sum}, v{v}")));
+    t.line(&format!("    return v{all}"));
     t.end()
 }
 
 fn many_predecessors(size: usize) -> String {
     let blocks = size / 12;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
-    let p = t.fresh(2);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 2);
     t.line("    jump block1");
     for i in 1..=blocks {
-        t.line(&format!("block{i}:"));
+        t.block(i, 0);
         let k = t.def(&format!("iconst.i64 {i}"));
         let x = t.chain(p[0], k, 9);
         let c = t.def(&format!("icmp.i64 ult v{x}, v{}", p[1]));
         t.line(&format!("    brif v{c}, block{}(v{x}), block{}", blocks + 2, i + 1));
     }
-    t.line(&format!("block{}:", blocks + 1));
+    t.block(blocks + 1, 0);
     t.line(&format!("    jump block{}(v{})", blocks + 2, p[0]));
-    let q = t.fresh(1);
-    t.line(&format!("block{}({}):", blocks + 2, list(&q, ": i64")));
+    let q = t.block(blocks + 2, 1);
     t.line(&format!("    return v{}", q[0]));
     t.end()
 }
 
 fn many_constants(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
-    let p = t.fresh(1);
-    t.line(&format!("block0({}):", list(&p, ": i64")));
+    let p = t.block(0, 1);
     let mut x = p[0];
     for i in 0..size / 2 {
         let k = t.def(&format!("iconst.i64 {:#x}", 0x1234_5678_9abcusize.wrapping_mul(i + 1) & 0xffff_ffff_ffff));
