@@ -1,59 +1,17 @@
 //! What callers use: a compiler for one target and its settings, and a context per thread.
 
 use crate::allocators::{AllocatorFactory, allocator};
-use crate::error::CompileError;
-use crate::pipeline;
-use crate::stages::{Stage, Stages, Stats};
+use crate::options::Options;
+use crate::stages::Stats;
 use crate::targets::{self, TargetError};
 use kingpost_checker::Checker;
-use kingpost_ir::Function;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Limits, Lowering, ModuleBuffer};
+use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Lowering};
 use kingpost_regalloc::{Allocation, Allocator};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use target_lexicon::Triple;
-
-/// What is to be observed while compiling, and when to give up. It does not change the code.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Keep CPU time per stage.
-    pub time: bool,
-    /// Count spills, fills, moves and their weighted cost.
-    pub count: bool,
-    /// Takes the text of what stages make.
-    pub dump: Option<Arc<dyn DumpSink>>,
-    /// The most that a function may use.
-    pub limits: Limits,
-    /// Compilation stops with [`CompileError::Cancelled`] soon after this is set: before the next stage or block.
-    pub cancel: Option<Arc<AtomicBool>>,
-}
-
-impl Options {
-    pub(crate) fn guard(&self) -> Guard {
-        Guard { limits: self.limits.clamped(), cancel: self.cancel.clone() }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut f = f.debug_struct("Options");
-        f.field("time", &self.time).field("count", &self.count).field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
-
-/// Takes dumps.
-pub trait DumpSink: Send + Sync {
-    /// Is the text of what `stage` makes of the function `name` wanted?
-    fn wants(&self, stage: Stage, name: &str) -> bool;
-
-    /// Takes that text.
-    fn take(&self, stage: Stage, name: &str, text: String);
-}
 
 /// A compiler for one target with its settings. Shared between threads; each uses a [`Context`] of its own.
 pub struct Compiler {
@@ -75,7 +33,7 @@ pub struct Context {
     pub(crate) allocation: Allocation,
     pub(crate) checker: Checker,
     pub(crate) emitter: Emitter,
-    stats: Stats,
+    pub(crate) stats: Stats,
 }
 
 impl Compiler {
@@ -179,34 +137,6 @@ impl Compiler {
         let stats = std::mem::take(&mut cx.stats);
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(cx);
         stats
-    }
-
-    /// Compiles `func` and adds it to `module`. The function is changed on the way (aliases, global values).
-    ///
-    /// # Errors
-    /// [`CompileError`]; the module is as before, and the context may be used again.
-    pub fn compile(
-        &self,
-        cx: &mut Context,
-        func: &mut Function,
-        module: &mut ModuleBuffer,
-    ) -> Result<(), CompileError> {
-        let name = func.name.to_string();
-        let mut stats = std::mem::take(&mut cx.stats);
-        let mut stages = Stages::new(&self.options, &name, &mut stats);
-        // A panic is a bug of ours. It must not take the caller's other functions with it.
-        let caught = catch_unwind(AssertUnwindSafe(|| pipeline::compile(self, cx, func, module, &mut stages)));
-        let stage = stages.current;
-        let result = caught.unwrap_or_else(|panic| {
-            let stats = std::mem::take(&mut cx.stats);
-            *cx = self.context();
-            cx.stats = stats;
-            let text = panic.downcast_ref::<String>().cloned();
-            let message = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-            Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
-        });
-        cx.stats = stats;
-        result.inspect_err(|_| module.discard_unfinished())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a function was not compiled.
 
-use crate::stages::Stage;
+use crate::stage::Stage;
 use kingpost_checker::CheckError;
 use kingpost_ir::verifier::VerifierErrors;
 use kingpost_mach::LowerError;

@@ -42,12 +42,13 @@ fn expand_global_values(func: &mut Function) -> Result<(), LowerError> {
 
 /// Replaces one `symbol_value`, unless it is of a symbol.
 fn expand_one(func: &mut Function, inst: Inst, global: GlobalValue) -> Result<(), LowerError> {
-    // The chain from this global value to its root; the verifier has made sure that it ends.
+    // The chain from this global value to its root. The verifier has made sure that it ends; without it, this does.
     let mut chain = vec![global];
     while let GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } =
         func.global_values[chain[chain.len() - 1]]
     {
         chain.push(base);
+        assert!(chain.len() <= func.global_values.len(), "{global} depends on itself");
     }
     let Some(result) = func.dfg.first_result(inst) else { return Ok(()) };
     let ty = func.dfg.value_type(result);

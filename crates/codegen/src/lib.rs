@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `pipeline.rs` | the whole compiler on one screen |
 //! | `compiler.rs` | what callers use: [`Compiler`] and [`Context`] |
+//! | `options.rs` | what is observed, and the limits: [`Options`] |
+//! | `compile.rs` | one function through the pipeline, with panics caught |
 //! | `batch.rs` | many functions on many threads, with the bytes of one |
-//! | `stages.rs` | the list of stages; timing and dumps |
+//! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand.rs` | the stage that replaces target-neutral operations by simpler ones |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
@@ -14,19 +16,24 @@
 
 mod allocators;
 mod batch;
+mod compile;
 mod compiler;
 mod error;
 mod expand;
 pub mod module;
+mod options;
 mod pipeline;
+mod stage;
 mod stages;
 mod targets;
 
 pub use allocators::{ALLOCATORS, AllocatorFactory, allocator};
 pub use batch::Batch;
-pub use compiler::{Compiler, Context, DumpSink, Options};
+pub use compiler::{Compiler, Context};
 pub use error::CompileError;
 pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{SettingError, Settings};
-pub use stages::{Stage, Stats};
+pub use options::{DumpSink, Options};
+pub use stage::Stage;
+pub use stages::Stats;
 pub use targets::{CpuFlags, TargetError, Unavailable};

@@ -3,7 +3,8 @@
 use crate::compiler::{Compiler, Context};
 use crate::error::{CompileError, rejected};
 use crate::expand;
-use crate::stages::{Stage, Stages};
+use crate::stage::Stage;
+use crate::stages::Stages;
 use kingpost_ir::Function;
 use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, verify};
 use kingpost_regalloc::{cost::Cost, text};

@@ -2,6 +2,7 @@
 
 use kingpost_codegen::{CompileError, Compiler, DumpSink, Limits, Options, Settings, Stage};
 use kingpost_ir::Function;
+use kingpost_ir::preamble::GlobalValueData;
 use kingpost_mach::ModuleBuffer;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -104,4 +105,19 @@ fn compilation_stops_when_asked() {
     let flag = Arc::new(AtomicBool::new(false));
     let compiler = compiler(Options { cancel: Some(flag), ..Options::default() });
     compiler.compile(&mut compiler.context(), &mut chain(10, 8), &mut ModuleBuffer::default()).unwrap();
+}
+
+#[test]
+fn a_cycle_of_global_values_ends_even_unverified() {
+    let mut func = parse(
+        "function %f(i64 vmctx) -> i64 {\n    gv0 = vmctx\n    gv1 = load.i64 notrap aligned gv0\nblock0(v0: i64):\n    v1 = symbol_value.i64 gv1\n    return v1\n}",
+    );
+    let gv1 = func.global_values.keys().next_back().unwrap();
+    if let GlobalValueData::Load { base, .. } = &mut func.global_values[gv1] {
+        *base = gv1;
+    }
+    let settings = Settings { enable_verifier: false, ..Settings::default() };
+    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
+    let result = compiler.compile(&mut compiler.context(), &mut func, &mut ModuleBuffer::default());
+    assert!(matches!(result, Err(CompileError::Bug { stage: Stage::Expand, .. })), "{result:?}");
 }

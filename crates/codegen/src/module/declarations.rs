@@ -1,11 +1,15 @@
 //! Names, linkage and signatures, and how two declarations of one name merge.
 
 use super::error::ModuleError;
-use super::{DATA, FUNCTIONS};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use kingpost_ir::signature::Signature;
 use kingpost_mach::SymbolName;
 use std::collections::HashMap;
+
+/// The namespace of functions in `uN:M` names.
+pub const FUNCTIONS: u32 = 0;
+/// The namespace of data objects in `uN:M` names.
+pub const DATA: u32 = 1;
 
 /// A function of a module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! What a module has defined so far: the part that all kinds of modules share.
 
 use super::data::{DataContents, DataDescription};
-use super::declarations::{DataId, Declarations, FuncId, Linkage};
+use super::declarations::{DATA, DataId, Declarations, FUNCTIONS, FuncId, Linkage};
 use super::error::ModuleError;
 use super::libcalls::{LibCallNames, default_libcall_name};
 use crate::compiler::{Compiler, Context};
@@ -190,7 +190,7 @@ impl Definitions {
     }
 
     fn check_function_id(&self, id: FuncId) -> Result<SymbolName, ModuleError> {
-        let undeclared = ModuleError::Undeclared(SymbolName::User(super::FUNCTIONS, id.as_u32()));
+        let undeclared = ModuleError::Undeclared(SymbolName::User(FUNCTIONS, id.as_u32()));
         let symbol = self.declarations.function_symbol(id).ok_or(undeclared)?;
         check_definable(symbol, &self.declarations, self.is_function_defined(id))
     }
@@ -253,7 +253,7 @@ impl Definitions {
 /// Data.
 impl Definitions {
     pub(crate) fn define_data(&mut self, id: DataId, data: &DataDescription) -> Result<(), ModuleError> {
-        let undeclared = ModuleError::Undeclared(SymbolName::User(super::DATA, id.as_u32()));
+        let undeclared = ModuleError::Undeclared(SymbolName::User(DATA, id.as_u32()));
         let declared = self.declarations.data_object(id).ok_or(undeclared)?;
         let name = self.declarations.data_symbol(id).expect("it is declared");
         let name = check_definable(name, &self.declarations, self.is_data_defined(id))?;

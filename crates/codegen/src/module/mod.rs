@@ -22,7 +22,7 @@ mod error;
 mod libcalls;
 
 pub use data::{DataContents, DataDescription};
-pub use declarations::{DataDeclaration, DataId, Declarations, FuncId, FunctionDeclaration, Linkage};
+pub use declarations::{DATA, DataDeclaration, DataId, Declarations, FUNCTIONS, FuncId, FunctionDeclaration, Linkage};
 pub use definitions::{Definitions, ModuleReloc};
 pub use error::ModuleError;
 pub use libcalls::{LibCallNames, default_libcall_name};
@@ -32,11 +32,6 @@ use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{FuncRef, Function, GlobalValue};
-
-/// The namespace of functions in `uN:M` names.
-pub const FUNCTIONS: u32 = 0;
-/// The namespace of data objects in `uN:M` names.
-pub const DATA: u32 = 1;
 
 /// Something that takes declarations and definitions of functions and data.
 ///

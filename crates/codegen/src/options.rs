@@ -1,0 +1,44 @@
+//! What is observed while compiling, and when it is given up.
+
+use crate::stage::Stage;
+use kingpost_mach::{Guard, Limits};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What is to be observed while compiling, and when to give up. It does not change the code.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Keep CPU time per stage.
+    pub time: bool,
+    /// Count spills, fills, moves and their weighted cost.
+    pub count: bool,
+    /// Takes the text of what stages make.
+    pub dump: Option<Arc<dyn DumpSink>>,
+    /// The most that a function may use.
+    pub limits: Limits,
+    /// Compilation stops with [`CompileError::Cancelled`](crate::CompileError::Cancelled) soon after this is set: before the next stage or block.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Options {
+    pub(crate) fn guard(&self) -> Guard {
+        Guard { limits: self.limits.clamped(), cancel: self.cancel.clone() }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Options");
+        f.field("time", &self.time).field("count", &self.count).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Takes dumps.
+pub trait DumpSink: Send + Sync {
+    /// Is the text of what `stage` makes of the function `name` wanted?
+    fn wants(&self, stage: Stage, name: &str) -> bool;
+
+    /// Takes that text.
+    fn take(&self, stage: Stage, name: &str, text: String);
+}
