@@ -80,17 +80,20 @@ impl Coloring {
     fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, likes: &mut Likes) {
         let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
         let pos = inst.as_u32() - self.bounds.0;
-        let (mut bad, mut wish) = (PRegSet::EMPTY, None);
+        let (mut bad, mut taken, mut wish) = (PRegSet::EMPTY, PRegSet::EMPTY, None);
+        // Who is bound may be what the value flows into, behind its end.
         let bound = input.facts.wish(vreg).filter(|&(_, at)| at > inst.as_u32() && at <= self.bounds.1);
+        let most = bound.map_or(last, |(_, at)| last.max(at - self.bounds.0));
         let obstacles = input.facts.obstacles.get(self.obstacle..).unwrap_or_default().iter();
-        for obstacle in obstacles.take(LOOKAHEAD).take_while(|o| o.place == self.place && o.pos <= last) {
+        for obstacle in obstacles.take(LOOKAHEAD).take_while(|o| o.place == self.place && o.pos <= most) {
             if obstacle.pos <= pos {
                 continue;
             }
             if let Some((reg, _)) = bound.filter(|&(_, at)| at == self.bounds.0 + obstacle.pos) {
-                wish = Some(reg).filter(|&reg| !bad.contains(reg));
+                wish = Some(reg).filter(|&reg| !taken.contains(reg));
             }
-            bad = bad.union(obstacle.early);
+            taken = taken.union(obstacle.early).union(obstacle.late);
+            bad = if obstacle.pos <= last { bad.union(obstacle.early) } else { bad };
             bad = if obstacle.pos < last { bad.union(obstacle.late) } else { bad };
         }
         if let Some(reg) = wish {
