@@ -6,7 +6,7 @@
 //! ```
 
 use crate::rng::Rng;
-use crate::{fuzz, large, neutral, properties, renumber, shapes};
+use crate::{damage, fuzz, large, neutral, properties, renumber, shapes};
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::{self, display_allocation};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
@@ -52,6 +52,11 @@ macro_rules! conformance {
         #[test]
         fn generated_problems_are_solved() {
             $crate::conformance::generated(&mut $allocator);
+        }
+
+        #[test]
+        fn damaged_problems_are_solved_or_refused() {
+            $crate::conformance::damaged(&mut $allocator);
         }
 
         #[test]
@@ -204,6 +209,36 @@ pub fn growth(allocator: &mut dyn Allocator) {
         let exponent = 1.0 + (large / small).ln() / 100f64.ln();
         assert!(exponent <= 1.1, "{name}: {small:.1} steps per item become {large:.1}, exponent {exponent:.2}");
     }
+}
+
+/// Damaged problems that still keep the rules are solved, or refused because they cannot be solved.
+///
+/// # Panics
+/// Where something else happens.
+pub fn damaged(allocator: &mut dyn Allocator) {
+    let mut rng = Rng::new(1);
+    let mut solved = 0;
+    for source in damage::TEXTS.iter().cycle().take(15_000) {
+        let source = damage::damage(source, &mut rng);
+        let Ok(file) = text::parse(&source) else { continue };
+        let printed = file.to_string();
+        assert_eq!(text::parse(&printed).map(|file| file.to_string()).as_ref(), Ok(&printed), "{source}");
+        let env = file.env.unwrap_or_default();
+        for case in file.cases.iter().filter(|case| case.problem.verify_with(&env).is_ok()) {
+            if let Some(answer) = &case.allocation {
+                // Whatever it says, it must not panic.
+                let _ = Checker::new().check(&case.problem, &env, answer);
+            }
+            let mut answer = Allocation::default();
+            match allocator.allocate(&case.problem, &env, &mut answer) {
+                Ok(()) => accept(&case.problem, &env, &answer),
+                Err(AllocError::TooFewRegisters { .. } | AllocError::FixedConflict { .. }) => continue,
+                Err(error) => panic!("{error}:\n{source}"),
+            }
+            solved += 1;
+        }
+    }
+    assert!(solved > 500, "only {solved} damaged texts were still problems");
 }
 
 /// What is wrong once a fault was planted into an answer, the checker rejects.

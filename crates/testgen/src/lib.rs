@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `problem.rs` | random machines and problems: `flow.rs` their control flow, `feasible.rs` whether an instruction can be served |
 //! | `draft.rs` | a problem in pieces that can be changed |
+//! | `damage.rs` | damaged texts of problems |
 //! | `simulate.rs` | runs a problem and its allocation side by side |
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | makes a failing problem small |
@@ -20,6 +21,7 @@
 //! | `rng.rs` | the random numbers |
 
 pub mod conformance;
+mod damage;
 pub mod draft;
 pub mod faults;
 mod feasible;
