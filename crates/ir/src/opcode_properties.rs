@@ -1,24 +1,7 @@
 //! The properties of opcodes: control flow, memory, traps and other effects.
 
-use crate::opcodes::{Format, Opcode, Suffix};
+use crate::opcodes::{Format, Opcode, Suffix, properties};
 use crate::trapcode::TrapCode;
-
-/// The properties column. Each name is one bit.
-#[allow(non_upper_case_globals, reason = "the table's columns read like its documentation")]
-pub(crate) mod properties {
-    pub(crate) const terminator: u16 = 1;
-    pub(crate) const branch: u16 = 1 << 1;
-    pub(crate) const call: u16 = 1 << 2;
-    pub(crate) const returns: u16 = 1 << 3;
-    pub(crate) const load: u16 = 1 << 4;
-    pub(crate) const store: u16 = 1 << 5;
-    pub(crate) const effects: u16 = 1 << 6;
-    pub(crate) const mergeable: u16 = 1 << 7;
-    pub(crate) const trap_code: u16 = 1 << 8;
-    pub(crate) const int_divz: u16 = 1 << 9;
-    pub(crate) const int_ovf: u16 = 1 << 10;
-    pub(crate) const bad_toint: u16 = 1 << 11;
-}
 
 impl Opcode {
     fn has(self, properties: u16) -> bool {

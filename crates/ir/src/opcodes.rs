@@ -8,7 +8,6 @@
 
 use std::fmt;
 
-use crate::opcode_properties::properties;
 use crate::type_class::{Constraint, TypeClass, columns};
 
 /// The shape of an instruction: which operands and immediates it has.
@@ -62,6 +61,23 @@ pub enum Suffix {
     Required,
     /// The suffix is optional; the controlling type is the one of this value operand (an index).
     From(u8),
+}
+
+/// The properties column. Each name is one bit.
+#[allow(non_upper_case_globals, reason = "the table's columns read like its documentation")]
+pub(crate) mod properties {
+    pub(crate) const terminator: u16 = 1;
+    pub(crate) const branch: u16 = 1 << 1;
+    pub(crate) const call: u16 = 1 << 2;
+    pub(crate) const returns: u16 = 1 << 3;
+    pub(crate) const load: u16 = 1 << 4;
+    pub(crate) const store: u16 = 1 << 5;
+    pub(crate) const effects: u16 = 1 << 6;
+    pub(crate) const mergeable: u16 = 1 << 7;
+    pub(crate) const trap_code: u16 = 1 << 8;
+    pub(crate) const int_divz: u16 = 1 << 9;
+    pub(crate) const int_ovf: u16 = 1 << 10;
+    pub(crate) const bad_toint: u16 = 1 << 11;
 }
 
 /// A row of the table.
