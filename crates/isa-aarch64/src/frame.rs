@@ -259,21 +259,9 @@ impl Iterator for Saves<'_> {
 mod tests {
     use super::*;
     use crate::regs::{v, x};
-    use kingpost_regalloc::PRegSet;
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
-        FrameNeeds {
-            saved: saved.iter().copied().collect::<PRegSet>(),
-            spill_bytes,
-            slots_bytes: 0,
-            slots_align: 1,
-            outgoing_bytes: 0,
-            incoming_bytes: 0,
-            popped_bytes: 0,
-            has_calls: false,
-            keep_frame_pointer: false,
-            moves_stack_pointer: false,
-        }
+        FrameNeeds { saved: saved.iter().copied().collect(), spill_bytes, ..FrameNeeds::default() }
     }
 
     fn words(buffer: &Buffer) -> Vec<u32> {

@@ -176,18 +176,7 @@ mod tests {
     use kingpost_regalloc::PReg;
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
-        FrameNeeds {
-            saved: saved.iter().copied().collect::<PRegSet>(),
-            spill_bytes,
-            slots_bytes: 0,
-            slots_align: 1,
-            outgoing_bytes: 0,
-            incoming_bytes: 0,
-            popped_bytes: 0,
-            has_calls: false,
-            keep_frame_pointer: false,
-            moves_stack_pointer: false,
-        }
+        FrameNeeds { saved: saved.iter().copied().collect(), spill_bytes, ..FrameNeeds::default() }
     }
 
     fn code(needs: &FrameNeeds) -> String {

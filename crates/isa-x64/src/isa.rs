@@ -2,17 +2,17 @@
 
 use crate::branches::X64Branches;
 use crate::flags::X64Flags;
-use crate::lower::Cx;
-use crate::{abi, emit, frame, lower, regs, rows};
+use crate::lower::{Cx, zero_extends};
+use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_ir::{TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower as shared;
+use kingpost_mach::lower::{self, Done, Piece};
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
 };
-use kingpost_regalloc::{Block, MachineEnv, PReg};
+use kingpost_regalloc::{MachineEnv, PReg};
 
 /// Bytes by which the stack is aligned at calls.
 pub(crate) const STACK_ALIGN: u32 = 16;
@@ -35,10 +35,6 @@ impl X64 {
         settings.require_system_v_libcalls()?;
         let env = regs::env(settings.enable_pinned_reg);
         Ok(X64 { settings, flags, env })
-    }
-
-    fn context<'a, 'f>(&'a self, lower: &'a mut Lower<'f>) -> Cx<'a, 'f> {
-        Cx { lower, isa: self }
     }
 
     /// The CPU flags.
@@ -69,23 +65,11 @@ impl Isa for X64 {
     }
 
     fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool {
-        lower::zero_extends(cx, value)
+        zero_extends(cx, value)
     }
 
-    fn lower_inst(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError> {
-        shared::inst(&mut self.context(cx), inst)
-    }
-
-    fn lower_terminator(&self, cx: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Result<(), LowerError> {
-        shared::terminator(&mut self.context(cx), inst, targets)
-    }
-
-    fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError> {
-        shared::entry(&mut self.context(cx))
-    }
-
-    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
-        shared::jump(&mut self.context(cx), target);
+    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Done {
+        lower::piece(&mut Cx { lower: cx, isa: self }, piece)
     }
 
     fn stack_align(&self) -> u32 {

@@ -46,6 +46,24 @@ pub struct FrameNeeds {
     pub moves_stack_pointer: bool,
 }
 
+impl Default for FrameNeeds {
+    /// Nothing.
+    fn default() -> FrameNeeds {
+        FrameNeeds {
+            saved: PRegSet::EMPTY,
+            spill_bytes: 0,
+            slots_bytes: 0,
+            slots_align: 1,
+            outgoing_bytes: 0,
+            incoming_bytes: 0,
+            popped_bytes: 0,
+            has_calls: false,
+            keep_frame_pointer: false,
+            moves_stack_pointer: false,
+        }
+    }
+}
+
 /// The shape of a frame. Offsets are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameLayout {

@@ -4,10 +4,10 @@ use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
 use crate::frame::FrameLayout;
 use crate::inst::MInst;
-use crate::lower::{Lower, LowerError};
+use crate::lower::{Lower, LowerError, Piece};
 use crate::row::Row;
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_ir::{TrapCode, Value};
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// What the base of a resolved memory operand is.
@@ -96,26 +96,12 @@ pub trait Isa: Send + Sync {
     /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
     fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool;
 
-    /// Lowers one instruction that is not a terminator. Only called if a result is needed or it has an effect.
+    /// Lowers one piece of a function: [`lower::piece`](crate::lower::piece) over what the instruction set implements
+    /// [`Machine`](crate::lower::Machine) for.
     ///
     /// # Errors
     /// Opcodes, types or settings this target does not support.
-    fn lower_inst(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError>;
-
-    /// Lowers a terminator whose successors, in the order of the text, are `targets`; equal edges may share a target.
-    ///
-    /// # Errors
-    /// As [`Isa::lower_inst`].
-    fn lower_terminator(&self, cx: &mut Lower<'_>, inst: Inst, targets: &[Block]) -> Result<(), LowerError>;
-
-    /// Lowers the function's entry: parameters from where the convention passes them.
-    ///
-    /// # Errors
-    /// As [`Isa::lower_inst`].
-    fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError>;
-
-    /// Appends the jump that ends an edge block.
-    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block);
+    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Result<(), LowerError>;
 
     /// Bytes by which frames, and the stack at calls, are aligned.
     fn stack_align(&self) -> u32;

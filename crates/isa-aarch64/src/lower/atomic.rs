@@ -4,13 +4,9 @@ use super::Done;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
-use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
+use kingpost_ir::{Inst, InstView, Value};
 use kingpost_mach::lower::{is_little, of_width, pick};
 use kingpost_mach::{Address, LowerError, Machine, RowId};
-
-fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if is_little(flags) { cx.require_word(inst, ty) } else { Err(cx.unsupported(inst)) }
-}
 
 /// The only kind of address these instructions have.
 fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, LowerError> {
@@ -60,7 +56,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check_little(cx, inst, ty, flags)?;
+    cx.require_little_word(inst, ty, flags)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
@@ -134,7 +130,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check_little(cx, inst, ty, flags)?;
+    cx.require_little_word(inst, ty, flags)?;
     let address = address(cx, addr, inst)?;
     let operands = [cx.result(value), cx.put(expected), cx.put(new)];
     let family = if cx.isa.flags.has_lse { rows::CASAL8_MR } else { rows::ATOMIC_CAS8_MR };

@@ -9,8 +9,8 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::RowId;
 use kingpost_mach::lower::{Cond, invert, is_word, min_max_condition, pick, working_bits};
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.

@@ -4,7 +4,6 @@ use crate::isa::A64;
 use crate::rows;
 use kingpost_ir::Value;
 use kingpost_mach::{Lower, RowId};
-use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
@@ -143,37 +142,5 @@ impl Cx<'_, '_> {
     /// Does the register of this integer have zeros above the value's own bits?
     pub(super) fn has_zeros(&self, value: Value) -> bool {
         super::zero_extends(self.lower, value)
-    }
-
-    /// A narrow integer with all 32 bits defined: zero-extended.
-    pub(super) fn put_zero_extended(&mut self, value: Value) -> VReg {
-        let source = self.put(value);
-        let row = match self.ty(value).bits() {
-            _ if self.has_zeros(value) => return source,
-            8 => rows::UXTB32_RR,
-            16 => rows::UXTH32_RR,
-            _ => return source,
-        };
-        let wide = self.int_temp(32);
-        self.emit(row, &[wide, source]);
-        wide
-    }
-
-    /// A narrow integer with all 32 bits defined: sign-extended.
-    pub(super) fn put_sign_extended(&mut self, value: Value) -> VReg {
-        let source = self.put(value);
-        let row = match self.ty(value).bits() {
-            8 => rows::SXTB32_RR,
-            16 => rows::SXTH32_RR,
-            _ => return source,
-        };
-        let wide = self.int_temp(32);
-        self.emit(row, &[wide, source]);
-        wide
-    }
-
-    /// As [`Cx::put_sign_extended`] or [`Cx::put_zero_extended`].
-    pub(super) fn put_extended(&mut self, value: Value, signed: bool) -> VReg {
-        if signed { self.put_sign_extended(value) } else { self.put_zero_extended(value) }
     }
 }

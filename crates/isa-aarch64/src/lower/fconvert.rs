@@ -11,9 +11,9 @@ use crate::regs::{CC_GE, CC_LS, CC_MI, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
-use kingpost_ir::{Inst, TrapCode, Type, Value};
-use kingpost_mach::lower::{Cond, float_bits, is_float, is_word, precision, trap_on};
-use kingpost_mach::{LowerError, Machine, RowId};
+use kingpost_ir::{Inst, TrapCode, Type};
+use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Truncation of a float to an integer of 32 and of 64 bits.
@@ -38,13 +38,6 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
     family.of(to)
 }
 
-/// Operand and result of a conversion from a float to an integer.
-fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
-    let [x] = cx.args(inst);
-    let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if is_float(from) && is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
-}
-
 /// `fpromote`, `fdemote`.
 pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
@@ -63,9 +56,8 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_float(to) || !is_word(from) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, to)?;
+    cx.require_word(inst, from)?;
     let value = cx.first(inst);
     let operands = [cx.result(value), cx.put_extended(x, signed)];
     cx.emit(convert_row(to, from.bits(), signed), &operands);
@@ -74,7 +66,7 @@ pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
 
 /// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.put(x);
     let bound = (1u64 << (bits - 1)) as f64;
     // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
@@ -88,7 +80,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fcvt_to_uint`: `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.put(x);
     let end = 2.0 * (1u64 << (bits - 1)) as f64;
     check_range(cx, source, from, end, -1.0, CC_LS);
@@ -111,7 +103,7 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails
 
 /// `fcvt_to_sint_sat`.
 pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first(inst);
     let (def, source) = (cx.result(value), cx.put(x));
     let row = truncate_row(from, bits, true);
@@ -130,7 +122,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fcvt_to_uint_sat`.
 pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first(inst);
     let (def, source) = (cx.result(value), cx.put(x));
     let row = truncate_row(from, bits, false);

@@ -17,7 +17,8 @@ use kingpost_regalloc::VReg;
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
-        return wide(cx, inst, rows::ADDS64_RRR, rows::ADC64_RRR);
+        cx.emit_halves(inst, rows::ADDS64_RRR, rows::ADC64_RRR);
+        return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
     for (addend, other) in [(x, y), (y, x)] {
@@ -53,7 +54,8 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
-        return wide(cx, inst, rows::SUBS64_RRR, rows::SBC64_RRR);
+        cx.emit_halves(inst, rows::SUBS64_RRR, rows::SBC64_RRR);
+        return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
     if cx.constant(x) == Some(0) {
@@ -231,16 +233,6 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
     }
     let (x, mask) = masked(cx, value)?;
     (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| (x, 0, mask.trailing_ones()))
-}
-
-/// An operation on i128: `low` on the low halves, then `high`, which reads its carry.
-fn wide(cx: &mut Cx<'_, '_>, inst: Inst, low: RowId, high: RowId) -> Done {
-    let [x, y] = cx.args(inst);
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
-    cx.emit(low, &[defs[0], x[0], y[0]]);
-    cx.emit(high, &[defs[1], x[1], y[1]]);
-    Ok(())
 }
 
 /// `bnot`, of an exclusive or at once.

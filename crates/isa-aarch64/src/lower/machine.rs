@@ -7,7 +7,7 @@ use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::{CommonRows, Done, Machine, pick};
+use kingpost_mach::lower::{CommonRows, Done, Machine, pick, put_widened};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -169,6 +169,10 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             _ => rows::MOV64_RR,
         };
         self.emit(row, &[def, source]);
+    }
+
+    fn put_zero_extended(&mut self, value: Value) -> VReg {
+        if self.has_zeros(value) { self.put(value) } else { put_widened(self, value, false) }
     }
 
     fn float_move_row(bits: u32) -> RowId {

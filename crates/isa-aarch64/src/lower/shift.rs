@@ -7,6 +7,7 @@ use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::Machine;
 use kingpost_mach::lower::{is_word, pick};
 use kingpost_regalloc::VReg;
 

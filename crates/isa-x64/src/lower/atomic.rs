@@ -4,13 +4,9 @@ use super::Done;
 use super::cx::{Cx, neg};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
-use kingpost_ir::{Inst, InstView, MemFlags, Type};
+use kingpost_ir::{Inst, InstView};
 use kingpost_mach::lower::{is_little, load_into, load_word, of_width};
 use kingpost_mach::{Machine, RowId};
-
-fn check_little(cx: &Cx<'_, '_>, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-    if is_little(flags) { cx.require_word(inst, ty) } else { Err(cx.unsupported(inst)) }
-}
 
 /// `atomic_load`.
 pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
@@ -52,7 +48,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check_little(cx, inst, ty, flags)?;
+    cx.require_little_word(inst, ty, flags)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let trap = flags.trap_code();
@@ -125,7 +121,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    check_little(cx, inst, ty, flags)?;
+    cx.require_little_word(inst, ty, flags)?;
     let address = cx.address(addr, 0, inst)?;
     let operands = [cx.result(value), cx.put(expected), cx.put(new)];
     let row = of_width(rows::LOCK_CMPXCHG8_MR, ty.bits());

@@ -153,32 +153,6 @@ impl Cx<'_, '_> {
         inst
     }
 
-    /// A narrow integer with all 32 bits defined: zero-extended.
-    pub(super) fn put_zero_extended(&mut self, value: Value) -> VReg {
-        let source = self.put(value);
-        let row = match self.ty(value).bits() {
-            8 => rows::MOVZX32_8_RR,
-            16 => rows::MOVZX32_16_RR,
-            _ => return source,
-        };
-        let wide = self.int_temp(32);
-        self.emit(row, &[wide, source]);
-        wide
-    }
-
-    /// A narrow integer with all 32 bits defined: sign-extended.
-    pub(super) fn put_sign_extended(&mut self, value: Value) -> VReg {
-        let source = self.put(value);
-        let row = match self.ty(value).bits() {
-            8 => rows::MOVSX32_8_RR,
-            16 => rows::MOVSX32_16_RR,
-            _ => return source,
-        };
-        let wide = self.int_temp(32);
-        self.emit(row, &[wide, source]);
-        wide
-    }
-
     /// `value` masked by `mask`, in 32 bits.
     pub(super) fn masked(&mut self, value: VReg, mask: i32) -> VReg {
         let masked = self.int_temp(I32.bits());

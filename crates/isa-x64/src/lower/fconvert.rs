@@ -10,8 +10,8 @@ use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
 use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
 use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
-use kingpost_mach::lower::{Cond, float_bits, is_float, is_word, pick, precision, trap_on};
-use kingpost_mach::{LowerError, Machine, RowId};
+use kingpost_mach::lower::{Cond, float_bits, pick, precision, trap_on};
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Truncation of a float to a signed integer of 32 and of 64 bits.
@@ -39,13 +39,6 @@ fn power(ty: Type, exponent: u32) -> u64 {
     if ty == F64 { (1023 + u64::from(exponent)) << 52 } else { (127 + u64::from(exponent)) << 23 }
 }
 
-/// Operand and result of a conversion from a float to an integer.
-fn to_int(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
-    let [x] = cx.args(inst);
-    let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if is_float(from) && is_word(to) { Ok((x, from, to.bits())) } else { Err(cx.unsupported(inst)) }
-}
-
 /// `fpromote`, `fdemote`.
 pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
@@ -64,9 +57,8 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_float(to) || !is_word(from) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, to)?;
+    cx.require_word(inst, from)?;
     let value = cx.first(inst);
     let def = cx.result(value);
     if matches!(from, I32 | I64)
@@ -100,9 +92,8 @@ fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
 pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
-    if !is_float(to) || !is_word(from) {
-        return Err(cx.unsupported(inst));
-    }
+    cx.require_float(inst, to)?;
+    cx.require_word(inst, from)?;
     let value = cx.first(inst);
     let def = cx.result(value);
     match from {
@@ -150,7 +141,7 @@ fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
 
 /// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.put(x);
     let bound = (1u64 << (bits - 1)) as f64;
     // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
@@ -164,7 +155,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fcvt_to_uint`: `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.put(x);
     check_range(cx, source, from, power(from, bits), float_bits(from, -1.0), CC_BE);
     let value = cx.first(inst);
@@ -208,7 +199,7 @@ fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VR
 
 /// `fcvt_to_sint_sat`. What is too small becomes the smallest integer by itself; the rest is put right afterwards.
 pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let mut source = cx.put(x);
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
@@ -232,7 +223,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: it gives its second operand for NaN.
 pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.put(x);
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
@@ -250,7 +241,7 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// `x86_cvtt2dq` of a scalar: what the CPU does.
 pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
-    let (x, from, bits) = to_int(cx, inst)?;
+    let (x, from, bits) = cx.float_to_int(inst)?;
     if bits < 32 {
         return Err(cx.unsupported(inst));
     }

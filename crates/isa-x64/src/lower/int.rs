@@ -16,7 +16,8 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
-        return wide(cx, inst, Alu::ADD, Alu::ADC);
+        cx.emit_halves(inst, Alu::ADD.rr(64), Alu::ADC.rr(64));
+        return Ok(());
     }
     if is_word(ty)
         && let Some(terms) = sum_for_lea(cx, x, y)
@@ -52,7 +53,8 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Terms> {
 /// `isub`.
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if cx.result_ty(inst) == I128 {
-        return wide(cx, inst, Alu::SUB, Alu::SBB);
+        cx.emit_halves(inst, Alu::SUB.rr(64), Alu::SBB.rr(64));
+        return Ok(());
     }
     two_operands(cx, inst, Alu::SUB)
 }
@@ -61,7 +63,8 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
     let ty = cx.result_ty(inst);
     if ty == I128 {
-        return wide(cx, inst, alu, alu);
+        cx.emit_halves(inst, alu.rr(64), alu.rr(64));
+        return Ok(());
     }
     if is_float_reg(ty) {
         return float_bitwise(cx, inst, alu);
@@ -168,16 +171,6 @@ pub(super) fn operate(
     let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
     let operands = [def, cx.put(x), cx.put(y)];
     cx.emit(alu.rr(bits), &operands);
-    Ok(())
-}
-
-/// An operation on i128: `low` on the low halves, then `high`, which may read its carry.
-fn wide(cx: &mut Cx<'_, '_>, inst: Inst, low: Alu, high: Alu) -> Done {
-    let [x, y] = cx.args(inst);
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
-    cx.emit(low.rr(64), &[defs[0], x[0], y[0]]);
-    cx.emit(high.rr(64), &[defs[1], x[1], y[1]]);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::Block;
 
 /// Appends a jump.
-pub fn jump<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
+pub(super) fn jump<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
     let jump = cx.emit(M::ROWS.jump, &[]);
     jump.aux = target.as_u32();
     jump.extra = NO_BLOCK;

@@ -19,10 +19,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Defines the parameters that somebody wants: those in registers by one instruction without bytes, the others by loads.
-///
-/// # Errors
-/// Parameters on the stack and stack limits that there is no code for.
-pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Done {
+pub(super) fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Done {
     let probes = cx.settings.enable_probestack;
     if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
         let near = cx.settings.use_colocated_libcalls;

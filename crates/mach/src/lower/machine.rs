@@ -7,6 +7,7 @@
 //! Unless said otherwise a method may change the flags: whoever reads them emits their reader right behind their definition.
 
 use super::condition::CondRows;
+use super::width::put_widened;
 use super::{Address, Done, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
@@ -80,7 +81,7 @@ pub struct CommonRows {
 }
 
 /// A function being lowered for a machine, and what the machine does its own way.
-pub trait Machine<'f>: DerefMut<Target = Lower<'f>> {
+pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// The machine's names for common rows.
     const ROWS: CommonRows;
     /// Registers of the arguments of `memcpy`: target, source, bytes.
@@ -175,6 +176,21 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> {
 
     /// Moves the stack pointer down by what a callee popped.
     fn take_back(&mut self, bytes: u32);
+
+    /// A narrow integer with all 32 bits defined: sign-extended.
+    fn put_sign_extended(&mut self, value: Value) -> VReg {
+        put_widened(self, value, true)
+    }
+
+    /// A narrow integer with all 32 bits defined: zero-extended.
+    fn put_zero_extended(&mut self, value: Value) -> VReg {
+        put_widened(self, value, false)
+    }
+
+    /// As [`Machine::put_sign_extended`] or [`Machine::put_zero_extended`].
+    fn put_extended(&mut self, value: Value, signed: bool) -> VReg {
+        if signed { self.put_sign_extended(value) } else { self.put_zero_extended(value) }
+    }
 
     /// A constant in a new register. Leaves the flags alone.
     fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {

@@ -66,16 +66,15 @@ mod types;
 mod values;
 mod width;
 
-pub use branch::jump;
 pub use call::libcall;
 pub use condition::{Cond, CondRows, Question, branch_on, invert, is_greater, min_max_condition, trap_on};
 pub use endian::load_word;
-pub use entry::entry;
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
-pub use opcodes::{inst, terminator};
+pub use opcodes::{Piece, piece};
 pub use symbol::near_symbol;
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, of_width, pick, precision, working_bits};
+pub use width::put_widened;
 
 /// What lowering an instruction gives.
 pub type Done = Result<(), LowerError>;
@@ -260,7 +259,7 @@ impl Lower<'_> {
             let start = self.cx.reversed.len() as u32;
             match self.cx.order.blocks()[index] {
                 MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32))?,
-                MachineBlock::Edge { from, edge } => self.lower_edge_block(from, edge),
+                MachineBlock::Edge { from, edge } => self.lower_edge_block(from, edge)?,
             }
             self.cx.block_ranges[index] = (start, self.cx.reversed.len() as u32);
             self.check_guard()?;
@@ -286,21 +285,21 @@ impl Lower<'_> {
             self.record_edges(block, machine);
             let dests = destinations(self.func, block).len();
             let targets: SmallVec<[Block; 4]> = self.cx.order.targets(block, dests).into();
-            self.isa.lower_terminator(self, terminator, &targets)?;
+            self.isa.lower(self, Piece::Terminator(terminator, &targets))?;
             self.flush();
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
             if self.wanted(inst) {
                 self.srcloc = self.func.srcloc(inst).0;
-                self.isa.lower_inst(self, inst)?;
+                self.isa.lower(self, Piece::Inst(inst))?;
                 self.flush();
             }
             next = self.func.layout.prev_inst(inst);
         }
         if Some(block) == self.func.layout.entry_block() {
             self.srcloc = u32::MAX;
-            self.isa.lower_entry(self)?;
+            self.isa.lower(self, Piece::Entry)?;
             self.flush();
         }
         Ok(())
@@ -312,12 +311,13 @@ impl Lower<'_> {
             && (has_effect(self.func, inst) || results.iter().any(|&r| self.cx.value_regs[r] != [None.into(); 2]))
     }
 
-    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) {
+    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Done {
         self.srcloc = u32::MAX;
         let target = destinations(self.func, from)[edge as usize].block;
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        self.isa.lower_jump(self, target);
+        self.isa.lower(self, Piece::Jump(target))?;
         self.flush();
+        Ok(())
     }
 
     /// Notes the edges out of `block` and asks for the values they pass.

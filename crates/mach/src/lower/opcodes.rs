@@ -8,11 +8,37 @@ use super::{Done, branch, call, constant, endian, entry, memory, symbol, width};
 use kingpost_ir::{Inst, Opcode};
 use kingpost_regalloc::Block;
 
-/// Lowers an instruction that is not a terminator.
+/// What the walk asks for.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// An instruction that is not a terminator and that somebody wants a result or an effect of.
+    Inst(Inst),
+    /// A terminator with its successors, in the order of the text; equal edges may share a target.
+    Terminator(Inst, &'a [Block]),
+    /// The function's entry: parameters from where the convention passes them.
+    Entry,
+    /// The jump that ends an edge block.
+    Jump(Block),
+}
+
+/// Lowers one piece of a function.
 ///
 /// # Errors
 /// Opcodes, types or settings that there is no code for.
-pub fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub fn piece<'f>(cx: &mut impl Machine<'f>, piece: Piece<'_>) -> Done {
+    match piece {
+        Piece::Inst(instruction) => inst(cx, instruction),
+        Piece::Terminator(last, targets) => terminator(cx, last, targets),
+        Piece::Entry => entry::entry(cx),
+        Piece::Jump(target) => {
+            branch::jump(cx, target);
+            Ok(())
+        }
+    }
+}
+
+/// Lowers an instruction that is not a terminator.
+fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
     match cx.func.dfg.opcode(inst) {
         Opcode::Iconst => constant::iconst(cx, inst),
         Opcode::F16const | Opcode::F32const | Opcode::F64const => constant::fconst(cx, inst),
@@ -182,10 +208,7 @@ pub fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
 }
 
 /// Lowers a block's last instruction, whose successors are `targets`.
-///
-/// # Errors
-/// As [`inst`].
-pub fn terminator<'f>(cx: &mut impl Machine<'f>, inst: Inst, targets: &[Block]) -> Done {
+fn terminator<'f>(cx: &mut impl Machine<'f>, inst: Inst, targets: &[Block]) -> Done {
     match cx.func.dfg.opcode(inst) {
         Opcode::Jump => {
             branch::jump(cx, targets[0]);

@@ -41,6 +41,15 @@ impl Lower<'_> {
         self.temp(RegClass::Float, (bits / 8).max(4) as u8)
     }
 
+    /// Emits an operation on i128: `low` on the low halves, then `high` on the others, which may read its carry.
+    pub fn emit_halves(&mut self, inst: Inst, low: RowId, high: RowId) {
+        let [x, y] = self.args(inst);
+        let value = self.first(inst);
+        let (defs, x, y) = (self.result_parts(value), self.put_parts(x), self.put_parts(y));
+        self.emit(low, &[defs[0], x[0], y[0]]);
+        self.emit(high, &[defs[1], x[1], y[1]]);
+    }
+
     /// Emits `row` with an immediate.
     pub fn emit_imm(&mut self, row: RowId, vregs: &[VReg], imm: i32) -> &mut MInst {
         let inst = self.emit(row, vregs);

@@ -1,9 +1,11 @@
 //! What lowering asks of types, and rows by width.
 
+use super::memory::is_little;
 use super::{Done, Lower};
+use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::types::{F32, F64};
-use kingpost_ir::{Inst, Type};
+use kingpost_ir::{Inst, MemFlags, Type, Value};
 
 /// Is this a scalar integer of one register?
 pub fn is_word(ty: Type) -> bool {
@@ -59,6 +61,26 @@ impl Lower<'_> {
     /// The refusal.
     pub fn require_word(&self, inst: Inst, ty: Type) -> Done {
         if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
+    }
+
+    /// Refuses `inst` unless `ty` is a scalar integer of one register and the access in the machine's byte order.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn require_little_word(&self, inst: Inst, ty: Type, flags: MemFlags) -> Done {
+        if is_little(flags) { self.require_word(inst, ty) } else { Err(self.unsupported(inst)) }
+    }
+
+    /// Operand, its type, and bits of the result of a conversion from a float to an integer of one register.
+    ///
+    /// # Errors
+    /// The refusal of others.
+    pub fn float_to_int(&self, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
+        let [x] = self.args(inst);
+        let (from, to) = (self.ty(x), self.result_ty(inst));
+        self.require_float(inst, from)?;
+        self.require_word(inst, to)?;
+        Ok((x, from, to.bits()))
     }
 
     /// Refuses `inst` unless `ty` is a float with arithmetic of its own.

@@ -21,6 +21,21 @@ pub(super) fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
     Ok(())
 }
 
+/// The register of `value`, or one with all 32 bits defined if it has fewer.
+pub fn put_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
+    let (source, bits) = (cx.put(value), cx.ty(value).bits());
+    if bits >= 32 {
+        return source;
+    }
+    let wide = cx.int_temp(32);
+    if signed {
+        cx.sign_extend(wide, source, bits, 32);
+    } else {
+        cx.zero_extend(wide, source, bits);
+    }
+    wide
+}
+
 /// `ireduce`. Whoever uses it takes the operand's register, so this is only reached for results nobody asked for by name.
 pub(super) fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
     let [x] = cx.args(inst);
