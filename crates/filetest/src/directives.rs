@@ -3,11 +3,10 @@
 use std::fmt;
 
 use kingpost_interpreter::DataValue;
-use kingpost_ir::TrapCode;
 use kingpost_reader::{Comparison, Datum, Invocation, RunCommand, TestFunction};
 
+use crate::ending::{Ending, display};
 use crate::report::Findings;
-use crate::subtests::Job;
 
 /// What a directive calls.
 #[derive(Debug)]
@@ -35,42 +34,11 @@ fn values(data: &[Datum]) -> Vec<DataValue> {
     data.iter().map(|datum| DataValue::new(datum.ty, datum.bits)).collect()
 }
 
-/// How a call ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// With these results.
-    Returned(Vec<DataValue>),
-    /// With a code, if it is known.
-    Trapped(Option<TrapCode>),
-    /// Something is missing here.
-    NotSupported(String),
-    /// It went wrong in another way.
-    Wrong(String),
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Ending::Returned(values) => write!(f, "returned {}", display(values)),
-            Ending::Trapped(Some(code)) => write!(f, "trapped with {code}"),
-            Ending::Trapped(None) => f.write_str("trapped at an address without a trap code"),
-            Ending::NotSupported(text) | Ending::Wrong(text) => f.write_str(text),
-        }
-    }
-}
-
-/// Values as directives write them.
-pub(crate) fn display(values: &[DataValue]) -> String {
-    match values {
-        [value] => value.to_string(),
-        _ => format!("[{}]", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
-    }
-}
-
 /// Compares the ending of a directive's call with what it asks for.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
-    pub(crate) job: &'a Job<'a>,
+    /// The name of the file.
+    pub(crate) file: &'a str,
     pub(crate) test: &'a TestFunction<'a>,
     pub(crate) line: u32,
     pub(crate) command: &'a RunCommand,
@@ -113,6 +81,6 @@ impl Judge<'_> {
     }
 
     fn fail(&self, ending: &Ending, expected: fmt::Arguments, findings: &mut Findings) {
-        findings.fail(format_args!("{}:{}: {} {ending}, expected {expected}", self.job.name, self.line, self.call()));
+        findings.fail(format_args!("{}:{}: {} {ending}, expected {expected}", self.file, self.line, self.call()));
     }
 }

@@ -7,10 +7,14 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `options.rs` | what to run of the files |
 //! | `runner.rs` | finding files, running them on many threads |
 //! | `plan.rs` | the units of a file, from its header |
+//! | `unit.rs` | what is run and reported by itself |
 //! | `target.rs` | settings and flags of a `target` line |
 //! | `subtests/` | one file per `test` command, and the table of them |
+//! | `job.rs` | what a subtest works on |
+//! | `ending.rs` | how a call ended |
 //! | `directives.rs` | run directives and whether calls end as they ask |
 //! | `expect.rs` | filecheck over the comments of a function |
 //! | `precise.rs` | whole outputs in comments, and blessing them |
@@ -20,20 +24,25 @@
 
 mod data;
 mod directives;
+mod ending;
 mod expect;
+mod job;
 #[cfg(test)]
 mod manifests;
 pub mod native;
+mod options;
 mod plan;
 mod precise;
 mod report;
 mod runner;
 mod subtests;
 mod target;
+mod unit;
 
 pub use data::data_objects;
-pub use directives::Ending;
+pub use ending::Ending;
 pub use native::Via;
+pub use options::Options;
 pub use report::{Outcome, Report, UnitReport};
-pub use runner::{Options, run, run_text};
+pub use runner::{run, run_text};
 pub use subtests::cfg_text;

@@ -8,8 +8,8 @@ use std::fs;
 use kingpost_ir::AnyEntity;
 use kingpost_reader::TestFunction;
 
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 /// Compares the outputs of functions with their comments, or writes them there.
 pub(crate) fn check(job: &Job, outputs: &[(&TestFunction, String)], findings: &mut Findings) {

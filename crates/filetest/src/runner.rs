@@ -10,34 +10,13 @@ use kingpost_reader::{Error, Header, Target, TestCommand, TestFile};
 use rayon::prelude::*;
 use target_lexicon::Triple;
 
-use crate::native::Via;
-use crate::plan::{self, Unit, What};
+use crate::job::Job;
+use crate::options::Options;
+use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
-use crate::subtests::Job;
+use crate::subtests::What;
 use crate::target;
-
-/// What to run of the files.
-#[derive(Clone, Default, Debug)]
-pub struct Options {
-    /// Only `target` lines of these architectures or triples; all if empty.
-    pub targets: Vec<String>,
-    /// The register allocators; all if empty. A file that sets one is run with that one.
-    pub allocators: Vec<String>,
-    /// Threads; as many as there are processors if 0.
-    pub jobs: usize,
-    /// Whether to write what was found over the expectations of `precise-output` tests.
-    pub bless: bool,
-    /// How compiled code is run.
-    pub via: Via,
-}
-
-impl Options {
-    pub(crate) fn wants_target(&self, triple: &str) -> bool {
-        let architecture = |text: &str| text.split('-').next().map(str::to_string);
-        self.targets.is_empty()
-            || self.targets.iter().any(|wanted| wanted == triple || Some(wanted.clone()) == architecture(triple))
-    }
-}
+use crate::unit::Unit;
 
 /// Runs all files of these paths; folders are searched for `.clif` files, in order of their names.
 ///
@@ -138,11 +117,11 @@ fn override_commands(header: &mut Header, command: &str) {
 fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> {
     let missing = file.header.features.iter().find(|feature| feature.wanted);
     let units = plan::units(&file.header, options);
-    let reports = units.iter().map(|unit| {
+    let reports = units.iter().map(|(what, unit)| {
         let mut findings = Findings::default();
         match missing {
             Some(feature) => findings.skip(format_args!("feature {}", feature.name)),
-            None => run_unit(name, file, unit, options, &mut findings),
+            None => run_unit(name, file, *what, unit, options, &mut findings),
         }
         let outcome = findings.outcome();
         let command = unit.repeat(name, options.via);
@@ -151,12 +130,14 @@ fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> 
     reports.collect()
 }
 
-fn run_unit(name: &str, file: &TestFile, unit: &Unit, options: &Options, findings: &mut Findings) {
-    let subtest = match unit.what {
+fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Options, findings: &mut Findings) {
+    let subtest = match what {
+        What::Run(subtest) if subtest.needs_target && unit.target.is_none() => {
+            return findings.fail(format_args!("test {} needs a target line", unit.command.name));
+        }
         What::Run(subtest) => subtest,
         What::NotSupported => return findings.skip(format_args!("test {} is not supported", unit.command.name)),
         What::Unknown => return findings.fail(format_args!("there is no test command `{}`", unit.command.name)),
-        What::NoTarget => return findings.fail(format_args!("test {} needs a target line", unit.command.name)),
     };
     let info = match target::verifier_info(&file.header, unit.target) {
         Ok(info) => info,

@@ -4,7 +4,7 @@ use kingpost_interpreter::DataValue;
 use kingpost_ir::{TrapCode, Type};
 use target_lexicon::Architecture;
 
-use crate::directives::Ending;
+use crate::ending::Ending;
 use crate::native::trampoline::SLOT_BYTES;
 
 /// A call takes so many values.

@@ -8,7 +8,7 @@ use kingpost_jit::{Image, library_address};
 use kingpost_mach::SymbolName;
 use target_lexicon::Triple;
 
-use crate::directives::Ending;
+use crate::ending::Ending;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
 use crate::native::stub::{CONTROL, Stub};

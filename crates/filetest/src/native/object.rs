@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use kingpost_ir::TrapCode;
 
-use crate::directives::Ending;
+use crate::ending::Ending;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
 use crate::native::link::{Executable, link};

@@ -1,7 +1,7 @@
 //! `test cat` and `test safepoint`: the printed function, filecheck.
 
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     job.check_each(findings, |function| function.function.to_string());

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kingpost_codegen::{DumpSink, Options, Stage};
 use kingpost_mach::ModuleBuffer;
 
+use crate::job::Job;
 use crate::precise;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 /// Keeps the text of the last stage.
 #[derive(Default, Debug)]

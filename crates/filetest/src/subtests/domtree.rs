@@ -10,8 +10,8 @@ use kingpost_ir::{AnyEntity, Block, Function};
 use kingpost_reader::TestFunction;
 
 use crate::expect::{directive, filecheck};
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     for test in &job.file.functions {

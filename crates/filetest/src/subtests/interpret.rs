@@ -4,9 +4,10 @@ use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_reader::RunCommand;
 
 use crate::data::data_blocks;
-use crate::directives::{Call, Ending, Judge};
+use crate::directives::{Call, Judge};
+use crate::ending::Ending;
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
@@ -34,7 +35,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
                 Some(id) => ending(interpreter.call_id(id, &call.arguments)),
                 None => Ending::Wrong("there is no such function".into()),
             };
-            Judge { job, test, line: comment.line, command: &command }.judge(ending, findings);
+            Judge { file: job.name, test, line: comment.line, command: &command }.judge(ending, findings);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The table of subtests, and what each of them works on.
+//! The table of subtests.
 
 mod cat;
 mod compile;
@@ -8,16 +8,10 @@ mod print_cfg;
 mod run;
 mod verifier;
 
-use kingpost_codegen::Compiler;
 pub use print_cfg::cfg_text;
 
-use kingpost_ir::verifier::{TargetInfo, Verifier};
-use kingpost_reader::{TestFile, TestFunction};
-
-use crate::native::Via;
-use crate::plan::{Unit, What};
+use crate::job::Job;
 use crate::report::Findings;
-use crate::target::{self, NoCompiler};
 
 /// A `test` command.
 #[derive(Debug)]
@@ -44,69 +38,21 @@ static SUBTESTS: &[Subtest] = &[
 /// Commands that are known but whose stages do not exist yet.
 const NOT_SUPPORTED: [&str; 4] = ["optimize", "inline", "alias-analysis", "unwind"];
 
-/// The subtest of a `test` line and its place in the order.
+/// What a `test` line asks for.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum What {
+    Run(&'static Subtest),
+    /// It exists, but not here yet.
+    NotSupported,
+    /// There is no such subtest.
+    Unknown,
+}
+
+/// What a `test` line asks for, and its place in the order.
 pub(crate) fn find(name: &str) -> (usize, What) {
     match SUBTESTS.iter().position(|subtest| subtest.name == name) {
         Some(place) => (place, What::Run(&SUBTESTS[place])),
         None if NOT_SUPPORTED.contains(&name) => (SUBTESTS.len(), What::NotSupported),
         None => (0, What::Unknown),
-    }
-}
-
-/// What a subtest works on.
-#[derive(Debug)]
-pub(crate) struct Job<'a> {
-    /// The file's name.
-    pub(crate) name: &'a str,
-    pub(crate) file: &'a TestFile<'a>,
-    pub(crate) unit: &'a Unit<'a>,
-    /// What the verifier may know of the target.
-    pub(crate) info: Option<TargetInfo>,
-    pub(crate) bless: bool,
-    pub(crate) via: Via,
-}
-
-impl Job<'_> {
-    /// Whether all functions are valid; what is wrong with them otherwise becomes failures.
-    pub(crate) fn verify(&self, findings: &mut Findings) -> bool {
-        let mut verifier = Verifier::default();
-        let mut valid = true;
-        for function in &self.file.functions {
-            if let Err(errors) = verifier.verify(&function.function, self.info) {
-                findings.fail(format_args!("{}: not valid:\n{errors}", self.place(function)));
-                valid = false;
-            }
-        }
-        valid
-    }
-
-    /// File, line and name of a function.
-    pub(crate) fn place(&self, function: &TestFunction) -> String {
-        format!("{}:{}: {}", self.name, function.line, function.function.name)
-    }
-
-    /// The compiler of the unit; without one the findings say why.
-    pub(crate) fn compiler(&self, findings: &mut Findings) -> Option<Compiler> {
-        let (target, allocator) = (self.unit.target?, self.unit.allocator.as_ref()?);
-        match target::compiler(&self.file.header, target, allocator) {
-            Ok(compiler) => Some(compiler),
-            Err(NoCompiler::Skip(reason)) => {
-                findings.skip(reason);
-                None
-            }
-            Err(NoCompiler::Fail(text)) => {
-                findings.fail(text);
-                None
-            }
-        }
-    }
-
-    /// Checks the text that `show` makes of each function against its filecheck directives.
-    pub(crate) fn check_each(&self, findings: &mut Findings, show: impl Fn(&TestFunction) -> String) {
-        for function in &self.file.functions {
-            if let Err(text) = crate::expect::filecheck(self.file, function, &show(function)) {
-                findings.fail(format_args!("{}: {text}", self.name));
-            }
-        }
     }
 }

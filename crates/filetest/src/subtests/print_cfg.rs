@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use kingpost_ir::Function;
 use kingpost_ir::cfg::ControlFlowGraph;
 
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     job.check_each(findings, |function| cfg_text(&function.function));

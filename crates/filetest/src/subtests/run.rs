@@ -4,10 +4,11 @@
 use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_reader::{Comment, RunCommand, TestFunction};
 
-use crate::directives::{Call, Ending, Judge};
+use crate::directives::{Call, Judge};
+use crate::ending::Ending;
+use crate::job::Job;
 use crate::native::{self, Request};
 use crate::report::Findings;
-use crate::subtests::Job;
 use crate::target;
 
 /// A directive of a function.
@@ -57,7 +58,8 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
 fn judge(job: &Job, called: &[Directive], endings: Vec<Ending>, findings: &mut Findings) {
     for (directive, ending) in called.iter().zip(endings) {
         let test = &job.file.functions[directive.function];
-        Judge { job, test, line: directive.comment.line, command: &directive.command }.judge(ending, findings);
+        Judge { file: job.name, test, line: directive.comment.line, command: &directive.command }
+            .judge(ending, findings);
     }
 }
 
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
     use crate::native::Via;
     use crate::report::Outcome;
-    use crate::runner::Options;
+    use crate::unit::Unit;
     use kingpost_reader::parse_test;
 
     /// With a wrong expectation, on a processor without any flags.
@@ -107,9 +109,9 @@ mod tests {
             "test run\n{header}\nfunction %f() -> i8 {{\nblock0:\n    v0 = iconst.i8 1\n    return v0\n}}\n; run: %f() == 2\n"
         );
         let file = parse_test(&text, kingpost_reader::Options::default()).unwrap();
-        let options = Options { allocators: vec!["linear".into()], ..Options::default() };
-        let units = crate::plan::units(&file.header, &options);
-        let job = Job { name: "t.clif", file: &file, unit: &units[0], info: None, bless: false, via: Via::Jit };
+        let (command, target) = (&file.header.commands[0], file.header.targets.first());
+        let unit = Unit { command, target, allocator: Some("linear".into()) };
+        let job = Job { name: "t.clif", file: &file, unit: &unit, info: None, bless: false, via: Via::Jit };
         let mut findings = Findings::default();
         run_on(CpuFlags::of(target_lexicon::Architecture::X86_64, &[]), &job, &mut findings);
         findings.outcome()

@@ -4,8 +4,8 @@ use kingpost_ir::verifier::Verifier;
 use kingpost_ir::{AnyEntity, Function};
 
 use crate::expect::directive;
+use crate::job::Job;
 use crate::report::Findings;
-use crate::subtests::Job;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let mut verifier = Verifier::default();

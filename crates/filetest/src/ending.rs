@@ -1,0 +1,38 @@
+//! How a call of a compiled or interpreted function ended.
+
+use std::fmt;
+
+use kingpost_interpreter::DataValue;
+use kingpost_ir::TrapCode;
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// With these results.
+    Returned(Vec<DataValue>),
+    /// With a code, if it is known.
+    Trapped(Option<TrapCode>),
+    /// Something is missing here.
+    NotSupported(String),
+    /// It went wrong in another way.
+    Wrong(String),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Ending::Returned(values) => write!(f, "returned {}", display(values)),
+            Ending::Trapped(Some(code)) => write!(f, "trapped with {code}"),
+            Ending::Trapped(None) => f.write_str("trapped at an address without a trap code"),
+            Ending::NotSupported(text) | Ending::Wrong(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Values as directives write them.
+pub(crate) fn display(values: &[DataValue]) -> String {
+    match values {
+        [value] => value.to_string(),
+        _ => format!("[{}]", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,68 @@
+//! What a subtest works on.
+
+use kingpost_codegen::Compiler;
+use kingpost_ir::verifier::{TargetInfo, Verifier};
+use kingpost_reader::{TestFile, TestFunction};
+
+use crate::native::Via;
+use crate::report::Findings;
+use crate::target::{self, NoCompiler};
+use crate::unit::Unit;
+
+/// What a subtest works on.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    /// The file's name.
+    pub(crate) name: &'a str,
+    pub(crate) file: &'a TestFile<'a>,
+    pub(crate) unit: &'a Unit<'a>,
+    /// What the verifier may know of the target.
+    pub(crate) info: Option<TargetInfo>,
+    pub(crate) bless: bool,
+    pub(crate) via: Via,
+}
+
+impl Job<'_> {
+    /// Whether all functions are valid; what is wrong with them otherwise becomes failures.
+    pub(crate) fn verify(&self, findings: &mut Findings) -> bool {
+        let mut verifier = Verifier::default();
+        let mut valid = true;
+        for function in &self.file.functions {
+            if let Err(errors) = verifier.verify(&function.function, self.info) {
+                findings.fail(format_args!("{}: not valid:\n{errors}", self.place(function)));
+                valid = false;
+            }
+        }
+        valid
+    }
+
+    /// File, line and name of a function.
+    pub(crate) fn place(&self, function: &TestFunction) -> String {
+        format!("{}:{}: {}", self.name, function.line, function.function.name)
+    }
+
+    /// The compiler of the unit; without one the findings say why.
+    pub(crate) fn compiler(&self, findings: &mut Findings) -> Option<Compiler> {
+        let (target, allocator) = (self.unit.target?, self.unit.allocator.as_ref()?);
+        match target::compiler(&self.file.header, target, allocator) {
+            Ok(compiler) => Some(compiler),
+            Err(NoCompiler::Skip(reason)) => {
+                findings.skip(reason);
+                None
+            }
+            Err(NoCompiler::Fail(text)) => {
+                findings.fail(text);
+                None
+            }
+        }
+    }
+
+    /// Checks the text that `show` makes of each function against its filecheck directives.
+    pub(crate) fn check_each(&self, findings: &mut Findings, show: impl Fn(&TestFunction) -> String) {
+        for function in &self.file.functions {
+            if let Err(text) = crate::expect::filecheck(self.file, function, &show(function)) {
+                findings.fail(format_args!("{}: {text}", self.name));
+            }
+        }
+    }
+}

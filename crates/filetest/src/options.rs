@@ -1,0 +1,26 @@
+//! What to run of the files.
+
+use crate::native::Via;
+
+/// What to run of the files.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Only `target` lines of these architectures or triples; all if empty.
+    pub targets: Vec<String>,
+    /// The register allocators; all if empty. A file that sets one is run with that one.
+    pub allocators: Vec<String>,
+    /// Threads; as many as there are processors if 0.
+    pub jobs: usize,
+    /// Whether to write what was found over the expectations of `precise-output` tests.
+    pub bless: bool,
+    /// How compiled code is run.
+    pub via: Via,
+}
+
+impl Options {
+    pub(crate) fn wants_target(&self, triple: &str) -> bool {
+        let architecture = |text: &str| text.split('-').next().map(str::to_string);
+        self.targets.is_empty()
+            || self.targets.iter().any(|wanted| wanted == triple || Some(wanted.clone()) == architecture(triple))
+    }
+}

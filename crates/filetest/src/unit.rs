@@ -1,0 +1,39 @@
+//! A unit: what is run and reported by itself.
+
+use kingpost_reader::{Target, TestCommand};
+
+use crate::native::Via;
+
+/// A subtest of a file, for a target and an allocator if it needs them.
+#[derive(Debug)]
+pub(crate) struct Unit<'a> {
+    pub(crate) command: &'a TestCommand,
+    pub(crate) target: Option<&'a Target>,
+    pub(crate) allocator: Option<String>,
+}
+
+impl Unit<'_> {
+    /// As reports name it.
+    pub(crate) fn name(&self) -> String {
+        let mut name = format!("test {}", self.command.name);
+        if let Some(target) = self.target {
+            name += &format!(", target {}", target.triple);
+            for flag in &target.flags {
+                name += &format!(" {}", flag.name);
+            }
+        }
+        if let Some(allocator) = &self.allocator {
+            name += &format!(", allocator {allocator}");
+        }
+        name
+    }
+
+    /// The command that runs it alone, or nearly so.
+    pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
+        let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
+        let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
+        // The other way is the usual one.
+        let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
+        format!("kingpost test{target}{allocator}{via} {file}")
+    }
+}
