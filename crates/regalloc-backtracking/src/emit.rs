@@ -13,8 +13,8 @@ use crate::order::{EARLY, Order, POST, PRE};
 use crate::places::{Places, Where};
 use crate::sink_stores::Exit;
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, LabelRange, LabelUse, MachineEnv, NoRegister, PRegSet, ParallelMoves,
-    Problem, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, LabelRange, LabelUse, MachineEnv, NoRegister, Operand, PRegSet,
+    ParallelMoves, Problem, RegClass, StackMapEntry, VReg,
 };
 
 /// Groups of moves between two instructions, in the order in which they run.
@@ -139,7 +139,11 @@ impl Emit<'_> {
             for &range in self.live.ranges(vreg) {
                 for point in self.machine.safepoints(range) {
                     let inst = self.order.inst(self.problem, point);
-                    self.out.stack_maps.push(StackMapEntry { inst, slot });
+                    // What the instruction writes over its input in memory is not there yet.
+                    let is_result = |operand: &Operand| operand.vreg() == vreg && operand.is_def() && operand.is_rmw();
+                    if !self.problem.operands(inst).iter().any(is_result) {
+                        self.out.stack_maps.push(StackMapEntry { inst, slot });
+                    }
                 }
             }
         }

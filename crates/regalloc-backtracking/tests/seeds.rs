@@ -24,3 +24,11 @@ fn parts_of_a_bundle_do_not_overlap() {
     fuzz::allocator(&mut Backtracking::default(), 900_266_094..900_266_095)
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
+
+/// A reference that a safepoint writes over its input in memory is not there yet when the collector looks.
+#[test]
+fn a_result_in_memory_is_not_mapped_at_its_own_safepoint() {
+    let source = "env {\nint r0-r2\n}\nproblem %rmw {\nv0: int 8\nv1: int 8 ref\nb0:\ndef v0\n\
+        safepoint use v0 mem, use v0 in {r0, r1}, def v1 reuse 0 rmw, clobbers {r0}\nuse v1\nbranch\n}";
+    solve_text(&mut Backtracking::default(), source);
+}
