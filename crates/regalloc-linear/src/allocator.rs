@@ -68,8 +68,8 @@ impl LinearScan {
         let LinearScan { machine, order, values, hints, found, resolved, slots, emit, .. } = self;
         let input = &Input { problem, machine, order, hints };
         resolved.build(input, values, found, out);
-        slots.build(input, values, out)?;
-        Emit { input, env, values, found, resolved, slots, s: emit, out }.run()
+        slots.build(input, values, &resolved.in_slots, out)?;
+        Emit { input, env, values, found, resolved, s: emit, out }.run()
     }
 }
 

@@ -88,11 +88,10 @@ impl Scan<'_, '_> {
         if pred + 1 == at {
             for class in 0..2 {
                 for reg in regs(class, self.found.residence.held[class]) {
-                    let vreg = self.found.residence.holder_vreg(reg);
                     if has_args {
-                        self.note_edge_reg(vreg, reg);
+                        self.note_edge_reg(self.found.residence.holder_vreg(reg), reg);
                     }
-                    if !self.goes_on(vreg, start) {
+                    if self.found.residence.holder_until(reg) <= start {
                         self.close(reg, start);
                     }
                 }
@@ -216,7 +215,7 @@ impl Scan<'_, '_> {
         let args = || {
             preds.iter().take(PREDECESSORS_ASKED).map(|&edge| {
                 let arg = self.problem.edge_args(edge)[k];
-                (self.values[arg].last_reg, self.problem.edge(edge).freq.0)
+                (self.last_reg(arg), self.problem.edge(edge).freq.0)
             })
         };
         // Boyer and Moore's vote finds the register that holds most arguments if one holds more than half.

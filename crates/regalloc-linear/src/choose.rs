@@ -102,7 +102,7 @@ impl Scan<'_, '_> {
         if obstacle.safepoint && value.is_ref() {
             return u64::MAX;
         }
-        let kills = self.machine.kills(obstacle.clobbers).of(class, value.width);
+        let kills = self.machine.kills(obstacle.clobbers).of(class, value.width());
         obstacle.early[class] | obstacle.late[class] | kills
     }
 

@@ -9,7 +9,6 @@ use crate::machine::{Masks, regs};
 use crate::order::{NONE, Place};
 use crate::point::Point;
 use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
-use crate::slots::Slots;
 use crate::values::{Values, fact};
 use crate::walk::Found;
 use kingpost_regalloc::{
@@ -69,7 +68,6 @@ pub(crate) struct Emit<'a> {
     pub(crate) values: &'a Values,
     pub(crate) found: &'a Found,
     pub(crate) resolved: &'a Resolved,
-    pub(crate) slots: &'a Slots,
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
 }
@@ -86,7 +84,7 @@ impl Emit<'_> {
         }
         self.drop_instructions();
         for &(inst, vreg) in &self.resolved.references {
-            if let Some(slot) = self.slots.get(vreg) {
+            if let Some(slot) = self.values.slot(vreg) {
                 self.out.stack_maps.push(StackMapEntry { inst, slot });
             }
         }
@@ -187,7 +185,7 @@ impl Emit<'_> {
     }
 
     fn store(&mut self, at: Inst, vreg: VReg, from: PReg) {
-        if let Some(to) = self.slots.get(vreg) {
+        if let Some(to) = self.values.slot(vreg) {
             let width = self.input.problem.width(vreg);
             self.out.edits.push(Edit { at, kind: EditKind::Spill { from, to, width } });
         }
@@ -195,7 +193,7 @@ impl Emit<'_> {
 
     /// The value's place in memory; none if it is never read from there.
     fn memory(&self, vreg: VReg) -> Loc {
-        self.slots.get(vreg).map_or(Loc::NONE, Loc::slot)
+        self.values.slot(vreg).map_or(Loc::NONE, Loc::slot)
     }
 
     /// Collects a move.
@@ -266,7 +264,7 @@ impl Emit<'_> {
             && !m.from.is_none()
             && m.from_vreg != m.to_vreg
             && self.values.has(m.from_vreg, fact::STORED_AT_DEF | fact::DEF_IN_MEM)
-            && self.slots.get(m.from_vreg) == self.slots.get(m.to_vreg)
+            && self.values.slot(m.from_vreg) == self.values.slot(m.to_vreg)
     }
 
     /// Makes the collected moves one after the other.

@@ -104,7 +104,7 @@ impl Scan<'_, '_> {
     /// Registers in which a value of the operand's width does not survive the instruction.
     pub(crate) fn killed(&self, vreg: VReg) -> u64 {
         let value = &self.values[vreg];
-        self.s.plan.kills.of(value.class(), value.width)
+        self.s.plan.kills.of(value.class(), value.width())
     }
 
     /// May the operand be in memory? A value that would have to be put there first is only as a last resort.

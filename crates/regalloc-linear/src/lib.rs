@@ -9,7 +9,7 @@
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
 //! | | `block.rs` | .. what is where as a block begins |
-//! | | `instruction.rs`, `simple.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
+//! | | `instruction.rs`, `simple.rs`, `copies.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
 //! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
 //! | resolution | `resolve.rs`, `edges.rs` | moves on edges, and where spilled values are stored |
@@ -19,6 +19,7 @@
 mod allocator;
 mod block;
 mod choose;
+mod copies;
 mod displace;
 mod edges;
 mod emit;

@@ -39,9 +39,7 @@ impl Liveness {
         let value = &mut list[vreg.index()];
         let next = std::mem::replace(&mut value.next, uses.len() as u32);
         uses.push(Use { point, next });
-        if next == NONE {
-            value.last = point;
-        }
+        value.last = if next == NONE { point } else { value.last };
         // In an unusual order the definition may come after uses.
         if value.def != Point::OPEN {
             self.make_global(values, vreg);
@@ -68,7 +66,7 @@ impl Liveness {
     /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
     #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: Point, stop: Point) {
-        let Values { list, uses, .. } = values;
+        let Values { list, uses, ranges } = values;
         let value = &mut list[vreg.index()];
         if value.has(fact::EDGE_DEF) {
             return;
@@ -77,8 +75,11 @@ impl Liveness {
         // In an unusual order a use may come before the definition.
         let is_late = uses.get(value.next as usize).is_some_and(|first| first.point < def);
         if value.last >= stop || is_late {
-            self.make_global(values, vreg);
+            return self.make_global(values, vreg);
         }
+        // All uses have come, unless the order is unusual; then this is done again.
+        let defined = Point::early(def.slot() + 1);
+        value.add_range(LiveRange { from: def, to: defined.max(value.last.next()) }, ranges);
     }
 
     /// `vreg` begins with the block between the two points.
@@ -106,6 +107,8 @@ impl Liveness {
 
 /// Live ranges from definitions and uses.
 impl Liveness {
+    /// Those of values used in the block of their definition only are known already.
+    ///
     /// # Errors
     /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
     pub(crate) fn find_ranges(
@@ -114,29 +117,10 @@ impl Liveness {
         order: &Order,
         values: &mut Values,
     ) -> Result<(), AllocError> {
-        let Values { list, ranges, .. } = &mut *values;
-        ranges.clear();
-        for value in list {
-            // A value that nothing defines.
-            if value.def == Point::OPEN {
-                value.def = Point::FIRST;
-            }
-            if !value.has(fact::GLOBAL) {
-                let defined = Point::early(value.def.slot() + 1);
-                let to = if value.is_used() { defined.max(value.last.next()) } else { defined };
-                let at = ranges.len() as u32;
-                ranges.push(LiveRange { from: value.def, to });
-                value.set_ranges([at, at + 1], ranges);
-            }
-        }
         if self.globals.is_empty() {
             return Ok(());
         }
         self.globals.reverse();
-        self.find_global_ranges(problem, order, values)
-    }
-
-    fn find_global_ranges(&mut self, problem: &Problem, order: &Order, values: &mut Values) -> Result<(), AllocError> {
         let Liveness { globals, blocks } = self;
         blocks.begin(problem, order);
         for chunk in globals.chunks(LiveBlocks::CHUNK) {
@@ -149,9 +133,7 @@ impl Liveness {
                 let Values { list, ranges, .. } = &mut *values;
                 let value = &mut list[vreg.index()];
                 let to = blocks.hull_end(order, value.def, value.last.max(value.def));
-                let at = ranges.len() as u32;
-                ranges.push(LiveRange { from: value.def, to });
-                value.set_ranges([at, at + 1], ranges);
+                value.add_range(LiveRange { from: value.def, to }, ranges);
                 value.facts |= fact::HULL;
             }
         }

@@ -107,7 +107,8 @@ impl Order {
         self.has_forward_pred.clear();
         self.has_forward_pred.resize(self.places.len(), false);
         for edge in problem.edges() {
-            let (from, to) = (self.at(problem.edge(edge).from), self.at(problem.edge(edge).to));
+            let data = problem.edge(edge);
+            let (from, to) = (self.at(data.from), self.at(data.to));
             let last = &mut self.back_from[to as usize];
             if from < to {
                 self.has_forward_pred[to as usize] = true;

@@ -42,10 +42,21 @@ impl Stay {
     }
 }
 
+/// Who is in a register.
+#[derive(Clone, Copy, Debug)]
+struct Holder {
+    stay: u32,
+    vreg: VReg,
+    /// The end of the live range that the value is in.
+    until: Point,
+}
+
 pub(crate) struct Residence {
     pub(crate) stays: Vec<Stay>,
-    /// By register: the stay in it and whose it is, if `held` says so.
-    holders: [(u32, VReg); TABLE],
+    /// Stays that ended while the value was still live, in no order.
+    pub(crate) evicted: Vec<u32>,
+    /// By register, if `held` says that something is in it.
+    holders: [Holder; TABLE],
     pub(crate) held: Masks,
     /// Registers that anything was ever put into.
     pub(crate) used: Masks,
@@ -53,14 +64,15 @@ pub(crate) struct Residence {
 
 impl Default for Residence {
     fn default() -> Residence {
-        let holders = [(NONE, VReg::from_u32(0)); TABLE];
-        Residence { stays: Vec::new(), holders, held: [0; 2], used: [0; 2] }
+        let nobody = Holder { stay: NONE, vreg: VReg::from_u32(0), until: Point::FIRST };
+        Residence { stays: Vec::new(), evicted: Vec::new(), holders: [nobody; TABLE], held: [0; 2], used: [0; 2] }
     }
 }
 
 impl Residence {
     pub(crate) fn begin(&mut self) {
         self.stays.clear();
+        self.evicted.clear();
         self.held = [0; 2];
         self.used = [0; 2];
     }
@@ -72,23 +84,30 @@ impl Residence {
     /// The stay in a register that is held.
     pub(crate) fn holder(&self, reg: Reg) -> u32 {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
-        self.holders[reg.index()].0
+        self.holders[reg.index()].stay
     }
 
     /// The value in a register that is held.
     pub(crate) fn holder_vreg(&self, reg: Reg) -> VReg {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
-        self.holders[reg.index()].1
+        self.holders[reg.index()].vreg
+    }
+
+    /// The end of the live range that the value in a register that is held is in.
+    pub(crate) fn holder_until(&self, reg: Reg) -> Point {
+        self.holders[reg.index()].until
     }
 
     /// The value begins to live in `reg`, which nothing is in.
-    #[inline]
-    fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
+    #[inline(always)]
+    pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
         debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
         let id = self.stays.len() as u32;
+        let until = values.live_until(vreg, from);
         let value = &mut values[vreg];
         let prev = value.stay;
-        if let Some(prev) = self.stays.get_mut(prev as usize) {
+        if prev != NONE {
+            let prev = &mut self.stays[prev as usize];
             debug_assert!(prev.to <= from, "{vreg} is in a register already");
             prev.continued |= prev.to == from;
         }
@@ -96,7 +115,7 @@ impl Residence {
         value.stay = id;
         (value.home, value.last_reg) = (reg, reg);
         value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
-        self.holders[reg.index()] = (id, vreg);
+        self.holders[reg.index()] = Holder { stay: id, vreg, until };
         self.held[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();
         id
@@ -106,27 +125,36 @@ impl Residence {
     #[inline]
     fn close(&mut self, values: &mut Values, reg: Reg, to: Point) -> u32 {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
-        let (id, vreg) = self.holders[reg.index()];
+        let Holder { stay: id, vreg, .. } = self.holders[reg.index()];
         self.stays[id as usize].to = to;
         values[vreg].home = Reg::NONE;
         self.held[reg.class()] &= !reg.bit();
         id
     }
 
+    /// The stay ends while its value is still live.
+    pub(crate) fn evict(&mut self, id: u32) {
+        let is_evicted = &mut self.stays[id as usize].evicted;
+        if !std::mem::replace(is_evicted, true) {
+            self.evicted.push(id);
+        }
+    }
+
     /// Takes back, from `point` on, all that the closed stays of a value up to `id` claim.
-    pub(crate) fn cut_back(&mut self, id: u32, point: Point) {
-        let mut id = id;
-        while let Some(stay) = self.stays.get_mut(id as usize) {
+    pub(crate) fn cut_back(&mut self, mut id: u32, point: Point) {
+        while let Some(&stay) = self.stays.get(id as usize) {
             if stay.to <= point {
                 return;
             }
-            stay.evicted = true;
-            stay.continued = false;
+            self.evict(id);
+            let cut = &mut self.stays[id as usize];
+            cut.continued = false;
+            cut.to = stay.from.max(point);
             if stay.from < point {
-                stay.to = point;
                 return;
             }
-            stay.to = stay.from;
+            // Void.
+            cut.to = stay.from;
             id = stay.prev;
         }
     }
@@ -134,7 +162,6 @@ impl Residence {
 
 impl Scan<'_, '_> {
     /// The value begins to live in `reg`, which nothing is in.
-    #[inline]
     pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
         self.found.residence.open(self.values, vreg, reg, from, since_def)
     }
@@ -152,6 +179,12 @@ impl Scan<'_, '_> {
                 self.close(reg, to);
             }
         }
+    }
+
+    /// The register the value was in last.
+    pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
+        let value = &self.values[vreg];
+        if value.stay == NONE { Reg::NONE } else { value.last_reg }
     }
 
     pub(crate) fn last_stay(&self, vreg: VReg) -> Option<&Stay> {

@@ -44,6 +44,8 @@ pub(crate) struct Resolved {
     pub(crate) leaving: Vec<Leaving>,
     /// In the order of instructions; values that begin with their blocks are not among them.
     pub(crate) stored: Vec<Stored>,
+    /// Values with slots, in order.
+    pub(crate) in_slots: Vec<VReg>,
     /// By value: price of storing it wherever it leaves a register.
     leaving_freq: Vec<u64>,
     /// Safepoints, by slot.
@@ -73,6 +75,7 @@ impl Resolved {
         let values = problem.vregs.len();
         self.leaving.clear();
         self.stored.clear();
+        self.in_slots.clear();
         self.leaving_freq.clear();
         self.leaving_freq.resize(values, 0);
         self.references.clear();
@@ -90,8 +93,9 @@ impl Resolved {
 
     fn find_leaving(&mut self, input: &Input<'_>, values: &mut Values, found: &Found) {
         let stays = &found.residence.stays;
-        for (id, stay) in stays.iter().enumerate() {
-            if !stay.evicted || stay.is_void() || stay.continued || values.is_remat(stay.vreg) {
+        for &id in &found.residence.evicted {
+            let stay = &stays[id as usize];
+            if stay.is_void() || stay.continued || values.is_remat(stay.vreg) {
                 continue;
             }
             let slot = stay.to.slot();
@@ -100,7 +104,7 @@ impl Resolved {
             if place.head == slot {
                 continue;
             }
-            let mut source = id as u32;
+            let mut source = id;
             if stay.from == Point::early(slot) {
                 // The stay is as short as one instruction: what counts is where the value was before.
                 match stays.get(stay.prev as usize) {
@@ -139,20 +143,29 @@ impl Resolved {
         }
     }
 
+    /// Where values are stored, and which ones need slots.
     fn choose_stores(&mut self, input: &Input<'_>, values: &mut Values) {
-        for (vreg, _) in input.problem.vregs.iter() {
-            if !values.has(vreg, fact::MEM_READ) || values.has(vreg, fact::DEF_IN_MEM) || values.is_remat(vreg) {
+        for (index, value) in values.list.iter_mut().enumerate() {
+            if !value.has(fact::MEM_READ) {
                 continue;
             }
-            let slot = values.def(vreg).slot();
+            let vreg = VReg::new(index);
+            let is_remat = value.is_remat();
+            if !is_remat || value.has(fact::IN_OPERAND) {
+                value.facts |= fact::IN_SLOT;
+                self.in_slots.push(vreg);
+            }
+            if is_remat || value.has(fact::DEF_IN_MEM) {
+                continue;
+            }
+            let slot = value.def.slot();
             let place = input.order.place_at(slot);
-            let leaving = self.leaving_freq[vreg.index()];
-            if !values.has(vreg, fact::FORCE_STORE) && leaving < place.freq {
-                values.set(vreg, fact::STORED_LATE);
+            if !value.has(fact::FORCE_STORE) && self.leaving_freq[index] < place.freq {
+                value.facts |= fact::STORED_LATE;
                 continue;
             }
-            values.set(vreg, fact::STORED_AT_DEF);
-            if !values.is_at_head(vreg) {
+            value.facts |= fact::STORED_AT_DEF;
+            if !value.has(fact::AT_HEAD) {
                 self.stored.push(Stored { before: place.inst(slot + 1), vreg });
             }
         }

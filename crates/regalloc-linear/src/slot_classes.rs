@@ -14,15 +14,11 @@
 use crate::point::Point;
 use crate::resolve::Input;
 use crate::values::{LiveRange, Value, Values, fact};
-use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Problem, VReg};
 use std::cmp::Reverse;
 
 /// Classes of more ranges are left as they are.
 const MOST_RANGES: usize = 64;
-
-/// Index of no class.
-const NONE: u32 = u32::MAX;
 
 /// Values that share a slot.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +43,6 @@ struct Pair {
 
 #[derive(Default)]
 pub(crate) struct SlotClasses {
-    /// By value: its class before any merge, or [`NONE`].
-    of: Vec<u32>,
     pub(crate) classes: Vec<Class>,
     ranges: Vec<LiveRange>,
     pairs: Vec<Pair>,
@@ -56,33 +50,24 @@ pub(crate) struct SlotClasses {
 }
 
 impl SlotClasses {
-    /// Forms classes of the values that need a slot.
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &Values) {
-        let problem = input.problem;
-        self.of.clear();
+    /// Forms classes of the values that need a slot, and tells each value its class.
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, in_slots: &[VReg]) {
         self.classes.clear();
         self.ranges.clear();
-        for (vreg, value) in values.iter() {
-            if !value.has(fact::MEM_READ) || (value.is_remat() && !value.has(fact::IN_OPERAND)) {
-                continue;
-            }
-            self.of.resize(vreg.index(), NONE);
-            self.of.push(self.classes.len() as u32);
-            self.add_class(values.ranges(vreg), value);
+        for &vreg in in_slots {
+            values[vreg].place = self.classes.len() as u32;
+            self.add_class(values.ranges(vreg), &values[vreg]);
         }
-        if self.classes.len() < 2 {
-            return;
+        if self.classes.len() >= 2 {
+            self.find_tied(input.problem, values, in_slots);
+            self.merge_pairs(values);
+            self.find_passed(input, values);
+            self.merge_pairs(values);
         }
-        self.of.resize(problem.vregs.len(), NONE);
-        self.find_tied(problem, values);
-        self.merge_pairs();
-        self.find_passed(input);
-        self.merge_pairs();
-    }
-
-    /// The class of each value that needs a slot; the last values may be missing.
-    pub(crate) fn of_values(&self) -> impl Iterator<Item = Option<u32>> {
-        self.of.iter().map(|&class| (class != NONE).then(|| self.root(class)))
+        for &vreg in in_slots {
+            let value = &mut values[vreg];
+            value.place = self.root(value.place);
+        }
     }
 
     /// Is this a class that was not merged into another one?
@@ -136,14 +121,14 @@ impl SlotClasses {
             parent,
             first: first as u32,
             end: self.ranges.len() as u32,
-            width: value.width,
+            width: value.width(),
             is_written_early,
         });
     }
 
     /// A result in memory that is modified in place is copied there from its source, which may as well be there before.
-    fn find_tied(&mut self, problem: &Problem, values: &Values) {
-        if !values.iter().any(|(_, value)| value.has(fact::PAIR_IN_MEM)) {
+    fn find_tied(&mut self, problem: &Problem, values: &Values, in_slots: &[VReg]) {
+        if !in_slots.iter().any(|&vreg| values.has(vreg, fact::PAIR_IN_MEM)) {
             return;
         }
         for block in problem.blocks() {
@@ -159,25 +144,24 @@ impl SlotClasses {
         }
     }
 
-    fn find_passed(&mut self, input: &Input<'_>) {
+    fn find_passed(&mut self, input: &Input<'_>, values: &Values) {
         let problem = input.problem;
         for edge in problem.edges() {
             let data = problem.edge(edge);
             for (&from, &to) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
-                if self.of[from.index()] != NONE && self.of[to.index()] != NONE {
+                if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
                     self.pairs.push(Pair { freq: Reverse(data.freq.0), from, to });
                 }
             }
         }
     }
 
-    fn merge_pairs(&mut self) {
+    fn merge_pairs(&mut self, values: &Values) {
         self.pairs.sort_unstable();
         for i in 0..self.pairs.len() {
             let Pair { from, to, .. } = self.pairs[i];
-            let (from, to) = (self.of[from.index()], self.of[to.index()]);
-            if from != NONE && to != NONE {
-                let (from, to) = (self.find(from), self.find(to));
+            if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
+                let (from, to) = (self.find(values[from].place), self.find(values[to].place));
                 self.merge(from, to);
             }
         }

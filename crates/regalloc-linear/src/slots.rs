@@ -6,8 +6,7 @@
 use crate::point::Point;
 use crate::resolve::Input;
 use crate::slot_classes::SlotClasses;
-use crate::values::Values;
-use cranelift_entity::EntityRef;
+use crate::values::{Values, fact};
 use kingpost_regalloc::{AllocError, Allocation, Slot, VReg};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,8 +21,6 @@ pub(crate) struct Slots {
     classes: SlotClasses,
     /// By class that was not merged into another one.
     slots: Vec<Option<Slot>>,
-    /// By value.
-    of_value: Vec<Option<Slot>>,
     /// Classes by the start of their lives.
     sorted: Vec<(Point, u32)>,
     /// Slots in use, by the point where they come free.
@@ -32,8 +29,14 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &Values, out: &mut Allocation) -> Result<(), AllocError> {
-        self.classes.build(input, values);
+    pub(crate) fn build(
+        &mut self,
+        input: &Input<'_>,
+        values: &mut Values,
+        in_slots: &[VReg],
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.classes.build(input, values, in_slots);
         self.begin();
         for i in 0..self.sorted.len() {
             let (start, id) = self.sorted[i];
@@ -51,15 +54,14 @@ impl Slots {
             self.slots[id as usize] = Some(slot);
             self.busy.push(Reverse((self.classes.life(id).to, slot.as_u32())));
         }
-        let slots = &self.slots;
-        self.of_value.clear();
-        self.of_value.extend(self.classes.of_values().map(|class| slots[class? as usize]));
+        for &vreg in in_slots {
+            let value = &mut values[vreg];
+            match self.slots[value.place as usize] {
+                Some(slot) => value.place = slot.as_u32(),
+                None => value.facts &= !fact::IN_SLOT,
+            }
+        }
         Ok(())
-    }
-
-    /// The value's slot, if it is ever in memory.
-    pub(crate) fn get(&self, vreg: VReg) -> Option<Slot> {
-        self.of_value.get(vreg.index()).copied().flatten()
     }
 
     fn begin(&mut self) {

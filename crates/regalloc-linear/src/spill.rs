@@ -15,7 +15,7 @@ impl Scan<'_, '_> {
     /// leaves its register where that loop begins.
     pub(crate) fn evict(&mut self, reg: Reg, point: Point) {
         let id = self.close(reg, point);
-        self.found.residence.stays[id as usize].evicted = true;
+        self.found.residence.evict(id);
         let vreg = self.found.residence.stay(id).vreg;
         let at = self.inst_at(point);
         self.event(Event::Split { vreg, at });

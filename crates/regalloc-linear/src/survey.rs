@@ -49,6 +49,7 @@ impl Survey<'_> {
     }
 
     /// Edges out of a block: their arguments are used, and their results begin where they lead to.
+    #[inline(never)]
     fn edges(&mut self, place: &Place) {
         let (problem, stop) = (self.problem, place.stop());
         let succs = problem.succs(place.block);
@@ -91,25 +92,34 @@ impl Survey<'_> {
             } else {
                 self.live.note_late_use(self.values, vreg, point);
             }
-            match operand.constraint() {
-                Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
-                Constraint::Fixed(preg) => {
-                    self.hints.fixed(self.values, operand, self.machine.reg(preg), (slot, clobbers, safepoint));
-                }
-                Constraint::Reuse(k) => {
-                    if let Some(source) = operands.get(usize::from(k)) {
-                        self.hints.flows(self.values, source.vreg(), vreg);
-                    }
-                }
-                Constraint::Stack | Constraint::Any => self.hints.needs_slots.push(vreg),
+            if !matches!(operand.constraint(), Constraint::Reg | Constraint::MemOk | Constraint::Within(_)) {
+                self.constraint(inst, slot, operands, operand);
             }
         }
-        if flags.has(InstFlags::MOVE) || flags.has(InstFlags::REMAT) {
+        if flags != InstFlags::NONE {
             self.flagged(inst, flags, operands);
         }
     }
 
+    fn constraint(&mut self, inst: Inst, slot: u32, operands: &[Operand], operand: Operand) {
+        match operand.constraint() {
+            Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
+            Constraint::Fixed(preg) => {
+                let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
+                let at = (slot, self.problem.clobber_id(inst), safepoint);
+                self.hints.fixed(self.values, operand, self.machine.reg(preg), at);
+            }
+            Constraint::Reuse(k) => {
+                if let Some(source) = operands.get(usize::from(k)) {
+                    self.hints.flows(self.values, source.vreg(), operand.vreg());
+                }
+            }
+            Constraint::Stack | Constraint::Any => self.hints.needs_slots.push(operand.vreg()),
+        }
+    }
+
     /// Copies, and what can be computed again.
+    #[inline(never)]
     fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {

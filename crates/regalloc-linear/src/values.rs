@@ -5,7 +5,7 @@ use crate::machine::Reg;
 use crate::order::NONE;
 use crate::point::Point;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Inst, Problem, RegClass, VReg, VRegData};
+use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
 use std::ops::{Index, IndexMut, Range};
 
 /// Points over which a value is live: `from` is the first, `to` the first one after.
@@ -26,35 +26,37 @@ pub(crate) struct Use {
 /// Yes or no about a value: the bits of [`Value::facts`].
 pub(crate) mod fact {
     /// It appears on an edge, as result of a terminator.
-    pub(crate) const EDGE_DEF: u16 = 1;
+    pub(crate) const EDGE_DEF: u32 = 1;
     /// It begins with its block.
-    pub(crate) const AT_HEAD: u16 = 1 << 1;
+    pub(crate) const AT_HEAD: u32 = 1 << 1;
     /// Its range is a superset of the truth.
-    pub(crate) const HULL: u16 = 1 << 2;
+    pub(crate) const HULL: u32 = 1 << 2;
     /// It is used outside its block.
-    pub(crate) const GLOBAL: u16 = 1 << 3;
+    pub(crate) const GLOBAL: u32 = 1 << 3;
     /// It is a reference.
-    pub(crate) const REF: u16 = 1 << 4;
+    pub(crate) const REF: u32 = 1 << 4;
+    /// It has a slot.
+    pub(crate) const IN_SLOT: u32 = 1 << 15;
     /// It is of the second class.
-    pub(crate) const FLOAT: u16 = 1 << 14;
+    pub(crate) const FLOAT: u32 = 1 << 14;
     /// It has been in registers since its definition; of use while it is in one.
-    pub(crate) const SINCE_DEF: u16 = 1 << 5;
+    pub(crate) const SINCE_DEF: u32 = 1 << 5;
     /// Something reads it from memory.
-    pub(crate) const MEM_READ: u16 = 1 << 6;
+    pub(crate) const MEM_READ: u32 = 1 << 6;
     /// An instruction reads it there.
-    pub(crate) const IN_OPERAND: u16 = 1 << 7;
+    pub(crate) const IN_OPERAND: u32 = 1 << 7;
     /// It is defined in memory by an instruction that modifies its slot, which holds another value before.
-    pub(crate) const PAIR_IN_MEM: u16 = 1 << 8;
+    pub(crate) const PAIR_IN_MEM: u32 = 1 << 8;
     /// It is written to memory where it is defined, by the definition itself or by edges.
-    pub(crate) const DEF_IN_MEM: u16 = 1 << 9;
+    pub(crate) const DEF_IN_MEM: u32 = 1 << 9;
     /// It must be in memory while it is in a register as well.
-    pub(crate) const FORCE_STORE: u16 = 1 << 10;
+    pub(crate) const FORCE_STORE: u32 = 1 << 10;
     /// Something reads it from the register of its definition.
-    pub(crate) const KEEP_DEF: u16 = 1 << 11;
+    pub(crate) const KEEP_DEF: u32 = 1 << 11;
     /// An edit stores it after its definition.
-    pub(crate) const STORED_AT_DEF: u16 = 1 << 12;
+    pub(crate) const STORED_AT_DEF: u32 = 1 << 12;
     /// Edits store it wherever it leaves a register for memory.
-    pub(crate) const STORED_LATE: u16 = 1 << 13;
+    pub(crate) const STORED_LATE: u32 = 1 << 13;
 }
 
 /// One value.
@@ -71,8 +73,9 @@ pub(crate) struct Value {
     pub(crate) before: Point,
     /// Its part of the ranges.
     pub(crate) ranges: [u32; 2],
-    /// Index of the range that the walk is in or comes to next.
-    pub(crate) range: u32,
+    /// Index of the range that the walk is in or comes to next; after the walk, if the value is [`fact::IN_SLOT`], its
+    /// slot class, and in the end its slot.
+    pub(crate) place: u32,
     /// The first point of that range.
     pub(crate) from: Point,
     /// The point after it.
@@ -87,18 +90,15 @@ pub(crate) struct Value {
     pub(crate) first_use: Point,
     /// Its last stay in a register, or [`NONE`].
     pub(crate) stay: u32,
-    pub(crate) facts: u16,
-    /// Bytes.
-    pub(crate) width: u8,
+    /// Bits of [`fact`], and the logarithm of the width in bytes above them.
+    pub(crate) facts: u32,
     /// The register it is in now; after the walk, if it begins with the block that the edge at hand leads to, there.
     pub(crate) home: Reg,
     /// The register of the fixed operand that it flows into.
     pub(crate) wish: Reg,
-    /// The register of the first value that flows into it.
-    pub(crate) offered: Reg,
     /// The register it left the predecessor in, while a block begins.
     pub(crate) edge_reg: Reg,
-    /// The register it was in last.
+    /// The register it was in last; before that, the one of the first value that flows into it.
     pub(crate) last_reg: Reg,
 }
 
@@ -109,7 +109,7 @@ const UNKNOWN: Value = Value {
     next: NONE,
     before: Point::FIRST,
     ranges: [0; 2],
-    range: 0,
+    place: 0,
     from: Point::FIRST,
     until: Point::FIRST,
     wish_slot: 0,
@@ -118,21 +118,27 @@ const UNKNOWN: Value = Value {
     first_use: Point::FIRST,
     stay: NONE,
     facts: 0,
-    width: 0,
     home: Reg::NONE,
     wish: Reg::NONE,
-    offered: Reg::NONE,
     edge_reg: Reg::NONE,
     last_reg: Reg::NONE,
 };
 
+/// Where the width's logarithm begins in [`Value::facts`].
+const WIDTH_SHIFT: u32 = 16;
+
 impl Value {
+    /// Bytes.
+    pub(crate) fn width(&self) -> u8 {
+        1 << (self.facts >> WIDTH_SHIFT & 7)
+    }
+
     pub(crate) fn class(&self) -> usize {
         usize::from(self.has(fact::FLOAT))
     }
 
     /// Is any of these facts so?
-    pub(crate) fn has(&self, facts: u16) -> bool {
+    pub(crate) fn has(&self, facts: u32) -> bool {
         self.facts & facts != 0
     }
 
@@ -148,10 +154,20 @@ impl Value {
         self.last != Point::FIRST
     }
 
+    /// The value is live over this range, and no other.
+    #[inline]
+    pub(crate) fn add_range(&mut self, range: LiveRange, ranges: &mut Vec<LiveRange>) {
+        let at = ranges.len() as u32;
+        ranges.push(range);
+        self.ranges = [at, at + 1];
+        self.place = at;
+        (self.from, self.until) = (range.from, range.to);
+    }
+
     /// The value is live over these of all ranges.
     pub(crate) fn set_ranges(&mut self, span: [u32; 2], ranges: &[LiveRange]) {
         self.ranges = span;
-        self.range = span[0];
+        self.place = span[0];
         if let Some(first) = ranges[..span[1] as usize].get(span[0] as usize) {
             (self.from, self.until) = (first.from, first.to);
         }
@@ -192,21 +208,17 @@ impl Values {
         self.uses.clear();
         self.ranges.clear();
         self.list.clear();
-        let value = |data: &VRegData| {
+        self.list.resize(problem.vregs.len(), UNKNOWN);
+        for (value, data) in self.list.iter_mut().zip(problem.vregs.values()) {
             let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
-            let facts = if data.is_ref { fact::REF | float } else { float };
-            Value { facts, width: data.width, ..UNKNOWN }
-        };
-        self.list.extend(problem.vregs.values().map(value));
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (VReg, &Value)> {
-        self.list.iter().enumerate().map(|(index, value)| (VReg::new(index), value))
+            let is_ref = if data.is_ref { fact::REF } else { 0 };
+            value.facts = float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT;
+        }
     }
 
     /// Takes note of facts.
     #[inline]
-    pub(crate) fn set(&mut self, vreg: VReg, facts: u16) {
+    pub(crate) fn set(&mut self, vreg: VReg, facts: u32) {
         self[vreg].facts |= facts;
     }
 
@@ -217,7 +229,7 @@ impl Values {
     }
 
     #[inline]
-    pub(crate) fn has(&self, vreg: VReg, facts: u16) -> bool {
+    pub(crate) fn has(&self, vreg: VReg, facts: u32) -> bool {
         self[vreg].has(facts)
     }
 
@@ -287,6 +299,13 @@ impl Values {
         (!value.home.is_none()).then_some(value.stay)
     }
 
+    /// The value's slot, if it is ever in memory.
+    #[inline]
+    pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
+        let value = &self[vreg];
+        value.has(fact::IN_SLOT).then(|| Slot::from_u32(value.place))
+    }
+
     /// The points of use from the one with the given index on, which may be [`NONE`].
     pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = Point> {
         std::iter::from_fn(move || {
@@ -346,9 +365,9 @@ impl Values {
     fn next_range(&mut self, vreg: VReg, point: Point) {
         let Values { list, ranges, .. } = self;
         let value = &mut list[vreg.index()];
-        while value.until <= point && value.range + 1 < value.ranges[1] {
-            value.range += 1;
-            let range = ranges[value.range as usize];
+        while value.until <= point && value.place + 1 < value.ranges[1] {
+            value.place += 1;
+            let range = ranges[value.place as usize];
             (value.from, value.until) = (range.from, range.to);
         }
     }

@@ -193,18 +193,16 @@ impl Scan<'_, '_> {
     #[inline]
     pub(crate) fn offer(&mut self, vreg: VReg, reg: Reg) {
         if let Some(partner) = self.values.partner(vreg) {
-            let offered = &mut self.values[partner].offered;
-            if offered.is_none() {
-                *offered = reg;
+            let last_reg = &mut self.values[partner].last_reg;
+            if last_reg.is_none() {
+                *last_reg = reg;
             }
         }
     }
 
     /// The register of the value that `vreg` flows into, or of another one that does.
     pub(crate) fn partners_register(&self, vreg: VReg) -> Reg {
-        let Some(partner) = self.values.partner(vreg) else { return Reg::NONE };
-        let partner = &self.values[partner];
-        if partner.last_reg.is_none() { partner.offered } else { partner.last_reg }
+        self.values.partner(vreg).map_or(Reg::NONE, |partner| self.values[partner].last_reg)
     }
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
@@ -221,6 +219,13 @@ impl Scan<'_, '_> {
     #[inline]
     pub(crate) fn tell_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
         if self.is_told {
+            self.tell_assigned(vreg, reg, inst);
+        }
+    }
+
+    #[cold]
+    fn tell_assigned(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
+        {
             let last = Point::early(self.order.num_slots() as u32 - 1);
             let to = self.inst_at(self.values.end(vreg).prev().min(last));
             self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
