@@ -1,4 +1,4 @@
-//! Sections, symbols and relocations of an ELF object.
+//! Symbols, code and data of an ELF object.
 //!
 //! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, or `.data.rel.ro` if they hold pointers and are not
 //! written to. Who sees a symbol is said by its declaration, if there are declarations; else everything defined is
@@ -9,90 +9,11 @@ use crate::names::symbol_name;
 use kingpost_codegen::module::{Declarations, Linkage};
 use kingpost_mach::{DataObject, ModuleBuffer, RelocKind, SymbolName};
 use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
-use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
-};
+use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
-/// What goes into an object besides code and data.
-#[derive(Clone, Debug)]
-pub struct ObjectOptions {
-    /// Write `.eh_frame`.
-    pub unwind_info: bool,
-    /// Write `.debug_line` and its companions, if there are source locations.
-    pub debug_lines: bool,
-    /// The file that source locations are lines of, for debuggers.
-    pub source: String,
-    /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
-    pub trap_table: bool,
-}
-
-impl Default for ObjectOptions {
-    fn default() -> ObjectOptions {
-        ObjectOptions { unwind_info: true, debug_lines: true, source: "source".into(), trap_table: false }
-    }
-}
-
-/// Writes all functions and data objects as one relocatable ELF object.
-///
-/// # Errors
-/// A target or relocation without ELF form, and names that are defined twice.
-pub fn write(
-    triple: &Triple,
-    module: &ModuleBuffer,
-    data: &[DataObject],
-    options: ObjectOptions,
-) -> Result<Vec<u8>, ObjectError> {
-    write_declared(triple, module, data, None, &options)
-}
-
-/// The same, with what is known about the symbols.
-pub(crate) fn write_declared(
-    triple: &Triple,
-    module: &ModuleBuffer,
-    data: &[DataObject],
-    declarations: Option<&Declarations>,
-    options: &ObjectOptions,
-) -> Result<Vec<u8>, ObjectError> {
-    let architecture = architecture(triple)?;
-    let mut writer = Writer {
-        object: Object::new(BinaryFormat::Elf, architecture, Endianness::Little),
-        architecture,
-        triple,
-        declarations,
-        symbols: HashMap::new(),
-        mentioned: Vec::new(),
-        defined: HashSet::new(),
-        starts: Vec::with_capacity(module.len()),
-    };
-    writer.functions(module)?;
-    writer.data(data)?;
-    writer.check_undefined()?;
-    if options.unwind_info {
-        writer.eh_frame(module)?;
-    }
-    if options.debug_lines {
-        writer.debug(module, &options.source)?;
-    }
-    if options.trap_table {
-        writer.traps(module)?;
-    }
-    // Without this note linkers take the object to need an executable stack, and warn.
-    writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
-    Ok(writer.object.write()?)
-}
-
-fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
-    use target_lexicon::BinaryFormat::{Elf, Unknown};
-    match (triple.architecture, triple.binary_format) {
-        (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
-        (target_lexicon::Architecture::Aarch64(_), Elf | Unknown) => Ok(Architecture::Aarch64),
-        _ => Err(ObjectError::Target(triple.to_string())),
-    }
-}
-
-/// An object being written. What goes in besides code and data is in `tables.rs`.
+/// An object being written.
 pub(crate) struct Writer<'a> {
     pub(crate) object: Object<'static>,
     pub(crate) architecture: Architecture,
@@ -107,7 +28,25 @@ pub(crate) struct Writer<'a> {
     pub(crate) starts: Vec<u64>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    /// An object without sections.
+    ///
+    /// # Errors
+    /// A target without ELF form.
+    pub(crate) fn new(triple: &'a Triple, declarations: Option<&'a Declarations>) -> Result<Writer<'a>, ObjectError> {
+        let architecture = architecture(triple)?;
+        Ok(Writer {
+            object: Object::new(BinaryFormat::Elf, architecture, Endianness::Little),
+            architecture,
+            triple,
+            declarations,
+            symbols: HashMap::new(),
+            mentioned: Vec::new(),
+            defined: HashSet::new(),
+            starts: Vec::new(),
+        })
+    }
+
     /// The symbol of a name, undefined so far unless it was defined.
     fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
         if let Some(&id) = self.symbols.get(name) {
@@ -165,7 +104,7 @@ impl Writer<'_> {
     }
 
     /// What is declared to be defined here, and mentioned, must be.
-    fn check_undefined(&self) -> Result<(), ObjectError> {
+    pub(crate) fn check_undefined(&self) -> Result<(), ObjectError> {
         let Some(declarations) = self.declarations else { return Ok(()) };
         let missing = |(name, id): &&(SymbolName, SymbolId)| {
             let defined = self.object.symbol(*id).section != SymbolSection::Undefined;
@@ -177,7 +116,7 @@ impl Writer<'_> {
         }
     }
 
-    fn functions(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+    pub(crate) fn functions(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
         let text = self.object.section_id(StandardSection::Text);
         for f in module.functions() {
             let align = u64::from(f.function.head.align).max(16);
@@ -197,7 +136,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
+    pub(crate) fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
         let mut starts = Vec::with_capacity(data.len());
         for object in data {
             let section = self.object.section_id(data_section(object));
@@ -221,6 +160,15 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
+    use target_lexicon::BinaryFormat::{Elf, Unknown};
+    match (triple.architecture, triple.binary_format) {
+        (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
+        (target_lexicon::Architecture::Aarch64(_), Elf | Unknown) => Ok(Architecture::Aarch64),
+        _ => Err(ObjectError::Target(triple.to_string())),
     }
 }
 

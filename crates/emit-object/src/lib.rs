@@ -2,10 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `elf.rs` | sections, symbols and relocations of an ELF object |
-//! | `eh_frame.rs` | unwind operations as `.eh_frame` |
+//! | `write.rs` | the order in which an object comes about, and what goes into it |
 //! | `module.rs` | a module that becomes an object |
+//! | `elf.rs` | symbols, code and data of an ELF object |
 //! | `tables.rs` | sections about the code: what the next three make |
+//! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `debug.rs` | source locations as `.debug_line` |
 //! | `traps.rs` | trapping instructions and addresses of functions as `kingpost_traps` |
 //! | `relocated.rs` | contents with relocations |
@@ -21,8 +22,9 @@ mod names;
 mod relocated;
 mod tables;
 mod traps;
+mod write;
 
-pub use elf::{ObjectOptions, write};
 pub use error::ObjectError;
 pub use module::ObjectModule;
 pub use names::symbol_name;
+pub use write::{ObjectOptions, write};

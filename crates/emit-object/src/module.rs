@@ -1,7 +1,7 @@
 //! A module that becomes an object file.
 
-use crate::elf::{ObjectOptions, write_declared};
 use crate::error::ObjectError;
+use crate::write::{ObjectOptions, write_declared};
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{Definitions, Module};
 

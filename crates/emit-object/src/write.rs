@@ -1,0 +1,66 @@
+//! The order in which an object comes about.
+
+use crate::elf::Writer;
+use crate::error::ObjectError;
+use kingpost_codegen::module::Declarations;
+use kingpost_mach::{DataObject, ModuleBuffer};
+use object::SectionKind;
+use target_lexicon::Triple;
+
+/// What goes into an object besides code and data.
+#[derive(Clone, Debug)]
+pub struct ObjectOptions {
+    /// Write `.eh_frame`.
+    pub unwind_info: bool,
+    /// Write `.debug_line` and its companions, if there are source locations.
+    pub debug_lines: bool,
+    /// The file that source locations are lines of, for debuggers.
+    pub source: String,
+    /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
+    pub trap_table: bool,
+}
+
+impl Default for ObjectOptions {
+    fn default() -> ObjectOptions {
+        ObjectOptions { unwind_info: true, debug_lines: true, source: "source".into(), trap_table: false }
+    }
+}
+
+/// Writes all functions and data objects as one relocatable ELF object.
+///
+/// # Errors
+/// A target or relocation without ELF form, and names that are defined twice.
+pub fn write(
+    triple: &Triple,
+    module: &ModuleBuffer,
+    data: &[DataObject],
+    options: ObjectOptions,
+) -> Result<Vec<u8>, ObjectError> {
+    write_declared(triple, module, data, None, &options)
+}
+
+/// The same, with what is known about the symbols.
+pub(crate) fn write_declared(
+    triple: &Triple,
+    module: &ModuleBuffer,
+    data: &[DataObject],
+    declarations: Option<&Declarations>,
+    options: &ObjectOptions,
+) -> Result<Vec<u8>, ObjectError> {
+    let mut writer = Writer::new(triple, declarations)?;
+    writer.functions(module)?;
+    writer.data(data)?;
+    writer.check_undefined()?;
+    if options.unwind_info {
+        writer.eh_frame(module)?;
+    }
+    if options.debug_lines {
+        writer.debug(module, &options.source)?;
+    }
+    if options.trap_table {
+        writer.traps(module)?;
+    }
+    // Without this note linkers take the object to need an executable stack, and warn.
+    writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+    Ok(writer.object.write()?)
+}
