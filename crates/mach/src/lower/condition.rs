@@ -104,6 +104,7 @@ impl Lower<'_> {
     }
 
     /// What defines `value`, but for extensions with zeros.
+    #[inline]
     pub fn def_behind_extensions(&self, mut value: Value) -> Option<Inst> {
         for _ in 0..MAX_STEPS {
             let def = self.def(value)?;

@@ -15,6 +15,7 @@ pub fn is_little(flags: MemFlags) -> bool {
 }
 
 /// Bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
+#[inline]
 fn part_bytes(ty: Type) -> u8 {
     let bytes = ty.bytes().clamp(1, 16) as u8;
     if ty.is_int() { bytes.min(8) } else { bytes }

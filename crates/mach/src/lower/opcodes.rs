@@ -25,6 +25,7 @@ pub enum Piece<'a> {
 ///
 /// # Errors
 /// Opcodes, types or settings that there is no code for.
+#[inline]
 pub fn piece<'f>(cx: &mut impl Machine<'f>, piece: Piece<'_>) -> Done {
     match piece {
         Piece::Inst(instruction) => inst(cx, instruction),

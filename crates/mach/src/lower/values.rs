@@ -17,11 +17,13 @@ impl Lower<'_> {
     }
 
     /// The type of a value.
+    #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.func.dfg.value_type(value)
     }
 
     /// The instruction that defines a value as its first result.
+    #[inline]
     pub fn def(&self, value: Value) -> Option<Inst> {
         match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, 0) => Some(inst),
@@ -30,6 +32,7 @@ impl Lower<'_> {
     }
 
     /// The instruction that defines a value, if it has this opcode.
+    #[inline]
     pub fn def_as(&self, value: Value, opcode: Opcode) -> Option<Inst> {
         self.def(value).filter(|&inst| self.func.dfg.opcode(inst) == opcode)
     }
@@ -58,6 +61,7 @@ impl Lower<'_> {
     }
 
     /// The integer constant a value is, sign-extended from its type.
+    #[inline]
     pub fn constant_signed(&self, value: Value) -> Option<i64> {
         Some(self.sign_extended(value, self.constant(value)?))
     }
@@ -68,6 +72,7 @@ impl Lower<'_> {
     }
 
     /// How many instructions and edges use a value.
+    #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.cx.needed.uses(value)
     }
@@ -78,16 +83,19 @@ impl Lower<'_> {
     }
 
     /// Has somebody asked for the value's register already?
+    #[inline]
     pub fn is_put(&self, value: Value) -> bool {
         self.cx.value_regs[value] != [None.into(); 2]
     }
 
     /// May the definition of this value be done by its user, so that it needs no register?
+    #[inline]
     pub fn is_sole(&self, value: Value) -> bool {
         self.uses(value) == 1 && !self.is_put(value)
     }
 
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
+    #[inline]
     pub fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
         let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
         let [a, b] = self.args(sum);
@@ -105,6 +113,7 @@ impl Lower<'_> {
     }
 
     /// A shift left by 1 to `most` that nobody needs in a register: what is shifted and by how much.
+    #[inline]
     pub fn small_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
         let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
         let [x, amount] = self.args(shift);
