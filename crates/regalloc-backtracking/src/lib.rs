@@ -37,6 +37,7 @@
 //! | `wants.rs` | what a bundle would like, and its weight |
 //! | `queue.rs` | bundles by length |
 //! | `search.rs` | assignment and eviction |
+//! | `regions.rs` | where a bundle is cut that lives over walls |
 //! | `split.rs` | where a bundle is cut |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `places.rs` | where each value is at each point, and slots |
@@ -61,6 +62,7 @@ mod operands;
 mod order;
 mod places;
 mod queue;
+mod regions;
 mod scan;
 mod search;
 mod second_chance;

@@ -125,7 +125,11 @@ impl Order {
     }
 
     pub(crate) fn place(&self, block: Block) -> &Place {
-        &self.places[self.at[block.index()] as usize]
+        &self.places[self.place_index(block) as usize]
+    }
+
+    pub(crate) fn place_index(&self, block: Block) -> u32 {
+        self.at[block.index()]
     }
 
     /// Index of the place that holds a point.

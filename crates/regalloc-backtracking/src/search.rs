@@ -9,6 +9,7 @@ use crate::machine::{Machine, reserved};
 use crate::occupancy::Occupancy;
 use crate::order::Order;
 use crate::queue::Queue;
+use crate::regions::Regions;
 use crate::split::Window;
 use crate::wants::{MINIMAL, UNKNOWN, Worth};
 use kingpost_regalloc::{AllocError, Event, Freq, Loc, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
@@ -38,6 +39,7 @@ pub(crate) struct Scratch {
     pub(crate) cuts: Vec<(u32, u32)>,
     evicted: Vec<u32>,
     pub(crate) windows: Vec<Window>,
+    pub(crate) regions: Regions,
     /// Bundles that no register is free for but a callee-saved one, and what that would be worth.
     waiting: Vec<(u64, u32)>,
 }

@@ -52,7 +52,10 @@ impl Search<'_, '_> {
             return self.shatter(bundle);
         }
         if w.crosses && cuts < MAX_CUTS {
-            return self.split_at_walls(bundle);
+            return match self.machine.is_plain() {
+                true => self.split_by_regions(bundle),
+                false => self.split_at_walls(bundle),
+            };
         }
         let conflict = if cuts < MAX_CUTS { self.conflict(bundle, w) } else { self.middle(bundle) };
         match self.cut_point(bundle, conflict) {
@@ -207,13 +210,24 @@ impl Search<'_, '_> {
         (low, high)
     }
 
-    fn cut_out(&mut self, bundle: u32, from: u32, to: u32) {
+    /// Makes a part of what lies in `from..to`.
+    pub(crate) fn cut_out(&mut self, bundle: u32, from: u32, to: u32) {
         self.s.pieces.clear();
+        self.clip_pieces(bundle, from, to);
+        self.finish_part(bundle);
+    }
+
+    /// Adds what lies in `from..to` to the pieces of a part.
+    pub(crate) fn clip_pieces(&mut self, bundle: u32, from: u32, to: u32) {
         let segments = self.bundles.segments(bundle);
         let first = segments.partition_point(|segment| segment.to <= from);
         for segment in segments[first..].iter().take_while(|segment| segment.from < to) {
             self.s.pieces.extend(self.live.clip(segment, from, to));
         }
+    }
+
+    /// Makes a part of the pieces, if there are any.
+    pub(crate) fn finish_part(&mut self, bundle: u32) {
         self.stats.steps += 1 + self.s.pieces.len() as u64;
         if !self.s.pieces.is_empty() {
             self.add_part(bundle);
