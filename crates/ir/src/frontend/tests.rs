@@ -3,9 +3,10 @@ use crate::builder::ControlBuilder;
 use crate::inst_view::InstView;
 use crate::signature::AbiParam;
 use crate::testing::{Random, random_edges};
-use crate::types::{I8, I32};
+use crate::types::{self, I8, I32};
 use crate::value_data::ValueDef;
 use crate::verifier::verify;
+use std::collections::HashMap;
 
 fn text(func: &Function) -> Vec<String> {
     assert_eq!(verify(func, None), Ok(()), "{func}");
