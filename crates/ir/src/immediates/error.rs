@@ -1,0 +1,29 @@
+//! Why a number was not read.
+
+use std::fmt;
+
+/// What is wrong with a number's text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum LiteralError {
+    /// Not a number of this kind.
+    Syntax,
+    /// The value does not fit the width.
+    OutOfRange,
+    /// The value cannot be represented without rounding.
+    Inexact,
+    /// More digits than can matter.
+    TooManyDigits,
+}
+
+impl fmt::Display for LiteralError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            LiteralError::Syntax => "invalid number",
+            LiteralError::OutOfRange => "number out of range",
+            LiteralError::Inexact => "number cannot be represented exactly",
+            LiteralError::TooManyDigits => "too many digits",
+        })
+    }
+}
+
+impl std::error::Error for LiteralError {}
