@@ -3,13 +3,11 @@
 //! What is read goes where it is bound to, values that live on leave the registers that are taken from them for others,
 //! or for memory if all values in those are used sooner; all that is one parallel move before the instruction.
 
-use crate::coloring::{Coloring, Input, Output};
-use crate::simple::drop_void_move;
+use crate::coloring::{Coloring, Input, Output, Step};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Edit, Inst, InstFlags, Loc, NoRegister, Operand, PReg, PRegSet, Pos, VReg,
+    AllocError, Clobbers, Constraint, Edit, Inst, InstFlags, Loc, NoRegister, Operand, PReg, PRegSet, Pos, VReg,
 };
-use std::ops::Range;
 
 /// Memory for one instruction after another.
 #[derive(Default)]
@@ -26,6 +24,7 @@ struct At<'a> {
     input: &'a Input<'a>,
     inst: Inst,
     operands: &'a [Operand],
+    clobbers: &'a Clobbers,
     /// Bound inputs are in these.
     early: PRegSet,
     /// Results are in these.
@@ -37,24 +36,29 @@ struct At<'a> {
 }
 
 impl At<'_> {
+    #[inline]
     fn killed(&self, vreg: VReg) -> PRegSet {
-        self.input.problem.clobbers(self.inst).killed(self.input.problem.width(vreg))
+        self.clobbers.killed(self.input.problem.width(vreg))
     }
 }
 
 impl Coloring {
     /// Serves such an instruction. False, and nothing done, if the general way must be taken.
+    #[inline(never)]
     pub(crate) fn bound(
         &mut self,
         input: &Input,
-        inst: Inst,
-        range: Range<usize>,
+        &(inst, flags, ref range): &Step,
         output: &mut Output,
     ) -> Result<bool, AllocError> {
         let operands = &input.problem.all_operands()[range.clone()];
+        let clobbers = input.problem.clobbers(inst);
         let none = PRegSet::EMPTY;
-        let mut at = At { input, inst, operands, early: none, late: none, claims: none, dying: none };
-        if !self.survey(&mut at) {
+        let mut at = At { input, inst, operands, clobbers, early: none, late: none, claims: none, dying: none };
+        if flags.has(InstFlags::SAFEPOINT) && self.has_refs || flags.has(InstFlags::MOVE) {
+            return Ok(false);
+        }
+        if !self.survey(&mut at, flags.has(InstFlags::BRANCH)) {
             return Ok(false);
         }
         self.read_inputs(&at, range.start, output);
@@ -74,34 +78,32 @@ impl Coloring {
     }
 
     /// What the instruction takes. False if it is not of this kind.
-    fn survey(&self, at: &mut At) -> bool {
+    fn survey(&self, at: &mut At, is_branch: bool) -> bool {
         let At { input, inst, operands, .. } = *at;
-        let flags = input.problem.flags(inst);
-        if flags.has(InstFlags::SAFEPOINT) && self.has_refs {
-            return false;
-        }
         for &operand in operands {
             let vreg = operand.vreg();
+            let value = &self.values[vreg.index()];
+            let lives_on = !value.next.is_dead() && value.leaves != inst.as_u32() + 1;
             match (operand.is_def(), operand.pos(), operand.constraint()) {
                 (false, Pos::Early, Constraint::Fixed(reg)) => {
-                    if at.early.contains(reg) || self.lives_on(vreg, inst) && !at.killed(vreg).contains(reg) {
+                    if at.early.contains(reg) || lives_on && !at.killed(vreg).contains(reg) {
                         return false;
                     }
                     at.early.insert(reg);
                 }
-                (false, Pos::Early, Constraint::Reg) => match self.values[vreg.index()].at {
+                (false, Pos::Early, Constraint::Reg) => match value.at {
                     Some(reg) => at.claims.insert(reg),
                     None => return false,
                 },
                 (true, Pos::Late, Constraint::Fixed(reg)) => {
-                    if at.late.contains(reg) || at.killed(vreg).contains(reg) || flags.has(InstFlags::BRANCH) {
+                    if at.late.contains(reg) || at.killed(vreg).contains(reg) || is_branch {
                         return false;
                     }
                     at.late.insert(reg);
                 }
                 _ => return false,
             }
-            if let Some(reg) = self.values[vreg.index()].at.filter(|_| operand.is_use() && !self.lives_on(vreg, inst)) {
+            if let Some(reg) = value.at.filter(|_| operand.is_use() && !lives_on) {
                 at.dying.insert(reg);
             }
         }
@@ -138,11 +140,7 @@ impl Coloring {
         let Scratch { mut displaced, mut moved } = std::mem::take(&mut self.bound);
         displaced.clear();
         moved.clear();
-        let mut taken = at.early.union(at.late);
-        if problem.clobber_id(at.inst) != ClobberId::NONE {
-            let clobbers = problem.clobbers(at.inst);
-            taken = taken.union(clobbers.lost).union(clobbers.partial);
-        }
+        let taken = at.early.union(at.late).union(at.clobbers.lost).union(at.clobbers.partial);
         let in_way = self.occupied.intersection(taken).difference(at.dying);
         for reg in in_way.iter() {
             let Some(vreg) = self.resident(reg) else { continue };
@@ -158,8 +156,7 @@ impl Coloring {
             let possible = at.input.facts.allocatable.of_class(class).difference(at.killed(vreg));
             let possible = possible.difference(at.early).difference(at.late).difference(at.claims);
             let free = possible.difference(occupied).intersection(at.input.plan.open);
-            let likes = self.likes(at.input, vreg, at.inst, self.known_end(vreg));
-            if let Some(to) = self.choose(at.input, class, &likes, free) {
+            if let Some(to) = self.pick(at.input, vreg, at.inst, self.known_end(vreg), free) {
                 occupied.insert(to);
                 moved.push((vreg, from, to));
             } else if let Some(to) = self.push_out(at, possible, leaving, next, &mut moved, output) {
@@ -218,8 +215,7 @@ impl Coloring {
             let (vreg, _, to) = self.bound.moved[i];
             self.put(vreg, to);
         }
-        let lost = at.input.problem.clobbers(at.inst).lost;
-        self.used = self.used.union(at.early).union(lost);
+        self.used = self.used.union(at.early).union(at.clobbers.lost);
         self.update_labels(at.inst);
         for (i, operand) in at.operands.iter().enumerate() {
             if let (true, Some(reg)) = (operand.is_def(), operand.fixed_reg()) {
@@ -227,6 +223,5 @@ impl Coloring {
                 self.finish_def(at.input, at.inst, operand.vreg(), Loc::reg(reg), output);
             }
         }
-        drop_void_move(at.input.problem, at.inst, output);
     }
 }

@@ -64,8 +64,14 @@ impl Preference {
 }
 
 impl Coloring {
+    /// The best register in `free` for a value that is live up to the point `end` of this block, from `inst` on.
+    pub(crate) fn pick(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, free: PRegSet) -> Option<PReg> {
+        let likes = self.likes(input, vreg, inst, end);
+        self.choose(input, input.problem.class(vreg), &likes, free)
+    }
+
     /// What a value would like that is live up to the point `end` of this block, from the instruction at hand on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn likes(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Likes {
         let home = input.homes.home(input.classes.class(vreg));
         let flows = if home.is_some() { None } else { self.flows(input, vreg) };
@@ -77,6 +83,7 @@ impl Coloring {
     }
 
     /// Obstacles in the rest of the block.
+    #[inline(never)]
     fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, likes: &mut Likes) {
         let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
         let pos = inst.as_u32() - self.bounds.0;
@@ -116,7 +123,7 @@ impl Coloring {
     }
 
     /// The best register of a class among those in `free`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn choose(&self, input: &Input, class: RegClass, likes: &Likes, free: PRegSet) -> Option<PReg> {
         let good = free.of_class(class).difference(likes.bad);
         for reg in likes.favourites().into_iter().flatten() {

@@ -26,6 +26,7 @@ use kingpost_regalloc::{
     AllocError, Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, Problem, RegClass, VReg,
 };
 use std::fmt::{self, Write};
+use std::ops::Range;
 
 /// What colouring reads.
 #[derive(Clone, Copy)]
@@ -52,8 +53,6 @@ pub(crate) struct Resident {
     pub(crate) vreg: VReg,
     pub(crate) reg: PReg,
     pub(crate) clean: bool,
-    /// Is it a parameter of the block at whose head it is?
-    pub(crate) is_param: bool,
 }
 
 /// By register, the value in it.
@@ -73,10 +72,13 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    pub(crate) fn range(self) -> std::ops::Range<usize> {
+    pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
+
+/// An instruction, its flags, the indices of its operands.
+pub(crate) type Step = (Inst, InstFlags, Range<usize>);
 
 /// What is known about a value.
 #[derive(Clone, Copy)]
@@ -134,6 +136,7 @@ pub(crate) struct Coloring {
     pub(crate) bound: crate::bound::Scratch,
     /// Are there references?
     pub(crate) has_refs: bool,
+    has_labels: bool,
     /// Edits inside blocks, block by block in the order of the walk.
     pub(crate) edits: Vec<Edit>,
     /// Per place.
@@ -141,6 +144,10 @@ pub(crate) struct Coloring {
     pub(crate) residents: Vec<Resident>,
     pub(crate) entries: Vec<Span>,
     pub(crate) ends: Vec<Span>,
+    /// Where the parameters of blocks are that begin in registers, block by block.
+    pub(crate) param_regs: Vec<Option<PReg>>,
+    /// Per place, the first of those of its block.
+    pub(crate) param_starts: Vec<u32>,
     /// Per value, where a branch left it.
     pub(crate) branch_defs: Vec<Loc>,
     /// Values that can be computed anywhere but were computed where they stand.
@@ -161,8 +168,8 @@ impl Coloring {
             let block = input.order.blocks[place as usize];
             let start = self.edits.len() as u32;
             self.enter(input, place, output);
-            for inst in input.problem.insts(block) {
-                self.instruction(input, inst, output)?;
+            for step in input.problem.walk(block) {
+                self.instruction(input, &step, output)?;
             }
             self.edit_spans[place as usize] = Span { start, end: self.edits.len() as u32 };
             self.leave_block(input.problem, block);
@@ -174,6 +181,7 @@ impl Coloring {
     fn begin(&mut self, input: &Input) {
         let (values, places) = (input.problem.vregs.len(), input.order.blocks.len());
         reset(&mut self.values, values, Value::default());
+        self.has_labels = !input.problem.labels.is_empty();
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
             preference.set(&class.order);
@@ -190,8 +198,9 @@ impl Coloring {
         reset(&mut self.edit_spans, places, Span::default());
         self.residents.clear();
         reset(&mut self.entries, places, Span::default());
+        reset(&mut self.param_starts, places, 0);
         reset(&mut self.ends, places, Span::default());
-        reset(&mut self.branch_defs, values, Loc::NONE);
+        self.param_regs.clear();
         self.computed.clear();
         self.in_slots.clear();
         self.live_refs.clear();
@@ -205,6 +214,7 @@ impl Coloring {
     }
 
     /// Puts a value into a register that is empty.
+    #[inline]
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         debug_assert!(!self.occupied.contains(reg), "{reg} is taken when {vreg} comes");
         self.regs.0[reg.index()] = vreg;
@@ -246,33 +256,43 @@ impl Coloring {
         !value.next.is_dead() && value.leaves != inst.as_u32() + 1
     }
 
-    fn instruction(&mut self, input: &Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
-        let problem = input.problem;
+    /// Serves an instruction.
+    #[inline]
+    fn instruction(&mut self, input: &Input, step: &Step, output: &mut Output) -> Result<(), AllocError> {
+        let inst = step.0;
         if inst.as_u32() > self.obstacle_at {
             self.obstacle += 1;
             self.find_obstacle(input);
         }
-        let range = problem.operand_range(inst);
-        let demands = input.facts.has_demands(inst);
-        let is_remat = problem.flags(inst).has(InstFlags::REMAT);
-        if demands || is_remat || inst.as_u32() == self.eviction_at {
-            self.note_next_uses(input, range.clone());
-            if is_remat && self.defer(input, inst, output) {
-                return Ok(());
-            }
-            self.evict_planned(input, inst, output);
-            if demands && self.bound(input, inst, range.clone(), output)? {
-                return Ok(());
-            }
+        let special = input.facts.has_demands(inst) || step.1.has(InstFlags::REMAT);
+        if special || inst.as_u32() == self.eviction_at || !self.simple(input, step, output) {
+            return self.special(input, step, output);
         }
-        if !demands && self.simple(input, inst, range.clone(), output) {
+        Ok(())
+    }
+
+    /// Serves an instruction with demands, for which values must leave, or which can run anywhere.
+    #[inline(never)]
+    fn special(&mut self, input: &Input, step: &Step, output: &mut Output) -> Result<(), AllocError> {
+        let (inst, flags, ref range) = *step;
+        self.note_next_uses(input, range.clone());
+        if flags.has(InstFlags::REMAT) && self.defer(input, inst, output) {
             return Ok(());
         }
-        self.note_next_uses(input, range);
+        let evicts = inst.as_u32() == self.eviction_at;
+        self.evict_planned(input, inst, output);
+        let demands = input.facts.has_demands(inst);
+        if demands && self.bound(input, step, output)? {
+            return Ok(());
+        }
+        if !demands && (evicts || flags.has(InstFlags::REMAT)) && self.simple(input, step, output) {
+            return Ok(());
+        }
+        self.note_next_uses(input, range.clone());
         self.constrained(input, inst, output)
     }
 
-    fn note_next_uses(&mut self, input: &Input, range: std::ops::Range<usize>) {
+    fn note_next_uses(&mut self, input: &Input, range: Range<usize>) {
         for (operand, &after) in input.problem.all_operands()[range.clone()].iter().zip(&input.live.after[range]) {
             self.values[operand.vreg().index()].next = after;
         }
@@ -358,19 +378,22 @@ impl Coloring {
         if let Some(reg) = loc.as_reg() {
             value.original = true;
             self.put(vreg, reg);
-            let after = Inst::from_u32(inst.as_u32() + 1);
-            self.store_def(input, vreg, reg, after, output);
+            if output.reloads.is_stored_at_def(vreg) {
+                let after = Inst::from_u32(inst.as_u32() + 1);
+                self.store_def(input, vreg, reg, after, output);
+            }
         }
         if self.has_refs && input.problem.vregs[vreg].is_ref {
             self.live_refs.push(vreg);
         }
-        if input.facts.labelled[vreg.index()] {
+        if self.has_labels && input.facts.labelled[vreg.index()] {
             self.labels.note(vreg, loc.as_reg(), Inst::from_u32(inst.as_u32() + 1));
             self.values[vreg.index()].def_read = true;
         }
     }
 
     /// Stores a value that is to be stored where it begins.
+    #[inline(never)]
     pub(crate) fn store_def(&mut self, input: &Input, vreg: VReg, from: PReg, at: Inst, output: &mut Output) {
         if output.reloads.is_stored_at_def(vreg)
             && let Some(to) = self.slot_to_write(input, vreg, output)
@@ -407,7 +430,7 @@ impl Coloring {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
                 let vreg = self.regs.0[reg.index()];
                 let clean = self.values[vreg.index()].clean;
-                self.residents.push(Resident { vreg, reg, clean, is_param: false });
+                self.residents.push(Resident { vreg, reg, clean });
                 left &= left - 1;
             }
         }

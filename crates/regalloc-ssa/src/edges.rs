@@ -1,6 +1,6 @@
 //! The ends of blocks: what a block finds in registers, and the moves on edges that bring it there.
 
-use crate::coloring::{Coloring, Input, Output, Resident, Span};
+use crate::coloring::{Coloring, Input, Output, Resident};
 use crate::spilling::{NONE, is_joined};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Edge, Edit, EditKind, Inst, Loc, NoRegister, PRegSet, VReg};
@@ -8,6 +8,7 @@ use std::ops::Range;
 
 impl Coloring {
     /// Starts the block at a place: fills the register map and the next uses at its head.
+    #[inline(never)]
     pub(crate) fn enter(&mut self, input: &Input, place: u32, output: &mut Output) {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
@@ -38,7 +39,7 @@ impl Coloring {
                 if let &[edge] = preds {
                     self.take_branch_defs(input, place, edge, output);
                 }
-                self.entries[place as usize] = self.save_joined(input, place);
+                self.save_joined(input, place);
             }
             &[edge] => self.inherit(input, place, edge, output),
             _ => self.empty(),
@@ -59,12 +60,11 @@ impl Coloring {
     }
 
     /// Notes who is where when paths meet.
-    fn save_joined(&mut self, input: &Input, place: u32) -> Span {
-        let span = self.save();
-        for resident in &mut self.residents[span.range()] {
-            resident.is_param = input.live.is_defined_at_head(resident.vreg, place);
-        }
-        span
+    fn save_joined(&mut self, input: &Input, place: u32) {
+        self.param_starts[place as usize] = self.param_regs.len() as u32;
+        let params = input.problem.params(input.order.blocks[place as usize]);
+        self.param_regs.extend(params.iter().map(|param| self.values[param.index()].at));
+        self.entries[place as usize] = self.save();
     }
 
     /// Homes of what will be in registers at the end are better left to it.
@@ -83,12 +83,13 @@ impl Coloring {
         let problem = input.problem;
         let from = input.order.place(problem.edge(edge).from);
         if from + 1 == place {
-            for i in self.ends[from as usize].range() {
-                let Resident { vreg, reg, .. } = self.residents[i];
-                if self.values[vreg.index()].live_at != place {
-                    self.take_out(reg);
+            let (mut gone, values) = (PRegSet::EMPTY, &self.values[..]);
+            for &Resident { vreg, reg, .. } in &self.residents[self.ends[from as usize].range()] {
+                if values[vreg.index()].live_at != place {
+                    gone.insert(reg);
                 }
             }
+            self.take_out_all(gone);
             return self.take_branch_defs(input, place, edge, output);
         }
         self.empty();
@@ -104,6 +105,9 @@ impl Coloring {
 
     /// Results of the branch before. Where the plan has them in memory they are stored at once.
     fn take_branch_defs(&mut self, input: &Input, place: u32, edge: Edge, output: &mut Output) {
+        if input.problem.edge_defs(edge).is_empty() {
+            return;
+        }
         let first = Inst::from_u32(self.bounds.0);
         let joined = is_joined(input.problem, input.order.blocks[place as usize]);
         for &vreg in input.problem.edge_defs(edge) {
@@ -140,9 +144,8 @@ impl Coloring {
                 continue;
             }
             let first = Inst::from_u32(self.bounds.0);
-            let likes = self.likes(input, vreg, first, self.known_end(vreg));
             let free = input.plan.open.difference(self.occupied);
-            if let Some(reg) = self.choose(input, input.problem.class(vreg), &likes, free) {
+            if let Some(reg) = self.pick(input, vreg, first, self.known_end(vreg), free) {
                 self.put(vreg, reg);
             }
         }
@@ -166,6 +169,7 @@ impl Coloring {
     }
 
     /// Adds to the edits the moves of the one edge out of a block, before its branch.
+    #[inline(never)]
     pub(crate) fn resolve_edge(&mut self, input: &Input, edge: Edge, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
         let data = problem.edge(edge);
@@ -177,14 +181,15 @@ impl Coloring {
         }
         let (mut kept, mut passed) = (PRegSet::EMPTY, PRegSet::EMPTY);
         for i in self.entries[to as usize].range() {
-            let Resident { vreg, reg, is_param, .. } = self.residents[i];
+            let Resident { vreg, reg, .. } = self.residents[i];
             kept.insert(reg);
-            let at = self.values[vreg.index()].at;
-            passed = at.map_or(passed, |at| passed.with(at));
-            if is_param {
-                self.branch_defs[vreg.index()] = Loc::reg(reg);
-            } else if at != Some(reg) {
-                self.bring(input, vreg, Loc::reg(reg), output);
+            match self.values[vreg.index()].at {
+                Some(at) if at == reg => passed.insert(reg),
+                _ if input.live.is_defined_at_head(vreg, to) => {}
+                at => {
+                    passed = at.map_or(passed, |at| passed.with(at));
+                    self.bring(input, vreg, Loc::reg(reg), output);
+                }
             }
         }
         self.store_leaving(input, ends.clone(), passed, to, output);
@@ -223,15 +228,13 @@ impl Coloring {
     fn pass_args(&mut self, input: &Input, edge: Edge, to: u32, output: &mut Output) {
         let problem = input.problem;
         let mut hint = 0;
-        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
-            match std::mem::replace(&mut self.branch_defs[param.index()], Loc::NONE) {
-                Loc::NONE => {
-                    let lives = input.live.entry_after(to, param, &mut hint).is_some_and(|e| !e.next.is_dead());
-                    if lives {
-                        self.pass_in_memory(input, param, arg, output);
-                    }
-                }
-                loc => self.bring(input, arg, loc, output),
+        let start = self.param_starts[to as usize] as usize;
+        let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
+        for (i, (&param, &arg)) in pairs.enumerate() {
+            if let Some(reg) = self.param_regs[start + i] {
+                self.bring(input, arg, Loc::reg(reg), output);
+            } else if input.live.entry_after(to, param, &mut hint).is_some_and(|entry| !entry.next.is_dead()) {
+                self.pass_in_memory(input, param, arg, output);
             }
         }
     }

@@ -12,7 +12,6 @@ impl Coloring {
         let problem = input.problem;
         output.out.stack_maps.sort_unstable();
         output.out.stack_maps.dedup();
-        self.branch_defs.fill(Loc::NONE);
         for block in problem.blocks() {
             let span = self.edit_spans[input.order.place(block) as usize].range();
             output.out.edits.extend_from_slice(&self.edits[span]);

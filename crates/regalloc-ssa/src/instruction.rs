@@ -73,6 +73,7 @@ impl At<'_> {
 
 impl Coloring {
     /// Serves an instruction.
+    #[cold]
     pub(crate) fn constrained(&mut self, input: &Input, inst: Inst, output: &mut Output) -> Result<(), AllocError> {
         let problem = input.problem;
         let is_safepoint = problem.flags(inst).has(InstFlags::SAFEPOINT);
@@ -96,6 +97,7 @@ impl Coloring {
         let input = at.input;
         if at.operands.iter().any(|operand| operand.is_def()) && self.scratch.edges.len() < self.values.len() {
             self.scratch.edges.resize(self.values.len(), None);
+            self.branch_defs.resize(self.values.len(), Loc::NONE);
         }
         for operand in at.operands.iter().filter(|operand| operand.is_def()) {
             self.scratch.edges[operand.vreg().index()] = None;

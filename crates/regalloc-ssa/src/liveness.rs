@@ -146,7 +146,7 @@ impl Liveness {
     }
 
     /// The places where a value has entries, ascending.
-    pub(crate) fn places(&self, vreg: VReg) -> impl Iterator<Item = (u32, &Entry)> {
+    pub(crate) fn places(&self, vreg: VReg) -> impl DoubleEndedIterator<Item = (u32, &Entry)> {
         let range = self.value_starts[vreg.index()] as usize..self.value_starts[vreg.index() + 1] as usize;
         self.places[range].iter().map(|&(place, entry)| (place, &self.entries[entry as usize]))
     }

@@ -22,6 +22,9 @@ pub(crate) struct Reloads {
     slots: Vec<PackedOption<Slot>>,
     /// Per value: is it stored where it is defined?
     at_def: Vec<bool>,
+    /// Values that are in their slots anywhere.
+    pub(crate) placed: Vec<VReg>,
+    is_placed: Vec<bool>,
     /// Per slot, whose it is.
     pub(crate) owners: Vec<PackedOption<VReg>>,
 }
@@ -33,6 +36,8 @@ impl Reloads {
         reset(&mut self.slots, values, None.into());
         reset(&mut self.at_def, values, false);
         self.owners.clear();
+        self.placed.clear();
+        reset(&mut self.is_placed, values, false);
         for vreg in problem.vregs.keys() {
             let v = vreg.index();
             if input.facts.remat(vreg).is_some() {
@@ -56,6 +61,9 @@ impl Reloads {
 
     /// The slot of a value, which is made if need be.
     pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Loc {
+        if !std::mem::replace(&mut self.is_placed[vreg.index()], true) {
+            self.placed.push(vreg);
+        }
         let class = classes.class(vreg);
         let width = u32::from(problem.width(vreg));
         let slot = match self.slots[class.index()].expand() {

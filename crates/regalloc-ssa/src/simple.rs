@@ -4,15 +4,11 @@
 //! results take free registers or those of inputs that die. No value is in the way. If there are too few registers the
 //! general way (`instruction.rs`) is taken from where this one stands: it has done nothing yet but load values.
 
-use crate::coloring::{Coloring, Input, Output};
+use crate::coloring::{Coloring, Input, Output, Step};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{
-    Constraint, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, RegClass, VReg,
-};
-use std::ops::Range;
+use kingpost_regalloc::{Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, RegClass, VReg};
 
 /// The instruction at hand.
-#[derive(Clone, Copy)]
 struct At<'a> {
     input: &'a Input<'a>,
     inst: Inst,
@@ -29,32 +25,44 @@ struct Seen {
     /// Number of results, and the last of them.
     defs: u32,
     def: usize,
+    /// Some value that is read is in no register.
+    misses: bool,
 }
 
 impl Coloring {
     /// Serves such an instruction. False if the general way must be taken.
-    pub(crate) fn simple(&mut self, input: &Input, inst: Inst, range: Range<usize>, output: &mut Output) -> bool {
-        let problem = input.problem;
-        let at = At { input, inst, operands: &problem.all_operands()[range.clone()], base: range.start };
+    #[inline]
+    pub(crate) fn simple(&mut self, input: &Input, step: &Step, output: &mut Output) -> bool {
+        let &(inst, flags, ref range) = step;
+        let at = At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start };
         let before = self.in_slots.len();
-        let seen = self.read_uses(at, output).filter(|seen| self.is_enough(at, seen, output));
-        let Some(Seen { dying, defs, def }) = seen else {
+        let mut seen = self.read_uses(&at, output);
+        if seen.misses {
+            if !self.load_all(&at, output) {
+                return false;
+            }
+            seen = self.read_uses(&at, output);
+        }
+        if !self.is_enough(&at, &seen, output) {
             self.in_slots.truncate(before);
             return false;
-        };
+        }
+        let Seen { dying, defs, def, .. } = seen;
         let tied = match defs {
             0 => PRegSet::EMPTY,
-            1 => self.tie(at, def, dying, PRegSet::EMPTY, output),
-            _ => (0..at.operands.len()).fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, output)),
+            1 => self.tie(&at, def, dying, PRegSet::EMPTY, output),
+            _ => (0..at.operands.len()).fold(PRegSet::EMPTY, |tied, i| self.tie(&at, i, dying, tied, output)),
         };
         self.take_out_all(dying);
         self.update_labels(inst);
         match defs {
             0 => {}
-            1 => _ = self.place_def(at, def, tied, output),
-            _ => _ = (0..at.operands.len()).fold(tied, |given, i| self.place_def(at, i, given, output)),
+            1 => _ = self.place_def(&at, def, tied, output),
+            _ => _ = (0..at.operands.len()).fold(tied, |given, i| self.place_def(&at, i, given, output)),
         }
-        drop_void_move(problem, inst, output);
+        if flags.has(InstFlags::MOVE) {
+            drop_void_move(input.problem, inst, output);
+        }
         true
     }
 
@@ -68,54 +76,70 @@ impl Coloring {
         }
     }
 
-    /// Notes what comes after each operand and says where its value is read. None if a register is missing.
+    /// Notes what comes after each operand and says in which registers values are read.
     #[inline]
-    fn read_uses(&mut self, at: At, output: &mut Output) -> Option<Seen> {
+    fn read_uses(&mut self, at: &At, output: &mut Output) -> Seen {
         let mut seen = Seen::default();
-        let after = &at.input.live.after[at.base..at.base + at.operands.len()];
-        for (i, (operand, &after)) in at.operands.iter().zip(after).enumerate() {
-            let v = operand.vreg().index();
-            self.values[v].next = after;
+        let range = at.base..at.base + at.operands.len();
+        let values = &mut self.values[..];
+        let locs = &mut output.out.locs[range.clone()];
+        let after = &at.input.live.after[range];
+        for (i, ((operand, &after), loc)) in at.operands.iter().zip(after).zip(locs).enumerate() {
+            let value = &mut values[operand.vreg().index()];
+            value.next = after;
             if operand.is_def() {
                 seen.defs += 1;
                 seen.def = i;
                 continue;
             }
-            if self.values[v].at.is_none() {
-                if self.may_stay_in_memory(at, i) {
-                    self.in_slots.push((at.base + i) as u32);
-                    let slot = output.reloads.place(at.input.problem, at.input.classes, operand.vreg(), output.out);
-                    output.out.locs[at.base + i] = slot;
-                    continue;
+            match value.at {
+                Some(reg) => {
+                    value.def_read |= value.original;
+                    *loc = Loc::reg(reg);
+                    if after.is_dead() || value.leaves == at.inst.as_u32() + 1 {
+                        seen.dying.insert(reg);
+                    }
                 }
-                self.load(at, operand.vreg(), output)?;
-            }
-            let value = &mut self.values[v];
-            value.def_read |= value.original;
-            let Some(reg) = value.at else { continue };
-            output.out.locs[at.base + i] = Loc::reg(reg);
-            if after.is_dead() || value.leaves == at.inst.as_u32() + 1 {
-                seen.dying.insert(reg);
+                None => seen.misses = true,
             }
         }
-        Some(seen)
+        seen
+    }
+
+    /// Values that are read and are in no register are brought into free ones, or read in memory. False if a register
+    /// is missing.
+    #[cold]
+    fn load_all(&mut self, at: &At, output: &mut Output) -> bool {
+        let before = self.in_slots.len();
+        for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
+            let vreg = operand.vreg();
+            if self.values[vreg.index()].at.is_some() {
+                continue;
+            }
+            if self.may_stay_in_memory(at, i) {
+                self.in_slots.push((at.base + i) as u32);
+                let slot = output.reloads.place(at.input.problem, at.input.classes, vreg, output.out);
+                output.out.locs[at.base + i] = slot;
+            } else if self.load(at, vreg, output).is_none() {
+                self.in_slots.truncate(before);
+                return false;
+            }
+        }
+        true
     }
 
     /// May a use whose value is in no register read it in memory?
-    fn may_stay_in_memory(&self, at: At, i: usize) -> bool {
+    fn may_stay_in_memory(&self, at: &At, i: usize) -> bool {
         let operand = at.operands[i];
-        let is_tied = |def: &Operand| def.constraint() == Constraint::Reuse(i as u8);
-        operand.constraint() != Constraint::Reg
-            && at.input.facts.remat(operand.vreg()).is_none()
-            && !at.operands.iter().any(is_tied)
+        let is_tied = |def: &Operand| def.reused() == Some(i as u8);
+        !operand.is_reg() && at.input.facts.remat(operand.vreg()).is_none() && !at.operands.iter().any(is_tied)
     }
 
     /// Brings a value into a free register.
-    fn load(&mut self, at: At, vreg: VReg, output: &mut Output) -> Option<()> {
-        let At { input, inst, .. } = at;
-        let likes = self.likes(input, vreg, inst, self.known_end(vreg));
+    fn load(&mut self, at: &At, vreg: VReg, output: &mut Output) -> Option<()> {
+        let &At { input, inst, .. } = at;
         let free = input.plan.open.difference(self.occupied);
-        let to = self.choose(input, input.problem.class(vreg), &likes, free)?;
+        let to = self.pick(input, vreg, inst, self.known_end(vreg), free)?;
         let kind = match input.facts.remat(vreg) {
             Some(inst) => EditKind::Remat { inst, to },
             None => {
@@ -132,7 +156,7 @@ impl Coloring {
 
     /// Are there registers for all copies and results?
     #[inline]
-    fn is_enough(&self, at: At, seen: &Seen, output: &Output) -> bool {
+    fn is_enough(&self, at: &At, seen: &Seen, output: &Output) -> bool {
         let free = at.input.plan.open.difference(self.occupied);
         let dying = seen.dying.intersection(at.input.plan.open);
         if seen.defs > 1 {
@@ -143,22 +167,23 @@ impl Coloring {
         }
         let operand = at.operands[seen.def];
         let class = at.input.problem.class(operand.vreg());
-        let usable = match operand.constraint() {
-            Constraint::Reuse(k) => match output.out.locs[at.base + usize::from(k)].as_reg() {
+        let usable = match operand.reused() {
+            Some(k) => match output.out.locs[at.base + usize::from(k)].as_reg() {
                 Some(reg) if seen.dying.contains(reg) => return true,
                 _ => free,
             },
-            _ => free.union(dying),
+            None => free.union(dying),
         };
         usable.mask(class) != 0
     }
 
-    fn is_enough_for_all(&self, at: At, free: PRegSet, mut dying: PRegSet, output: &Output) -> bool {
+    #[cold]
+    fn is_enough_for_all(&self, at: &At, free: PRegSet, mut dying: PRegSet, output: &Output) -> bool {
         let mut copies = [0usize; 2];
         let mut defs = [0usize; 2];
         for operand in at.operands.iter().filter(|operand| operand.is_def()) {
             let class = at.input.problem.class(operand.vreg()).index();
-            let Constraint::Reuse(k) = operand.constraint() else {
+            let Some(k) = operand.reused() else {
                 defs[class] += 1;
                 continue;
             };
@@ -176,9 +201,9 @@ impl Coloring {
 
     /// Gives a result that overwrites an input its register, or that of a copy. Gives all registers of such results.
     #[inline]
-    fn tie(&mut self, at: At, i: usize, dying: PRegSet, tied: PRegSet, output: &mut Output) -> PRegSet {
+    fn tie(&mut self, at: &At, i: usize, dying: PRegSet, tied: PRegSet, output: &mut Output) -> PRegSet {
         let def = at.operands[i];
-        let Constraint::Reuse(k) = def.constraint() else { return tied };
+        let Some(k) = def.reused() else { return tied };
         let k = usize::from(k);
         let from = output.out.locs[at.base + k].as_reg().expect("a tied use is in a register");
         let reg = match dying.contains(from) && !tied.contains(from) {
@@ -191,7 +216,8 @@ impl Coloring {
     }
 
     /// Copies an input that lives on, or moves it: who is at home stays. Gives the register to be overwritten.
-    fn copy_tied(&mut self, at: At, vreg: VReg, from: PReg, def: VReg, tied: PRegSet) -> PReg {
+    #[inline(never)]
+    fn copy_tied(&mut self, at: &At, vreg: VReg, from: PReg, def: VReg, tied: PRegSet) -> PReg {
         let input = at.input;
         let free = input.plan.open.difference(self.occupied).difference(tied);
         let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
@@ -213,18 +239,17 @@ impl Coloring {
 
     /// A register for a result that has none, unlike those in `given`. Gives all of them.
     #[inline]
-    fn place_def(&mut self, at: At, i: usize, given: PRegSet, output: &mut Output) -> PRegSet {
+    fn place_def(&mut self, at: &At, i: usize, given: PRegSet, output: &mut Output) -> PRegSet {
         let (input, operand) = (at.input, at.operands[i]);
         let vreg = operand.vreg();
         if operand.is_use() {
             return given;
         }
         let mut given = given;
-        if operand.constraint() == Constraint::Reg {
-            let likes = self.likes(input, vreg, at.inst, input.live.def_end[vreg.index()]);
+        if operand.is_reg() {
             let free = input.plan.open.difference(self.occupied).difference(given);
-            let class = input.problem.class(vreg);
-            let reg = self.choose(input, class, &likes, free).expect("registers were counted");
+            let end = input.live.def_end[vreg.index()];
+            let reg = self.pick(input, vreg, at.inst, end, free).expect("registers were counted");
             given.insert(reg);
             output.out.locs[at.base + i] = Loc::reg(reg);
         }

@@ -1,11 +1,12 @@
 //! Slots for several classes, one after another: a linear scan over the stretches of the order in which they are live.
 //!
-//! A class has one slot for all of its life. Its stretch goes from its first to its last live point, holes included, and
-//! to the ends of the blocks that pass arguments to its parameters, as that is where they are stored. Two classes whose
+//! A class has one slot for all of its life. Its stretch goes from the first to the last point where those of its members
+//! are live that are ever in memory, holes included, and to the ends of the blocks that pass arguments to its parameters,
+//! as that is where they are stored. Two classes whose
 //! stretches are apart, and whose slots are of one size, share. Cost: n log n in slots, linear in live ranges.
 
 use crate::coloring::Input;
-use crate::liveness::{LIVE_OUT, end_point, reset};
+use crate::liveness::{HEAD, LIVE_OUT, end_point, reset};
 use crate::reload::Reloads;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Allocation, EditKind, Loc, Slot, SlotData, VReg};
@@ -69,19 +70,10 @@ impl Slots {
                 *stretch = (0, u32::MAX);
             }
         }
-        for vreg in input.problem.vregs.keys() {
+        for &vreg in &reloads.placed {
             if let Some(slot) = reloads.slot(input.classes, vreg) {
                 let stretch = &mut self.stretches[slot.index()];
                 add_value(input, vreg, stretch);
-            }
-        }
-        for edge in input.problem.edges() {
-            let data = input.problem.edge(edge);
-            let from = input.order.place(data.from) as usize;
-            for &param in input.problem.params(data.to) {
-                if let Some(slot) = reloads.slot(input.classes, param) {
-                    widen(&mut self.stretches[slot.index()], input.classes.bases[from + 1] - 1);
-                }
             }
         }
     }
@@ -135,7 +127,17 @@ fn add_value(input: &Input, vreg: VReg, stretch: &mut (u32, u32)) {
     if def < input.order.blocks.len() {
         add(def, point.saturating_sub(1), live.def_end[vreg.index()]);
     }
-    for (place, entry) in live.places(vreg) {
+    let mut places = live.places(vreg);
+    if let Some((place, entry)) = places.next() {
         add(place as usize, 0, entry.end);
+    }
+    if let Some((place, entry)) = places.next_back() {
+        add(place as usize, 0, entry.end);
+    }
+    if point == HEAD && def < input.order.blocks.len() {
+        for &edge in input.problem.preds(input.order.blocks[def]) {
+            let from = input.order.place(input.problem.edge(edge).from) as usize;
+            widen(stretch, bases[from + 1] - 1);
+        }
     }
 }

@@ -82,8 +82,7 @@ impl Coloring {
             let possible =
                 at.allocatable(vreg).difference(at.killed(vreg)).difference(taken).difference(scratch.claims);
             let free = possible.difference(scratch.surviving).intersection(input.plan.open);
-            let likes = self.likes(input, vreg, at.inst, self.known_end(vreg));
-            if let Some(reg) = self.choose(input, input.problem.class(vreg), &likes, free) {
+            if let Some(reg) = self.pick(input, vreg, at.inst, self.known_end(vreg), free) {
                 scratch.keep(vreg, reg);
                 continue;
             }

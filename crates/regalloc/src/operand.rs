@@ -176,6 +176,18 @@ impl Operand {
         }
     }
 
+    /// Is the constraint [`Constraint::Reg`]?
+    #[inline]
+    pub fn is_reg(self) -> bool {
+        self.0 >> 35 & 15 == 0
+    }
+
+    /// The use whose location a [`Constraint::Reuse`] def shares.
+    #[inline]
+    pub fn reused(self) -> Option<u8> {
+        (self.0 >> 35 & 15 == 2).then_some((self.0 >> 40) as u8)
+    }
+
     /// The register of a [`Constraint::Fixed`] operand.
     #[inline]
     pub fn fixed_reg(self) -> Option<PReg> {

@@ -390,6 +390,19 @@ impl Problem {
         (span.start..span.end).map(Inst::from_u32)
     }
 
+    /// The instructions of a block, in order, each with its flags and the indices of its operands.
+    #[inline]
+    pub fn walk(&self, block: Block) -> impl Iterator<Item = (Inst, InstFlags, Range<usize>)> {
+        let span = self.blocks[block].insts;
+        let mut start = self.operand_range(Inst::from_u32(span.start)).start;
+        let insts = &self.insts.values().as_slice()[span.range()];
+        insts.iter().zip(span.start..).map(move |(data, inst)| {
+            let end = data.operands_end as usize;
+            let operands = std::mem::replace(&mut start, end)..end;
+            (Inst::from_u32(inst), InstFlags(data.clobbers_flags as u8), operands)
+        })
+    }
+
     /// The first instruction of a block.
     #[inline]
     pub fn first_inst(&self, block: Block) -> Inst {
