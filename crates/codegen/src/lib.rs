@@ -12,12 +12,14 @@
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
+//! | `dwarf.rs` | what DWARF calls their registers |
 //! | `error.rs` | why a function was not compiled |
 
 mod allocators;
 mod batch;
 mod compile;
 mod compiler;
+mod dwarf;
 mod error;
 mod expand;
 pub mod module;
@@ -30,6 +32,7 @@ mod targets;
 pub use allocators::{ALLOCATORS, AllocatorFactory, allocator};
 pub use batch::Batch;
 pub use compiler::{Compiler, Context};
+pub use dwarf::DwarfRegisters;
 pub use error::CompileError;
 pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{SettingError, Settings};

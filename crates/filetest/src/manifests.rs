@@ -28,8 +28,8 @@ const ARROWS: &[(&str, &str)] = &[
          regalloc-ssa",
     ),
     // Both are forms of the module that `codegen` describes.
-    ("emit-object", "codegen ir mach regalloc"),
-    ("jit", "codegen ir mach regalloc"),
+    ("emit-object", "codegen ir mach"),
+    ("jit", "codegen ir mach"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
 

@@ -6,45 +6,14 @@
 
 use crate::image::Image;
 use crate::memory::process_symbol;
+use kingpost_codegen::DwarfRegisters;
 use kingpost_mach::{ModuleBuffer, UnwindOp};
-use kingpost_regalloc::{PReg, RegClass};
-
-/// What DWARF calls the registers of this machine, and how it counts.
-struct Machine {
-    stack_pointer: u8,
-    frame_pointer: u8,
-    return_address: u8,
-    /// Bytes by which code offsets are divided.
-    code_align: u8,
-    /// Bytes between the stack pointer and the CFA at a function's start.
-    entry_bytes: u8,
-    number: fn(PReg) -> u8,
-}
 
 #[cfg(target_arch = "x86_64")]
-const MACHINE: Machine = Machine {
-    stack_pointer: 7,
-    frame_pointer: 6,
-    return_address: 16,
-    code_align: 1,
-    entry_bytes: 8,
-    number: |reg| match reg.class() {
-        // rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi (System V ABI for AMD64, figure 3.36).
-        RegClass::Int if reg.enc() < 8 => [0, 2, 1, 3, 7, 6, 4, 5][usize::from(reg.enc())],
-        RegClass::Int => reg.enc(),
-        RegClass::Float => 17 + reg.enc(),
-    },
-};
+const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
 
 #[cfg(not(target_arch = "x86_64"))]
-const MACHINE: Machine = Machine {
-    stack_pointer: 31,
-    frame_pointer: 29,
-    return_address: 30,
-    code_align: 4,
-    entry_bytes: 0,
-    number: |reg| reg.enc() + if reg.class() == RegClass::Float { 64 } else { 0 },
-};
+const MACHINE: DwarfRegisters = DwarfRegisters::AARCH64;
 
 /// Bytes by which offsets of saved registers are divided, downwards.
 const DATA_ALIGN: u32 = 8;
@@ -161,7 +130,6 @@ fn advance(units: u32, out: &mut Vec<u8>) {
 }
 
 fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
-    let number = |reg| (MACHINE.number)(reg);
     match op {
         UnwindOp::CfaStackPointer(bytes) => define_cfa(MACHINE.stack_pointer, bytes, out),
         UnwindOp::CfaPopped(bytes) => {
@@ -171,13 +139,13 @@ fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
         }
         UnwindOp::CfaFramePointer(bytes) => define_cfa(MACHINE.frame_pointer, bytes, out),
         UnwindOp::Saved(reg, below) => {
-            match number(reg) {
+            match MACHINE.number(reg) {
                 number @ 0..64 => out.push(OFFSET | number),
                 number => out.extend([OFFSET_EXTENDED, number]),
             }
             leb128(below / DATA_ALIGN, out);
         }
-        UnwindOp::Restored(reg) => match number(reg) {
+        UnwindOp::Restored(reg) => match MACHINE.number(reg) {
             number @ 0..64 => out.push(RESTORE | number),
             number => out.extend([RESTORE_EXTENDED, number]),
         },
@@ -212,6 +180,7 @@ fn signed_leb128(mut value: u32, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kingpost_regalloc::PReg;
 
     #[test]
     fn numbers_have_the_shortest_form() {
