@@ -2,7 +2,7 @@
 
 use crate::args::TargetArgs;
 use crate::outcome::Stop;
-use kingpost_codegen::{ALLOCATORS, AllocatorFactory, Compiler, SettingError, Settings};
+use kingpost_codegen::{AllocatorFactory, Compiler, SettingError, Settings, TargetError};
 use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
@@ -63,8 +63,5 @@ pub(crate) fn with_header(
 
 /// The allocator of this name.
 pub(crate) fn allocator(name: &str) -> Result<AllocatorFactory, Stop> {
-    kingpost_codegen::allocator(name).ok_or_else(|| {
-        let known: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
-        Stop::Usage(format!("no register allocator is called `{name}`: there are {}", known.join(", ")))
-    })
+    kingpost_codegen::allocator(name).ok_or_else(|| Stop::Usage(TargetError::Allocator(name.into()).to_string()))
 }
