@@ -4,6 +4,8 @@
 //! instruction before has written with their stores, moves of values that change places, copies for the operands, and
 //! moves of the edge out of the block. Each group is one parallel move.
 
+mod repeated;
+
 use crate::bundles::Bundles;
 use crate::edges::is_at_head;
 use crate::live::Liveness;
@@ -84,6 +86,7 @@ impl Emit<'_> {
         self.places.assign_slots(self.problem, self.live, self.bundles, self.out);
         self.write_locations();
         self.write_moves()?;
+        repeated::drop_repeated(self.problem, self.env, self.out);
         self.stack_maps();
         for i in 0..self.problem.labels.len() {
             self.label(self.problem.labels[i]);
