@@ -21,6 +21,8 @@ pub enum LoadError {
         /// Bytes asked for.
         bytes: usize,
     },
+    /// The system gives no process.
+    Process,
 }
 
 impl fmt::Display for LoadError {
@@ -32,6 +34,7 @@ impl fmt::Display for LoadError {
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::Memory { bytes } => write!(f, "the system gives no {bytes} bytes of memory"),
+            LoadError::Process => f.write_str("the system gives no process"),
         }
     }
 }

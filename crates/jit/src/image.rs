@@ -18,7 +18,7 @@ pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
 pub struct Image {
     pages: Pages,
     symbols: HashMap<SymbolName, usize>,
-    /// Start address and length of each function, and its range in `traps`, by ascending address.
+    /// Start address, length and name of each function, by ascending address.
     functions: Vec<(usize, usize, SymbolName)>,
     /// Addresses of instructions that may trap, ascending.
     traps: Vec<(usize, TrapCode)>,

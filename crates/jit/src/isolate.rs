@@ -8,8 +8,10 @@
 //! while children write to it [`run`] holds all of them mutably and hands out none. Between `fork` and `_exit` the child
 //! calls only functions that are safe there (no allocation, no locks), and code whose effects stay in the child.
 
+use crate::error::LoadError;
+use crate::image::Image;
 use crate::memory::page_size;
-use crate::{Image, LoadError};
+use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -146,17 +148,27 @@ pub fn run(
         // SAFETY: the child runs `child`, which keeps to what may be done there, and never returns.
         let pid = unsafe { libc::fork() };
         if pid < 0 {
-            return Err(LoadError::Memory { bytes: 0 });
+            return Err(LoadError::Process);
         }
         if pid == 0 {
             child(calls, first, &notes, &stack, seconds);
         }
-        let mut status = 0;
-        // SAFETY: `pid` is our child and nobody else waits for it.
-        while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {}
-        collect(&notes, calls.len(), status, &mut endings);
+        collect(&notes, calls.len(), wait(pid), &mut endings);
     }
     Ok(endings)
+}
+
+/// Waits until a child has ended, and gives its status: 0 where the system keeps none, because this process ignores the
+/// ends of its children. The call does wait then, too.
+fn wait(pid: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: `pid` is our child and nobody else waits for it.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return 0;
+        }
+    }
+    status
 }
 
 /// Appends the endings of the calls that a child made; at least one.
