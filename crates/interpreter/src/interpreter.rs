@@ -210,6 +210,11 @@ impl<'a> Interpreter<'a> {
         self.values[cx.base + value.as_u32() as usize]
     }
 
+    /// The bits of an operand, by its place; zero if there is none.
+    pub(crate) fn operand(&self, cx: Cx<'_>, index: usize) -> u128 {
+        cx.args().get(index).map_or(0, |&value| self.get(cx, value))
+    }
+
     /// Defines a value; bits above its width are cut off.
     pub(crate) fn set(&mut self, cx: Cx<'_>, value: Value, bits: u128) {
         self.values[cx.base + value.as_u32() as usize] = bits & mask(cx.type_of(value).bits());
