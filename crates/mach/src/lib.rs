@@ -21,7 +21,7 @@
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
-//! | `buffer.rs` | bytes, branches, constants, fixups of one function |
+//! | `buffer/` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
 //! | `data.rs` | data objects |
 //! | `listing.rs` | text and bytes of what was emitted |

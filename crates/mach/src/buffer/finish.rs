@@ -1,0 +1,339 @@
+//! Completion of a function: short and long references, constants, jump tables.
+//!
+//! Every reference whose size depends on its distance (a branch to a label, a load of a constant) is emitted as a hole
+//! of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings, and
+//! looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass over the
+//! references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on its second,
+//! and so on. Then the code is copied into the module buffer with the references filled in, and offsets of every table
+//! are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
+//!
+//! A longer encoding contains all it takes to reach its target: an inverted branch around a far one, a copy of the
+//! constant. So there are no islands of veneers that would have to be placed between instructions, found again, and
+//! kept in reach themselves, at the price of a few bytes for each reference beyond the first to a far target.
+//!
+//! Cost: linear in bytes plus rounds × references.
+
+use super::{BranchForms, Buffer, Pool, PoolEntry, Reference, Target, UNBOUND};
+use crate::compiled::{FunctionHead, ModuleBuffer, SymbolName};
+
+/// Rounds of growth before each shortest encoding is given up, and again before each second one.
+const MAX_ROUNDS: usize = 12;
+
+/// Completion.
+impl Buffer {
+    /// Completes the function and adds it to `module` with the given head.
+    ///
+    /// # Errors
+    /// [`TooLong`] if it exceeds 2 GiB.
+    pub fn finish(
+        &mut self,
+        head: FunctionHead,
+        pool: &Pool,
+        symbols: &[SymbolName],
+        forms: &dyn BranchForms,
+        module: &mut ModuleBuffer,
+    ) -> Result<(), TooLong> {
+        if self.bytes.len() > MAX_CODE_BYTES {
+            return Err(TooLong);
+        }
+        self.grow(pool, forms)?;
+        let mark = module.mark();
+        let base = module.code.len();
+        self.copy_code(pool, forms, &mut module.code);
+        let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
+        self.listing.finish(labels, (module.code.len() - base) as u32);
+        self.place_pool(pool, base, forms, &mut module.code);
+        if module.code.len() - base > MAX_CODE_BYTES {
+            return Err(TooLong);
+        }
+        self.apply_fixups(&mut module.code[base..]);
+        module.relocs.extend_from_slice(&self.relocs);
+        module.symbols.extend_from_slice(symbols);
+        module.traps.extend_from_slice(&self.traps);
+        module.srclocs.extend_from_slice(&self.srclocs);
+        module.calls.extend_from_slice(&self.calls);
+        module.unwind.extend_from_slice(&self.unwind);
+        module.blocks.extend_from_slice(&self.block_starts);
+        module.push_function(mark, head);
+        Ok(())
+    }
+
+    /// Decides how long references are, and moves all offsets to where they finally are.
+    fn grow(&mut self, pool: &Pool, forms: &dyn BranchForms) -> Result<(), TooLong> {
+        if self.bytes.len() + pool.max_bytes() <= forms.always_reached() {
+            self.layout_pool(pool, self.bytes.len());
+            return Ok(());
+        }
+        self.moved_labels.clone_from(&self.labels);
+        for round in 0.. {
+            let growth = self.move_labels();
+            if self.bytes.len() as u64 + growth > MAX_CODE_BYTES as u64 {
+                return Err(TooLong);
+            }
+            self.layout_pool(pool, self.bytes.len() + growth as usize);
+            if !self.lengthen(forms, round / MAX_ROUNDS) {
+                break;
+            }
+        }
+        std::mem::swap(&mut self.labels, &mut self.moved_labels);
+        self.move_offsets();
+        Ok(())
+    }
+
+    /// Moves labels as far as the references before them have grown, and gives the growth of all of them.
+    fn move_labels(&mut self) -> u64 {
+        let mut growth = 0u64;
+        let mut next = self.bound.iter().peekable();
+        for reference in &self.references {
+            while let Some(l) = next.next_if(|l| self.labels[l.index()] <= reference.at) {
+                self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+            }
+            growth += u64::from(reference.growth);
+        }
+        for l in next {
+            self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+        }
+        growth
+    }
+
+    /// Gives longer encodings to all references that do not reach, and at least encoding `least`. Did any grow?
+    fn lengthen(&mut self, forms: &dyn BranchForms, least: usize) -> bool {
+        let mut changed = false;
+        let mut shift = 0u32;
+        for reference in &mut self.references {
+            let target = match reference.target {
+                Target::Label(label) => self.moved_labels[label.index()],
+                Target::Pool(entry) => self.pool_offsets[entry as usize],
+            };
+            let distance = i64::from(target) - i64::from(reference.at + shift);
+            let old = usize::from(reference.encoding);
+            shift += u32::from(reference.growth);
+            let encodings = forms.encodings(reference.form);
+            let last = encodings.len() - 1;
+            let mut new = old.max(least.min(last));
+            while new < last && !(encodings[new].low..=encodings[new].high).contains(&distance) {
+                new += 1;
+            }
+            if new != old {
+                reference.encoding = new as u8;
+                reference.growth = encodings[new].bytes - reference.hole;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Appends the code to `out` with every reference encoded.
+    fn copy_code(&self, pool: &Pool, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+        let base = out.len();
+        let mut from = 0;
+        for reference in &self.references {
+            let at = reference.at as usize;
+            out.extend_from_slice(&self.bytes[from..at]);
+            let here = (out.len() - base) as i64;
+            let (target, constant) = match reference.target {
+                Target::Label(label) => (self.labels[label.index()], &[][..]),
+                Target::Pool(entry) => (self.pool_offsets[entry as usize], pool.constant_bytes(entry)),
+            };
+            debug_assert_ne!(target, UNBOUND, "branch to a label that is not bound");
+            let distance = i64::from(target) - here;
+            forms.encode(reference.form, usize::from(reference.encoding), distance, constant, out);
+            debug_assert_eq!(out.len() - base - here as usize, usize::from(reference.hole + reference.growth));
+            from = at + usize::from(reference.hole);
+        }
+        out.extend_from_slice(&self.bytes[from..]);
+    }
+
+    /// Moves the offsets of all tables along with the grown references. A table's entry at a reference's own offset
+    /// stays before it.
+    fn move_offsets(&mut self) {
+        let references = &self.references;
+        move_table(references, self.fixups.iter_mut().map(|f| &mut f.at));
+        move_table(references, self.relocs.iter_mut().map(|r| &mut r.offset));
+        move_table(references, self.traps.iter_mut().map(|t| &mut t.offset));
+        move_table(references, self.srclocs.iter_mut().map(|s| &mut s.offset));
+        move_table(references, self.calls.iter_mut().map(|c| &mut c.return_offset));
+        move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
+        move_table(references, self.block_starts.iter_mut());
+        move_table(references, self.listing.offsets_mut());
+    }
+
+    /// Finds the offsets of the pool's entries behind `code_bytes` bytes of code.
+    fn layout_pool(&mut self, pool: &Pool, code_bytes: usize) {
+        self.pool_offsets.clear();
+        let mut end = code_bytes;
+        for entry in &pool.entries {
+            let (align, bytes) = entry.align_and_bytes();
+            let start = end.next_multiple_of(align);
+            self.pool_offsets.push(start as u32);
+            end = start + bytes;
+        }
+    }
+
+    fn place_pool(&self, pool: &Pool, base: usize, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+        for (entry, &offset) in pool.entries.iter().zip(&self.pool_offsets) {
+            let padding = offset as usize - (out.len() - base);
+            if padding != 0 {
+                forms.nops(padding, out);
+            }
+            match *entry {
+                PoolEntry::Bytes { start, len } => {
+                    out.extend_from_slice(&pool.bytes[start as usize..(start + len) as usize]);
+                }
+                PoolEntry::Table { start, len } => {
+                    for &target in &pool.targets[start as usize..(start + len) as usize] {
+                        let distance = self.labels[target as usize].wrapping_sub(offset);
+                        out.extend_from_slice(&distance.to_le_bytes());
+                    }
+                }
+            }
+        }
+    }
+
+    fn apply_fixups(&self, code: &mut [u8]) {
+        for fixup in &self.fixups {
+            let distance = self.pool_offsets[fixup.entry as usize].wrapping_sub(fixup.at) as i32;
+            let at = fixup.at as usize;
+            code[at..at + 4].copy_from_slice(&(distance + fixup.addend).to_le_bytes());
+        }
+    }
+}
+
+/// Offsets are 32 bits and branches reach 2 GiB.
+const MAX_CODE_BYTES: usize = 1 << 31;
+
+/// A function's code exceeds 2 GiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong;
+
+fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mut u32>) {
+    let mut next = references.iter().peekable();
+    let mut growth = 0;
+    for offset in offsets {
+        while let Some(reference) = next.next_if(|r| r.at < *offset) {
+            growth += u32::from(reference.growth);
+        }
+        *offset += growth;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::{Label, Reach};
+    use crate::compiled::FrameInfo;
+    use kingpost_ir::TrapCode;
+
+    /// Short: 2 bytes, reach of a signed byte from the end; long: 5 bytes.
+    struct Toy;
+
+    impl BranchForms for Toy {
+        fn encodings(&self, _: u32) -> &'static [Reach] {
+            &[Reach { bytes: 2, low: -126, high: 129 }, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }]
+        }
+        fn encode(&self, _: u32, encoding: usize, distance: i64, _: &[u8], out: &mut Vec<u8>) {
+            if encoding == 1 {
+                out.push(0xe9);
+                out.extend_from_slice(&((distance - 5) as i32).to_le_bytes());
+            } else {
+                out.push(0xeb);
+                out.push((distance - 2) as i8 as u8);
+            }
+        }
+        fn always_reached(&self) -> usize {
+            126
+        }
+        fn jump(&self) -> u32 {
+            0
+        }
+        fn opposite(&self, form: u32) -> u32 {
+            form
+        }
+        fn text(&self, _: u32) -> String {
+            String::new()
+        }
+        fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
+            out.resize(out.len() + bytes, 0x90);
+        }
+    }
+
+    fn head() -> FunctionHead {
+        FunctionHead { name: SymbolName::named("f"), align: 1, frame: FrameInfo::default() }
+    }
+
+    fn finish(buffer: &mut Buffer, pool: &Pool) -> Vec<u8> {
+        let mut module = ModuleBuffer::default();
+        buffer.finish(head(), pool, &[], &Toy, &mut module).unwrap();
+        module.function(0).code.to_vec()
+    }
+
+    /// Follows the branch at `at` to its target.
+    fn target(code: &[u8], at: usize) -> usize {
+        match code[at] {
+            0xeb => (at as i64 + 2 + i64::from(code[at + 1] as i8)) as usize,
+            _ => (at as i64 + 5 + i64::from(i32::from_le_bytes(code[at + 1..at + 5].try_into().unwrap()))) as usize,
+        }
+    }
+
+    #[test]
+    fn branches_grow_only_when_they_must() {
+        for gap in [0, 1, 126, 127, 128, 129, 1000] {
+            let mut b = Buffer::default();
+            b.start(2);
+            b.bind(Label::new(0));
+            b.branch(Label::new(1), 0, &Toy);
+            b.put(&vec![0x90; gap]);
+            b.bind(Label::new(1));
+            b.branch(Label::new(0), 0, &Toy);
+            let code = finish(&mut b, &Pool::default());
+            let first_long = gap > 127;
+            assert_eq!(code[0] == 0xe9, first_long, "gap {gap}");
+            let second = if first_long { 5 } else { 2 } + gap;
+            assert_eq!(target(&code, 0), second);
+            assert_eq!(target(&code, second), 0);
+        }
+    }
+
+    #[test]
+    fn growth_of_one_branch_pushes_others_out_of_reach() {
+        // A chain in which branch i jumps over 62 others: just in reach while all are short.
+        let n = 400;
+        let mut b = Buffer::default();
+        b.start(n + 64);
+        for i in 0..n + 64 {
+            b.bind(Label::new(i));
+            b.trap(TrapCode::user(1).unwrap());
+            let to = if i == 0 { n } else { (i + 64).min(n + 63) };
+            b.branch(Label::new(to), 0, &Toy);
+        }
+        let mut module = ModuleBuffer::default();
+        b.finish(head(), &Pool::default(), &[], &Toy, &mut module).unwrap();
+        let view = module.function(0);
+        for (i, site) in view.traps.iter().enumerate() {
+            let to = if i == 0 { n } else { (i + 64).min(n + 63) };
+            assert_eq!(target(view.code, site.offset as usize), view.traps[to].offset as usize, "branch {i}");
+        }
+    }
+
+    #[test]
+    fn constants_and_tables_lie_behind_the_code() {
+        let mut b = Buffer::default();
+        let mut pool = Pool::default();
+        let c = pool.constant(&7u64.to_le_bytes());
+        assert_eq!(pool.constant(&7u64.to_le_bytes()), c);
+        let t = pool.table([0u32, 1].into_iter());
+        b.start(2);
+        b.bind(Label::new(0));
+        for entry in [c, t] {
+            b.fixup(entry, -4);
+            b.put4(0);
+        }
+        b.bind(Label::new(1));
+        b.put1(0xc3);
+        let code = finish(&mut b, &pool);
+        let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+        assert_eq!(word(0), 16 - 4, "the constant is aligned to its size");
+        assert_eq!(word(4), 24 - 4 - 4);
+        assert_eq!((word(24), word(28)), (-24, 8 - 24));
+    }
+}

@@ -1,0 +1,281 @@
+//! The buffer one function is emitted into, and its completion: short and long branches, constants, jump tables.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod.rs` | what is emitted into a buffer |
+//! | `forms.rs` | how an instruction set encodes references |
+//! | `pool.rs` | constants and jump tables |
+//! | `finish.rs` | completion, where references get their sizes |
+
+mod finish;
+mod forms;
+mod pool;
+
+pub use finish::TooLong;
+pub use forms::{BranchForms, NoBranches, Reach};
+pub use pool::{Pool, PoolEntry};
+
+use crate::compiled::{CallSite, Reloc, RelocKind, SrcLocSite, TrapSite, UnwindOp, UnwindSite};
+use crate::listing::Listing;
+use kingpost_ir::TrapCode;
+
+/// A place in the code that branches go to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Label(u32);
+
+impl Label {
+    /// Label number `index`; the emitter numbers labels as the blocks they stand for.
+    pub fn new(index: usize) -> Label {
+        Label(index as u32)
+    }
+
+    /// Its number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Target of a reference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A label.
+    Label(Label),
+    /// An entry of the pool behind the code.
+    Pool(u32),
+}
+
+/// A hole for code that depends on the distance to a target.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    at: u32,
+    target: Target,
+    form: u32,
+    /// Which encoding.
+    encoding: u8,
+    /// Size of the hole.
+    hole: u8,
+    /// By how much the encoding is longer than the hole.
+    growth: u8,
+}
+
+/// Four bytes to be filled with the distance to a pool entry, plus an addend.
+#[derive(Clone, Copy, Debug)]
+struct Fixup {
+    at: u32,
+    entry: u32,
+    addend: i32,
+}
+
+const UNBOUND: u32 = u32::MAX;
+
+/// A trap that will stand behind the blocks.
+#[derive(Clone, Copy, Debug)]
+struct DeferredTrap {
+    label: Label,
+    code: TrapCode,
+    /// The location of the instruction that branches to it.
+    srcloc: u32,
+}
+
+/// Code of one function while it is emitted. Cleared and used again.
+#[derive(Default, Debug)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    labels: Vec<u32>,
+    references: Vec<Reference>,
+    fixups: Vec<Fixup>,
+    relocs: Vec<Reloc>,
+    traps: Vec<TrapSite>,
+    srclocs: Vec<SrcLocSite>,
+    calls: Vec<CallSite>,
+    unwind: Vec<UnwindSite>,
+    block_starts: Vec<u32>,
+    pool_offsets: Vec<u32>,
+    /// Labels in the order in which they were bound, which is the order of their offsets.
+    bound: Vec<Label>,
+    /// Where labels are once references have grown.
+    moved_labels: Vec<u32>,
+    deferred: Vec<DeferredTrap>,
+    /// Text of what is emitted, if somebody wants it.
+    pub(crate) listing: Listing,
+}
+
+/// Emitting.
+impl Buffer {
+    /// Starts a function with `labels` labels.
+    pub fn start(&mut self, labels: usize) {
+        self.bytes.clear();
+        self.labels.clear();
+        self.labels.resize(labels, UNBOUND);
+        self.references.clear();
+        self.fixups.clear();
+        self.relocs.clear();
+        self.traps.clear();
+        self.srclocs.clear();
+        self.calls.clear();
+        self.unwind.clear();
+        self.block_starts.clear();
+        self.pool_offsets.clear();
+        self.bound.clear();
+        self.deferred.clear();
+        self.listing.start(labels);
+    }
+
+    /// Bytes emitted so far, short branches assumed.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Is nothing emitted yet?
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn at(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    /// Appends one byte.
+    pub fn put1(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// Appends bytes.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends four bytes, lowest first.
+    pub fn put4(&mut self, value: u32) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends eight bytes, lowest first.
+    pub fn put8(&mut self, value: u64) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// The bytes emitted so far.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes emitted so far, to append to.
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither has a table
+    /// entry or is still to be filled in.
+    pub fn last_two_words(&self) -> Option<[u32; 2]> {
+        let start = self.at().checked_sub(8)?;
+        let free = self.bound.last().is_none_or(|l| self.labels[l.index()] <= start)
+            && self.traps.last().is_none_or(|t| t.offset < start)
+            && self.relocs.last().is_none_or(|r| r.offset < start)
+            && self.references.last().is_none_or(|r| r.at + u32::from(r.hole) <= start)
+            && self.fixups.last().is_none_or(|f| f.at < start);
+        let (words, []) = self.bytes[start as usize..].as_chunks() else { return None };
+        free.then(|| [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])])
+    }
+
+    /// Puts one word in the place of the last two, which [`Buffer::last_two_words`] gave, with `text` in the listing.
+    pub fn replace_last_two_words(&mut self, word: u32, text: impl FnOnce() -> String) {
+        self.bytes.truncate(self.bytes.len() - 8);
+        self.listing.forget_from(self.bytes.len());
+        self.list(text);
+        self.put4(word);
+    }
+
+    /// Binds a label to the present end of the code.
+    pub fn bind(&mut self, label: Label) {
+        debug_assert_eq!(self.labels[label.index()], UNBOUND, "a label is bound once");
+        self.labels[label.index()] = self.at();
+        self.bound.push(label);
+    }
+
+    /// Makes a label beyond those given at the start.
+    pub fn new_label(&mut self) -> Label {
+        self.labels.push(UNBOUND);
+        Label::new(self.labels.len() - 1)
+    }
+
+    /// A label at which, behind the function's blocks, a trap with `code` will stand: the target of conditional traps.
+    pub fn defer_trap(&mut self, code: TrapCode) -> Label {
+        let label = self.new_label();
+        let srcloc = self.srclocs.last().map_or(u32::MAX, |site| site.srcloc);
+        self.deferred.push(DeferredTrap { label, code, srcloc });
+        label
+    }
+
+    /// Emits the deferred traps, each by `emit`.
+    pub fn place_deferred_traps(&mut self, emit: impl Fn(TrapCode, &mut Buffer)) {
+        for i in 0..self.deferred.len() {
+            let trap = self.deferred[i];
+            self.srcloc(trap.srcloc);
+            self.bind(trap.label);
+            emit(trap.code, self);
+        }
+    }
+
+    /// Appends a reference to `target`.
+    pub fn reference(&mut self, target: Target, form: u32, forms: &dyn BranchForms) {
+        let at = self.at();
+        let hole = forms.encodings(form)[0].bytes;
+        self.references.push(Reference { at, target, form, encoding: 0, hole, growth: 0 });
+        self.bytes.resize(self.bytes.len() + usize::from(hole), 0);
+    }
+
+    /// Appends a branch to `label`.
+    pub fn branch(&mut self, label: Label, form: u32, forms: &dyn BranchForms) {
+        self.list_branch(label, || forms.text(form));
+        self.reference(Target::Label(label), form, forms);
+    }
+
+    /// Notes that the four bytes at the present end (emitted next) are to be filled with the distance from there to a
+    /// pool entry, plus `addend`.
+    pub fn fixup(&mut self, entry: u32, addend: i32) {
+        let at = self.at();
+        self.fixups.push(Fixup { at, entry, addend });
+    }
+
+    /// Notes a relocation of the field at the present end (emitted next).
+    pub fn reloc(&mut self, kind: RelocKind, symbol: u32, addend: i64) {
+        let offset = self.at();
+        self.relocs.push(Reloc { offset, kind, symbol, addend });
+    }
+
+    /// Notes that the instruction emitted next may trap.
+    pub fn trap(&mut self, code: TrapCode) {
+        let offset = self.at();
+        self.traps.push(TrapSite { offset, code });
+    }
+
+    /// Notes that what follows belongs to a source location.
+    pub fn srcloc(&mut self, srcloc: u32) {
+        let offset = self.at();
+        match self.srclocs.last_mut() {
+            Some(last) if last.srcloc == srcloc => {}
+            Some(last) if last.offset == offset => last.srcloc = srcloc,
+            None if srcloc == u32::MAX => {}
+            _ => self.srclocs.push(SrcLocSite { offset, srcloc }),
+        }
+    }
+
+    /// Notes that the code so far ends in a call.
+    pub fn call(&mut self) {
+        let return_offset = self.at();
+        self.calls.push(CallSite { return_offset });
+    }
+
+    /// Notes an unwind operation in force from here on.
+    pub fn unwind(&mut self, op: UnwindOp) {
+        let offset = self.at();
+        self.unwind.push(UnwindSite { offset, op });
+    }
+
+    /// Notes that an emitted block starts here.
+    pub fn block_start(&mut self) {
+        let offset = self.at();
+        self.block_starts.push(offset);
+    }
+}
