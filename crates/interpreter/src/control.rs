@@ -31,6 +31,7 @@ impl<'a> Interpreter<'a> {
         let arguments = dfg.block_args(call).iter().map(|arg| arg.value().map(|value| self.get(cx, value)));
         let arguments: Option<Vec<u128>> = arguments.collect();
         let arguments = arguments.ok_or_else(|| cx.not_supported())?;
+        self.burn_fuel(arguments.len() as u64)?;
         let params = dfg.block_params(call.block);
         if params.len() != arguments.len() {
             return Err(cx.malformed());
@@ -123,6 +124,7 @@ impl<'a> Interpreter<'a> {
             }
             Callee::Library(libcall) => {
                 let results = libcalls::call(&mut self.memory, libcall, &arguments)?;
+                self.burn_fuel_for_bytes(libcalls::bytes(libcall, &arguments))?;
                 if is_tail {
                     return Ok(Flow::Return(results));
                 }
@@ -148,7 +150,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Walks down the chain of bases, then computes upwards.
-    fn global_value(&self, cx: Cx<'_>, global: GlobalValue) -> Result<u128, Stop> {
+    fn global_value(&mut self, cx: Cx<'_>, global: GlobalValue) -> Result<u128, Stop> {
         let function = cx.function();
         let mut chain = Vec::new();
         let mut current = global;
@@ -172,6 +174,7 @@ impl<'a> Interpreter<'a> {
                 return Err(cx.malformed());
             }
         };
+        self.burn_fuel(chain.len() as u64)?;
         for data in chain.into_iter().rev() {
             value = match *data {
                 GlobalValueData::Load { offset, ty, flags, .. } => {

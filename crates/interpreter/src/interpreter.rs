@@ -7,10 +7,14 @@ use crate::error::Stop;
 use crate::memory::Memory;
 use crate::value::mask;
 
+/// Bytes that are filled or copied for the price of an instruction.
+const BYTES_PER_FUEL: u64 = 64;
+
 /// What a call may use.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Executed instructions; more of them stop with [`Stop::Fuel`].
+    /// Executed instructions; more of them stop with [`Stop::Fuel`]. Whatever an instruction does for many bytes or
+    /// values counts as more than one.
     pub fuel: u64,
     /// Active calls; more of them trap with `stk_ovf`.
     pub frames: usize,
@@ -134,10 +138,15 @@ impl<'a> Interpreter<'a> {
         self.fuel = self.limits.fuel;
     }
 
-    /// Pays for one instruction.
-    pub(crate) fn burn_fuel(&mut self) -> Result<(), Stop> {
-        self.fuel = self.fuel.checked_sub(1).ok_or(Stop::Fuel)?;
+    /// Pays for so many instructions.
+    pub(crate) fn burn_fuel(&mut self, instructions: u64) -> Result<(), Stop> {
+        self.fuel = self.fuel.checked_sub(instructions).ok_or(Stop::Fuel)?;
         Ok(())
+    }
+
+    /// Pays for memory that is filled or copied.
+    pub(crate) fn burn_fuel_for_bytes(&mut self, bytes: u64) -> Result<(), Stop> {
+        self.burn_fuel(bytes / BYTES_PER_FUEL)
     }
 
     /// Whether no call is active.
@@ -180,6 +189,7 @@ impl<'a> Interpreter<'a> {
             .memory
             .push_frame(callable.frame_size, callable.frame_align(), self.limits.stack_bytes)
             .ok_or(overflow)?;
+        self.burn_fuel_for_bytes(callable.frame_size + (function.dfg.num_values() * size_of::<u128>()) as u64)?;
         self.values.resize(end, 0);
         let entry = function.layout.entry_block().ok_or_else(|| malformed(function))?;
         for (&param, &argument) in function.dfg.block_params(entry).iter().zip(arguments) {

@@ -36,6 +36,16 @@ pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) ->
     }
 }
 
+/// How many bytes a library routine works on.
+pub(crate) fn bytes(libcall: LibCall, arguments: &[u128]) -> u64 {
+    match libcall {
+        LibCall::Memcpy | LibCall::Memmove | LibCall::Memset | LibCall::Memcmp => {
+            arguments.get(2).map_or(0, |&size| size as u64)
+        }
+        _ => 0,
+    }
+}
+
 /// Library routines take 64-bit addresses.
 fn place(address: u128) -> Place {
     Place::decode(64, address as u64)

@@ -42,7 +42,7 @@ impl Interpreter<'_> {
     fn run(&mut self) -> Result<Vec<u128>, Stop> {
         loop {
             let cx = self.context()?;
-            self.burn_fuel()?;
+            self.burn_fuel(1)?;
             match dispatch::execute(self, cx)? {
                 Flow::Next => self.advance(),
                 Flow::Branch(call) => self.branch(cx, call)?,
@@ -70,9 +70,13 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
     use crate::interpreter::Limits;
+    use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+    use kingpost_ir::cursor::Cursor;
     use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+    use kingpost_ir::libcall::LibCall;
+    use kingpost_ir::preamble::StackSlotData;
     use kingpost_ir::signature::{AbiParam, CallConv, Signature};
-    use kingpost_ir::types::{I8, I64};
+    use kingpost_ir::types::{I8, I32, I64};
     use kingpost_ir::{Block, Function, InstData, Opcode, TrapCode};
 
     fn empty_function(name: &str) -> Function {
@@ -122,6 +126,42 @@ mod tests {
         let environment = Environment::new([&func]);
         assert_eq!(Interpreter::with_limits(&environment, limits).call("f", &[]), Err(Stop::Fuel));
         assert_eq!(stop(&no_blocks), Err(Stop::Malformed { function: "%f".into() }));
+    }
+
+    /// Fills a stack slot of a mebibyte.
+    fn fills(slot: StackSlotData) -> Function {
+        let mut func = empty_function("f");
+        let mut signature = Signature::new(CallConv::Fast);
+        signature.params.extend([I64, I32, I64].map(AbiParam::new));
+        signature.returns.push(AbiParam::new(I64));
+        let signature = func.dfg.signatures.push(signature);
+        let name = ExternalName::LibCall(LibCall::Memset);
+        let memset = func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: false, patchable: false });
+        let size = i64::from(slot.size);
+        let slot = func.stack_slots.push(slot);
+        let block = func.dfg.make_block();
+        func.layout.append_block(block);
+        let mut cursor = Cursor::new(&mut func);
+        cursor.end(block);
+        let address = cursor.ins().stack_addr(I64, slot, 0);
+        let (byte, size) = (cursor.ins().iconst(I32, 7), cursor.ins().iconst(I64, size));
+        cursor.ins().call(memset, &[address, byte, size]);
+        cursor.ins().return_(&[]);
+        func
+    }
+
+    #[test]
+    fn filling_memory_costs_fuel() {
+        let func = fills(StackSlotData { size: 1 << 20, align_shift: 0, key: None });
+        let environment = Environment::new([&func]);
+        let with_fuel = |fuel| {
+            let limits = Limits { fuel, ..Limits::default() };
+            Interpreter::with_limits(&environment, limits).call("f", &[])
+        };
+        // Once to make the frame, and once by the library routine.
+        let price = 2 * (1 << 20) / 64;
+        assert_eq!(with_fuel(price), Err(Stop::Fuel));
+        assert_eq!(with_fuel(price + 10), Ok(vec![]));
     }
 
     #[test]
