@@ -2,7 +2,7 @@
 //! terminator, the block's parameters.
 
 use crate::machine::{Reg, regs};
-use crate::order::Place;
+use crate::order::{NONE, Place};
 use crate::point::Point;
 use crate::values::fact;
 use crate::walk::Scan;
@@ -23,6 +23,10 @@ impl Scan<'_, '_> {
             None => self.close_all(place.start()),
         }
         let begins = self.begin_values(&place, reference.map(|(edge, _)| edge));
+        self.found.settled[at as usize] = match reference {
+            Some((edge, _)) if !begins => edge.as_u32(),
+            _ => NONE,
+        };
         self.found.resolve[at as usize] = begins || preds.len() >= 2 || reference.is_none();
         if preds.len() >= 2 && reference.is_some() {
             self.reload_at_head(at);

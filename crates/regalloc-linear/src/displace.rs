@@ -38,8 +38,8 @@ impl Scan<'_, '_> {
                 self.s.plan.copies.push(Copy { vreg, from, to: reg, into: vreg, moves_home: false });
             }
         }
-        let held = self.found.residence.held;
-        for (class, held) in held.into_iter().enumerate() {
+        for class in 0..2 {
+            let held = self.found.residence.held[class];
             let plan = &self.s.plan;
             let mut in_the_way = plan.taken[0][class] | plan.taken[1][class] | plan.kills.any(class);
             if plan.safepoint {
@@ -115,6 +115,9 @@ impl Scan<'_, '_> {
         }
         if points == BOTH {
             free &= !plan.taken[1][class] & !self.killed(vreg);
+        }
+        if free == 0 {
+            return false;
         }
         let point = Point::early(plan.slot);
         if points == BOTH {

@@ -60,7 +60,8 @@ impl EdgeMoves {
         self.block = None;
         for edge in input.problem.edges() {
             let data = input.problem.edge(edge);
-            if found.resolve[input.order.at(data.to) as usize] {
+            let to = input.order.at(data.to) as usize;
+            if found.resolve[to] && found.settled[to] != edge.as_u32() {
                 Resolution { input, values, found, out, leaving_freq, s: self }.edge(edge, data);
             }
             self.ends.push(self.moves.len() as u32);

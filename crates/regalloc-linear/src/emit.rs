@@ -50,6 +50,8 @@ pub(crate) struct Scratch {
     /// Of the place that is being written.
     moves: Vec<Move>,
     parallel: ParallelMoves,
+    /// Does `parallel` know this problem?
+    has_begun: bool,
     kinds: Vec<EditKind>,
     labels: Vec<u32>,
 }
@@ -74,7 +76,7 @@ pub(crate) struct Emit<'a> {
 
 impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
-        self.s.parallel.begin(self.input.problem);
+        self.s.has_begun = false;
         self.s.moves.clear();
         self.memory_operands();
         let mut next = Next { stored: 0, leaving: 0, store: NONE };
@@ -276,6 +278,9 @@ impl Emit<'_> {
             let edits = self.s.moves.drain(..).filter_map(|m| Some(Edit { at, kind: m.as_edit()? }));
             self.out.edits.extend(edits);
             return Ok(());
+        }
+        if !std::mem::replace(&mut self.s.has_begun, true) {
+            self.s.parallel.begin(self.input.problem);
         }
         for m in self.s.moves.drain(..) {
             match m.remat {

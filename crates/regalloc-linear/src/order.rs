@@ -97,7 +97,7 @@ impl Order {
             let first_inst = problem.first_inst(block).as_u32();
             self.places.push(Place { block, head, end, first_inst, freq: problem.freq(block).0, innermost: NONE });
             slot = end;
-            self.place_of_slot.resize(slot as usize, at as u32);
+            self.place_of_slot.extend(std::iter::repeat_n(at as u32, (end - head) as usize));
         }
     }
 

@@ -139,25 +139,6 @@ impl Residence {
             self.evicted.push(id);
         }
     }
-
-    /// Takes back, from `point` on, all that the closed stays of a value up to `id` claim.
-    pub(crate) fn cut_back(&mut self, mut id: u32, point: Point) {
-        while let Some(&stay) = self.stays.get(id as usize) {
-            if stay.to <= point {
-                return;
-            }
-            self.evict(id);
-            let cut = &mut self.stays[id as usize];
-            cut.continued = false;
-            cut.to = stay.from.max(point);
-            if stay.from < point {
-                return;
-            }
-            // Void.
-            cut.to = stay.from;
-            id = stay.prev;
-        }
-    }
 }
 
 impl Scan<'_, '_> {
@@ -189,5 +170,30 @@ impl Scan<'_, '_> {
 
     pub(crate) fn last_stay(&self, vreg: VReg) -> Option<&Stay> {
         self.found.residence.stays.get(self.values[vreg].stay as usize)
+    }
+
+    /// Takes back, from the block head `point` on, all that the closed stays of a value up to `id` claim.
+    pub(crate) fn cut_back(&mut self, mut id: u32, point: Point) {
+        self.unsettle(point);
+        while let Some(&stay) = self.found.residence.stays.get(id as usize) {
+            if stay.to <= point {
+                return;
+            }
+            self.found.residence.evict(id);
+            let cut = &mut self.found.residence.stays[id as usize];
+            cut.continued = false;
+            if stay.from < point {
+                cut.to = point;
+                return;
+            }
+            cut.to = stay.from;
+            id = stay.prev;
+            self.unsettle(stay.from);
+        }
+    }
+
+    /// If `point` is the head of a block, registers may change on all edges into it.
+    fn unsettle(&mut self, point: Point) {
+        self.found.settled[self.order.at_slot(point.slot()) as usize] = NONE;
     }
 }

@@ -25,10 +25,10 @@ impl Scan<'_, '_> {
         let busy = self.values.def(vreg).max(self.values[vreg].before);
         let def = self.values.def(vreg);
         if let Some(head) = self.outermost_loop(point, busy) {
-            self.found.residence.cut_back(id, head);
+            self.cut_back(id, head);
         } else if busy == def && def < point && self.values.is_at_head(vreg) && !self.values.is_edge_def(vreg) {
             // A parameter that nobody reads before it goes to memory is passed there.
-            self.found.residence.cut_back(id, def);
+            self.cut_back(id, def);
             self.values.set(vreg, fact::DEF_IN_MEM);
         }
         self.plan_reload(vreg, point);
@@ -99,6 +99,7 @@ impl Scan<'_, '_> {
             if good != 0 {
                 let reg = self.choose(vreg, good, point, Reg::NONE);
                 self.open(vreg, reg, point, false);
+                self.found.settled[at as usize] = NONE;
             }
         }
     }

@@ -76,6 +76,9 @@ pub(crate) struct Found {
     pub(crate) at_end: Vec<Range<u32>>,
     /// By index in the order: may edges into the block need moves?
     pub(crate) resolve: Vec<bool>,
+    /// By index in the order: the edge into the block, as a number, that needs none, since all registers stay as they
+    /// are; or [`NONE`].
+    pub(crate) settled: Vec<u32>,
 }
 
 impl Found {
@@ -93,6 +96,8 @@ impl Found {
         self.at_end.resize(blocks, 0..0);
         self.resolve.clear();
         self.resolve.resize(blocks, false);
+        self.settled.clear();
+        self.settled.resize(blocks, NONE);
     }
 
     /// A definition of `value` writes `reg`.
