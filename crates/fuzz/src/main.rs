@@ -86,14 +86,10 @@ fn allocator(name: &str, seeds: Range<u64>) -> Result<Report> {
     let reports = chunks(seeds).into_par_iter().map(|seeds| {
         fuzz::allocator(&mut *make(name), seeds).map_err(|failure| repeat(name, failure.seed, &failure.to_string()))
     });
-    let sum = |mut a: Report, b: Report| {
-        a.problems += b.problems;
-        a.insts += b.insts;
-        a.edits += b.edits;
-        a.worst_steps = a.worst_steps.max(b.worst_steps);
-        a
-    };
-    reports.try_reduce(Report::default, |a, b| Ok(sum(a, b)))
+    reports.try_reduce(Report::default, |mut a, b| {
+        a.add(&b);
+        Ok(a)
+    })
 }
 
 fn faults(name: &str, seeds: Range<u64>) -> Result<FaultReport> {

@@ -30,13 +30,9 @@ pub(crate) fn run(kind: &Kind, chunks: Vec<Range<u64>>) -> Result<TextReport> {
         readers(&texts, seeds, &kind.read)
             .map_err(|failure| crate::repeat(kind.name, failure.seed, &failure.to_string()))
     });
-    reports.try_reduce(TextReport::default, |a, b| {
-        Ok(TextReport {
-            mutants: a.mutants + b.mutants,
-            bytes: a.bytes + b.bytes,
-            accepted: a.accepted + b.accepted,
-            slowest: a.slowest.max(b.slowest),
-        })
+    reports.try_reduce(TextReport::default, |mut a, b| {
+        a.add(&b);
+        Ok(a)
     })
 }
 

@@ -111,6 +111,14 @@ fn from_bytes(bytes: &[u8]) -> (Rng, (Problem, MachineEnv)) {
 }
 
 impl Report {
+    /// Adds what another run saw.
+    pub fn add(&mut self, other: &Report) {
+        self.problems += other.problems;
+        self.insts += other.insts;
+        self.edits += other.edits;
+        self.worst_steps = self.worst_steps.max(other.worst_steps);
+    }
+
     fn count(&mut self, problem: &Problem, answer: &Allocation) {
         let items = problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len();
         self.problems += 1;

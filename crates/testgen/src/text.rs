@@ -135,6 +135,16 @@ pub struct TextReport {
     pub slowest: Duration,
 }
 
+impl TextReport {
+    /// Adds what another run saw.
+    pub fn add(&mut self, other: &TextReport) {
+        self.mutants += other.mutants;
+        self.bytes += other.bytes;
+        self.accepted += other.accepted;
+        self.slowest = self.slowest.max(other.slowest);
+    }
+}
+
 impl fmt::Display for TextReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TextReport { mutants, bytes, accepted, slowest } = self;
