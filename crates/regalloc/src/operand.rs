@@ -155,6 +155,13 @@ impl Operand {
         if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
     }
 
+    /// Is it an early use or a late def in any register, as most operands are?
+    #[inline]
+    pub fn is_plain(self) -> bool {
+        let tags = self.0 >> 32;
+        tags == 0 || tags == (DEF | LATE) >> 32
+    }
+
     /// May a [`Constraint::Reuse`] def land in a slot?
     #[inline]
     pub fn is_rmw(self) -> bool {
