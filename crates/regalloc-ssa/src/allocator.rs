@@ -57,11 +57,10 @@ impl Allocator for SsaAllocator {
         }
         observer.event(Event::Stage("liveness"));
         self.order.compute(problem);
-        self.live.compute(problem, &self.order)?;
-        observer.event(Event::Stage("facts"));
-        self.facts.compute(problem, env, &self.order, &self.live);
+        self.facts.begin(problem, env, &self.order);
+        self.live.compute(problem, &self.order, &mut self.facts)?;
         observer.event(Event::Stage("coalescing"));
-        self.classes.compute(problem, &self.order, &self.live);
+        self.classes.compute(problem, &self.order, &self.facts, &self.live);
         observer.event(Event::Stage("spilling"));
         let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
         let input = spilling::Input { problem, env, order, facts, live, classes };

@@ -10,10 +10,11 @@
 //!
 //! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
 
+use crate::facts::Facts;
 use crate::liveness::{Liveness, end_point, rate, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{InstFlags, Problem, VReg};
+use kingpost_regalloc::{Problem, VReg};
 use std::fmt::{self, Write};
 
 /// Ranges that may be looked at, per pair that is tried.
@@ -39,7 +40,7 @@ pub(crate) struct Coalescing {
 }
 
 impl Coalescing {
-    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, live: &Liveness) {
+    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, facts: &Facts, live: &Liveness) {
         let values = problem.vregs.len();
         self.parents.clear();
         self.parents.extend(0..values as u32);
@@ -47,7 +48,7 @@ impl Coalescing {
         self.pool.clear();
         self.steps = 0;
         self.number_points(problem, order);
-        self.find_pairs(problem, order);
+        self.find_pairs(problem, order, facts, live);
         let mut budget = self.pairs.len() * RANGES_PER_PAIR;
         for i in 0..self.pairs.len() {
             let (_, a, b) = self.pairs[i];
@@ -91,19 +92,21 @@ impl Coalescing {
         self.bases.push(base);
     }
 
-    fn find_pairs(&mut self, problem: &Problem, order: &Order) {
+    fn find_pairs(&mut self, problem: &Problem, order: &Order, facts: &Facts, live: &Liveness) {
         self.pairs.clear();
         for edge in problem.edges() {
             let data = problem.edge(edge);
+            let to = order.place(data.to);
             for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
-                self.pairs.push((rate(data.freq), param, arg));
+                // An argument that lives on meets the parameter.
+                if live.entry(to, arg).is_none_or(|entry| entry.next.is_dead() || live.is_defined_at_head(arg, to)) {
+                    self.pairs.push((rate(data.freq), param, arg));
+                }
             }
         }
-        for &block in &order.blocks {
-            for inst in problem.insts(block).filter(|&inst| problem.flags(inst).has(InstFlags::MOVE)) {
-                if let [a, b] = problem.operands(inst) {
-                    self.pairs.push((rate(problem.freq(block)), a.vreg(), b.vreg()));
-                }
+        for &(place, inst) in &facts.moves {
+            if let [a, b] = problem.operands(inst) {
+                self.pairs.push((rate(problem.freq(order.blocks[place as usize])), a.vreg(), b.vreg()));
             }
         }
         self.pairs.sort_by_key(|pair| std::cmp::Reverse(pair.0));
@@ -129,16 +132,12 @@ impl Coalescing {
         let start = self.pool.len();
         let v = root.index();
         let (home, head) = (live.def_place[v], live.def_point[v]);
-        let mut def = (head > 0).then_some((home, head, live.def_end[v]));
-        for (place, entry) in live.places(root) {
-            if let Some((home, from, to)) = def.filter(|def| def.0 < place) {
-                self.add_range(start, home, from, to);
-                def = None;
-            }
-            self.add_range(start, place, 0, entry.end);
+        // All other blocks come after the one that defines the value.
+        if head > 0 {
+            self.add_range(start, home, head, live.def_end[v]);
         }
-        if let Some((home, from, to)) = def {
-            self.add_range(start, home, from, to);
+        for (place, entry) in live.places(root) {
+            self.add_range(start, place, 0, entry.end);
         }
         let span = (start as u32, self.pool.len() as u32);
         self.spans[v] = span;

@@ -1,7 +1,7 @@
 //! What is asked of a problem again and again: which values can be computed anywhere, which instructions take registers
-//! from values, which registers there are.
+//! from values, which registers there are. Liveness shows it what it passes on its way (`uses.rs`).
 
-use crate::liveness::{Liveness, reset};
+use crate::liveness::reset;
 use crate::order::Order;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
@@ -33,14 +33,20 @@ pub(crate) struct Facts {
     demands: Vec<bool>,
     /// In the order of the walk.
     pub(crate) obstacles: Vec<Obstacle>,
+    /// Instructions that copy, in the order of the walk, and their places.
+    pub(crate) moves: Vec<(u32, Inst)>,
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
     remat: Vec<u32>,
+    /// Values that have one.
+    computed: Vec<VReg>,
     /// Per value: does something read it in memory for sure?
     pub(crate) read_in_memory: Vec<bool>,
     /// Per value: does a label name it?
     pub(crate) labelled: Vec<bool>,
     /// Per value, the parameter, result or copy it flows into, or [`NONE`].
     flows: Vec<u32>,
+    /// Per value: does one flow into it where it dies?
+    is_fed: Vec<bool>,
     /// Per value, the register it is bound to next, as an index, and the number of the instruction that binds it.
     wishes: Vec<(u8, u32)>,
 }
@@ -48,12 +54,14 @@ pub(crate) struct Facts {
 const NO_WISH: (u8, u32) = (u8::MAX, 0);
 
 impl Facts {
-    pub(crate) fn compute(&mut self, problem: &Problem, env: &MachineEnv, order: &Order, live: &Liveness) {
+    pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv, order: &Order) {
         let values = problem.vregs.len();
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
         self.obstacles.clear();
+        self.moves.clear();
         reset(&mut self.wipes, order.blocks.len(), [NONE; 2]);
+        reset(&mut self.is_fed, values, false);
         reset(&mut self.demands, problem.num_insts(), false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
@@ -63,22 +71,17 @@ impl Facts {
         for label in &problem.labels {
             self.labelled[label.vreg.index()] = true;
         }
-        // Backwards, so that wishes travel from fixed operands to definitions.
-        for (place, &block) in order.blocks.iter().enumerate().rev() {
-            for &edge in problem.succs(block) {
-                let params = problem.params(problem.edge(edge).to);
-                for (&arg, &param) in problem.edge_args(edge).iter().zip(params) {
-                    self.flow(arg, param);
-                }
-            }
-            for (pos, inst) in problem.insts(block).enumerate().rev() {
-                self.instruction(problem, live, inst, place as u32, pos as u32);
-            }
-        }
+    }
+
+    /// All instructions and edges were seen, backwards, so that wishes travel from fixed operands to definitions.
+    pub(crate) fn end(&mut self) {
         self.obstacles.reverse();
+        self.moves.reverse();
         // Whoever must be in memory for some operand needs a slot, so that computing it again saves nothing.
-        for (remat, &read) in self.remat.iter_mut().zip(&self.read_in_memory) {
-            *remat = if read { NONE } else { *remat };
+        for vreg in self.computed.drain(..) {
+            if self.read_in_memory[vreg.index()] {
+                self.remat[vreg.index()] = NONE;
+            }
         }
     }
 
@@ -110,14 +113,16 @@ impl Facts {
         (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), inst))
     }
 
-    fn flow(&mut self, from: VReg, to: VReg) {
+    /// An argument is passed.
+    pub(crate) fn flow(&mut self, from: VReg, to: VReg) {
         self.flows[from.index()] = to.as_u32();
         if self.wishes[to.index()] != NO_WISH {
             self.wishes[from.index()] = self.wishes[to.index()];
         }
     }
 
-    fn instruction(&mut self, problem: &Problem, live: &Liveness, inst: Inst, place: u32, pos: u32) {
+    /// An instruction that is more than plain operands.
+    pub(crate) fn instruction(&mut self, problem: &Problem, inst: Inst, place: u32, pos: u32) {
         let operands = problem.operands(inst);
         let flags = problem.flags(inst);
         let mut obstacle = Obstacle { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
@@ -136,9 +141,6 @@ impl Facts {
             demands |= is_demanding(operand, flags);
             ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
-                Constraint::Reg if operand.is_def() && !flags.has(InstFlags::BRANCH) => {
-                    self.flow_from_dying(problem, live, inst, operand.vreg());
-                }
                 Constraint::Fixed(reg) => self.fixed(&mut obstacle, operand, reg, inst),
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
@@ -154,10 +156,14 @@ impl Facts {
         self.demands[inst.index()] = demands || ties > 1;
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {
+                self.moves.push((place, inst));
                 let (def, input) = if a.is_def() { (a, b) } else { (b, a) };
                 self.flow(input.vreg(), def.vreg());
             }
-            [def] if flags.has(InstFlags::REMAT) => self.remat[def.vreg().index()] = inst.as_u32(),
+            [def] if flags.has(InstFlags::REMAT) => {
+                self.remat[def.vreg().index()] = inst.as_u32();
+                self.computed.push(def.vreg());
+            }
             _ => {}
         }
         if !obstacle.early.union(obstacle.late).is_empty() {
@@ -165,16 +171,16 @@ impl Facts {
         }
     }
 
-    /// A result goes on where the first input that dies leaves off, so that a chain stays in one register.
-    fn flow_from_dying(&mut self, problem: &Problem, live: &Liveness, inst: Inst, def: VReg) {
-        let range = problem.operand_range(inst);
-        let dying = problem.operands(inst).iter().zip(&live.after[range]).find(|&(operand, after)| {
-            operand.is_use() && after.is_dead() && problem.class(operand.vreg()) == problem.class(def)
-        });
-        if let Some((operand, _)) = dying
-            && self.flows[operand.vreg().index()] == NONE
-        {
-            self.flow(operand.vreg(), def);
+    /// A result goes on where an input that dies leaves off, so that a chain stays in one register. This one does, in the
+    /// block that defines it.
+    pub(crate) fn flow_from_dying(&mut self, from: VReg, to: VReg) {
+        if self.flows[from.index()] == NONE && !std::mem::replace(&mut self.is_fed[to.index()], true) {
+            let wish = self.wishes[from.index()];
+            self.flow(from, to);
+            // Who is read elsewhere before that wishes to be there first.
+            if wish != NO_WISH {
+                self.wishes[from.index()] = wish;
+            }
         }
     }
 

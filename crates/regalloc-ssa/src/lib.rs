@@ -3,7 +3,7 @@
 //!
 //! | phase | file | does |
 //! |---|---|---|
-//! | liveness | `order.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
+//! | liveness | `order.rs`, `uses.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
 //! | | `facts.rs` | .. what can be computed again, which instructions take registers |
 //! | coalescing | `coalescing.rs` | classes of values that share a slot and would like one register |
 //! | spilling | `spilling.rs`, `spill_entry.rs`, `spill_instruction.rs` | which values are in registers where |
@@ -39,5 +39,6 @@ mod spill_entry;
 mod spill_instruction;
 mod spilling;
 mod survivors;
+mod uses;
 
 pub use allocator::SsaAllocator;

@@ -17,9 +17,11 @@
 //!
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
+use crate::facts::Facts;
 use crate::order::Order;
+use crate::uses::{Chain, NONE, Pass, Use, Uses, Way};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Block, Constraint, Freq, Operand, Pos, Problem, VReg};
+use kingpost_regalloc::{AllocError, Freq, Problem, VReg};
 use std::fmt::{self, Write};
 
 /// There is no next use.
@@ -31,10 +33,11 @@ pub(crate) const AWAY: u32 = 1 << 16;
 /// The last use in a block of a value that lives on behind it.
 pub(crate) const LIVE_OUT: u32 = u32::MAX;
 
+/// How often distances may be improved, per value and block where it is live. They need not be exact.
+const PATIENCE: usize = 8;
 const ENTRIES_PER_ITEM: usize = 24;
 /// By how much references may exceed the budget: their liveness at safepoints must be exact.
 const LAST_RESORT: usize = 64;
-const NONE: u32 = u32::MAX;
 
 /// The next use of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,9 +50,29 @@ pub(crate) struct Next {
 
 impl Next {
     pub(crate) const DEAD: Next = Next { distance: DEAD, rate: 0 };
+    /// Unknown, but there may be one.
+    const FAR: Next = Next { distance: FAR, rate: 1 };
 
     pub(crate) fn is_dead(self) -> bool {
         self.distance == DEAD
+    }
+
+    /// Seen from the head of the block before.
+    fn behind(self, way: Way) -> Next {
+        let distance = self.distance.saturating_add(way.len + way.farther).min(FAR);
+        Next { distance, rate: self.rate.min(way.rate) }
+    }
+
+    /// As [`Next::behind`], of a parameter: it is passed even if nobody uses it.
+    fn passed(self, way: Way) -> Next {
+        Next { rate: self.rate.clamp(1, way.rate), ..self.behind(way) }
+    }
+
+    /// The nearest of two, as often as either. Is it another than before?
+    fn improve(&mut self, other: Next) -> bool {
+        let before = *self;
+        *self = Next { distance: self.distance.min(other.distance), rate: self.rate.max(other.rate) };
+        *self != before
     }
 }
 
@@ -62,13 +85,41 @@ pub(crate) struct Entry {
     pub(crate) end: u32,
 }
 
+/// A set of places from which the last is taken first.
+#[derive(Default)]
+struct Places {
+    words: Vec<u64>,
+    /// No word behind this one has members.
+    last: usize,
+}
+
+impl Places {
+    /// Prepares for places below `len`.
+    fn begin(&mut self, len: usize) {
+        reset(&mut self.words, len / 64 + 1, 0);
+        self.last = 0;
+    }
+
+    #[inline]
+    fn push(&mut self, place: u32) {
+        let word = place as usize / 64;
+        self.words[word] |= 1 << (place % 64);
+        self.last = self.last.max(word);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        while self.words[self.last] == 0 {
+            self.last = self.last.checked_sub(1)?;
+        }
+        let bit = self.words[self.last].ilog2();
+        self.words[self.last] &= !(1 << bit);
+        Some(self.last as u32 * 64 + bit)
+    }
+}
+
 /// Points of a block: its head, for each instruction one before and one after it, and its end, where arguments are read.
 pub(crate) const HEAD: u32 = 0;
-
-/// The point before (early) or after (late) the instruction at a position, among the points of its block.
-pub(crate) fn point(pos: u32, at: Pos) -> u32 {
-    1 + 2 * pos + u32::from(at == Pos::Late)
-}
 
 /// The point at the end of a block of `len` instructions.
 pub(crate) fn end_point(len: u32) -> u32 {
@@ -94,32 +145,53 @@ pub(crate) struct Liveness {
     /// Per value: is it live in places where it has no entry?
     pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
+    pub(crate) uses: Uses,
+    /// Place by place, and by value in each; then some that are of no use.
     entries: Vec<Entry>,
     /// Per place, where its entries start; one more at the end.
     starts: Vec<u32>,
-    /// Per value, where its share of `places` starts; one more at the end.
-    value_starts: Vec<u32>,
-    /// Place and index in `entries`, value by value, in ascending order.
+    /// Place and index in `entries`, value by value.
     places: Vec<(u32, u32)>,
-    // What the walks need.
-    use_heads: Vec<u32>,
-    uses: Vec<(u32, u32)>,
-    pairs: Vec<(VReg, u32)>,
+    /// Per value, where its entries are among the stays, and its share of `places`.
+    spans: Vec<(u32, u32)>,
+    stays: Vec<Stay>,
+    /// Per parameter or result of a branch, its next use.
+    heads: Vec<Next>,
+    // What the walk from uses to defs needs.
+    ways: Vec<(u32, Way)>,
+    /// Per place, where the ways to it start; one more at the end.
+    way_starts: Vec<u32>,
+    /// Per place, the stay of the value at hand.
     marks: Vec<u32>,
-    work: Vec<u32>,
-    // What measuring needs.
-    current: Vec<Next>,
-    last: Vec<u32>,
-    touched: Vec<VReg>,
+    /// Places whose stays came closer to a use since those before were told.
+    pending: Places,
+    cursors: Vec<u32>,
+    /// So many more may come closer.
+    patience: usize,
+    /// Values passed back to the head of a loop.
+    back: Vec<VReg>,
+}
+
+/// A value in a block where it is defined, or live at the head.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    place: u32,
+    /// The last operand with the value, or [`NONE`].
+    open: u32,
+    /// At the head.
+    next: Next,
+    /// The point of the last use in the block, or [`LIVE_OUT`].
+    end: u32,
 }
 
 impl Liveness {
-    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, facts: &mut Facts) -> Result<(), AllocError> {
         self.steps = 0;
-        self.find_defs_and_uses(problem, order);
-        self.find_entries(problem, order)?;
+        self.find_uses(problem, order, facts);
+        self.find_ways(problem, order);
+        self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
-        self.measure_all(problem, order);
+        self.steps += (problem.num_insts() + self.stays.len()) as u64;
         Ok(())
     }
 
@@ -145,10 +217,10 @@ impl Liveness {
         entries.get(*hint - 1)
     }
 
-    /// The places where a value has entries, ascending.
+    /// The places where a value has entries, ascending, and those.
     pub(crate) fn places(&self, vreg: VReg) -> impl DoubleEndedIterator<Item = (u32, &Entry)> {
-        let range = self.value_starts[vreg.index()] as usize..self.value_starts[vreg.index() + 1] as usize;
-        self.places[range].iter().map(|&(place, entry)| (place, &self.entries[entry as usize]))
+        let (start, end) = self.spans[vreg.index()];
+        self.places[start as usize..end as usize].iter().map(|&(place, i)| (place, &self.entries[i as usize]))
     }
 
     /// Is the value, which has an entry at `place`, a parameter or a result of the branch before?
@@ -156,228 +228,208 @@ impl Liveness {
         self.def_place[vreg.index()] == place && self.def_point[vreg.index()] == HEAD
     }
 
-    fn find_defs_and_uses(&mut self, problem: &Problem, order: &Order) {
+    fn find_ways(&mut self, problem: &Problem, order: &Order) {
+        self.ways.clear();
+        self.way_starts.clear();
+        for &block in &order.blocks {
+            self.way_starts.push(self.ways.len() as u32);
+            let preds = problem.preds(block).iter();
+            self.ways.extend(preds.map(|&edge| (order.place(problem.edge(edge).from), Way::new(problem, edge))));
+        }
+        self.way_starts.push(self.ways.len() as u32);
+    }
+
+    /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
+    /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
+    fn walk_up(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        reset(&mut self.def_place, values, NONE);
-        reset(&mut self.def_point, values, HEAD);
-        reset(&mut self.use_heads, values, NONE);
-        self.uses.clear();
-        for (place, &block) in order.blocks.iter().enumerate() {
-            let place = place as u32;
-            for &param in problem.params(block) {
-                self.def_place[param.index()] = place;
-            }
-            for (pos, inst) in problem.insts(block).enumerate() {
-                for operand in problem.operands(inst) {
-                    if operand.is_def() {
-                        let v = operand.vreg().index();
-                        (self.def_place[v], self.def_point[v]) = (place, point(pos as u32, operand.pos()));
-                    } else {
-                        self.note_use(operand.vreg(), place);
-                    }
-                }
-            }
-            for &edge in problem.succs(block) {
-                for &arg in problem.edge_args(edge) {
-                    self.note_use(arg, place);
-                }
-            }
-        }
-        for edge in problem.edges() {
-            for &vreg in problem.edge_defs(edge) {
-                let place = order.place(problem.edge(edge).to);
-                (self.def_place[vreg.index()], self.def_point[vreg.index()]) = (place, HEAD);
-            }
-        }
-    }
-
-    /// Blocks are visited one after another and definitions first, so that one look tells whether the use is news.
-    fn note_use(&mut self, vreg: VReg, place: u32) {
-        let head = &mut self.use_heads[vreg.index()];
-        let known = self.uses.get(*head as usize).is_some_and(|&(last, _)| last == place);
-        if self.def_place[vreg.index()] != place && !known {
-            self.uses.push((place, *head));
-            *head = self.uses.len() as u32 - 1;
-        }
-    }
-
-    /// Walks from uses up to defs.
-    fn find_entries(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
         reset(&mut self.marks, order.blocks.len(), NONE);
-        reset(&mut self.far, problem.vregs.len(), false);
-        self.pairs.clear();
+        self.pending.begin(order.blocks.len());
+        self.patience = 0;
+        reset(&mut self.far, values, false);
+        reset(&mut self.spans, values, (0, 0));
+        reset(&mut self.heads, values, Next::DEAD);
+        self.stays.clear();
+        self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.blocks.len());
-        for (vreg, data) in problem.vregs.iter() {
-            let v = vreg.index();
-            if self.def_place[v] != NONE && self.def_point[v] == HEAD {
-                self.pairs.push((vreg, self.def_place[v]));
+        for i in 0..self.uses.defs.len() {
+            let vreg = self.uses.defs[i];
+            let Chain { first: used, pass, .. } = self.uses.chains[vreg.index()];
+            if used == NONE && pass == NONE && self.def_point[vreg.index()] != HEAD {
+                // Its own block is all it knows.
+                continue;
             }
-            let mut next = self.use_heads[v];
-            if next != NONE && self.pairs.len() > budget {
-                if !data.is_ref {
-                    self.far[v] = true;
-                    continue;
-                }
-                if self.pairs.len() > LAST_RESORT * budget {
-                    return Err(AllocError::StepBudget { steps: self.pairs.len() as u64 });
-                }
+            let first = self.stays.len();
+            let later = self.begin_value(vreg);
+            if later != NONE && first > budget && !problem.vregs[vreg].is_ref {
+                self.leave_open(vreg, later);
+            } else if first > LAST_RESORT * budget {
+                return Err(AllocError::StepBudget { steps: first as u64 });
+            } else {
+                self.spread(vreg, first, later);
             }
-            while let Some(&(place, before)) = self.uses.get(next as usize) {
-                next = before;
-                self.enter(vreg, place);
-                while let Some(place) = self.work.pop() {
-                    for &edge in problem.preds(order.blocks[place as usize]) {
-                        self.steps += 1;
-                        self.enter(vreg, order.place(problem.edge(edge).from));
-                    }
-                }
-            }
+            self.end_value(vreg, first);
         }
-        self.steps += self.pairs.len() as u64;
+        for i in 0..self.back.len() {
+            self.pass_back(self.back[i]);
+        }
         Ok(())
     }
 
-    /// The value is live at the head of the block, unless it is defined in it.
-    fn enter(&mut self, vreg: VReg, place: u32) {
-        let v = vreg.as_u32();
-        if self.marks[place as usize] != v && self.def_place[v as usize] != place {
-            self.marks[place as usize] = v;
-            self.pairs.push((vreg, place));
-            self.work.push(place);
+    /// Notes the stay where the value is defined. Gives its first use in another block.
+    fn begin_value(&mut self, vreg: VReg) -> u32 {
+        let v = vreg.index();
+        let place = self.def_place[v];
+        let Chain { first, open, .. } = self.uses.chains[v];
+        self.marks[place as usize] = self.stays.len() as u32;
+        let mut stay = Stay { place, open, next: Next::DEAD, end: self.def_end[v] };
+        let mut later = first;
+        if self.def_point[v] == HEAD {
+            stay = Stay { open: NONE, end: HEAD, ..stay };
+            if let Some(own) = self.uses.all.get(first as usize).filter(|own| own.place == place) {
+                stay = Stay { place, open: own.open, next: own.next, end: own.end };
+                later = own.later;
+            }
+        }
+        self.stays.push(stay);
+        later
+    }
+
+    /// The value may be used anywhere behind the blocks that use it.
+    fn leave_open(&mut self, vreg: VReg, later: u32) {
+        self.far[vreg.index()] = true;
+        let mut next = later;
+        while let Some(&Use { open, later, .. }) = self.uses.all.get(next as usize) {
+            if let Some(after) = self.after.get_mut(open as usize) {
+                *after = Next::FAR;
+            }
+            next = later;
+        }
+        if let Some(home) = self.stays.last_mut() {
+            home.end = LIVE_OUT;
+            match self.after.get_mut(home.open as usize) {
+                Some(after) => *after = Next::FAR,
+                None => home.next = Next::FAR,
+            }
         }
     }
 
-    /// Entries by place and, within one, by value; then the places of each value.
+    /// The value is live at the heads of blocks that use it, unless it is defined there, and of all in between.
+    fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
+        let mut next = later;
+        while let Some(&Use { place, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
+            self.marks[place as usize] = self.stays.len() as u32;
+            self.stays.push(Stay { place, open, next: distance, end });
+            self.pending.push(place);
+            next = later;
+        }
+        if self.pass(vreg, first) {
+            self.back.push(vreg);
+        }
+        self.leave_all(first);
+    }
+
+    /// Tells the blocks before stays of the next use, from the last place to the first.
+    fn leave_all(&mut self, first: usize) {
+        while let Some(place) = self.pending.pop() {
+            let next = self.stays[self.marks[place as usize] as usize].next;
+            let (start, end) = (self.way_starts[place as usize], self.way_starts[place as usize + 1]);
+            self.steps += u64::from(end - start);
+            for i in start as usize..end as usize {
+                let (from, way) = self.ways[i];
+                self.approach(first, from, LIVE_OUT, next.behind(way));
+            }
+        }
+    }
+
+    /// At the end of the block `from` the value is live up to `end`, and its next use is `ahead`.
+    #[inline(always)]
+    fn approach(&mut self, first: usize, from: u32, end: u32, ahead: Next) {
+        let mark = &mut self.marks[from as usize];
+        let i = *mark as usize;
+        let Some(stay) = self.stays.get_mut(i).filter(|_| i >= first) else {
+            *mark = self.stays.len() as u32;
+            self.stays.push(Stay { place: from, open: NONE, next: ahead, end });
+            self.patience += PATIENCE;
+            return self.pending.push(from);
+        };
+        stay.end = stay.end.max(end);
+        if stay.open != NONE {
+            self.after[stay.open as usize].improve(ahead);
+        } else if stay.next.improve(ahead) && i != first && self.patience > 0 {
+            self.patience -= 1;
+            self.pending.push(from);
+        }
+    }
+
+    fn end_value(&mut self, vreg: VReg, first: usize) {
+        let v = vreg.index();
+        let home = &mut self.stays[first];
+        let is_at_head = self.def_point[v] == HEAD;
+        if is_at_head {
+            home.end = if home.next.is_dead() { HEAD } else { home.end };
+            self.heads[v] = home.next;
+        }
+        self.def_end[v] = home.end;
+        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.stays.len() as u32);
+    }
+
+    /// What an argument that is passed back finds at the head of the loop is known now.
+    fn pass_back(&mut self, vreg: VReg) {
+        let v = vreg.index();
+        let (start, end) = self.spans[v];
+        let first = start - u32::from(self.def_point[v] != HEAD);
+        for i in first..end {
+            self.marks[self.stays[i as usize].place as usize] = i;
+        }
+        self.steps += u64::from(end - first);
+        self.pass(vreg, first as usize);
+        self.leave_all(first as usize);
+        if self.def_point[v] == HEAD {
+            self.heads[v] = self.stays[first as usize].next;
+        }
+    }
+
+    /// Edges read the value. Does one of them lead back?
+    fn pass(&mut self, vreg: VReg, first: usize) -> bool {
+        let mut leads_back = false;
+        let mut next = self.uses.chains[vreg.index()].pass;
+        while let Some(&Pass { param, from, way, other }) = self.uses.passes.get(next as usize) {
+            leads_back |= self.def_place[param.index()] <= from;
+            let ahead = self.heads[param.index()].passed(way);
+            self.approach(first, from, end_point(way.len), ahead);
+            self.steps += 1;
+            next = other;
+        }
+        leads_back
+    }
+
+    /// Entries by place and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem, order: &Order) {
-        count(&mut self.starts, order.blocks.len(), self.pairs.iter().map(|&(_, place)| place as usize));
-        let blank = Entry { vreg: VReg::from_u32(0), next: Next { distance: FAR, rate: 1 }, end: LIVE_OUT };
-        self.entries.clear();
-        self.entries.resize(self.pairs.len(), blank);
-        for &(vreg, place) in &self.pairs {
-            let at = &mut self.starts[place as usize];
-            self.entries[*at as usize].vreg = vreg;
-            *at += 1;
+        let live = self.spans.iter().flat_map(|&(start, end)| &self.stays[start as usize..end as usize]);
+        count(&mut self.starts, order.blocks.len(), live.map(|stay| stay.place as usize));
+        let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: HEAD };
+        if self.entries.len() < self.stays.len() {
+            self.entries.resize(self.stays.len(), blank);
+        }
+        for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
+            for stay in &self.stays[start as usize..end as usize] {
+                let at = &mut self.starts[stay.place as usize];
+                self.entries[*at as usize] = Entry { vreg, next: stay.next, end: stay.end };
+                *at += 1;
+            }
         }
         shift(&mut self.starts);
-        count(&mut self.value_starts, problem.vregs.len(), self.pairs.iter().map(|&(vreg, _)| vreg.index()));
-        self.places.clear();
-        self.places.resize(self.pairs.len(), (0, 0));
-        for place in 0..order.blocks.len() {
-            for i in self.starts[place]..self.starts[place + 1] {
-                let at = &mut self.value_starts[self.entries[i as usize].vreg.index()];
+        self.places.resize(self.stays.len(), (0, 0));
+        self.cursors.clear();
+        self.cursors.extend(self.spans.iter().map(|span| span.0));
+        for (place, range) in self.starts.windows(2).enumerate() {
+            for i in range[0]..range[1] {
+                let at = &mut self.cursors[self.entries[i as usize].vreg.index()];
                 self.places[*at as usize] = (place as u32, i);
                 *at += 1;
             }
         }
-        shift(&mut self.value_starts);
-    }
-
-    /// Blocks from the last to the first; those of loops twice, since what a back edge leads to is known then.
-    fn measure_all(&mut self, problem: &Problem, order: &Order) {
-        let values = problem.vregs.len();
-        reset(&mut self.after, problem.num_operands(), Next::DEAD);
-        reset(&mut self.current, values, Next::DEAD);
-        reset(&mut self.last, values, LIVE_OUT);
-        reset(&mut self.def_end, values, 0);
-        let mut place = order.blocks.len() as u32;
-        while place > 0 {
-            place -= 1;
-            self.measure(problem, order, place);
-            // The stretch of an outermost loop.
-            let end = order.outermost_end(place);
-            if let Some(end) = end {
-                for place in (place..=end).rev() {
-                    self.measure(problem, order, place);
-                }
-            }
-        }
-    }
-
-    /// Takes the next uses at the ends of successors through the block.
-    fn measure(&mut self, problem: &Problem, order: &Order, place: u32) {
-        let block = order.blocks[place as usize];
-        let len = problem.insts(block).len() as u32;
-        self.measure_edges(problem, order, block, len);
-        let here = rate(problem.freq(block));
-        for (pos, inst) in problem.insts(block).enumerate().rev() {
-            for i in problem.operand_range(inst).rev() {
-                let operand = problem.all_operands()[i];
-                let v = operand.vreg().index();
-                let next = self.current[v];
-                let at = point(pos as u32, operand.pos());
-                self.after[i] = if next.is_dead() && self.far[v] { Next { distance: FAR, rate: 1 } } else { next };
-                if operand.is_def() {
-                    let end = if next.is_dead() { point(pos as u32, Pos::Late) } else { self.last[v] };
-                    self.def_end[v] = if self.far[v] { LIVE_OUT } else { end };
-                    continue;
-                }
-                if next.is_dead() {
-                    self.touched.push(operand.vreg());
-                    self.last[v] = if self.far[v] { LIVE_OUT } else { at };
-                } else if self.last[v] == at.wrapping_sub(1) && operand.pos() == Pos::Late {
-                    self.last[v] = at;
-                }
-                self.current[v] = Next { distance: pos as u32, rate: use_rate(operand, here) };
-            }
-        }
-        let range = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
-        self.steps += range.len() as u64 + u64::from(len);
-        for entry in &mut self.entries[range] {
-            let v = entry.vreg.index();
-            (entry.next, entry.end) = (self.current[v], self.last[v]);
-            if self.def_place[v] == place {
-                if self.far[v] && entry.next.is_dead() {
-                    entry.next = Next { distance: FAR, rate: 1 };
-                }
-                entry.end = if entry.next.is_dead() { HEAD } else { entry.end };
-                self.def_end[v] = entry.end;
-            }
-        }
-        for vreg in self.touched.drain(..) {
-            self.current[vreg.index()] = Next::DEAD;
-            self.last[vreg.index()] = LIVE_OUT;
-        }
-    }
-
-    fn measure_edges(&mut self, problem: &Problem, order: &Order, block: Block, len: u32) {
-        for &edge in problem.succs(block) {
-            let data = problem.edge(edge);
-            let to = order.place(data.to);
-            let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(block).0;
-            let beyond = len + if away { AWAY } else { 0 };
-            let on_edge = rate(data.freq);
-            for i in self.starts[to as usize]..self.starts[to as usize + 1] {
-                let Entry { vreg, next, .. } = self.entries[i as usize];
-                if self.def_place[vreg.index()] != to {
-                    self.approach(vreg, beyond, next, on_edge);
-                }
-            }
-            let mut hint = 0;
-            for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
-                let next = self.entry_after(to, param, &mut hint).map_or(Next::DEAD, |entry| entry.next);
-                if self.current[arg.index()].is_dead() {
-                    self.last[arg.index()] = if self.far[arg.index()] { LIVE_OUT } else { end_point(len) };
-                    self.touched.push(arg);
-                }
-                let distance = if next.is_dead() { FAR } else { beyond.saturating_add(next.distance).min(FAR) };
-                self.improve(arg, Next { distance, rate: next.rate.clamp(1, on_edge) });
-            }
-        }
-    }
-
-    fn approach(&mut self, vreg: VReg, beyond: u32, next: Next, on_edge: u32) {
-        if self.current[vreg.index()].is_dead() {
-            self.touched.push(vreg);
-        }
-        self.last[vreg.index()] = LIVE_OUT;
-        let distance = beyond.saturating_add(next.distance).min(FAR);
-        self.improve(vreg, Next { distance, rate: next.rate.min(on_edge) });
-    }
-
-    fn improve(&mut self, vreg: VReg, next: Next) {
-        let known = &mut self.current[vreg.index()];
-        known.rate = if known.is_dead() { next.rate } else { known.rate.max(next.rate) };
-        known.distance = known.distance.min(next.distance);
     }
 
     /// One line per block: what is live at its head and how far away it is used.
@@ -399,15 +451,6 @@ impl Liveness {
             writeln!(out)?;
         }
         Ok(())
-    }
-}
-
-/// An operand that may be in memory spares half of the load.
-fn use_rate(operand: Operand, here: u32) -> u32 {
-    match operand.constraint() {
-        Constraint::MemOk => (here / 2).max(1),
-        Constraint::Any | Constraint::Stack => 1,
-        _ => here,
     }
 }
 

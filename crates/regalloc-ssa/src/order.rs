@@ -14,8 +14,8 @@ pub(crate) struct Order {
     pub(crate) blocks: Vec<Block>,
     /// Per block.
     places: Vec<u32>,
-    /// Per place of the first block of an outermost loop, the place of its last; else [`NONE`].
-    outermost: Vec<u32>,
+    /// All places in order: from the first to the last of an outermost loop, or one that is in no loop.
+    pub(crate) stretches: Vec<(u32, u32)>,
     /// Is every loop entered at its first block only?
     pub(crate) is_reducible: bool,
     /// Loops around the block at hand: first and last place.
@@ -42,12 +42,6 @@ impl Order {
 
     pub(crate) fn place(&self, block: Block) -> u32 {
         self.places[block.index()]
-    }
-
-    /// If an outermost loop begins at the place, where does it end?
-    pub(crate) fn outermost_end(&self, place: u32) -> Option<u32> {
-        let end = self.outermost[place as usize];
-        (end != NONE).then_some(end)
     }
 
     fn number(&mut self, problem: &Problem) {
@@ -80,11 +74,10 @@ impl Order {
 
     /// Stretches from the target of an edge that leads back to its source; those that overlap count as one.
     fn find_loops(&mut self, problem: &Problem) {
-        reset(&mut self.outermost, self.blocks.len(), NONE);
+        self.stretches.clear();
         self.is_reducible = true;
         self.nest.clear();
-        let mut begin = 0;
-        let mut end = NONE;
+        let (mut begin, mut end) = (0, 0);
         for place in 0..self.blocks.len() as u32 {
             while self.nest.last().is_some_and(|&(_, last)| last < place) {
                 self.nest.pop();
@@ -101,14 +94,11 @@ impl Order {
             self.is_reducible &= least >= around;
             if back != NONE {
                 self.nest.push((place, back));
-                match end {
-                    NONE => (begin, end) = (place, back),
-                    _ => end = end.max(back),
-                }
+                end = end.max(back);
             }
-            if end == place {
-                self.outermost[begin as usize] = place;
-                end = NONE;
+            if end <= place {
+                self.stretches.push((begin, place));
+                begin = place + 1;
             }
         }
     }

@@ -1,30 +1,52 @@
 //! Who is in registers at the head of a block.
 
-use crate::liveness::{Next, rate, reset};
-use crate::spilling::{Input, NONE, Spilling, is_joined};
+use crate::liveness::{Next, rate};
+use crate::spilling::{Input, NO_RANK, NONE, Spilling, is_joined};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, ClobberId, Edge, Problem, RegClass, VReg};
 
 /// Memory for one head after another.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Per value, how often it comes to the block at hand in a register, and the place of that block.
-    found: Vec<(u64, u32)>,
-    /// Per parameter of the block at hand, what edges save if it is in a register.
-    on_edges: Vec<i64>,
-    /// Per value, the last place to which it came in a register, but not in memory.
-    dirty: Vec<u32>,
-    /// Per value, the last edge on which it was met.
-    on_edge: Vec<u32>,
+    /// Per value.
+    arrivals: Vec<Arrival>,
+    /// Heads so far, of earlier problems too, so that arrivals need not be cleared.
+    heads: u32,
+    /// Edges so far.
+    edges: u32,
     wanted: [Vec<(f32, VReg)>; 2],
+}
+
+/// How a value comes to a head.
+#[derive(Clone, Copy, Default)]
+struct Arrival {
+    /// How often it comes in a register to the head `head`.
+    often: u64,
+    /// If it is a parameter, what edges save if it is in a register.
+    on_edges: i64,
+    head: u32,
+    /// The last head to which it came in a register, but not in memory.
+    dirty: u32,
+    /// The last edge on which it was met.
+    edge: u32,
+}
+
+impl Arrival {
+    fn note(&mut self, head: u32, often: u64) {
+        self.often = if self.head == head { self.often + often } else { often };
+        self.head = head;
+    }
 }
 
 impl Scratch {
     pub(crate) fn begin(&mut self, values: usize) {
-        reset(&mut self.found, values, (0, NONE));
-        reset(&mut self.on_edges, values, 0);
-        reset(&mut self.dirty, values, NONE);
-        reset(&mut self.on_edge, values, NONE);
+        if self.heads.max(self.edges) > u32::MAX / 2 {
+            (self.heads, self.edges) = (0, 0);
+            self.arrivals.clear();
+        }
+        if self.arrivals.len() < values {
+            self.arrivals.resize(values, Arrival::default());
+        }
     }
 }
 
@@ -39,8 +61,8 @@ impl Spilling {
             self.values[v].live_at = if entry.next.is_dead() { NONE } else { place };
         }
         self.steps += input.live.entries(place).len() as u64;
-        self.empty();
         if place > 0 && is_joined(problem, block) {
+            self.empty();
             if has_busy_pred(problem, block) {
                 self.heads[place as usize] = (0, 0);
             } else {
@@ -48,25 +70,36 @@ impl Spilling {
             }
         } else if let &[edge] = problem.preds(block) {
             self.inherit(input, place, edge);
+        } else {
+            self.empty();
         }
     }
 
     /// The only way in: all that lives on is where it was.
     fn inherit(&mut self, input: Input, place: u32, edge: Edge) {
         let problem = input.problem;
-        let (start, end) = self.exits[input.order.place(problem.edge(edge).from) as usize];
-        for i in start..end {
-            let vreg = self.pool[i as usize];
-            if self.values[vreg.index()].live_at == place {
-                self.add(problem, vreg);
+        let from = input.order.place(problem.edge(edge).from);
+        if from + 1 == place {
+            self.retain(|value| {
+                value.rank = NO_RANK;
+                value.live_at == place
+            });
+        } else {
+            self.empty();
+            let (start, end) = self.exits[from as usize];
+            for i in start..end {
+                let vreg = self.pool[i as usize];
+                if self.values[vreg.index()].live_at == place {
+                    self.add(vreg, self.pool_clean[i as usize]);
+                }
             }
         }
         for &vreg in problem.edge_defs(edge) {
-            let fits = self.inside[problem.class(vreg).index()].len() < self.limit(problem.class(vreg));
+            let c = problem.class(vreg).index();
+            let fits = self.inside[c].len() < self.limits[c];
             if self.values[vreg.index()].live_at == place && !self.is_inside(vreg) {
                 if fits {
-                    self.add(problem, vreg);
-                    self.values[vreg.index()].clean = false;
+                    self.add(vreg, false);
                 } else {
                     self.leave(vreg, u64::from(rate(problem.freq(input.order.blocks[place as usize]))));
                 }
@@ -77,34 +110,36 @@ impl Spilling {
     fn join(&mut self, input: Input, place: u32) {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
-        let (total, unknown) = self.find(input, place, block);
+        self.entry.heads += 1;
+        let (total, unknown) = self.find(input, block);
         let mut wanted = std::mem::take(&mut self.entry.wanted);
         wanted.iter_mut().for_each(Vec::clear);
         for entry in input.live.entries(place) {
             if self.values[entry.vreg.index()].live_at == place {
                 // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
-                let clean = self.entry.dirty[entry.vreg.index()] != place && (unknown == 0 || input.order.is_reducible);
+                let clean = self.entry.arrivals[entry.vreg.index()].dirty != self.entry.heads
+                    && (unknown == 0 || input.order.is_reducible);
                 self.values[entry.vreg.index()].clean = clean && !input.live.is_defined_at_head(entry.vreg, place);
                 let (gain, score) = self.gain(input, entry.vreg, entry.next, place, total, unknown);
                 if gain > 0 {
                     wanted[problem.class(entry.vreg).index()].push((score, entry.vreg));
                 } else {
-                    self.leave_at_head(entry.vreg, place);
+                    self.leave_at_head(entry.vreg);
                 }
             }
         }
         for class in RegClass::ALL {
             let wanted = &mut wanted[class.index()];
-            let limit = self.limit(class);
+            let limit = self.limits[class.index()];
             if wanted.len() > limit {
                 let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
                 wanted.select_nth_unstable_by(limit, order);
                 wanted[..limit].sort_unstable_by(order);
-                wanted.drain(limit..).for_each(|(_, vreg)| self.leave_at_head(vreg, place));
+                wanted.drain(limit..).for_each(|(_, vreg)| self.leave_at_head(vreg));
             }
             for &(_, vreg) in wanted.iter() {
-                self.add(problem, vreg);
-                let known = self.found_in(vreg, place);
+                self.add(vreg, self.values[vreg.index()].clean);
+                let known = self.found_in(vreg);
                 self.values[vreg.index()].spilled |= known + unknown < total;
             }
         }
@@ -113,12 +148,14 @@ impl Spilling {
     }
 
     /// How often each value comes in a register. Gives how often the block runs, and how often from blocks unknown yet.
-    fn find(&mut self, input: Input, place: u32, block: Block) -> (u64, u64) {
+    fn find(&mut self, input: Input, block: Block) -> (u64, u64) {
         let problem = input.problem;
         let (mut total, mut unknown) = (0, 0);
         let spill = i64::from(input.env.costs.spill);
-        for &param in problem.params(block) {
-            self.entry.on_edges[param.index()] = 0;
+        let head = self.entry.heads;
+        let params = problem.params(block);
+        for &param in params {
+            self.entry.arrivals[param.index()].on_edges = 0;
         }
         for &edge in problem.preds(block) {
             let data = problem.edge(edge);
@@ -127,53 +164,49 @@ impl Spilling {
             let (start, end) = self.exits[input.order.place(data.from) as usize];
             if start == NONE {
                 unknown += often;
-                for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
+                for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
                     // What is passed to itself stays in memory for nothing.
                     let store = if param == arg { 0 } else { spill };
-                    self.entry.on_edges[param.index()] += store * often as i64;
+                    self.entry.arrivals[param.index()].on_edges += store * often as i64;
                 }
                 continue;
             }
-            self.steps += u64::from(end - start);
-            for i in start..end {
-                let vreg = self.pool[i as usize];
-                self.entry.on_edge[vreg.index()] = edge.as_u32();
-                self.note(vreg, place, often);
-                if !self.pool_clean[i as usize] {
-                    self.entry.dirty[vreg.index()] = place;
-                }
+            let span = start as usize..end as usize;
+            self.steps += span.len() as u64;
+            self.entry.edges += 1;
+            for (&vreg, &clean) in self.pool[span.clone()].iter().zip(&self.pool_clean[span]) {
+                let arrival = &mut self.entry.arrivals[vreg.index()];
+                arrival.edge = self.entry.edges;
+                arrival.note(head, often);
+                arrival.dirty = if clean { arrival.dirty } else { head };
             }
-            for (&param, &arg) in problem.params(block).iter().zip(problem.edge_args(edge)) {
-                let is_inside = self.entry.on_edge[arg.index()] == edge.as_u32();
+            for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
+                let is_inside = self.entry.arrivals[arg.index()].edge == self.entry.edges;
+                let arrival = &mut self.entry.arrivals[param.index()];
                 if is_inside {
-                    self.note(param, place, often);
+                    arrival.note(head, often);
                 }
-                self.entry.on_edges[param.index()] += often as i64 * saved_on_edge(input, param, arg, is_inside);
+                arrival.on_edges += often as i64 * saved_on_edge(input, param, arg, is_inside);
             }
         }
         (total, unknown)
     }
 
-    fn note(&mut self, vreg: VReg, place: u32, often: u64) {
-        let found = &mut self.entry.found[vreg.index()];
-        *found = if found.1 == place { (found.0 + often, place) } else { (often, place) };
-    }
-
     /// How often the value comes to the head in a register.
-    fn found_in(&self, vreg: VReg, place: u32) -> u64 {
-        let (often, at) = self.entry.found[vreg.index()];
-        if at == place { often } else { 0 }
+    fn found_in(&self, vreg: VReg) -> u64 {
+        let arrival = &self.entry.arrivals[vreg.index()];
+        if arrival.head == self.entry.heads { arrival.often } else { 0 }
     }
 
     /// What is won by having the value in a register at the head, and that per instruction it stays there unused.
     fn gain(&self, input: Input, vreg: VReg, next: Next, place: u32, total: u64, unknown: u64) -> (i64, f32) {
         let costs = &input.env.costs;
-        let found = self.found_in(vreg, place);
+        let found = self.found_in(vreg);
         if input.facts.is_wiped(place, input.problem.class(vreg), next.distance) {
             // It goes to memory before it is read. A tie goes to the register: one store behind the head serves all edges.
             let stores = i64::from(costs.spill) * total as i64;
             let gain = match input.live.is_defined_at_head(vreg, place) {
-                true => self.entry.on_edges[vreg.index()] - stores + 1,
+                true => self.entry.arrivals[vreg.index()].on_edges - stores + 1,
                 false => i64::from(unknown == 0 && found == total),
             };
             return (gain, 0.0);
@@ -183,7 +216,7 @@ impl Spilling {
         let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
         let mut gain = fill * (i64::from(next.rate) - lacking);
         if input.live.is_defined_at_head(vreg, place) {
-            gain = fill * i64::from(next.rate) + self.entry.on_edges[vreg.index()];
+            gain = fill * i64::from(next.rate) + self.entry.arrivals[vreg.index()].on_edges;
         } else if !is_remat {
             gain += i64::from(costs.spill) * self.store_rate(input, vreg, found) as i64;
         }
@@ -191,8 +224,8 @@ impl Spilling {
     }
 
     /// The value is in memory at the head; edges that have it in a register may have to store it.
-    fn leave_at_head(&mut self, vreg: VReg, place: u32) {
-        let found = self.found_in(vreg, place);
+    fn leave_at_head(&mut self, vreg: VReg) {
+        let found = self.found_in(vreg);
         self.leave(vreg, found);
     }
 

@@ -4,130 +4,172 @@ use crate::liveness::{Next, rate};
 use crate::spilling::{Input, NO_RANK, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg};
+use std::ops::Range;
 
 /// Numbers per class of registers.
 type Counts = [usize; 2];
 
 /// The instruction at hand: its number, its position in the block, the rate of the block.
 #[derive(Clone, Copy)]
-struct At {
-    inst: Inst,
-    pos: u32,
-    here: u32,
+pub(crate) struct At {
+    pub(crate) inst: Inst,
+    pub(crate) pos: u32,
+    pub(crate) here: u32,
 }
 
 impl Spilling {
-    pub(crate) fn instruction(&mut self, input: Input, inst: Inst, pos: u32, here: u32) {
-        let problem = input.problem;
-        let flags = problem.flags(inst);
-        let operands = problem.operands(inst);
-        let first = problem.operand_range(inst).start;
-        let now = At { inst, pos, here };
-        let is_branch = flags.has(InstFlags::BRANCH);
-        if flags.has(InstFlags::REMAT) && self.defer(input, operands[0].vreg(), input.live.after[first], here) {
+    /// One instruction, whose operands are in `range`.
+    #[inline]
+    pub(crate) fn instruction(&mut self, input: Input, now: At, range: Range<usize>) {
+        let operands = &input.problem.all_operands()[range.clone()];
+        let after = &input.live.after[range];
+        if input.problem.flags(now.inst).has(InstFlags::REMAT)
+            && self.defer(input, operands[0].vreg(), after[0], now.here)
+        {
             return;
         }
-        let stamp = inst.as_u32() + 1;
-        if !input.facts.has_demands(inst) && self.is_roomy(operands.len()) {
-            return self.roomy(input, operands, first, now);
+        if !input.facts.has_demands(now.inst) {
+            if self.calm(input, operands, after) {
+                return;
+            }
+            self.sweep();
+            if self.has_room(operands.len(), self.limits) {
+                return self.roomy(input, operands, after, now);
+            }
         }
+        self.sweep();
+        self.crowded(input, operands, after, now);
+    }
+
+    /// Are there registers for so many more values, whatever their class?
+    #[inline]
+    fn has_room(&self, more: usize, limits: Counts) -> bool {
+        self.inside[0].len() + more <= limits[0] && self.inside[1].len() + more <= limits[1]
+    }
+
+    /// An instruction without demands in a place where nobody leaves and nothing is to be learned. Is this one?
+    #[inline]
+    fn calm(&mut self, input: Input, operands: &[Operand], after: &[Next]) -> bool {
+        let defs = operands.iter().filter(|operand| operand.is_def()).count();
+        if !self.has_room(defs, self.calm) {
+            self.sweep();
+            if !self.has_room(defs, self.calm) {
+                return false;
+            }
+        }
+        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
+            let value = &mut self.values[operand.vreg().index()];
+            value.next = next;
+            if operand.is_use() && value.index == 0 {
+                value.spilled = true;
+                if needs_register(input, operand, operands, i) {
+                    if !self.has_room(defs + 1, self.calm) {
+                        return false;
+                    }
+                    self.add(operand.vreg(), true);
+                }
+            }
+        }
+        self.is_stale = true;
+        for (operand, next) in operands.iter().zip(after) {
+            if operand.is_def() && !next.is_dead() {
+                self.add(operand.vreg(), false);
+            }
+        }
+        true
+    }
+
+    /// An instruction without demands where nobody needs to leave.
+    fn roomy(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
+        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
+            let vreg = operand.vreg();
+            let value = &mut self.values[vreg.index()];
+            value.next = next;
+            if operand.is_use() && value.index == 0 {
+                value.spilled = true;
+                if needs_register(input, operand, operands, i) {
+                    self.add(vreg, true);
+                    self.count_rank(input, vreg, now);
+                }
+            }
+        }
+        self.end_uses(operands);
+        for (operand, next) in operands.iter().zip(after) {
+            if operand.is_def() && !next.is_dead() {
+                self.add(operand.vreg(), false);
+                self.count_rank(input, operand.vreg(), now);
+            }
+        }
+    }
+
+    /// Takes out the values that end here.
+    fn end_uses(&mut self, operands: &[Operand]) {
+        for operand in operands {
+            let value = &self.values[operand.vreg().index()];
+            if operand.is_use() && value.next.is_dead() && value.index != 0 {
+                self.remove(operand.vreg());
+            }
+        }
+    }
+
+    /// An instruction where somebody may have to leave.
+    fn crowded(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
+        let problem = input.problem;
+        self.crowds += 1;
+        let stamp = self.crowds;
         let mut early = [0; 2];
         let mut late = [0; 2];
         let mut missing = false;
-        for (i, &operand) in operands.iter().enumerate() {
-            let vreg = operand.vreg();
-            let v = vreg.index();
-            let class = problem.class(vreg).index();
-            let next = input.live.after[first + i];
-            self.values[v].next = next;
+        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
+            let value = &mut self.values[operand.vreg().index()];
+            let class = usize::from(value.class);
+            value.next = next;
             if operand.is_def() {
                 late[class] += 1;
-                early[class] +=
-                    usize::from(operand.pos() == Pos::Early || self.is_copied(operand, operands, input, first));
+                early[class] += usize::from(operand.pos() == Pos::Early || is_copied(operand, operands, after));
                 continue;
             }
-            let known = self.values[v].busy == stamp;
-            self.values[v].busy = stamp;
-            if self.values[v].index == 0 && !known {
+            let known = std::mem::replace(&mut value.busy, stamp) == stamp;
+            if value.index == 0 && !known {
                 if needs_register(input, operand, operands, i) {
                     missing = true;
                     early[class] += 1;
                 } else {
-                    self.values[v].spilled = true;
+                    value.spilled = true;
                 }
             }
             late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
         }
-        let obstacle = input.facts.has_demands(inst) && is_obstacle(problem, inst, operands);
+        let flags = problem.flags(now.inst);
+        let obstacle = input.facts.has_demands(now.inst) && is_obstacle(problem, now.inst, operands);
         if obstacle {
-            self.count_copies(input, inst, first, &mut early);
+            self.count_copies(problem, operands, after, now.inst, &mut early);
         }
-        for class in RegClass::ALL {
-            let c = class.index();
-            if self.inside[c].len() + early[c] > self.limits[c] {
-                self.shrink(input, class, self.limits[c].saturating_sub(early[c]), Some(stamp), now);
-            }
-        }
+        self.make_room(input, early, Some(stamp), now);
         if missing {
             self.reload(input, operands, now);
         }
-        for operand in operands.iter().filter(|operand| operand.is_use()) {
-            let vreg = operand.vreg();
-            if self.values[vreg.index()].next.is_dead() && self.values[vreg.index()].index != 0 {
-                self.remove(problem, vreg);
-            }
-        }
+        self.end_uses(operands);
         if obstacle || flags.has(InstFlags::SAFEPOINT) {
             self.pass_obstacle(input, operands, flags, now);
         }
-        for class in RegClass::ALL {
-            let c = class.index();
-            if self.inside[c].len() + late[c] > self.limits[c] {
-                self.shrink(input, class, self.limits[c].saturating_sub(late[c]), None, now);
-            }
+        self.make_room(input, late, None, now);
+        if flags.has(InstFlags::BRANCH) {
+            return;
         }
-        for operand in operands.iter().filter(|operand| operand.is_def() && !is_branch) {
-            let vreg = operand.vreg();
-            if !self.values[vreg.index()].next.is_dead() && operand.constraint() != Constraint::Stack {
-                self.add(problem, vreg);
-                self.values[vreg.index()].clean = false;
-                self.count_rank(input, problem.class(vreg), now);
+        for (operand, next) in operands.iter().zip(after) {
+            if operand.is_def() && !next.is_dead() && operand.constraint() != Constraint::Stack {
+                self.add(operand.vreg(), false);
+                self.count_rank(input, operand.vreg(), now);
             }
         }
     }
 
-    /// Are there registers for so many more values, whatever their class?
-    fn is_roomy(&self, operands: usize) -> bool {
-        (0..2).all(|c| self.inside[c].len() + operands <= self.limits[c])
-    }
-
-    /// An instruction without demands where nobody needs to leave.
-    fn roomy(&mut self, input: Input, operands: &[Operand], first: usize, now: At) {
-        let problem = input.problem;
-        for (i, &operand) in operands.iter().enumerate() {
-            let vreg = operand.vreg();
-            let v = vreg.index();
-            self.values[v].next = input.live.after[first + i];
-            if operand.is_use() && self.values[v].index == 0 {
-                self.values[v].spilled = true;
-                if needs_register(input, operand, operands, i) {
-                    self.add(problem, vreg);
-                    self.values[v].clean = true;
-                    self.count_rank(input, problem.class(vreg), now);
-                }
-            }
-        }
-        for operand in operands.iter().filter(|operand| operand.is_use()) {
-            let v = operand.vreg().index();
-            if self.values[v].next.is_dead() && self.values[v].index != 0 {
-                self.remove(problem, operand.vreg());
-            }
-        }
-        for vreg in operands.iter().filter(|operand| operand.is_def()).map(|operand| operand.vreg()) {
-            if !self.values[vreg.index()].next.is_dead() {
-                self.add(problem, vreg);
-                self.values[vreg.index()].clean = false;
-                self.count_rank(input, problem.class(vreg), now);
+    /// Sees to it that so many more values have registers.
+    fn make_room(&mut self, input: Input, more: Counts, busy: Option<u32>, now: At) {
+        for (c, more) in more.into_iter().enumerate() {
+            if self.inside[c].len() + more > self.limits[c] {
+                self.shrink(input, c, self.limits[c].saturating_sub(more), busy, now);
             }
         }
     }
@@ -144,30 +186,16 @@ impl Spilling {
         deferred
     }
 
-    /// Does the def overwrite an input that lives on, so that it needs a copy of it?
-    fn is_copied(&self, def: Operand, operands: &[Operand], input: Input, first: usize) -> bool {
-        match def.constraint() {
-            Constraint::Reuse(k) => {
-                let vreg = operands[usize::from(k)].vreg();
-                let last = operands.iter().rposition(|o| o.vreg() == vreg).unwrap_or(0);
-                !input.live.after[first + last].is_dead()
-            }
-            _ => false,
-        }
-    }
-
     /// Uses bound to a register that their value cannot keep need a copy.
-    fn count_copies(&self, input: Input, inst: Inst, first: usize, early: &mut Counts) {
-        let problem = input.problem;
-        let operands = problem.operands(inst);
+    fn count_copies(&self, problem: &Problem, operands: &[Operand], after: &[Next], inst: Inst, early: &mut Counts) {
         let lost = problem.clobbers(inst).lost;
         let late: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
-        for (i, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
-            let Some(reg) = operand.fixed_reg() else { continue };
-            let lives_on =
-                !self.values[operand.vreg().index()].next.is_dead() && !input.live.after[first + i].is_dead();
-            if lives_on && lost.union(late).contains(reg) && self.values[operand.vreg().index()].index != 0 {
-                early[problem.class(operand.vreg()).index()] += 1;
+        for (operand, next) in operands.iter().zip(after) {
+            let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use()) else { continue };
+            let value = &self.values[operand.vreg().index()];
+            let lives_on = !value.next.is_dead() && !next.is_dead();
+            if lives_on && lost.union(late).contains(reg) && value.index != 0 {
+                early[usize::from(value.class)] += 1;
             }
         }
     }
@@ -175,11 +203,10 @@ impl Spilling {
     fn reload(&mut self, input: Input, operands: &[Operand], now: At) {
         for (i, &operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
             let vreg = operand.vreg();
-            if self.values[vreg.index()].index == 0 && needs_register(input, operand, operands, i) {
-                self.add(input.problem, vreg);
+            if !self.is_inside(vreg) && needs_register(input, operand, operands, i) {
                 self.values[vreg.index()].spilled = true;
-                self.values[vreg.index()].clean = true;
-                self.count_rank(input, input.problem.class(vreg), now);
+                self.add(vreg, true);
+                self.count_rank(input, vreg, now);
             }
         }
     }
@@ -193,9 +220,11 @@ impl Spilling {
         for class in RegClass::ALL {
             let c = class.index();
             let left = self.open.difference(gone).of_class(class).len();
-            self.count_crossing(input, class, gone, now);
+            if !self.is_last {
+                self.count_crossing(input, class, gone, now);
+            }
             if self.inside[c].len() > left {
-                self.shrink(input, class, left, None, now);
+                self.shrink(input, c, left, None, now);
             }
         }
         if flags.has(InstFlags::SAFEPOINT) {
@@ -203,7 +232,7 @@ impl Spilling {
                 for i in (0..self.inside[c].len()).rev() {
                     let vreg = self.inside[c][i];
                     if problem.vregs[vreg].is_ref {
-                        self.evict(input, vreg, now);
+                        self.evict(vreg, now);
                     }
                 }
             }
@@ -211,11 +240,11 @@ impl Spilling {
     }
 
     /// Makes room: those leave whose return costs least per instruction of absence.
-    fn shrink(&mut self, input: Input, class: RegClass, limit: usize, busy: Option<u32>, now: At) {
-        while self.inside[class.index()].len() > limit {
+    fn shrink(&mut self, input: Input, c: usize, limit: usize, busy: Option<u32>, now: At) {
+        while self.inside[c].len() > limit {
             let mut best: Option<(f32, VReg)> = None;
-            self.steps += self.inside[class.index()].len() as u64;
-            for &vreg in &self.inside[class.index()] {
+            self.steps += self.inside[c].len() as u64;
+            for &vreg in &self.inside[c] {
                 if busy == Some(self.values[vreg.index()].busy) {
                     continue;
                 }
@@ -225,7 +254,7 @@ impl Spilling {
                 }
             }
             let Some((_, vreg)) = best else { break };
-            self.evict(input, vreg, now);
+            self.evict(vreg, now);
         }
     }
 
@@ -259,9 +288,9 @@ impl Spilling {
         u64::from(def).saturating_sub(self.values[v].leaves).min(here)
     }
 
-    fn evict(&mut self, input: Input, vreg: VReg, now: At) {
+    fn evict(&mut self, vreg: VReg, now: At) {
         let v = vreg.index();
-        self.remove(input.problem, vreg);
+        self.remove(vreg);
         self.evictions.push((now.inst, vreg));
         if !self.values[v].next.is_dead() {
             self.leave(vreg, u64::from(now.here));
@@ -274,12 +303,17 @@ impl Spilling {
         self.values[v].spilled = true;
         if !std::mem::replace(&mut self.values[v].clean, true) {
             self.values[v].leaves += rate;
+            self.leavings.push((vreg, rate));
         }
     }
 
     /// One more value is in a register, which may take a callee-saved one.
-    fn count_rank(&mut self, input: Input, class: RegClass, now: At) {
-        let c = class.index();
+    #[inline]
+    fn count_rank(&mut self, input: Input, vreg: VReg, now: At) {
+        let c = usize::from(self.values[vreg.index()].class);
+        if self.inside[c].len() <= self.calm[c] {
+            return;
+        }
         let Some(rank) = self.inside[c].len().checked_sub(self.bases[c] + 1) else { return };
         self.ranks[c] = self.ranks[c].max(rank + 1);
         if !self.is_learning || self.worth[c].get(rank).is_none_or(|&worth| worth > self.price) {
@@ -289,6 +323,7 @@ impl Spilling {
         if let Some(worth) = self.worth[c].get_mut(rank) {
             *worth += least.unwrap_or(0);
         }
+        self.stay_calm(c);
     }
 
     /// Values that live through a call, the most precious first, each pay for a callee-saved register of their own as long
@@ -296,7 +331,12 @@ impl Spilling {
     fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         let base = input.facts.allocatable.difference(input.facts.callee_saved).difference(gone).of_class(class).len();
-        if self.inside[c].len() <= base || !self.is_learning {
+        if self.inside[c].len() <= base {
+            return;
+        }
+        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
+        if !self.is_learning {
+            self.ranks[c] = self.ranks[c].max((self.inside[c].len() - base).min(saved));
             return;
         }
         let mut ranks = 0u64;
@@ -317,9 +357,9 @@ impl Spilling {
             self.values[vreg.index()].rank = rank as u8;
         }
         self.sorted = sorted;
-        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
         let most = (u64::BITS - ranks.leading_zeros()) as usize;
         self.ranks[c] = self.ranks[c].max(most.min(saved));
+        self.stay_calm(c);
     }
 }
 
@@ -333,6 +373,14 @@ fn needs_register(input: Input, operand: Operand, operands: &[Operand], i: usize
         }
         _ => true,
     }
+}
+
+/// Does the def overwrite an input that lives on, so that it needs a copy of it?
+fn is_copied(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
+    let Constraint::Reuse(k) = def.constraint() else { return false };
+    let vreg = operands[usize::from(k)].vreg();
+    let last = operands.iter().rposition(|o| o.vreg() == vreg).unwrap_or(0);
+    !after[last].is_dead()
 }
 
 /// Does the instruction take registers from values that live through it?

@@ -9,8 +9,8 @@
 //!
 //! Blocks are walked in order with the set of values in registers, per class. Where paths meet, a value is in a register
 //! if loading it on the edges that lack it costs no more than loading it later (`spill_entry.rs`). A back edge is taken
-//! to have everything until its source has been visited, and where that was wrong all is walked once more with what is
-//! known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
+//! to have everything until its source has been visited, and where that was wrong the loop is walked once more with what
+//! is known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
 //! beyond the caller-saved registers counts what it would have cost to have one register less.
 //!
 //! Nothing is assigned here: what leaves is a list of evictions in the order of the walk, and the sets at the heads of
@@ -22,8 +22,9 @@ use crate::coalescing::Coalescing;
 use crate::facts::Facts;
 use crate::liveness::{Liveness, Next, rate, reset};
 use crate::order::Order;
+use crate::spill_instruction::At;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, Freq, Inst, MachineEnv, PReg, PRegSet, Problem, RegClass, VReg};
+use kingpost_regalloc::{Block, Freq, Inst, MachineEnv, PReg, PRegSet, Problem, RegClass, VReg, VRegData};
 use std::fmt::{self, Write};
 
 /// So many registers are used whatever it costs to save them, as instructions need some.
@@ -60,8 +61,10 @@ pub(crate) struct Value {
     pub(crate) index: u32,
     /// The last place where it was found live at the head.
     pub(crate) live_at: u32,
-    /// One plus the last instruction that read it.
+    /// The last of the crowded instructions that read it, by [`Spilling::crowds`].
     pub(crate) busy: u32,
+    /// Index of its class.
+    pub(crate) class: u8,
     /// Is it in memory, or computed again, anywhere?
     pub(crate) spilled: bool,
     /// Memory has it, on the way here.
@@ -73,10 +76,10 @@ pub(crate) struct Value {
 /// Its stay has not been counted.
 pub(crate) const NO_RANK: u8 = u8::MAX;
 
-impl Default for Value {
-    fn default() -> Value {
-        let (leaves, next, index, busy) = (0, Next::DEAD, 0, 0);
-        Value { leaves, next, index, live_at: NONE, busy, spilled: false, clean: false, rank: NO_RANK }
+impl Value {
+    fn new(data: &VRegData) -> Value {
+        let (leaves, next, index, busy, class) = (0, Next::DEAD, 0, 0, data.class.index() as u8);
+        Value { leaves, next, index, live_at: NONE, busy, class, spilled: false, clean: false, rank: NO_RANK }
     }
 }
 
@@ -88,6 +91,8 @@ pub(crate) struct Spilling {
     /// Values that leave their registers at an instruction, in the order of the walk: those it reads after that, others
     /// before.
     pub(crate) evictions: Vec<(Inst, VReg)>,
+    /// What was added to [`Value::leaves`], in the order of the walk.
+    pub(crate) leavings: Vec<(VReg, u64)>,
     pub(crate) values: Vec<Value>,
     /// Per place where paths meet, who is in registers at its head.
     pub(crate) heads: Vec<Span>,
@@ -97,12 +102,18 @@ pub(crate) struct Spilling {
     /// Per member of the pool: memory has it as well.
     pub(crate) pool_clean: Vec<bool>,
     pub(crate) steps: u64,
-    /// Who is in registers.
+    /// Who is in registers; those who died since the last [`Spilling::sweep`] as well.
     pub(crate) inside: [Vec<VReg>; 2],
+    /// May somebody have died since?
+    pub(crate) is_stale: bool,
+    /// While no more than these are in registers nobody leaves, and no callee-saved register of unknown worth is needed.
+    pub(crate) calm: Counts,
     /// Per class and rank, what one more callee-saved register saves.
     pub(crate) worth: [Vec<u64>; 2],
     /// Is this a walk that finds out what callee-saved registers are worth?
     pub(crate) is_learning: bool,
+    /// Is it known which registers are open?
+    pub(crate) is_last: bool,
     /// What each of them costs.
     pub(crate) price: u64,
     /// Per class, the highest rank in use.
@@ -111,6 +122,8 @@ pub(crate) struct Spilling {
     /// Per class, the number of caller-saved registers.
     pub(crate) bases: Counts,
     pub(crate) entry: crate::spill_entry::Scratch,
+    /// Instructions so far where somebody might have had to leave.
+    pub(crate) crowds: u32,
     /// A back edge lacks what its target was thought to find.
     pub(crate) surprised: bool,
     pub(crate) sorted: Vec<(u64, VReg)>,
@@ -126,24 +139,44 @@ impl Spilling {
         self.pool.clear();
         self.pool_clean.clear();
         for round in 0..ROUNDS {
+            self.is_last = round + 1 == ROUNDS;
+            self.is_learning = !self.is_last;
             self.begin(input);
-            self.is_learning = round + 1 < ROUNDS;
-            for place in 0..blocks as u32 {
-                self.block(input, place);
+            for &(place, end) in &input.order.stretches {
+                let marks = (self.evictions.len(), self.leavings.len());
+                self.surprised = false;
+                (place..=end).for_each(|place| self.block(input, place));
+                if !self.is_last && self.surprised {
+                    self.repeat(input, place, end, marks);
+                }
             }
-            if round + 1 == ROUNDS || !self.learn(input) && !self.surprised {
+            if self.is_last || !self.learn(input) {
                 break;
             }
         }
         self.empty();
     }
 
+    /// Walks a loop once more, as it lacked something that its head was thought to find on the way back.
+    fn repeat(&mut self, input: Input, place: u32, end: u32, (evictions, leavings): (usize, usize)) {
+        self.evictions.truncate(evictions);
+        for (vreg, often) in self.leavings.drain(leavings..) {
+            self.values[vreg.index()].leaves -= often;
+        }
+        self.is_learning = false;
+        (place..=end).for_each(|place| self.block(input, place));
+        self.is_learning = true;
+    }
+
     fn begin(&mut self, input: Input) {
         let values = input.problem.vregs.len();
         self.evictions.clear();
+        self.leavings.clear();
         self.empty();
-        reset(&mut self.values, values, Value::default());
-        self.surprised = false;
+        self.crowds = 0;
+        self.values.clear();
+        self.values.extend(input.problem.vregs.values().map(Value::new));
+        self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
         self.entry.begin(values);
         for class in RegClass::ALL {
             let c = class.index();
@@ -151,9 +184,15 @@ impl Spilling {
             let caller_saved = input.facts.allocatable.difference(input.facts.callee_saved);
             self.bases[c] = caller_saved.of_class(class).len();
             reset(&mut self.worth[c], 64, 0);
+            self.stay_calm(c);
         }
         self.ranks = [0; 2];
-        self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
+    }
+
+    /// As long as no more values are in registers than this there is nothing to learn.
+    pub(crate) fn stay_calm(&mut self, c: usize) {
+        let known = self.bases[c] + self.worth[c].iter().take_while(|&&worth| worth > self.price).count();
+        self.calm[c] = if self.is_last { self.limits[c] } else { known.min(self.limits[c]) };
     }
 
     /// Closes callee-saved registers that are not worth it. Was one of them in use?
@@ -179,6 +218,32 @@ impl Spilling {
                 }
             }
         }
+        self.is_stale = false;
+    }
+
+    /// Keeps of those in registers who passes.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&mut Value) -> bool) {
+        for inside in &mut self.inside {
+            let mut kept = 0;
+            for i in 0..inside.len() {
+                let vreg = inside[i];
+                let value = &mut self.values[vreg.index()];
+                value.index = 0;
+                if keep(value) {
+                    inside[kept] = vreg;
+                    kept += 1;
+                    value.index = kept as u32;
+                }
+            }
+            inside.truncate(kept);
+        }
+    }
+
+    /// Takes out who died.
+    pub(crate) fn sweep(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            self.retain(|value| !value.next.is_dead());
+        }
     }
 
     /// Notes who is in registers.
@@ -195,21 +260,21 @@ impl Spilling {
         self.values[vreg.index()].index != 0
     }
 
-    pub(crate) fn limit(&self, class: RegClass) -> usize {
-        self.limits[class.index()]
-    }
-
     /// The value comes to be in a register.
-    pub(crate) fn add(&mut self, problem: &Problem, vreg: VReg) {
-        let inside = &mut self.inside[problem.class(vreg).index()];
+    #[inline]
+    pub(crate) fn add(&mut self, vreg: VReg, clean: bool) {
+        let value = &mut self.values[vreg.index()];
+        let inside = &mut self.inside[usize::from(value.class)];
         inside.push(vreg);
-        self.values[vreg.index()].index = inside.len() as u32;
-        self.values[vreg.index()].rank = NO_RANK;
+        value.index = inside.len() as u32;
+        value.rank = NO_RANK;
+        value.clean = clean;
     }
 
-    pub(crate) fn remove(&mut self, problem: &Problem, vreg: VReg) {
-        let index = std::mem::take(&mut self.values[vreg.index()].index) as usize;
-        let inside = &mut self.inside[problem.class(vreg).index()];
+    pub(crate) fn remove(&mut self, vreg: VReg) {
+        let value = &mut self.values[vreg.index()];
+        let index = std::mem::take(&mut value.index) as usize;
+        let inside = &mut self.inside[usize::from(value.class)];
         inside.swap_remove(index - 1);
         if let Some(&moved) = inside.get(index - 1) {
             self.values[moved.index()].index = index as u32;
@@ -220,10 +285,15 @@ impl Spilling {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         self.enter(input, place);
-        let here = rate(problem.freq(block));
+        let mut at = At { inst: problem.first_inst(block), pos: 0, here: rate(problem.freq(block)) };
+        let mut start = problem.operand_range(at.inst).start;
         for (pos, inst) in problem.insts(block).enumerate() {
-            self.instruction(input, inst, pos as u32, here);
+            at = At { inst, pos: pos as u32, ..at };
+            let end = problem.operand_range(inst).end;
+            self.instruction(input, at, start..end);
+            start = end;
         }
+        self.sweep();
         self.exits[place as usize] = self.save();
         let start = self.exits[place as usize].0;
         self.steps += u64::from(self.pool.len() as u32 - start);
