@@ -93,6 +93,8 @@ pub(crate) struct Liveness {
     range_starts: Vec<u32>,
     /// The rematerialisable instruction that makes the value.
     remat: Vec<Option<Inst>>,
+    /// Does some use want something other than just a register?
+    is_special: Vec<bool>,
     /// Is the value kept in memory, its range unknown?
     in_memory: Vec<bool>,
     /// Where the value begins: at a head, or at its def.
@@ -151,6 +153,11 @@ impl Liveness {
         self.remat[vreg.index()]
     }
 
+    /// Does some use of the value want something other than just a register?
+    pub(crate) fn is_special(&self, vreg: VReg) -> bool {
+        self.is_special[vreg.index()]
+    }
+
     /// Is the value in memory but for single instructions, since its range is unknown?
     pub(crate) fn is_in_memory(&self, vreg: VReg) -> bool {
         self.in_memory[vreg.index()]
@@ -173,6 +180,8 @@ impl Liveness {
         self.defs.resize(values, NONE);
         self.remat.clear();
         self.remat.resize(values, None);
+        self.is_special.clear();
+        self.is_special.resize(values, false);
         self.edge_of.clear();
         self.edge_of.resize(values, NONE);
         for edge in problem.edges() {
@@ -206,6 +215,11 @@ impl Liveness {
     }
 
     fn push(&mut self, u: Use) {
+        self.is_special[u.vreg.index()] |= u.need != Need::Reg || u.partner != NONE;
+        self.push_plain(u);
+    }
+
+    fn push_plain(&mut self, u: Use) {
         let vreg = u.vreg.index();
         if u.is_def {
             self.defs[vreg] = u.point;
@@ -219,7 +233,8 @@ impl Liveness {
     pub(crate) fn plain_operands(&mut self, code: &Code<'_>) {
         for (k, operand) in (code.first as u32..).zip(code.operands) {
             let point = code.at + if operand.pos() == Pos::Early { EARLY } else { LATE };
-            self.note(operand.vreg(), point, Need::Reg, operand.is_def(), k, NONE);
+            let (vreg, is_def) = (operand.vreg(), operand.is_def());
+            self.push_plain(Use { vreg, point, need: Need::Reg, is_def, set: 0, operand: k, partner: NONE });
         }
     }
 
@@ -361,7 +376,7 @@ impl Liveness {
             }
         }
         while let Some(at) = self.work.pop() {
-            for &pred in order.preds(at) {
+            for &(pred, _) in order.preds(at) {
                 self.live_out[pred as usize] = stamp;
                 if pred != home {
                     self.enter(pred, stamp);

@@ -47,8 +47,13 @@ impl Registers {
 
     /// The registers of a class but for those in a mask of numbers.
     pub(crate) fn free(&self, class: RegClass, taken: u64) -> PRegSet {
-        let order = self.order[class.index()].iter().enumerate();
-        order.filter(|&(i, _)| taken >> i & 1 == 0).map(|(_, &reg)| reg).collect()
+        let (order, mut rest) = (&self.order[class.index()], self.all[class.index()] & !taken);
+        let mut free = PRegSet::EMPTY;
+        while rest != 0 {
+            free.insert(order[rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
+        free
     }
 
     /// The allocatable members of a set as a mask of their numbers.
@@ -83,6 +88,8 @@ pub(crate) struct Machine {
     /// Instructions that are moves.
     pub(crate) moves: Vec<Inst>,
     forced: Vec<bool>,
+    /// Is there an instruction whose operands are all fixed?
+    pub(crate) has_forced: bool,
     matching: Matching,
 }
 
@@ -100,6 +107,7 @@ impl Machine {
         self.binding.clear();
         self.binding.resize(problem.num_operands(), ANYWHERE);
         self.moves.clear();
+        self.has_forced = false;
         self.forced.clear();
         self.forced.resize(problem.num_insts(), false);
     }
@@ -251,6 +259,7 @@ impl Machine {
         mut take: impl FnMut(usize, usize, Range<u32>),
     ) -> Result<(), AllocError> {
         self.forced[inst.index()] = true;
+        self.has_forced = true;
         let mut matching = std::mem::take(&mut self.matching);
         let result = matching.solve(problem, env, inst, edge_of);
         if result.is_ok() {

@@ -56,15 +56,39 @@ pub(crate) struct Loop {
     pub(crate) parent: u32,
 }
 
+/// Places that edges join each place to, with the frequencies of the edges.
+#[derive(Default)]
+struct Links {
+    list: Vec<(u32, u64)>,
+    /// By place: where its own end.
+    ends: Vec<u32>,
+}
+
+impl Links {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, links: impl Iterator<Item = (u32, u64)>) {
+        self.list.extend(links);
+        self.ends.push(self.list.len() as u32);
+    }
+
+    fn of(&self, place: u32) -> &[(u32, u64)] {
+        let start = if place == 0 { 0 } else { self.ends[place as usize - 1] };
+        &self.list[start as usize..self.ends[place as usize] as usize]
+    }
+}
+
 /// Numbers of blocks and instructions.
 #[derive(Default)]
 pub(crate) struct Order {
     pub(crate) places: Vec<Place>,
     pub(crate) loops: Vec<Loop>,
     at: Vec<u32>,
-    /// Indices of the places before each place, and where those of each start.
-    preds: Vec<u32>,
-    pred_starts: Vec<u32>,
+    preds: Links,
+    succs: Links,
     place_of_slot: Vec<u32>,
     stack: Vec<u32>,
 }
@@ -83,25 +107,30 @@ impl Order {
             self.places.push(Place { block, head, end, freq: problem.freq(block).0, innermost: NONE });
         }
         self.preds.clear();
-        self.pred_starts.clear();
+        self.succs.clear();
         for place in &self.places {
-            self.pred_starts.push(self.preds.len() as u32);
-            let edges = problem.preds(place.block).iter();
-            self.preds.extend(edges.map(|&edge| self.at[problem.edge(edge).from.index()]));
+            let edges = problem.preds(place.block).iter().map(|&edge| problem.edge(edge));
+            self.preds.push(edges.map(|edge| (self.at[edge.from.index()], edge.freq.0)));
+            let edges = problem.succs(place.block).iter().map(|&edge| problem.edge(edge));
+            self.succs.push(edges.map(|edge| (self.at[edge.to.index()], edge.freq.0)));
         }
-        self.pred_starts.push(self.preds.len() as u32);
         self.find_loops();
     }
 
-    /// Indices of the places before a place.
-    pub(crate) fn preds(&self, place: u32) -> &[u32] {
-        &self.preds[self.pred_starts[place as usize] as usize..self.pred_starts[place as usize + 1] as usize]
+    /// The places before a place, each with the frequency of the edge.
+    pub(crate) fn preds(&self, place: u32) -> &[(u32, u64)] {
+        self.preds.of(place)
+    }
+
+    /// The places after a place, each with the frequency of the edge.
+    pub(crate) fn succs(&self, place: u32) -> &[(u32, u64)] {
+        self.succs.of(place)
     }
 
     fn find_loops(&mut self) {
         self.loops.clear();
         for i in 0..self.places.len() as u32 {
-            if let Some(&last) = self.preds(i).iter().filter(|&&from| from >= i).max() {
+            if let Some(last) = self.preds(i).iter().map(|&(from, _)| from).filter(|&from| from >= i).max() {
                 self.loops.push(Loop { first: i, last, parent: NONE });
             }
         }

@@ -53,6 +53,8 @@ struct Node {
     place: u32,
     /// Walls before its first and its last point.
     walls: (u32, u32),
+    /// One, or two if there is a wall.
+    states: u8,
     /// Uses before the first wall, and behind so many walls: in the end behind the last one.
     groups: [Group; 2],
     behind: u32,
@@ -60,6 +62,7 @@ struct Node {
     lives: [bool; 2],
     /// Is it in a register there? Without a wall only the first counts.
     in_register: [bool; 2],
+    freq: u64,
     /// Frequency of the edges from memory, and of those to registers.
     from_memory: u64,
     to_register: u64,
@@ -67,11 +70,11 @@ struct Node {
 
 impl Node {
     fn has_wall(&self) -> bool {
-        self.walls.0 != self.walls.1
+        self.states > 1
     }
 
     fn states(&self) -> usize {
-        1 + usize::from(self.has_wall())
+        usize::from(self.states)
     }
 
     /// Must it be loaded for nothing but to be in a register at the end?
@@ -81,7 +84,28 @@ impl Node {
 
     /// Is it in a register at the end?
     fn leaves_in_register(&self) -> bool {
-        self.lives[1] && self.in_register[usize::from(self.has_wall())]
+        self.lives[1] && self.in_register[self.states() - 1]
+    }
+
+    /// How often the block loads as its states are, on the edges into it too.
+    fn loads(&self) -> u64 {
+        let loads = (0..self.states()).filter(|&half| match self.in_register[half] {
+            true => self.fills(half),
+            false => self.groups[half].is_read,
+        });
+        let entry = if self.enters_in_register() { self.from_memory } else { 0 };
+        loads.count() as u64 * self.freq + entry
+    }
+
+    /// Would a state that is a register load no more often as memory?
+    fn is_cheaper_in_memory(&self, half: usize) -> bool {
+        if !self.in_register[half] {
+            return false;
+        }
+        let is_last = half + 1 == self.states();
+        let register = if half == 0 { self.from_memory } else { 0 } + if self.fills(half) { self.freq } else { 0 };
+        let read = if self.groups[half].is_read { self.freq } else { 0 };
+        read + if is_last { self.to_register } else { 0 } <= register
     }
 
     /// Is it in a register at the head?
@@ -103,8 +127,10 @@ pub(crate) struct Regions {
     /// Points of uses that are parts of their own.
     islands: Vec<(u32, u32)>,
     loops: Vec<u32>,
-    /// Nodes to be looked at.
+    /// Nodes to be looked at again.
     work: Vec<u32>,
+    /// Those before this one are looked at anyway.
+    settled: u32,
 }
 
 impl Regions {
@@ -135,9 +161,13 @@ impl Search<'_, '_> {
         r.stretches.clear();
         r.islands.clear();
         self.find_nodes(bundle, &mut r);
+        r.settled = NONE;
         self.count_edges(&mut r);
         self.relax_loops(&mut r);
-        r.work.extend(0..r.nodes.len() as u32);
+        for i in (0..r.nodes.len()).rev() {
+            r.settled = i as u32;
+            self.relax(&mut r, i);
+        }
         while let Some(i) = r.work.pop() {
             self.stats.steps += 1;
             self.relax(&mut r, i as usize);
@@ -165,10 +195,12 @@ impl Search<'_, '_> {
                     r.nodes.push(Node {
                         place,
                         walls: (walls, walls),
+                        states: 1,
                         groups: [Group::default(); 2],
                         behind: walls,
                         lives: [from == data.start(), false],
                         in_register: [true; 2],
+                        freq: data.freq,
                         from_memory: 0,
                         to_register: 0,
                     });
@@ -204,7 +236,8 @@ impl Search<'_, '_> {
     /// Puts to memory what cannot be in a register: at a head with a wall, and behind a wall at the end.
     fn bar(&self, node: &mut Node) {
         let place = &self.order.places[node.place as usize];
-        if node.has_wall() {
+        if node.walls.0 != node.walls.1 {
+            node.states = 2;
             node.in_register[0] = self.machine.wall(node.walls.0) != place.start();
             let last = self.machine.wall(node.walls.1 - 1);
             node.in_register[1] = !node.groups[1].is_empty() || last / 4 * 4 + 4 < place.stop();
@@ -214,20 +247,18 @@ impl Search<'_, '_> {
     /// Adds up the frequencies of edges between states as they are.
     fn count_edges(&self, r: &mut Regions) {
         for i in 0..r.nodes.len() {
-            let node = r.nodes[i];
+            let node = &r.nodes[i];
             if !node.lives[1] {
                 continue;
             }
             let leaves = node.leaves_in_register();
-            for &edge in self.problem.succs(self.order.places[node.place as usize].block) {
-                let data = self.problem.edge(edge);
-                let Some(other) = r.node_mut(self.order.place_index(data.to)).filter(|other| other.lives[0]) else {
-                    continue;
-                };
-                other.from_memory += if leaves { 0 } else { data.freq.0 };
-                let enters = other.in_register[0];
-                r.nodes[i].to_register += if enters { data.freq.0 } else { 0 };
+            let mut to_register = 0;
+            for &(place, freq) in self.order.succs(node.place) {
+                let Some(other) = r.node_mut(place).filter(|other| other.lives[0]) else { continue };
+                other.from_memory += if leaves { 0 } else { freq };
+                to_register += if other.in_register[0] { freq } else { 0 };
             }
+            r.nodes[i].to_register = to_register;
         }
     }
 
@@ -235,25 +266,27 @@ impl Search<'_, '_> {
     fn drop_register(&self, r: &mut Regions, i: usize, half: usize) {
         let node = &mut r.nodes[i];
         node.in_register[half] = false;
-        let node = *node;
-        let block = self.order.places[node.place as usize].block;
-        if half == 0 && node.lives[0] {
-            for &edge in self.problem.preds(block) {
-                let data = self.problem.edge(edge);
-                let place = self.order.place_index(data.from);
-                if let Some(other) = r.node_mut(place).filter(|other| other.lives[1]) {
-                    other.to_register -= data.freq.0;
-                    r.work.push(r.node_at[place as usize]);
+        let (place, enters) = (node.place, half == 0 && node.lives[0]);
+        let leaves = half + 1 == node.states() && node.lives[1];
+        if enters {
+            for &(place, freq) in self.order.preds(place) {
+                let i = r.node_at[place as usize];
+                if let Some(other) = r.nodes.get_mut(i as usize).filter(|other| other.lives[1]) {
+                    other.to_register -= freq;
+                    if i >= r.settled && other.leaves_in_register() {
+                        r.work.push(i);
+                    }
                 }
             }
         }
-        if half == usize::from(node.has_wall()) && node.lives[1] {
-            for &edge in self.problem.succs(block) {
-                let data = self.problem.edge(edge);
-                let place = self.order.place_index(data.to);
-                if let Some(other) = r.node_mut(place).filter(|other| other.lives[0]) {
-                    other.from_memory += data.freq.0;
-                    r.work.push(r.node_at[place as usize]);
+        if leaves {
+            for &(place, freq) in self.order.succs(place) {
+                let i = r.node_at[place as usize];
+                if let Some(other) = r.nodes.get_mut(i as usize).filter(|other| other.lives[0]) {
+                    other.from_memory += freq;
+                    if i >= r.settled && other.in_register[0] {
+                        r.work.push(i);
+                    }
                 }
             }
         }
@@ -261,13 +294,8 @@ impl Search<'_, '_> {
 
     /// Takes a block's states to memory where that is no dearer.
     fn relax(&self, r: &mut Regions, i: usize) {
-        let node = r.nodes[i];
-        let freq = self.order.places[node.place as usize].freq;
-        for half in (0..node.states()).filter(|&half| node.in_register[half]) {
-            let is_last = half + 1 == node.states();
-            let register = if half == 0 { node.from_memory } else { 0 } + if node.fills(half) { freq } else { 0 };
-            let memory = if is_last { node.to_register } else { 0 } + if node.groups[half].is_read { freq } else { 0 };
-            if memory <= register {
+        for half in 0..r.nodes[i].states() {
+            if r.nodes[i].is_cheaper_in_memory(half) {
                 self.drop_register(r, i, half);
             }
         }
@@ -281,11 +309,11 @@ impl Search<'_, '_> {
             let first = r.nodes.partition_point(|node| node.place < data.first);
             let end = first + r.nodes[first..].partition_point(|node| node.place <= data.last);
             self.stats.steps += (end - first) as u64;
-            let now: u64 = r.nodes[first..end].iter().map(|node| self.loads(node)).sum();
+            let now: u64 = r.nodes[first..end].iter().map(Node::loads).sum();
             if now > 0 && self.is_cheap_in_memory(r, first..end, data.first..data.last + 1, now) {
                 for i in first..end {
-                    let node = r.nodes[i];
-                    (0..node.states()).filter(|&half| node.in_register[half]).for_each(|half| {
+                    let Node { states, in_register, .. } = r.nodes[i];
+                    (0..usize::from(states)).filter(|&half| in_register[half]).for_each(|half| {
                         self.drop_register(r, i, half);
                     });
                 }
@@ -310,30 +338,16 @@ impl Search<'_, '_> {
         r.loops.dedup();
     }
 
-    /// How often a block loads as its states are, on the edges into it too.
-    fn loads(&self, node: &Node) -> u64 {
-        let freq = self.order.places[node.place as usize].freq;
-        let loads = (0..node.states()).filter(|&half| match node.in_register[half] {
-            true => node.fills(half),
-            false => node.groups[half].is_read,
-        });
-        let entry = if node.enters_in_register() { node.from_memory } else { 0 };
-        loads.count() as u64 * freq + entry
-    }
-
     /// Would a loop load no more often than `now` if it were in memory?
     fn is_cheap_in_memory(&self, r: &Regions, nodes: Range<usize>, places: Range<u32>, now: u64) -> bool {
         let mut loads = 0u64;
         for node in &r.nodes[nodes] {
-            let place = &self.order.places[node.place as usize];
-            loads += (0..node.states()).filter(|&half| node.groups[half].is_read).count() as u64 * place.freq;
+            loads += (0..node.states()).filter(|&half| node.groups[half].is_read).count() as u64 * node.freq;
             // What leaves the loop from memory by now does so still.
             if node.leaves_in_register() {
-                for &edge in self.problem.succs(place.block) {
-                    let data = self.problem.edge(edge);
-                    let target = self.order.place_index(data.to);
+                for &(target, freq) in self.order.succs(node.place) {
                     if !places.contains(&target) && r.node(target).is_some_and(Node::enters_in_register) {
-                        loads += data.freq.0;
+                        loads += freq;
                     }
                 }
             }
@@ -349,11 +363,11 @@ impl Search<'_, '_> {
         r.joined.clear();
         r.joined.extend(0..2 * r.nodes.len() as u32);
         for i in 0..r.nodes.len() {
-            let node = r.nodes[i];
+            let node = &r.nodes[i];
             if !node.enters_in_register() {
                 continue;
             }
-            for &pred in self.order.preds(node.place) {
+            for &(pred, _) in self.order.preds(node.place) {
                 if let Some(other) = r.node(pred).filter(|other| other.leaves_in_register()) {
                     let state = 2 * r.node_at[pred as usize] + u32::from(other.has_wall());
                     let (a, b) = (r.root(state), r.root(2 * i as u32));
@@ -366,15 +380,18 @@ impl Search<'_, '_> {
     /// Lists the points of each state, and uses that must be parts of their own.
     fn find_stretches(&self, r: &mut Regions) {
         for i in 0..r.nodes.len() {
-            let node = r.nodes[i];
-            let place = &self.order.places[node.place as usize];
-            for half in 0..node.states() {
-                let mut group = node.groups[half];
-                if !node.in_register[half] {
+            let Node { place, states, in_register, groups, .. } = r.nodes[i];
+            if !in_register[0] && states == 1 && groups[0].is_empty() {
+                continue;
+            }
+            let place = &self.order.places[place as usize];
+            for half in 0..usize::from(states) {
+                let mut group = groups[half];
+                if !in_register[half] {
                     r.islands.extend(group.take());
                     continue;
                 }
-                let (start, stop) = match (half, node.has_wall()) {
+                let (start, stop) = match (half, states > 1) {
                     (0, false) => (place.start(), place.stop()),
                     (0, true) => (place.start(), group.last),
                     _ => (if group.is_empty() { place.stop() - 4 } else { group.first }, place.stop()),

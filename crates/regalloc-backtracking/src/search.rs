@@ -143,7 +143,7 @@ impl Search<'_, '_> {
         (data.weight, data.crosses) = (UNKNOWN, w.crosses);
         let class = w.class.index();
         let unused = self.unused[class];
-        let mut free = w.allowed & !self.taken(bundle, class);
+        let mut free = self.free(bundle, class, w.allowed);
         let mut hints = w.hints;
         let family = self.bundles.bundles[bundle as usize].family as usize;
         if let Some(reg) = self.bundles.families[family].hint {
@@ -173,7 +173,7 @@ impl Search<'_, '_> {
                 return Ok(());
             }
         }
-        let fixed = self.fixed(bundle, class);
+        let fixed = self.fixed(bundle, class, w.allowed);
         let candidates = w.allowed & (!fixed | self.own(bundle, fixed & blocked)) & !unused;
         let is_choosy = w.allowed != self.machine.registers.all[class];
         if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, price) {
@@ -198,16 +198,32 @@ impl Search<'_, '_> {
         u64::from(self.env.costs.callee_saved) * Freq::ENTRY.0
     }
 
-    fn taken(&mut self, bundle: u32, class: usize) -> u64 {
-        let segments = self.bundles.segments(bundle);
-        self.stats.steps += segments.len() as u64;
-        segments.iter().fold(0, |taken, segment| taken | self.occupancy[class].taken(segment.from, segment.to))
+    /// The registers of a set in which nothing is where the bundle lives.
+    fn free(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
+        let occupancy = &self.occupancy[class];
+        let mut free = set;
+        for segment in self.bundles.segments(bundle) {
+            self.stats.steps += 1;
+            free &= !occupancy.taken(segment.from, segment.to);
+            if free == 0 {
+                break;
+            }
+        }
+        free
     }
 
-    fn fixed(&mut self, bundle: u32, class: usize) -> u64 {
-        let segments = self.bundles.segments(bundle);
-        self.stats.steps += segments.len() as u64;
-        segments.iter().fold(0, |taken, segment| taken | self.occupancy[class].fixed(segment.from, segment.to))
+    /// The registers of a set that instructions take for themselves where the bundle lives.
+    fn fixed(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
+        let occupancy = &self.occupancy[class];
+        let mut fixed = 0;
+        for segment in self.bundles.segments(bundle) {
+            self.stats.steps += 1;
+            fixed |= occupancy.fixed(segment.from, segment.to);
+            if set & !fixed == 0 {
+                break;
+            }
+        }
+        set & fixed
     }
 
     /// The registers of a set without tenants where the bundle lives.
@@ -276,7 +292,7 @@ impl Search<'_, '_> {
             tries -= 1;
             let crosses = self.length(rival) >= CROSSING;
             let w = self.wants(rival, crosses);
-            let free = w.allowed & !self.taken(rival, class) & !self.unused[class];
+            let free = self.free(rival, class, w.allowed & !self.unused[class]);
             if let Some(other) = w.hints.best(free).filter(|_| w.hints.worth(register) <= price) {
                 self.take_back(rival);
                 self.assign(rival, w.class, other);
@@ -289,7 +305,7 @@ impl Search<'_, '_> {
     /// The register of a set that holds the lightest bundles in the way, if all are lighter than `weight`; those are
     /// then in [`Scratch::best`].
     fn lighter(&mut self, bundle: u32, class: usize, mut set: u64, weight: u64) -> Option<usize> {
-        if self.is_exhausted() && weight != MINIMAL {
+        if weight == 0 || self.is_exhausted() && weight != MINIMAL {
             return None;
         }
         let (mut lightest, mut best) = (weight, None);
@@ -405,6 +421,10 @@ impl Search<'_, '_> {
         let mut waiting = std::mem::take(&mut self.s.waiting);
         waiting.sort_unstable_by_key(|&(worth, bundle)| (std::cmp::Reverse(worth), bundle));
         while self.unused[class] != 0 {
+            let left = waiting.iter().filter(|&&(_, bundle)| self.bundles.bundles[bundle as usize].reg.is_none());
+            if left.fold(0u64, |sum, &(worth, _)| sum.saturating_add(worth)) <= self.save_price() {
+                break;
+            }
             let register = self.unused[class].trailing_zeros() as usize;
             let before = self.unused[class];
             let mut total = 0u64;
@@ -413,7 +433,7 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let w = self.wants(bundle, true);
-                if w.class.index() == class && w.allowed & !self.taken(bundle, class) & 1 << register != 0 {
+                if w.class.index() == class && self.free(bundle, class, w.allowed & 1 << register) != 0 {
                     self.assign(bundle, w.class, register);
                     total = total.saturating_add(worth);
                     self.s.evicted.push(bundle);

@@ -3,7 +3,7 @@
 //! A bundle that lives across walls, where all registers but the callee-saved ones are lost, could instead be stored once
 //! and loaded again after each wall: that, not the price of memory everywhere, is what a callee-saved register is worth.
 
-use crate::live::{Need, Use};
+use crate::live::{Need, Segment, Use};
 use crate::order::NONE;
 use crate::search::Search;
 use kingpost_regalloc::{PReg, RegClass, VReg};
@@ -163,20 +163,11 @@ impl Search<'_, '_> {
         let mut w = Wants { class, allowed, hints, must: false, is_minimal, is_idle: true, crosses };
         let mut steps = 0;
         for segment in segments {
-            steps += 1 + segment.uses().len() as u64;
-            let remat = self.live.remat(segment.vreg).is_some();
-            for u in self.live.uses_at(segment.uses()) {
-                let fixed = self.fixed_at(u);
-                let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
-                match need {
-                    Need::Reg => w.must = true,
-                    Need::Within => {
-                        w.must = true;
-                        w.allowed &= self.machine.registers.mask(class, self.problem.reg_set(u.set()));
-                    }
-                    _ => w.is_idle &= self.units(u, need, remat) == 0,
-                }
-                self.add_hints(u, fixed, &mut w.hints);
+            steps += 1;
+            if !self.live.is_special(segment.vreg) && !self.machine.has_forced {
+                w.must |= !segment.uses().is_empty();
+            } else {
+                steps += self.add_uses(segment, &mut w);
             }
             if !self.machine.is_plain() {
                 let lost = self.machine.lost(self.problem, *segment);
@@ -186,6 +177,25 @@ impl Search<'_, '_> {
         }
         self.stats.steps += steps;
         w
+    }
+
+    /// Adds what the uses of a segment want.
+    fn add_uses(&self, segment: &Segment, w: &mut Wants) -> u64 {
+        let remat = self.live.remat(segment.vreg).is_some();
+        for u in self.live.uses_at(segment.uses()) {
+            let fixed = self.fixed_at(u);
+            let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
+            match need {
+                Need::Reg => w.must = true,
+                Need::Within => {
+                    w.must = true;
+                    w.allowed &= self.machine.registers.mask(w.class, self.problem.reg_set(u.set()));
+                }
+                _ => w.is_idle &= self.units(u, need, remat) == 0,
+            }
+            self.add_hints(u, fixed, &mut w.hints);
+        }
+        segment.uses().len() as u64
     }
 
     /// Would it cost nothing to have the bundle in memory?
