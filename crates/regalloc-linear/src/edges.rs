@@ -122,6 +122,9 @@ impl Resolution<'_> {
             if self.values.is_used(param) {
                 let (from, to) = (self.find(arg), self.values.home(param));
                 self.pass(arg, param, from, to, data.freq.0);
+                if to.is_none() && !from.is_none() {
+                    self.weigh_jump(arg, data);
+                }
             }
         }
         for &def in defs {
@@ -136,6 +139,23 @@ impl Resolution<'_> {
         }
         for &vreg in params.iter().chain(defs) {
             self.values[vreg].home = Reg::NONE;
+        }
+    }
+
+    /// A store on an edge with a block of its own costs that block's jump as well, unless other things stand there. If a
+    /// store where the value is defined is cheaper than both, it is to be in memory from there on.
+    fn weigh_jump(&mut self, vreg: VReg, data: &EdgeData) {
+        let order = self.input.order;
+        let place = order.place(data.from);
+        if place.end - place.head != 2 || self.input.problem.succs(data.from).len() != 1 {
+            return;
+        }
+        let costs = self.input.machine.costs();
+        let jump = data.freq.0.saturating_mul(costs.edge_block.into()) / u64::from(costs.spill.max(1));
+        if data.freq.0.saturating_add(jump) > order.place_at(self.values.def(vreg).slot()).freq {
+            self.values.note_read(vreg);
+            let leaving = &mut self.leaving_freq[vreg.index()];
+            *leaving = leaving.saturating_add(jump);
         }
     }
 

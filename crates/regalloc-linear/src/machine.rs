@@ -1,7 +1,7 @@
 //! The machine in the allocator's own numbering: registers of a class are numbered by preference, so that the best
 //! member of a set is its lowest bit.
 
-use kingpost_regalloc::{Clobbers, Constraint, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass};
+use kingpost_regalloc::{Clobbers, Constraint, Costs, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass};
 
 /// A register: class × 64 plus its rank in the class's order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +102,10 @@ impl Default for Machine {
 }
 
 impl Machine {
+    pub(crate) fn costs(&self) -> Costs {
+        self.env.costs
+    }
+
     /// One problem after another is for the same machine and has the same kinds of calls, mostly.
     pub(crate) fn build(&mut self, problem: &Problem, env: &MachineEnv) {
         let is_new = self.env != *env;
