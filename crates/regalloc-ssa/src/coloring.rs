@@ -97,12 +97,16 @@ pub(crate) struct Value {
     pub(crate) original: bool,
     /// Somebody reads the register that it is computed into.
     pub(crate) def_read: bool,
+    /// Where paths meet: the register that most bring it to, and by how many more than others.
+    pub(crate) wants: Option<PReg>,
+    pub(crate) votes: u32,
 }
 
 impl Default for Value {
     fn default() -> Value {
         let (next, live_at) = (Next::DEAD, NONE);
-        Value { next, live_at, leaves: 0, at: None, clean: false, original: false, def_read: false }
+        let (clean, original, def_read) = (false, false, false);
+        Value { next, live_at, leaves: 0, at: None, clean, original, def_read, wants: None, votes: 0 }
     }
 }
 

@@ -39,7 +39,6 @@ impl Coloring {
                 if let &[edge] = preds {
                     self.take_branch_defs(input, place, edge, output);
                 }
-                self.save_joined(input, place);
             }
             &[edge] => self.inherit(input, place, edge, output),
             _ => self.empty(),
@@ -57,14 +56,6 @@ impl Coloring {
                 }
             }
         }
-    }
-
-    /// Notes who is where when paths meet.
-    fn save_joined(&mut self, input: &Input, place: u32) {
-        self.param_starts[place as usize] = self.param_regs.len() as u32;
-        let params = input.problem.params(input.order.blocks[place as usize]);
-        self.param_regs.extend(params.iter().map(|param| self.values[param.index()].at));
-        self.entries[place as usize] = self.save();
     }
 
     /// Homes of what will be in registers at the end are better left to it.
@@ -123,47 +114,6 @@ impl Coloring {
             } else if let Some(to) = self.slot_to_write(input, vreg, output) {
                 let kind = EditKind::Spill { from: reg, to, width: input.problem.width(vreg) };
                 self.edits.push(Edit { at: first, kind });
-            }
-        }
-    }
-
-    /// Paths meet: those whom the plan wants in registers, each at home if it can be.
-    fn join(&mut self, input: &Input, place: u32) {
-        for &vreg in input.plan.head(place) {
-            let home = input.homes.home(input.classes.class(vreg));
-            if let Some(reg) =
-                home.filter(|&reg| self.values[vreg.index()].live_at == place && self.resident(reg).is_none())
-            {
-                self.put(vreg, reg);
-            }
-            self.values[vreg.index()].original = false;
-        }
-        self.find_clean(input, place);
-        for &vreg in input.plan.head(place) {
-            if self.values[vreg.index()].at.is_some() || self.values[vreg.index()].live_at != place {
-                continue;
-            }
-            let first = Inst::from_u32(self.bounds.0);
-            let free = input.plan.open.difference(self.occupied);
-            if let Some(reg) = self.pick(input, vreg, first, self.known_end(vreg), free) {
-                self.put(vreg, reg);
-            }
-        }
-    }
-
-    /// Whom does memory have where paths meet? Once a value is stored it is for good, so that edges back into a loop have
-    /// it stored if those into it have.
-    fn find_clean(&mut self, input: &Input, place: u32) {
-        let problem = input.problem;
-        let preds = problem.preds(input.order.blocks[place as usize]).iter();
-        let preds = preds.map(|&edge| input.order.place(problem.edge(edge).from));
-        let known = input.order.is_reducible || preds.clone().all(|from| from < place);
-        for &vreg in input.plan.head(place) {
-            self.values[vreg.index()].clean = known && !input.live.is_defined_at_head(vreg, place);
-        }
-        for from in preds.filter(|&from| from < place) {
-            for Resident { vreg, clean, .. } in &self.residents[self.ends[from as usize].range()] {
-                self.values[vreg.index()].clean &= clean;
             }
         }
     }

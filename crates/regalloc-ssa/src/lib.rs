@@ -13,7 +13,7 @@
 //! | | `simple.rs`, `choose.rs` | .. instructions without demands |
 //! | | `bound.rs` | .. instructions with bound operands and clobbers only |
 //! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with any demands |
-//! | | `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
+//! | | `join.rs`, `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
 //! | emission | `slots.rs` | memory for classes, one after another |
 //! | | `labels.rs`, `emit.rs` | .. the answer |
 
@@ -27,6 +27,7 @@ mod emit;
 mod facts;
 mod homes;
 mod instruction;
+mod join;
 mod labels;
 mod liveness;
 mod matching;
