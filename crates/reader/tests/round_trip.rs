@@ -68,6 +68,19 @@ fn printing_and_reading_again_gives_the_same_function() {
     }
 }
 
+/// More blocks than upstream can number.
+#[test]
+fn large_functions_print_and_read_again() {
+    let mut text = String::from("function %f() {\n");
+    for block in 0..150_000 {
+        text += &format!("block{block}:\n    jump block{}\n\n", block + 1);
+    }
+    text += "block150000:\n    return\n}\n";
+    let print = |text: &str| parse_functions(text).unwrap_or_else(|error| panic!("{error}"))[0].to_string();
+    let printed = print(&text);
+    assert!(printed.contains("block150000:") && print(&printed) == printed);
+}
+
 #[test]
 fn every_opcode_is_there() {
     let mut missing: BTreeSet<Opcode> = Opcode::ALL.iter().copied().collect();
