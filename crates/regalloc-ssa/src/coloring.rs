@@ -289,7 +289,7 @@ impl Coloring {
         if demands && self.bound(input, step, output)? {
             return Ok(());
         }
-        if !demands && (evicts || flags.has(InstFlags::REMAT)) && self.simple(input, step, output) {
+        if !demands && (evicts || flags.has(InstFlags::REMAT)) && self.simple_after_evictions(input, step, output) {
             return Ok(());
         }
         self.note_next_uses(input, range.clone());

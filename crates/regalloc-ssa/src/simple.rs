@@ -31,39 +31,44 @@ struct Seen {
 
 impl Coloring {
     /// Serves such an instruction. False if the general way must be taken.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn simple(&mut self, input: &Input, step: &Step, output: &mut Output) -> bool {
         let &(inst, flags, ref range) = step;
         let at = At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start };
         let before = self.in_slots.len();
         let mut seen = self.read_uses(&at, output);
         if seen.misses {
-            if !self.load_all(&at, output) {
-                return false;
+            match self.load_all(&at, output) {
+                Some(loaded) => seen = loaded,
+                None => return false,
             }
-            seen = self.read_uses(&at, output);
         }
         if !self.is_enough(&at, &seen, output) {
             self.in_slots.truncate(before);
             return false;
         }
         let Seen { dying, defs, def, .. } = seen;
-        let tied = match defs {
-            0 => PRegSet::EMPTY,
-            1 => self.tie(&at, def, dying, PRegSet::EMPTY, output),
-            _ => (0..at.operands.len()).fold(PRegSet::EMPTY, |tied, i| self.tie(&at, i, dying, tied, output)),
-        };
-        self.take_out_all(dying);
-        self.update_labels(inst);
         match defs {
-            0 => {}
-            1 => _ = self.place_def(&at, def, tied, output),
-            _ => _ = (0..at.operands.len()).fold(tied, |given, i| self.place_def(&at, i, given, output)),
+            0 | 1 => {
+                let tied = if defs == 0 { PRegSet::EMPTY } else { self.tie(&at, def, dying, PRegSet::EMPTY, output) };
+                self.take_out_all(dying);
+                self.update_labels(inst);
+                if defs == 1 {
+                    self.place_def(&at, def, tied, output);
+                }
+            }
+            _ => self.place_all(&at, dying, output),
         }
         if flags.has(InstFlags::MOVE) {
             drop_void_move(input.problem, inst, output);
         }
         true
+    }
+
+    /// As [`Coloring::simple`], for instructions at which values leave.
+    #[cold]
+    pub(crate) fn simple_after_evictions(&mut self, input: &Input, step: &Step, output: &mut Output) -> bool {
+        self.simple(input, step, output)
     }
 
     /// Labelled values that moved before the instruction, or end with it.
@@ -77,7 +82,7 @@ impl Coloring {
     }
 
     /// Notes what comes after each operand and says in which registers values are read.
-    #[inline]
+    #[inline(always)]
     fn read_uses(&mut self, at: &At, output: &mut Output) -> Seen {
         let mut seen = Seen::default();
         let range = at.base..at.base + at.operands.len();
@@ -106,10 +111,10 @@ impl Coloring {
         seen
     }
 
-    /// Values that are read and are in no register are brought into free ones, or read in memory. False if a register
+    /// Values that are read and are in no register are brought into free ones, or read in memory. None if a register
     /// is missing.
     #[cold]
-    fn load_all(&mut self, at: &At, output: &mut Output) -> bool {
+    fn load_all(&mut self, at: &At, output: &mut Output) -> Option<Seen> {
         let before = self.in_slots.len();
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
@@ -122,10 +127,20 @@ impl Coloring {
                 output.out.locs[at.base + i] = slot;
             } else if self.load(at, vreg, output).is_none() {
                 self.in_slots.truncate(before);
-                return false;
+                return None;
             }
         }
-        true
+        Some(self.read_uses(at, output))
+    }
+
+    /// Several results.
+    #[cold]
+    fn place_all(&mut self, at: &At, dying: PRegSet, output: &mut Output) {
+        let all = 0..at.operands.len();
+        let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, output));
+        self.take_out_all(dying);
+        self.update_labels(at.inst);
+        all.fold(tied, |given, i| self.place_def(at, i, given, output));
     }
 
     /// May a use whose value is in no register read it in memory?
@@ -155,7 +170,7 @@ impl Coloring {
     }
 
     /// Are there registers for all copies and results?
-    #[inline]
+    #[inline(always)]
     fn is_enough(&self, at: &At, seen: &Seen, output: &Output) -> bool {
         let free = at.input.plan.open.difference(self.occupied);
         let dying = seen.dying.intersection(at.input.plan.open);
@@ -200,7 +215,7 @@ impl Coloring {
     }
 
     /// Gives a result that overwrites an input its register, or that of a copy. Gives all registers of such results.
-    #[inline]
+    #[inline(always)]
     fn tie(&mut self, at: &At, i: usize, dying: PRegSet, tied: PRegSet, output: &mut Output) -> PRegSet {
         let def = at.operands[i];
         let Some(k) = def.reused() else { return tied };
@@ -238,7 +253,7 @@ impl Coloring {
     }
 
     /// A register for a result that has none, unlike those in `given`. Gives all of them.
-    #[inline]
+    #[inline(always)]
     fn place_def(&mut self, at: &At, i: usize, given: PRegSet, output: &mut Output) -> PRegSet {
         let (input, operand) = (at.input, at.operands[i]);
         let vreg = operand.vreg();
