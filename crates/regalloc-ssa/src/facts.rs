@@ -90,6 +90,12 @@ impl Facts {
         self.demands[inst.index()]
     }
 
+    /// The first instruction from `at` on that has such, before `end`.
+    pub(crate) fn next_demand(&self, at: u32, end: u32) -> u32 {
+        let next = self.demands[at as usize..end as usize].iter().position(|&demands| demands);
+        next.map_or(end, |next| at + next as u32)
+    }
+
     /// The instruction that computes the value anywhere.
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self.remat[vreg.index()];

@@ -29,6 +29,8 @@ pub(crate) struct Homes {
     starts: Vec<u32>,
     /// Cuts of each class: the place, doubled, and one more for its end; and the member there.
     cuts: Vec<(u32, VReg)>,
+    /// The same as they are found, with their classes.
+    members: Vec<(VReg, u32, VReg)>,
     /// Per class of values and fixed operand: the register, how often it is read there.
     wish_starts: Vec<u32>,
     wishes: Vec<(PReg, u32)>,
@@ -39,6 +41,8 @@ pub(crate) struct Homes {
     order: Vec<(u64, VReg)>,
     /// Per register of the class at hand, how much it suits.
     suits: Vec<i64>,
+    /// Do some suit more than others?
+    differ: bool,
     pub(crate) steps: u64,
 }
 
@@ -50,6 +54,8 @@ impl Homes {
         reset(&mut self.taken, 2 * places, PRegSet::EMPTY);
         self.steps = 0;
         self.order.clear();
+        reset(&mut self.suits, PReg::COUNT, 0);
+        self.differ = false;
         if places > 1 {
             self.find_cuts(input, plan);
             self.find_wishes(input);
@@ -71,24 +77,26 @@ impl Homes {
         let classes = input.classes;
         let places = input.order.blocks.len() as u32;
         reset(&mut self.starts, input.problem.vregs.len() + 1, 0);
-        let each = |visit: &mut dyn FnMut(VReg, u32)| {
-            for place in 0..places {
-                plan.head(place).iter().for_each(|&vreg| visit(vreg, 2 * place));
-                plan.exit(place).iter().for_each(|&vreg| visit(vreg, 2 * place + 1));
+        self.members.clear();
+        for place in 0..places {
+            for (cut, members) in [(2 * place, plan.head(place)), (2 * place + 1, plan.exit(place))] {
+                for &vreg in members {
+                    let class = classes.class(vreg);
+                    self.starts[class.index()] += 1;
+                    self.members.push((class, cut, vreg));
+                }
             }
-        };
-        each(&mut |vreg, _| self.starts[classes.class(vreg).index()] += 1);
+        }
         let mut start = 0;
         for count in &mut self.starts {
             start += std::mem::replace(count, start);
         }
-        self.cuts.clear();
         self.cuts.resize(start as usize, (0, VReg::from_u32(0)));
-        each(&mut |vreg, cut| {
-            let at = &mut self.starts[classes.class(vreg).index()];
+        for &(class, cut, vreg) in &self.members {
+            let at = &mut self.starts[class.index()];
             self.cuts[*at as usize] = (cut, vreg);
             *at += 1;
-        });
+        }
         self.starts.rotate_right(1);
         self.starts[0] = 0;
         self.steps += u64::from(start);
@@ -161,21 +169,25 @@ impl Homes {
             self.cuts[range.clone()].iter().fold(PRegSet::EMPTY, |all, &(cut, _)| all.union(self.taken[cut as usize]));
         let open = plan.open.of_class(reg_class);
         let free = open.difference(taken);
-        reset(&mut self.suits, PReg::COUNT, 0);
+        if std::mem::take(&mut self.differ) {
+            self.suits.fill(0);
+        }
         let wishes = self.wish_starts[class.index()] as usize..self.wish_starts[class.index() + 1] as usize;
         for &(reg, rate) in &self.wishes[wishes] {
             self.suits[reg.index()] += i64::from(rate);
+            self.differ = true;
         }
         self.repel(input, range.clone());
         if free.is_empty() {
+            self.differ = true;
             for &(cut, _) in &self.cuts[range.clone()] {
                 let cost = 2 * i64::from(cut_rate(input, cut));
                 self.taken[cut as usize].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
             }
         }
         let candidates = if free.is_empty() { open } else { free };
-        let order = input.env.class(reg_class).order.iter().copied();
-        let best = order.rev().filter(|&reg| candidates.contains(reg)).max_by_key(|reg| self.suits[reg.index()]);
+        let mut order = input.env.class(reg_class).order.iter().copied().filter(|&reg| candidates.contains(reg));
+        let best = if self.differ { order.rev().max_by_key(|reg| self.suits[reg.index()]) } else { order.next() };
         let Some(reg) = best else { return };
         self.homes[class.index()] = reg.index() as u8;
         for &(cut, _) in &self.cuts[range] {
@@ -193,7 +205,8 @@ impl Homes {
                 continue;
             }
             // Who lives on counts at the end.
-            let until = match input.live.entry(place, vreg) {
+            let entry = if cut % 2 == 0 { input.live.entry(place, vreg) } else { None };
+            let until = match entry {
                 _ if cut % 2 == 1 => LIVE_OUT,
                 Some(entry) if entry.end != LIVE_OUT => entry.end,
                 _ => continue,
@@ -212,6 +225,7 @@ impl Homes {
                     last = (obstacle.late, 0);
                 }
                 last.1 += often;
+                self.differ = true;
             }
         }
         last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
@@ -229,5 +243,5 @@ impl Homes {
 }
 
 fn cut_rate(input: Plan, cut: u32) -> u32 {
-    rate(input.problem.freq(input.order.blocks[cut as usize / 2]))
+    input.order.rates[cut as usize / 2]
 }

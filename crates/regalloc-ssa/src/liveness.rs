@@ -406,8 +406,11 @@ impl Liveness {
 
     /// Entries by place and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem, order: &Order) {
-        let live = self.spans.iter().flat_map(|&(start, end)| &self.stays[start as usize..end as usize]);
-        count(&mut self.starts, order.blocks.len(), live.map(|stay| stay.place as usize));
+        reset(&mut self.starts, order.blocks.len() + 1, 0);
+        for &(start, end) in &self.spans {
+            self.stays[start as usize..end as usize].iter().for_each(|stay| self.starts[stay.place as usize] += 1);
+        }
+        add_up(&mut self.starts);
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: HEAD };
         if self.entries.len() < self.stays.len() {
             self.entries.resize(self.stays.len(), blank);
@@ -460,10 +463,8 @@ pub(crate) fn reset<T: Clone>(table: &mut Vec<T>, len: usize, value: T) {
     table.resize(len, value);
 }
 
-/// Counts keys below `len` and turns the counts into starts.
-fn count(starts: &mut Vec<u32>, len: usize, keys: impl Iterator<Item = usize>) {
-    reset(starts, len + 1, 0);
-    keys.for_each(|key| starts[key] += 1);
+/// Turns counts into starts.
+fn add_up(starts: &mut [u32]) {
     let mut start = 0;
     for count in starts {
         start += std::mem::replace(count, start);

@@ -3,7 +3,7 @@
 //! The problem's own order serves if each block comes after one of its predecessors, and so after whatever dominates it;
 //! else it is a reverse post-order. A *place* is a position in the order.
 
-use crate::liveness::reset;
+use crate::liveness::{rate, reset};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Problem};
 
@@ -12,6 +12,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub(crate) struct Order {
     pub(crate) blocks: Vec<Block>,
+    /// Per place, how often its block runs.
+    pub(crate) rates: Vec<u32>,
     /// Per block.
     places: Vec<u32>,
     /// All places in order: from the first to the last of an outermost loop, or one that is in no loop.
@@ -37,6 +39,8 @@ impl Order {
             self.blocks.reverse();
             self.number(problem);
         }
+        self.rates.clear();
+        self.rates.extend(self.blocks.iter().map(|&block| rate(problem.freq(block))));
         self.find_loops(problem);
     }
 

@@ -229,14 +229,15 @@ impl Spilling {
         self.leave(vreg, found);
     }
 
-    /// Lacks the edge something that its target, visited before, wants in a register?
+    /// Lacks the edge something that its target, visited before, wants in a register? Is an argument worth less than
+    /// thought?
     pub(crate) fn lacks(&self, input: Input, edge: Edge, to: u32) -> bool {
         let problem = input.problem;
-        let params = problem.params(problem.edge(edge).to);
         let lives = |vreg: VReg| self.is_inside(vreg) || input.live.is_defined_at_head(vreg, to);
-        let args = params.iter().zip(problem.edge_args(edge));
-        let head = self.head(to);
-        !head.iter().all(|&vreg| lives(vreg)) || args.into_iter().any(|(_, &arg)| !self.is_inside(arg))
+        let mut args = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
+        let spill = i64::from(input.env.costs.spill);
+        !self.head(to).iter().all(|&vreg| lives(vreg))
+            || args.any(|(&param, &arg)| saved_on_edge(input, param, arg, self.is_inside(arg)) != spill)
     }
 }
 

@@ -1,10 +1,9 @@
 //! One instruction: what it wants in registers, what it takes registers from, and who leaves for that.
 
-use crate::liveness::{Next, rate};
+use crate::liveness::Next;
 use crate::spilling::{Input, NO_RANK, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg};
-use std::ops::Range;
 
 /// Numbers per class of registers.
 type Counts = [usize; 2];
@@ -18,9 +17,50 @@ pub(crate) struct At {
 }
 
 impl Spilling {
-    /// One instruction, whose operands are in `range`.
-    #[inline]
-    pub(crate) fn instruction(&mut self, input: Input, now: At, range: Range<usize>) {
+    /// Instructions without demands, while values need only be taken in and nothing is to be learned: those from `at` up
+    /// to `end`, or the one that is given back.
+    pub(crate) fn calm_run(&mut self, input: Input, at: u32, end: u32, here: u32) -> u32 {
+        let problem = input.problem;
+        let start = problem.operand_range(Inst::from_u32(at)).start;
+        let range = start..problem.operand_range(Inst::from_u32(end - 1)).end;
+        let operands = &problem.all_operands()[range.clone()];
+        self.is_stale = true;
+        for (i, (&operand, &next)) in operands.iter().zip(&input.live.after[range]).enumerate() {
+            let vreg = operand.vreg();
+            let value = &mut self.values[vreg.index()];
+            value.next = next;
+            if operand.is_use() {
+                if value.index == 0 {
+                    return self.stop_run(problem, at, start + i);
+                }
+            } else if next.is_dead() || value.waits && next.rate <= here {
+                value.spilled = true;
+            } else if self.inside[usize::from(value.class)].len() < self.calm[usize::from(value.class)] {
+                self.add(vreg, false);
+            } else {
+                return self.stop_run(problem, at, start + i);
+            }
+        }
+        end
+    }
+
+    /// The instruction with the operand `i`, which is as if it had not been met.
+    fn stop_run(&mut self, problem: &Problem, at: u32, i: usize) -> u32 {
+        let mut inst = Inst::from_u32(at);
+        while problem.operand_range(inst).end <= i {
+            inst = Inst::from_u32(inst.as_u32() + 1);
+        }
+        for operand in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
+            if self.is_inside(operand.vreg()) {
+                self.remove(operand.vreg());
+            }
+        }
+        inst.as_u32()
+    }
+
+    /// One instruction.
+    pub(crate) fn instruction(&mut self, input: Input, now: At) {
+        let range = input.problem.operand_range(now.inst);
         let operands = &input.problem.all_operands()[range.clone()];
         let after = &input.live.after[range];
         if input.problem.flags(now.inst).has(InstFlags::REMAT)
@@ -119,16 +159,21 @@ impl Spilling {
         let stamp = self.crowds;
         let mut early = [0; 2];
         let mut late = [0; 2];
-        let mut missing = false;
+        let (mut missing, mut bound, mut keeps_bound) = (false, false, false);
+        let mut results = PRegSet::EMPTY;
         for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
             let value = &mut self.values[operand.vreg().index()];
             let class = usize::from(value.class);
+            let fixed = operand.fixed_reg();
+            bound |= fixed.is_some();
             value.next = next;
             if operand.is_def() {
                 late[class] += 1;
                 early[class] += usize::from(operand.pos() == Pos::Early || is_copied(operand, operands, after));
+                results = fixed.map_or(results, |reg| results.with(reg));
                 continue;
             }
+            keeps_bound |= fixed.is_some() && !next.is_dead();
             let known = std::mem::replace(&mut value.busy, stamp) == stamp;
             if value.index == 0 && !known {
                 if needs_register(input, operand, operands, i) {
@@ -141,17 +186,20 @@ impl Spilling {
             late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
         }
         let flags = problem.flags(now.inst);
-        let obstacle = input.facts.has_demands(now.inst) && is_obstacle(problem, now.inst, operands);
-        if obstacle {
-            self.count_copies(problem, operands, after, now.inst, &mut early);
+        let clobbers = problem.clobbers(now.inst);
+        if keeps_bound {
+            self.count_copies(operands, after, clobbers.lost.union(results), &mut early);
         }
         self.make_room(input, early, Some(stamp), now);
         if missing {
             self.reload(input, operands, now);
         }
         self.end_uses(operands);
-        if obstacle || flags.has(InstFlags::SAFEPOINT) {
-            self.pass_obstacle(input, operands, flags, now);
+        if bound || problem.clobber_id(now.inst) != ClobberId::NONE {
+            self.pass_obstacle(input, clobbers.killed(8).union(results), now);
+        }
+        if self.has_refs && flags.has(InstFlags::SAFEPOINT) {
+            self.evict_refs(problem, now);
         }
         self.make_room(input, late, None, now);
         if flags.has(InstFlags::BRANCH) {
@@ -187,14 +235,12 @@ impl Spilling {
     }
 
     /// Uses bound to a register that their value cannot keep need a copy.
-    fn count_copies(&self, problem: &Problem, operands: &[Operand], after: &[Next], inst: Inst, early: &mut Counts) {
-        let lost = problem.clobbers(inst).lost;
-        let late: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
+    fn count_copies(&self, operands: &[Operand], after: &[Next], gone: PRegSet, early: &mut Counts) {
         for (operand, next) in operands.iter().zip(after) {
             let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use()) else { continue };
             let value = &self.values[operand.vreg().index()];
             let lives_on = !value.next.is_dead() && !next.is_dead();
-            if lives_on && lost.union(late).contains(reg) && value.index != 0 {
+            if lives_on && gone.contains(reg) && value.index != 0 {
                 early[usize::from(value.class)] += 1;
             }
         }
@@ -212,28 +258,29 @@ impl Spilling {
     }
 
     /// What clobbers and fixed results leave no register for.
-    fn pass_obstacle(&mut self, input: Input, operands: &[Operand], flags: InstFlags, now: At) {
-        let problem = input.problem;
-        let lost = problem.clobbers(now.inst).killed(8);
-        let fixed: PRegSet = operands.iter().filter(|o| o.is_def()).filter_map(|o| o.fixed_reg()).collect();
-        let gone = lost.union(fixed);
+    fn pass_obstacle(&mut self, input: Input, gone: PRegSet, now: At) {
         for class in RegClass::ALL {
             let c = class.index();
-            let left = self.open.difference(gone).of_class(class).len();
+            if self.inside[c].is_empty() {
+                continue;
+            }
             if !self.is_last {
                 self.count_crossing(input, class, gone, now);
             }
+            let left = (self.open.mask(class) & !gone.mask(class)).count_ones() as usize;
             if self.inside[c].len() > left {
                 self.shrink(input, c, left, None, now);
             }
         }
-        if flags.has(InstFlags::SAFEPOINT) {
-            for c in 0..2 {
-                for i in (0..self.inside[c].len()).rev() {
-                    let vreg = self.inside[c][i];
-                    if problem.vregs[vreg].is_ref {
-                        self.evict(vreg, now);
-                    }
+    }
+
+    /// The collector finds references in memory.
+    fn evict_refs(&mut self, problem: &Problem, now: At) {
+        for c in 0..2 {
+            for i in (0..self.inside[c].len()).rev() {
+                let vreg = self.inside[c][i];
+                if problem.vregs[vreg].is_ref {
+                    self.evict(vreg, now);
                 }
             }
         }
@@ -284,7 +331,7 @@ impl Spilling {
         if self.values[v].clean || input.live.far[v] {
             return 0;
         }
-        let def = rate(input.problem.freq(input.order.blocks[input.live.def_place[v] as usize]));
+        let def = input.order.rates[input.live.def_place[v] as usize];
         u64::from(def).saturating_sub(self.values[v].leaves).min(here)
     }
 
@@ -330,7 +377,8 @@ impl Spilling {
     /// as they stay in registers.
     fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
-        let base = input.facts.allocatable.difference(input.facts.callee_saved).difference(gone).of_class(class).len();
+        let caller_saved = input.facts.allocatable.mask(class) & !input.facts.callee_saved.mask(class);
+        let base = (caller_saved & !gone.mask(class)).count_ones() as usize;
         if self.inside[c].len() <= base {
             return;
         }
@@ -381,9 +429,4 @@ fn is_copied(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
     let vreg = operands[usize::from(k)].vreg();
     let last = operands.iter().rposition(|o| o.vreg() == vreg).unwrap_or(0);
     !after[last].is_dead()
-}
-
-/// Does the instruction take registers from values that live through it?
-fn is_obstacle(problem: &Problem, inst: Inst, operands: &[Operand]) -> bool {
-    problem.clobber_id(inst) != ClobberId::NONE || operands.iter().any(|operand| operand.fixed_reg().is_some())
 }

@@ -65,6 +65,8 @@ pub(crate) struct Value {
     pub(crate) busy: u32,
     /// Index of its class.
     pub(crate) class: u8,
+    /// Can it be computed anywhere, so that it is where it is used?
+    pub(crate) waits: bool,
     /// Is it in memory, or computed again, anywhere?
     pub(crate) spilled: bool,
     /// Memory has it, on the way here.
@@ -77,9 +79,19 @@ pub(crate) struct Value {
 pub(crate) const NO_RANK: u8 = u8::MAX;
 
 impl Value {
-    fn new(data: &VRegData) -> Value {
-        let (leaves, next, index, busy, class) = (0, Next::DEAD, 0, 0, data.class.index() as u8);
-        Value { leaves, next, index, live_at: NONE, busy, class, spilled: false, clean: false, rank: NO_RANK }
+    fn new(facts: &Facts, vreg: VReg, data: &VRegData) -> Value {
+        Value {
+            leaves: 0,
+            next: Next::DEAD,
+            index: 0,
+            live_at: NONE,
+            busy: 0,
+            class: data.class.index() as u8,
+            waits: facts.remat(vreg).is_some() && !facts.labelled[vreg.index()],
+            spilled: false,
+            clean: false,
+            rank: NO_RANK,
+        }
     }
 }
 
@@ -122,6 +134,7 @@ pub(crate) struct Spilling {
     /// Per class, the number of caller-saved registers.
     pub(crate) bases: Counts,
     pub(crate) entry: crate::spill_entry::Scratch,
+    pub(crate) has_refs: bool,
     /// Instructions so far where somebody might have had to leave.
     pub(crate) crowds: u32,
     /// A back edge lacks what its target was thought to find.
@@ -174,8 +187,9 @@ impl Spilling {
         self.leavings.clear();
         self.empty();
         self.crowds = 0;
+        self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         self.values.clear();
-        self.values.extend(input.problem.vregs.values().map(Value::new));
+        self.values.extend(input.problem.vregs.iter().map(|(vreg, data)| Value::new(input.facts, vreg, data)));
         self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
         self.entry.begin(values);
         for class in RegClass::ALL {
@@ -285,13 +299,20 @@ impl Spilling {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         self.enter(input, place);
-        let mut at = At { inst: problem.first_inst(block), pos: 0, here: rate(problem.freq(block)) };
-        let mut start = problem.operand_range(at.inst).start;
-        for (pos, inst) in problem.insts(block).enumerate() {
-            at = At { inst, pos: pos as u32, ..at };
-            let end = problem.operand_range(inst).end;
-            self.instruction(input, at, start..end);
-            start = end;
+        let here = input.order.rates[place as usize];
+        let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
+        let (mut at, mut demand) = (first, input.facts.next_demand(first, end));
+        while at < end {
+            if at > demand {
+                demand = input.facts.next_demand(at, end);
+            }
+            if at < demand {
+                at = self.calm_run(input, at, demand, here);
+            }
+            if at < end {
+                self.instruction(input, At { inst: Inst::from_u32(at), pos: at - first, here });
+                at += 1;
+            }
         }
         self.sweep();
         self.exits[place as usize] = self.save();
