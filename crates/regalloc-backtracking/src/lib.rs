@@ -9,11 +9,13 @@
 //! A wall is a point where all registers but the callee-saved ones are lost, such as a call. Bundles that live over walls
 //! come first. What a callee-saved register is worth to one is the price of storing and loading it around the walls; a
 //! register that is not in use yet is opened for a bundle that is worth a save and a restore, or for several that are
-//! so together. The others are cut at all walls at once.
+//! so together. The others are in registers in the regions between their uses where no wall is worth a load, and in memory
+//! around the walls.
 //!
 //! A value that is in no register somewhere is in its slot, written after its definition or, if that is colder, wherever it
-//! leaves its registers; a constant is computed again. Bundles that hold several values share one slot. Operands in fixed registers, and the uses whose register a
-//! result takes over, are copies around the instruction, so that they bind the value's own place to nothing.
+//! leaves its registers; a constant is computed again. Bundles that hold several values share one slot. Operands in fixed
+//! registers, and the uses whose register a result takes over, are copies around the instruction, so that they bind the
+//! value's own place to nothing.
 //!
 //! A minimal bundle is the life of one operand at one instruction. Where such bundles get in each other's way, the
 //! instruction is solved by a matching of its own, and all its operands are fixed from then on. This ends the search:
@@ -39,6 +41,7 @@
 //! | `search.rs` | assignment and eviction |
 //! | `regions.rs` | where a bundle is cut that lives over walls |
 //! | `split.rs` | where a bundle is cut |
+//! | `tell.rs` | the story for an observer |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `places.rs` | where each value is at each point, and slots |
 //! | `second_chance.rs` | gaps between pieces filled |
@@ -68,6 +71,7 @@ mod search;
 mod second_chance;
 mod sink_stores;
 mod split;
+mod tell;
 mod wants;
 
 pub use allocator::Backtracking;

@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::regions::Regions;
 use crate::split::Window;
 use crate::wants::{MINIMAL, UNKNOWN, Worth};
-use kingpost_regalloc::{AllocError, Event, Freq, Loc, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, Problem, RegClass, Stats};
 
 /// More bundles in the way than this are not evicted.
 const MAX_EVICTED: usize = 16;
@@ -453,41 +453,5 @@ impl Search<'_, '_> {
         }
         waiting.retain(|&(_, bundle)| self.bundles.bundles[bundle as usize].reg.is_none());
         self.s.waiting = waiting;
-    }
-
-    /// Tells the observer, if there is one, about each segment of a bundle.
-    fn tell<'e>(
-        &mut self,
-        bundle: u32,
-        event: impl Fn(&Segment, kingpost_regalloc::Inst, kingpost_regalloc::Inst) -> Event<'e>,
-    ) {
-        let Some(observer) = self.observer.as_deref_mut() else { return };
-        for segment in self.bundles.segments(bundle) {
-            let first = self.order.inst(self.problem, segment.from);
-            let last = self.order.inst(self.problem, segment.to - 1);
-            observer.event(event(segment, first, kingpost_regalloc::Inst::from_u32(last.as_u32() + 1)));
-        }
-    }
-
-    fn tell_assigned(&mut self, bundle: u32, reg: PReg) {
-        self.tell(bundle, |segment, from, to| Event::Assign { vreg: segment.vreg, loc: Loc::reg(reg), from, to });
-    }
-
-    fn tell_spilled(&mut self, bundle: u32) {
-        self.tell(bundle, |segment, at, _| Event::Spill { vreg: segment.vreg, at });
-    }
-
-    fn tell_evicted(&mut self, bundle: u32, winner: u32) {
-        if self.observer.is_some() {
-            let winner = self.bundles.segments(winner)[0].vreg;
-            self.tell(bundle, |segment, at, _| Event::Evict { vreg: segment.vreg, winner, at });
-        }
-    }
-
-    pub(crate) fn tell_split(&mut self, bundle: u32, at: u32) {
-        if self.observer.is_some() {
-            let at = self.order.inst(self.problem, at);
-            self.tell(bundle, |segment, _, _| Event::Split { vreg: segment.vreg, at });
-        }
     }
 }

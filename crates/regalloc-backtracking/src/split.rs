@@ -1,5 +1,5 @@
-//! Where a bundle is cut: at the walls it crosses, all at once, else before what is in its way, in the coldest block on
-//! the way there.
+//! Where a bundle is cut: around the walls it crosses, else before what is in its way, in the coldest block on the way
+//! there. Where references and partly lost registers make walls of their own, it is cut at all walls in the order of blocks.
 //!
 //! A part begins and ends in the coldest places between its uses and its limits; the rest is in memory.
 

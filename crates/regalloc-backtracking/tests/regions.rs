@@ -1,0 +1,33 @@
+//! Values that live over calls stay in registers where no call is.
+
+use kingpost_regalloc_backtracking::Backtracking;
+use kingpost_testgen::conformance::solve_text;
+
+/// A loop with a call on a way that is seldom taken, which stands between its header and its body.
+const DISPATCH: &str = "env {
+    int r0, r1, r2, r3
+    }
+    problem %dispatch {
+    v0, v1, v2, v3, v4: int 8
+    b0:
+    def v0
+    def v1
+    branch -> b1(v0) freq 1
+    b1(v2) freq 100:
+    def v3, use v2, use v1
+    branch use v3 -> b2 freq 1, b3 freq 98, b4 freq 1
+    b2 freq 1:
+    safepoint clobbers {r0, r1, r2, r3}
+    branch -> b1(v2) freq 1
+    b3 freq 98:
+    def v4, use v2, use v1
+    branch -> b1(v4) freq 98
+    b4 freq 1:
+    branch use v1
+    }";
+
+#[test]
+fn a_cold_call_costs_no_loads_in_the_loop_around_it() {
+    let (_, cost) = &solve_text(&mut Backtracking::default(), DISPATCH)[0];
+    assert!(cost.loads() < 10.0, "{cost}");
+}
