@@ -125,6 +125,9 @@ impl Coloring {
         let data = problem.edge(edge);
         let (from, to) = (input.order.place(data.from), input.order.place(data.to));
         let ends = self.ends[from as usize].range();
+        if problem.edge_args(edge).is_empty() && self.is_still(input, ends.clone(), self.entries[to as usize].range()) {
+            return Ok(());
+        }
         for &Resident { vreg, reg, clean, .. } in &self.residents[ends.clone()] {
             let value = &mut self.values[vreg.index()];
             (value.at, value.clean) = (Some(reg), clean);
@@ -156,6 +159,17 @@ impl Coloring {
         let done = self.moves.resolve(free, (problem, input.env), output.out, &mut self.sequence);
         output.out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
+    }
+
+    /// Is everybody where the next block finds them, and nobody else left who is not in memory? Both lists are sorted by
+    /// register.
+    fn is_still(&self, input: &Input, ends: Range<usize>, entries: Range<usize>) -> bool {
+        let mut wanted = self.residents[entries].iter().peekable();
+        let is_still = self.residents[ends].iter().all(|here| {
+            let stays = wanted.next_if(|there| there.reg == here.reg && there.vreg == here.vreg).is_some();
+            stays || here.clean || input.facts.remat(here.vreg).is_some()
+        });
+        is_still && wanted.next().is_none()
     }
 
     /// Values that the block before has in registers and this one in memory. `passed` is where those are that this one
