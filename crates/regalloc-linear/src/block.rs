@@ -28,8 +28,9 @@ impl Scan<'_, '_> {
             _ => NONE,
         };
         self.found.resolve[at as usize] = begins || preds.len() >= 2 || reference.is_none();
-        if preds.len() >= 2 && reference.is_some() {
+        if let (Some((edge, _)), true) = (reference, preds.len() >= 2) {
             self.reload_at_head(at);
+            self.settle_loop(at, self.problem.edge(edge).freq.0);
         }
         for vreg in self.s.edge_values.drain(..) {
             self.values[vreg].edge_reg = Reg::NONE;

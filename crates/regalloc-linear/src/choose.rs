@@ -5,7 +5,7 @@ use crate::machine::{Reg, regs};
 use crate::point::Point;
 use crate::values::Value;
 use crate::walk::Scan;
-use kingpost_regalloc::VReg;
+use kingpost_regalloc::{ClobberId, VReg};
 
 /// How many obstacles ahead are looked at when a register is chosen.
 const HORIZON: usize = 8;
@@ -115,6 +115,16 @@ impl Scan<'_, '_> {
     fn first_taken(&self, vreg: VReg, reg: Reg) -> u32 {
         let taken = |o: &&Obstacle| self.taken(o, &self.values[vreg], Point::OPEN) & reg.bit() != 0;
         self.ahead(Point::OPEN).find(taken).map_or(u32::MAX, |o| o.slot)
+    }
+
+    /// The slot of the first call near ahead in which the value is lost, if it is in `reg` and lives until `until`.
+    pub(crate) fn first_lost(&self, vreg: VReg, reg: Reg, until: Point) -> Option<u32> {
+        let value = &self.values[vreg];
+        let is_lost = |o: &&Obstacle| {
+            let is_call = o.clobbers != ClobberId::NONE && Point::late(o.slot) < until;
+            is_call && self.taken(o, value, until) & reg.bit() != 0
+        };
+        self.ahead(until).find(is_lost).map(|o| o.slot)
     }
 
     /// The member of `free` that obstacles leave alone for longest.

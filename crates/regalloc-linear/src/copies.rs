@@ -69,8 +69,8 @@ impl Scan<'_, '_> {
                 None => self.choose_result(operands, def, &loaded, &mut losers, slot)?,
             };
         }
-        for class in 0..2 {
-            for reg in regs(class, losers[class]) {
+        for (class, losers) in losers.into_iter().enumerate() {
+            for reg in regs(class, losers) {
                 self.evict(reg, Point::early(slot));
             }
         }

@@ -132,8 +132,8 @@ impl Resolution<'_> {
                 self.pass(def, def, self.written(data.from, def), self.values.home(def), 0);
             }
         }
-        for class in 0..2 {
-            for reg in regs(class, left[class]) {
+        for (class, left) in left.into_iter().enumerate() {
+            for reg in regs(class, left) {
                 self.leave(self.s.owners[reg.index()], reg, start, data.freq.0);
             }
         }

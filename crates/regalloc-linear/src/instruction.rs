@@ -27,10 +27,9 @@ impl Scan<'_, '_> {
         let problem = self.problem;
         let range = problem.operand_range(inst);
         let operands = &problem.all_operands()[range.clone()];
-        if problem.clobber_id(inst) == ClobberId::NONE && !problem.flags(inst).has(InstFlags::SAFEPOINT) {
-            if operands.is_empty() || self.serve_simply(inst, slot, range, operands) {
-                return Ok(());
-            }
+        let is_plain = problem.clobber_id(inst) == ClobberId::NONE && !problem.flags(inst).has(InstFlags::SAFEPOINT);
+        if is_plain && (operands.is_empty() || self.serve_simply(inst, slot, range, operands)) {
+            return Ok(());
         }
         self.serve_fully(inst, slot, operands)
     }

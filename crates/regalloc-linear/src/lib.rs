@@ -8,7 +8,7 @@
 //! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
 //! | walk | `walk.rs` | gives out registers from the first to the last instruction |
-//! | | `block.rs` | .. what is where as a block begins |
+//! | | `block.rs`, `loops.rs` | .. what is where as a block begins |
 //! | | `instruction.rs`, `simple.rs`, `copies.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
 //! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
@@ -28,6 +28,7 @@ mod hints;
 mod instruction;
 mod live_blocks;
 mod liveness;
+mod loops;
 mod machine;
 mod order;
 mod place;

@@ -69,8 +69,8 @@ impl Scan<'_, '_> {
     /// Values that are read for the last time leave their registers.
     #[inline]
     pub(crate) fn end_dying(&mut self, slot: u32, dying: &Masks) {
-        for class in 0..2 {
-            for reg in regs(class, dying[class]) {
+        for (class, &dying) in dying.iter().enumerate() {
+            for reg in regs(class, dying) {
                 self.close(reg, Point::late(slot));
             }
         }

@@ -230,11 +230,9 @@ impl Scan<'_, '_> {
 
     #[cold]
     fn tell_assigned(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
-        {
-            let last = Point::early(self.order.num_slots() as u32 - 1);
-            let to = self.inst_at(self.values.end(vreg).prev().min(last));
-            self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
-        }
+        let last = Point::early(self.order.num_slots() as u32 - 1);
+        let to = self.inst_at(self.values.end(vreg).prev().min(last));
+        self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
     }
 
     /// Tells the log and the observer.

@@ -134,6 +134,28 @@ fn a_value_live_across_calls_in_a_loop_is_kept_in_a_saved_register() {
 }
 
 #[test]
+fn a_value_used_across_calls_in_a_loop_takes_the_saved_register_of_one_that_waits() {
+    // Both saved registers hold values that are read behind the loop only; one of them makes room.
+    check(
+        "v0, v1, v2, v3, v4: int 8
+         b0:
+           def v0, def v1
+           clobbers {r0, r1, r2, r3}
+           def v2
+           branch -> b1
+         b1 freq 10:
+           def v3 = r0, clobbers {r1, r2, r3, f0, f1, f2, f3}
+           use v2, use v3, def v4
+           branch use v4 -> b2 freq 9, b3 freq 1
+         b2 freq 9:
+           branch -> b1 freq 9
+         b3:
+           branch use v0, use v1",
+        "6.5 loads (1 spills, 1 fills, 1 moves, 0 exchanges, 0 remats, 0 slot moves, 0 edge blocks, 2 saved)",
+    );
+}
+
+#[test]
 fn a_value_used_behind_a_loop_is_spilled_before_it() {
     // Six registers, six values at work in the loop, and one that waits: one store, one load, neither in the loop.
     check(

@@ -1,0 +1,79 @@
+//! At the head of a loop with calls: values that the loop uses move to registers that its calls keep.
+//!
+//! ```text
+//! v0 in r1, used in the loop; v1 in r12, not used in it
+//! b1: .. call .. use v0; brif b1, b2          b1 is entered with v0 in r12 and v1 in memory
+//! ```
+//!
+//! What calls would take is otherwise stored and loaded in each round, as values get registers in the order in which they
+//! begin. Cost: per loop head, registers times obstacles near ahead.
+
+use crate::machine::{Reg, regs};
+use crate::order::NONE;
+use crate::point::Point;
+use crate::values::fact;
+use crate::walk::Scan;
+use kingpost_regalloc::VReg;
+
+impl Scan<'_, '_> {
+    /// Makes room for the values held at the head of the block at `at`, which is entered `entered` times, if a loop
+    /// begins there.
+    pub(crate) fn settle_loop(&mut self, at: u32, entered: u64) {
+        let place = self.order.places[at as usize];
+        let Some(l) = self.order.loops.get(place.innermost as usize).filter(|l| l.head == at) else { return };
+        let end = self.order.places[l.last as usize].stop();
+        if self.s.obstacle_slot >= end.slot() {
+            return;
+        }
+        for class in 0..2 {
+            for reg in regs(class, self.found.residence.held[class]) {
+                if reg.is_in(&self.found.residence.held) {
+                    self.keep_over_calls(at, reg, end, entered);
+                }
+            }
+        }
+    }
+
+    /// Moves the value in `reg` if it is used before `end` and had to leave the register more often than the loop is
+    /// entered.
+    fn keep_over_calls(&mut self, at: u32, reg: Reg, end: Point, entered: u64) {
+        let start = self.order.places[at as usize].start();
+        let vreg = self.found.residence.holder_vreg(reg);
+        let until = self.values.live_until(vreg, start).min(end);
+        let Some(slot) = self.first_lost(vreg, reg, until) else { return };
+        if self.order.freq_at(slot) <= entered
+            || self.values.is_remat(vreg)
+            || self.next_use_through(vreg, start) >= end
+        {
+            return;
+        }
+        let Some(to) = self.register_over_calls(vreg, start, until, end) else { return };
+        let since_def = self.last_stay(vreg).is_some_and(|stay| stay.since_def);
+        self.close(reg, start);
+        self.open(vreg, to, start, since_def);
+        self.found.settled[at as usize] = NONE;
+    }
+
+    /// A register that no obstacle takes from the value: a free one, or one whose value the loop does not use.
+    fn register_over_calls(&mut self, vreg: VReg, start: Point, until: Point, end: Point) -> Option<Reg> {
+        let class = self.values[vreg].class();
+        let kept = self.machine.allocatable[class] & !self.blocked(vreg, until);
+        let residence = &self.found.residence;
+        let fresh = self.machine.callee_saved[class] & !residence.used[class];
+        let (free, held) = (kept & !residence.held[class] & !fresh, kept & residence.held[class]);
+        if free != 0 {
+            return Some(Reg::new(class, free.trailing_zeros()));
+        }
+        let (to, next) = self.farthest(class, held, start)?;
+        let loser = self.found.residence.holder_vreg(to);
+        if next < end || self.values.is_edge_def(loser) {
+            return None;
+        }
+        self.evict(to, start);
+        if self.values.def(loser) == start {
+            // A parameter that only goes round.
+            self.values.set(loser, fact::DEF_IN_MEM);
+        }
+        Some(to)
+    }
+}
