@@ -73,7 +73,7 @@ impl Coloring {
     /// What a value would like that is live up to the point `end` of this block, from the instruction at hand on.
     #[inline(always)]
     pub(crate) fn likes(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Likes {
-        let home = input.homes.home(input.classes.class(vreg));
+        let home = input.homes.home(vreg);
         let flows = if home.is_some() { None } else { self.flows(input, vreg) };
         let mut likes = Likes { home, flows, wish: None, bad: PRegSet::EMPTY };
         if self.obstacle_at <= self.bounds.1 {
@@ -115,7 +115,7 @@ impl Coloring {
         let mut vreg = vreg;
         for _ in 0..FLOW_STEPS {
             vreg = input.facts.flows_into(vreg)?;
-            if let Some(home) = input.homes.home(input.classes.class(vreg)) {
+            if let Some(home) = input.homes.home(vreg) {
                 return Some(home);
             }
         }

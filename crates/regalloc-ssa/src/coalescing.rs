@@ -26,6 +26,15 @@ const MOST_RANGES: usize = 256;
 /// The points at which a value is live, both ends included, numbered through all blocks in order.
 type Range = (u32, u32);
 
+/// Two values that would like to be in one class.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// The least is tried first: the most frequent, and among those that are as frequent the one found first.
+    key: u64,
+    a: VReg,
+    b: VReg,
+}
+
 /// Union-find over values.
 #[derive(Default)]
 pub(crate) struct Coalescing {
@@ -35,7 +44,9 @@ pub(crate) struct Coalescing {
     /// Per root, its ranges in the pool; empty if not asked for yet.
     spans: Vec<(u32, u32)>,
     pool: Vec<Range>,
-    pairs: Vec<(u32, VReg, VReg)>,
+    pairs: Vec<Pair>,
+    /// Values that do not stand for their class.
+    pub(crate) merged: Vec<VReg>,
     pub(crate) steps: u64,
 }
 
@@ -46,12 +57,13 @@ impl Coalescing {
         self.parents.extend(0..values as u32);
         reset(&mut self.spans, values, (0, 0));
         self.pool.clear();
+        self.merged.clear();
         self.steps = 0;
         self.number_points(problem, order);
         self.find_pairs(problem, order, facts, live);
         let mut budget = self.pairs.len() * RANGES_PER_PAIR;
         for i in 0..self.pairs.len() {
-            let (_, a, b) = self.pairs[i];
+            let Pair { a, b, .. } = self.pairs[i];
             let (a, b) = (self.root(a), self.root(b));
             let (x, y) = (problem.vregs[a], problem.vregs[b]);
             let alike = x.class == y.class && x.is_ref == y.is_ref;
@@ -68,12 +80,13 @@ impl Coalescing {
             if let Some(merged) = self.merge(x, y) {
                 let (low, high) = (a.min(b), a.max(b));
                 self.parents[high.index()] = low.as_u32();
+                self.merged.push(high);
                 self.spans[low.index()] = merged;
             }
         }
-        for v in 0..values {
-            // Roots have the least numbers, so that one step is enough once all lower ones are done.
-            self.parents[v] = self.parents[self.parents[v] as usize];
+        for i in 0..self.merged.len() {
+            let vreg = self.merged[i];
+            self.parents[vreg.index()] = self.root(vreg).as_u32();
         }
     }
 
@@ -100,16 +113,21 @@ impl Coalescing {
             for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
                 // An argument that lives on meets the parameter.
                 if live.entry(to, arg).is_none_or(|entry| entry.next.is_dead() || live.is_defined_at_head(arg, to)) {
-                    self.pairs.push((rate(data.freq), param, arg));
+                    self.add_pair(rate(data.freq), param, arg);
                 }
             }
         }
         for &(place, inst) in &facts.moves {
             if let [a, b] = problem.operands(inst) {
-                self.pairs.push((rate(problem.freq(order.blocks[place as usize])), a.vreg(), b.vreg()));
+                self.add_pair(order.rates[place as usize], a.vreg(), b.vreg());
             }
         }
-        self.pairs.sort_by_key(|pair| std::cmp::Reverse(pair.0));
+        self.pairs.sort_unstable_by_key(|pair| pair.key);
+    }
+
+    fn add_pair(&mut self, rate: u32, a: VReg, b: VReg) {
+        let key = u64::from(!rate) << 32 | self.pairs.len() as u64;
+        self.pairs.push(Pair { key, a, b });
     }
 
     fn root(&mut self, vreg: VReg) -> VReg {

@@ -417,15 +417,10 @@ impl Coloring {
             let moves = problem.succs(block).len() == 1;
             self.labels.close_all(Inst::from_u32(self.bounds.1 + u32::from(!moves)));
         }
-        let span = self.save();
-        for resident in &self.residents[span.range()] {
-            let value = &mut self.values[resident.vreg.index()];
-            value.def_read |= value.original;
-        }
-        self.ends[self.place as usize] = span;
+        self.ends[self.place as usize] = self.save();
     }
 
-    /// Notes who is where.
+    /// Notes who is where, for other blocks to read it there.
     pub(crate) fn save(&mut self) -> Span {
         let start = self.residents.len() as u32;
         for class in RegClass::ALL {
@@ -433,8 +428,9 @@ impl Coloring {
             while left != 0 {
                 let reg = PReg::new(class, left.trailing_zeros() as u8);
                 let vreg = self.regs.0[reg.index()];
-                let clean = self.values[vreg.index()].clean;
-                self.residents.push(Resident { vreg, reg, clean });
+                let value = &mut self.values[vreg.index()];
+                value.def_read |= value.original;
+                self.residents.push(Resident { vreg, reg, clean: value.clean });
                 left &= left - 1;
             }
         }

@@ -65,7 +65,7 @@ impl Coloring {
             return;
         }
         let exit = input.plan.exit(place).iter();
-        let homes = exit.filter_map(|&vreg| input.homes.home(input.classes.class(vreg)));
+        let homes = exit.filter_map(|&vreg| input.homes.home(vreg));
         self.reserved = homes.collect();
     }
 

@@ -32,29 +32,45 @@ impl Coloring {
     /// Fills the empty register map with those whom the plan wants in registers.
     pub(crate) fn join(&mut self, input: &Input, place: u32) {
         self.ask_paths(input, place);
-        for ask_home in [false, true] {
-            for &vreg in input.plan.head(place) {
-                let Value { wants, at, live_at, .. } = self.values[vreg.index()];
-                let reg = if ask_home { input.homes.home(input.classes.class(vreg)) } else { wants };
-                if let (Some(reg), None) = (reg, at)
-                    && live_at == place
-                    && !self.occupied.contains(reg)
-                {
-                    self.put(vreg, reg);
-                }
+        let mut left = 0;
+        for &vreg in input.plan.head(place) {
+            let Value { wants, live_at, .. } = self.values[vreg.index()];
+            if live_at == place {
+                left += u32::from(!self.put_if_free(vreg, wants));
             }
         }
+        if left > 0 {
+            self.join_rest(input, place);
+        }
+        self.save_joined(input, place);
+    }
+
+    /// Those whom another keeps from where paths bring them go home, or else anywhere.
+    fn join_rest(&mut self, input: &Input, place: u32) {
         for &vreg in input.plan.head(place) {
-            if self.values[vreg.index()].at.is_some() || self.values[vreg.index()].live_at != place {
+            let Value { at, live_at, .. } = self.values[vreg.index()];
+            if at.is_none() && live_at == place {
+                self.put_if_free(vreg, input.homes.home(vreg));
+            }
+        }
+        let first = Inst::from_u32(self.bounds.0);
+        for &vreg in input.plan.head(place) {
+            let Value { at, live_at, .. } = self.values[vreg.index()];
+            if at.is_some() || live_at != place {
                 continue;
             }
-            let first = Inst::from_u32(self.bounds.0);
             let free = input.plan.open.difference(self.occupied);
             if let Some(reg) = self.pick(input, vreg, first, self.known_end(vreg), free) {
                 self.put(vreg, reg);
             }
         }
-        self.save_joined(input, place);
+    }
+
+    /// Puts a value into a register if that is empty. Is it there now?
+    fn put_if_free(&mut self, vreg: VReg, reg: Option<PReg>) -> bool {
+        let Some(reg) = reg.filter(|&reg| !self.occupied.contains(reg)) else { return false };
+        self.put(vreg, reg);
+        true
     }
 
     /// Where do paths bring values, and whom does memory have? Once a value is stored it is for good, so that edges back
@@ -71,7 +87,7 @@ impl Coloring {
         }
         let known = input.order.is_reducible || !is_loop;
         for &vreg in input.plan.head(place) {
-            let home = input.homes.home(input.classes.class(vreg));
+            let home = input.homes.home(vreg);
             let value = &mut self.values[vreg.index()];
             value.original = false;
             value.clean = known && !input.live.is_defined_at_head(vreg, place);

@@ -30,18 +30,14 @@ impl Order {
         self.blocks.clear();
         self.blocks.extend_from_slice(&problem.order);
         self.number(problem);
-        let serves = self.blocks.iter().enumerate().skip(1).all(|(place, &block)| {
-            let mut preds = problem.preds(block).iter();
-            preds.any(|&edge| self.place(problem.edge(edge).from) < place as u32)
-        });
-        if !serves {
+        if !self.find_loops(problem) {
             self.post_order(problem);
             self.blocks.reverse();
             self.number(problem);
+            self.find_loops(problem);
         }
         self.rates.clear();
         self.rates.extend(self.blocks.iter().map(|&block| rate(problem.freq(block))));
-        self.find_loops(problem);
     }
 
     pub(crate) fn place(&self, block: Block) -> u32 {
@@ -76,8 +72,10 @@ impl Order {
         }
     }
 
-    /// Stretches from the target of an edge that leads back to its source; those that overlap count as one.
-    fn find_loops(&mut self, problem: &Problem) {
+    /// Stretches from the target of an edge that leads back to its source; those that overlap count as one. Does each
+    /// block but the first come after one of its predecessors?
+    fn find_loops(&mut self, problem: &Problem) -> bool {
+        let mut serves = true;
         self.stretches.clear();
         self.is_reducible = true;
         self.nest.clear();
@@ -95,6 +93,7 @@ impl Order {
                 }
                 least = least.min(from);
             }
+            serves &= least < place || place == 0;
             self.is_reducible &= least >= around;
             if back != NONE {
                 self.nest.push((place, back));
@@ -105,5 +104,6 @@ impl Order {
                 begin = place + 1;
             }
         }
+        serves
     }
 }

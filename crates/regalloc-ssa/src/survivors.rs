@@ -54,7 +54,7 @@ impl Coloring {
     }
 
     fn is_home(&self, at: At, vreg: VReg, reg: PReg) -> bool {
-        at.input.homes.home(at.input.classes.class(vreg)) == Some(reg)
+        at.input.homes.home(vreg) == Some(reg)
     }
 
     /// Open operands read their value where it is, if that register is not taken.
