@@ -42,14 +42,18 @@ impl Scan<'_, '_> {
 
     pub(crate) fn end_block(&mut self, at: u32) {
         let place = self.order.places[at as usize];
-        let is_plain = |&edge: &Edge| {
-            let to = self.problem.edge(edge).to;
-            self.order.at(to) == at + 1
-                && self.problem.preds(to).len() == 1
-                && self.problem.params(to).is_empty()
-                && self.problem.edge_defs(edge).is_empty()
+        let goes_on = match *self.problem.succs(place.block) {
+            [] => true,
+            [edge] => {
+                let to = self.problem.edge(edge).to;
+                self.order.at(to) == at + 1
+                    && self.problem.preds(to).len() == 1
+                    && self.problem.params(to).is_empty()
+                    && self.problem.edge_defs(edge).is_empty()
+            }
+            _ => false,
         };
-        if !self.problem.succs(place.block).iter().all(is_plain) {
+        if !goes_on {
             self.found.at_end[at as usize] = self.save_map();
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct EdgeMoves {
     ends: Vec<u32>,
     /// The registers held where `block` ends, and by register whose they are.
     held: Masks,
-    /// Those of them that values have been in since their definitions.
+    /// Those of them with values that can be computed again and have been in registers since their definitions.
     since_def: Masks,
     owners: [VReg; TABLE],
     block: Option<Block>,

@@ -7,13 +7,12 @@
 use crate::edges::EdgeMove;
 use crate::machine::{Masks, regs};
 use crate::order::{NONE, Place};
-use crate::point::Point;
 use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
 use crate::values::{Values, fact};
 use crate::walk::Found;
 use kingpost_regalloc::{
-    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, MachineEnv, NoRegister,
-    Operand, PReg, PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, Loc, MachineEnv, NoRegister, Operand, PReg,
+    PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
 
 /// So many moves of one place are looked at one by one for whether they depend on each other.
@@ -53,7 +52,7 @@ pub(crate) struct Scratch {
     /// Does `parallel` know this problem?
     has_begun: bool,
     kinds: Vec<EditKind>,
-    labels: Vec<u32>,
+    pub(crate) labels: Vec<u32>,
 }
 
 /// How far the lists of stores have been written.
@@ -141,7 +140,7 @@ impl Emit<'_> {
 
     /// Do moves of the edge stand at the head of its target? Arguments are parameters there already, so that constants
     /// passed as arguments must come before.
-    fn is_at_head(&self, edge: Edge) -> bool {
+    pub(crate) fn is_at_head(&self, edge: Edge) -> bool {
         let problem = self.input.problem;
         problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()
     }
@@ -155,6 +154,13 @@ impl Emit<'_> {
             && self.is_at_head(edge)
         {
             self.edge(edge, inst)?;
+        }
+        let begins = match problem.preds(place.block) {
+            &[edge] => !problem.edge_defs(edge).is_empty(),
+            _ => false,
+        };
+        if !begins && problem.params(place.block).is_empty() {
+            return Ok(());
         }
         let start = place.start();
         for &id in self.found.map(&self.found.at_head[at]) {
@@ -194,7 +200,7 @@ impl Emit<'_> {
     }
 
     /// The value's place in memory; none if it is never read from there.
-    fn memory(&self, vreg: VReg) -> Loc {
+    pub(crate) fn memory(&self, vreg: VReg) -> Loc {
         self.values.slot(vreg).map_or(Loc::NONE, Loc::slot)
     }
 
@@ -226,7 +232,7 @@ impl Emit<'_> {
             let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.machine.preg(m.to)) };
             self.add_move(m.vreg, from, m.into, to);
         }
-        self.flush(gap.inst, gap.free)
+        self.flush(gap.inst, |_| gap.free)
     }
 
     fn edge(&mut self, edge: Edge, at: Inst) -> Result<(), AllocError> {
@@ -241,19 +247,21 @@ impl Emit<'_> {
                 self.add_move(m.from_vreg, from, m.to_vreg, to);
             }
         }
-        if self.s.moves.is_empty() {
-            return Ok(());
-        }
+        self.flush(at, |emit| emit.free_after(edge))
+    }
+
+    /// Registers that hold nothing where the edge ends.
+    fn free_after(&self, edge: Edge) -> Masks {
         let head = self.input.order.at(self.input.problem.edge(edge).to) as usize;
         let start = self.input.order.places[head].start();
         let mut free = self.input.machine.allocatable;
-        for i in self.found.at_head[head].clone() {
-            let stay = self.found.residence.stay(self.found.maps[i as usize]);
+        for &id in self.found.map(&self.found.at_head[head]) {
+            let stay = self.found.residence.stay(id);
             if stay.covers(start) {
                 free[stay.reg.class()] &= !stay.reg.bit();
             }
         }
-        self.flush(at, free)
+        free
     }
 
     fn is_wanted(&self, m: &EdgeMove) -> bool {
@@ -270,7 +278,7 @@ impl Emit<'_> {
     }
 
     /// Makes the collected moves one after the other.
-    fn flush(&mut self, at: Inst, free: Masks) -> Result<(), AllocError> {
+    fn flush(&mut self, at: Inst, free: impl FnOnce(&Self) -> Masks) -> Result<(), AllocError> {
         if self.s.moves.is_empty() {
             return Ok(());
         }
@@ -289,7 +297,7 @@ impl Emit<'_> {
             }
         }
         self.s.kinds.clear();
-        let free = self.input.machine.some_of(free);
+        let free = self.input.machine.some_of(free(self));
         let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
         result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));
@@ -355,7 +363,7 @@ impl Emit<'_> {
         }
     }
 
-    fn is_unread_constant(&self, vreg: VReg) -> bool {
+    pub(crate) fn is_unread_constant(&self, vreg: VReg) -> bool {
         self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
     }
 
@@ -383,64 +391,6 @@ impl Emit<'_> {
         }
         self.out.saved = written.intersection(self.env.callee_saved());
     }
-
-    /// Says where a labelled value is, stretch by stretch.
-    fn label(&mut self, wish: LabelUse) {
-        let Input { problem, order, .. } = *self.input;
-        let values = self.values;
-        let vreg = wish.vreg;
-        if !values.is_exact(vreg) || wish.from >= wish.to {
-            return;
-        }
-        let place = *order.place(problem.block_of(wish.from));
-        let (low, mut high) = (place.slot_of(wish.from), place.slot_of(wish.to).min(place.end));
-        if let &[edge] = problem.succs(place.block)
-            && !self.is_at_head(edge)
-            && !self.resolved.edges.of(edge).is_empty()
-        {
-            // The moves of the edge come before the terminator.
-            high = high.min(place.end - 1);
-        }
-        self.s.labels.clear();
-        let residence = &self.found.residence;
-        let mut id = values[vreg].stay;
-        while let Some(stay) = residence.stays.get(id as usize) {
-            if stay.to <= Point::early(low) && !stay.is_void() {
-                break;
-            }
-            self.s.labels.push(id);
-            id = stay.prev;
-        }
-        for range in values.ranges(vreg) {
-            let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
-            self.label_range(wish, &place, from, to);
-        }
-    }
-
-    /// The part of a label over slots in which its value is live.
-    fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
-        // The slot of a constant is written for single instructions only.
-        let memory = if self.values.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
-        let mut at = from;
-        for i in (0..self.s.labels.len()).rev() {
-            let stay = *self.found.residence.stay(self.s.labels[i]);
-            let (stay_from, stay_to) = (first_slot(stay.from).max(at), first_slot(stay.to).min(to));
-            if stay_from < stay_to {
-                self.label_piece(wish, place, memory, at, stay_from);
-                let loc = Loc::reg(self.input.machine.preg(stay.reg));
-                self.label_piece(wish, place, loc, stay_from, stay_to);
-                at = stay_to;
-            }
-        }
-        self.label_piece(wish, place, memory, at, to);
-    }
-
-    fn label_piece(&mut self, wish: LabelUse, place: &Place, loc: Loc, from: u32, to: u32) {
-        if from < to && !loc.is_none() && !self.is_unread_constant(wish.vreg) {
-            let end = Inst::from_u32(place.inst(from).as_u32() + (to - from));
-            self.out.labels.push(LabelRange { label: wish.label, loc, from: place.inst(from), to: end });
-        }
-    }
 }
 
 /// The value in whose slot an operand in memory is: for a use that is tied to a def, that def.
@@ -451,9 +401,4 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     }
     let tied = operands.iter().find(|def| def.constraint() == Constraint::Reuse(k as u8));
     tied.map_or(operand.vreg(), |def| def.vreg())
-}
-
-/// The first slot whose early point is not before `point`.
-fn first_slot(point: Point) -> u32 {
-    point.prev().slot() + 1
 }

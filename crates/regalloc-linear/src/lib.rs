@@ -14,7 +14,7 @@
 //! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
 //! | resolution | `resolve.rs`, `edges.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slot_classes.rs`, `slots.rs` | memory for spilled values |
-//! | emission | `emit.rs` | the answer |
+//! | emission | `emit.rs`, `labels.rs` | the answer |
 
 mod allocator;
 mod block;
@@ -26,6 +26,7 @@ mod emit;
 mod exact;
 mod hints;
 mod instruction;
+mod labels;
 mod live_blocks;
 mod liveness;
 mod loops;

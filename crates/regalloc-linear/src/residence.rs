@@ -23,7 +23,7 @@ pub(crate) struct Stay {
     /// The value's stay before this one, or [`NONE`].
     pub(crate) prev: u32,
     pub(crate) reg: Reg,
-    /// Has the value been in registers since its definition?
+    /// Can the value be computed again, and has it been in registers since its definition?
     pub(crate) since_def: bool,
     /// Did the stay end while the value was still live?
     pub(crate) evicted: bool,
@@ -105,6 +105,8 @@ impl Residence {
         let id = self.stays.len() as u32;
         let until = values.live_until(vreg, from);
         let value = &mut values[vreg];
+        // Of others nobody asks.
+        let since_def = since_def && value.is_remat();
         let prev = value.stay;
         if prev != NONE {
             let prev = &mut self.stays[prev as usize];

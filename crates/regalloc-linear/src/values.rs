@@ -39,7 +39,7 @@ pub(crate) mod fact {
     pub(crate) const IN_SLOT: u32 = 1 << 15;
     /// It is of the second class.
     pub(crate) const FLOAT: u32 = 1 << 14;
-    /// It has been in registers since its definition; of use while it is in one.
+    /// It can be computed again and has been in registers since its definition; of use while it is in one.
     pub(crate) const SINCE_DEF: u32 = 1 << 5;
     /// Something reads it from memory.
     pub(crate) const MEM_READ: u32 = 1 << 6;
@@ -51,7 +51,7 @@ pub(crate) mod fact {
     pub(crate) const DEF_IN_MEM: u32 = 1 << 9;
     /// It must be in memory while it is in a register as well.
     pub(crate) const FORCE_STORE: u32 = 1 << 10;
-    /// Something reads it from the register of its definition.
+    /// It can be computed again, but something reads it from the register of its definition.
     pub(crate) const KEEP_DEF: u32 = 1 << 11;
     /// An edit stores it after its definition.
     pub(crate) const STORED_AT_DEF: u32 = 1 << 12;
@@ -208,12 +208,11 @@ impl Values {
         self.uses.clear();
         self.ranges.clear();
         self.list.clear();
-        self.list.resize(problem.vregs.len(), UNKNOWN);
-        for (value, data) in self.list.iter_mut().zip(problem.vregs.values()) {
+        self.list.extend(problem.vregs.values().map(|data| {
             let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
             let is_ref = if data.is_ref { fact::REF } else { 0 };
-            value.facts = float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT;
-        }
+            Value { facts: float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT, ..UNKNOWN }
+        }));
     }
 
     /// Takes note of facts.

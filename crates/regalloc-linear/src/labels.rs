@@ -1,0 +1,72 @@
+//! Where the values that debug information names are: in registers over their stays, else in their slots.
+
+use crate::emit::Emit;
+use crate::order::Place;
+use crate::point::Point;
+use crate::resolve::Input;
+use kingpost_regalloc::{Inst, LabelRange, LabelUse, Loc};
+
+impl Emit<'_> {
+    /// Says where a labelled value is, stretch by stretch.
+    pub(crate) fn label(&mut self, wish: LabelUse) {
+        let Input { problem, order, .. } = *self.input;
+        let values = self.values;
+        let vreg = wish.vreg;
+        if !values.is_exact(vreg) || wish.from >= wish.to {
+            return;
+        }
+        let place = *order.place(problem.block_of(wish.from));
+        let (low, mut high) = (place.slot_of(wish.from), place.slot_of(wish.to).min(place.end));
+        if let &[edge] = problem.succs(place.block)
+            && !self.is_at_head(edge)
+            && !self.resolved.edges.of(edge).is_empty()
+        {
+            // The moves of the edge come before the terminator.
+            high = high.min(place.end - 1);
+        }
+        self.s.labels.clear();
+        let residence = &self.found.residence;
+        let mut id = values[vreg].stay;
+        while let Some(stay) = residence.stays.get(id as usize) {
+            if stay.to <= Point::early(low) && !stay.is_void() {
+                break;
+            }
+            self.s.labels.push(id);
+            id = stay.prev;
+        }
+        for range in values.ranges(vreg) {
+            let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
+            self.label_range(wish, &place, from, to);
+        }
+    }
+
+    /// The part of a label over slots in which its value is live.
+    fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
+        // The slot of a constant is written for single instructions only.
+        let memory = if self.values.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
+        let mut at = from;
+        for i in (0..self.s.labels.len()).rev() {
+            let stay = *self.found.residence.stay(self.s.labels[i]);
+            let (stay_from, stay_to) = (first_slot(stay.from).max(at), first_slot(stay.to).min(to));
+            if stay_from < stay_to {
+                self.label_piece(wish, place, memory, at, stay_from);
+                let loc = Loc::reg(self.input.machine.preg(stay.reg));
+                self.label_piece(wish, place, loc, stay_from, stay_to);
+                at = stay_to;
+            }
+        }
+        self.label_piece(wish, place, memory, at, to);
+    }
+
+    fn label_piece(&mut self, wish: LabelUse, place: &Place, loc: Loc, from: u32, to: u32) {
+        if from < to && !loc.is_none() && !self.is_unread_constant(wish.vreg) {
+            let end = Inst::from_u32(place.inst(from).as_u32() + (to - from));
+            self.out.labels.push(LabelRange { label: wish.label, loc, from: place.inst(from), to: end });
+        }
+    }
+}
+
+/// The first slot whose early point is not before `point`.
+fn first_slot(point: Point) -> u32 {
+    point.prev().slot() + 1
+}
