@@ -5,6 +5,7 @@ use crate::live::{Liveness, Segment};
 use crate::order::{NONE, POST};
 use kingpost_regalloc::{EdgeData, PReg, Problem, VReg};
 use std::cmp::Reverse;
+use std::ops::Range;
 
 /// How many segments all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
@@ -67,7 +68,38 @@ pub(crate) struct Bundles {
     merged: Vec<Segment>,
     roots: Vec<u32>,
     /// By value that stands for a set: its segments.
-    lists: Vec<(u32, u32)>,
+    lists: Vec<List>,
+    wide: Vec<Wide>,
+    /// Sums of the frequencies in `wide` before each.
+    sums: Vec<u64>,
+}
+
+/// A list in [`Bundles::segments`], with the end of the space that it may grow into.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    start: u32,
+    end: u32,
+    room: u32,
+}
+
+impl List {
+    fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// An argument for a parameter of a block with many predecessors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Wide {
+    group: u32,
+    /// The first point of the argument: another value that lives there is in its way.
+    at: u32,
+    arg: u32,
+    pair: u32,
 }
 
 impl Bundles {
@@ -86,7 +118,7 @@ impl Bundles {
         let is_wide = problem.preds(edge.to).len() > MANY_PREDS;
         for (&arg, &param) in args.iter().zip(params) {
             // What goes to one such parameter comes together, so that its list stays at the end of all.
-            let group = if is_wide { param.as_u32() } else { 0 };
+            let group = if is_wide { param.as_u32() + 1 } else { 0 };
             self.pairs.push(Pair { freq: edge.freq.0, group, a: arg, b: param, on_edge: true });
         }
     }
@@ -104,15 +136,17 @@ impl Bundles {
         self.lists.clear();
         self.roots.clear();
         self.segments.extend_from_slice(live.all_ranges());
-        self.lists.extend(live.range_starts().windows(2).map(|pair| (pair[0], pair[1])));
+        let starts = live.range_starts().windows(2);
+        self.lists.extend(starts.map(|pair| List { start: pair[0], end: pair[1], room: pair[1] }));
         self.roots.extend(0..problem.vregs.len() as u32);
         for pair in self.pairs.iter_mut().filter(|pair| pair.on_edge) {
             if hint(problem, live, pair.a).is_some_and(|reg| hint(problem, live, pair.b) == Some(reg)) {
                 pair.freq *= 3;
             }
         }
-        self.pairs.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         let mut steps = MERGE_STEPS * (self.segments.len() + 1);
+        self.defer_obstacles(live, &mut steps);
+        self.pairs.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         for i in 0..self.pairs.len() {
             let Pair { a, b, .. } = self.pairs[i];
             self.merge(problem, live, a, b, &mut steps);
@@ -120,7 +154,7 @@ impl Bundles {
         self.family_of.clear();
         self.family_of.resize(problem.vregs.len(), NONE);
         for v in 0..self.lists.len() {
-            let (start, end) = self.lists[v];
+            let List { start, end, .. } = self.lists[v];
             if self.roots[v] == v as u32 && start < end {
                 let family = self.families.len() as u32;
                 self.families.push(Family { hint: None });
@@ -129,7 +163,7 @@ impl Bundles {
             }
         }
         for v in 0..self.lists.len() {
-            if self.lists[v].0 < self.lists[v].1 || self.roots[v] != v as u32 {
+            if self.lists[v].len() > 0 || self.roots[v] != v as u32 {
                 let root = self.root(v as u32);
                 self.family_of[v] = self.family_of[root as usize];
             }
@@ -151,7 +185,7 @@ impl Bundles {
         }
         let (a, b) = (self.root(a.as_u32()), self.root(b.as_u32()));
         let (la, lb) = (self.lists[a as usize], self.lists[b as usize]);
-        let (na, nb) = ((la.1 - la.0) as usize, (lb.1 - lb.0) as usize);
+        let (na, nb) = (la.len(), lb.len());
         let classes = [a, b].map(|v| problem.class(VReg::from_u32(v)));
         if a == b || na == 0 || nb == 0 || classes[0] != classes[1] || na + nb > *steps {
             return;
@@ -162,34 +196,36 @@ impl Bundles {
             if !self.fits(big, small) {
                 return;
             }
-            if self.lists[big as usize].1 as usize == self.segments.len() {
-                return self.insert(big, small, steps);
-            }
+            return self.insert(big, small, steps);
         }
         *steps = steps.saturating_sub(na + nb);
         self.merged.clear();
-        let (mut i, mut j) = (la.0 as usize, lb.0 as usize);
-        while i < la.1 as usize || j < lb.1 as usize {
-            let first = j >= lb.1 as usize || i < la.1 as usize && self.segments[i].from < self.segments[j].from;
-            let next = if first { self.segments[i] } else { self.segments[j] };
+        let (mut i, mut j) = (la.range(), lb.range());
+        while !i.is_empty() || !j.is_empty() {
+            let first = j.is_empty() || !i.is_empty() && self.segments[i.start].from < self.segments[j.start].from;
+            let next = if first { i.next() } else { j.next() };
+            let Some(next) = next.map(|at| self.segments[at]) else { break };
             if self.merged.last().is_some_and(|last| last.to > widened(next)) {
                 return;
             }
             self.merged.push(next);
-            if first { i += 1 } else { j += 1 }
         }
-        let start = self.segments.len() as u32;
+        let (start, end) = (self.segments.len() as u32, (self.segments.len() + self.merged.len()) as u32);
         self.segments.extend_from_slice(&self.merged);
-        self.lists[big as usize] = (start, self.segments.len() as u32);
-        self.lists[small as usize] = (0, 0);
+        self.lists[big as usize] = List { start, end, room: end };
+        self.replace(small, big);
+    }
+
+    fn replace(&mut self, small: u32, big: u32) {
+        self.lists[small as usize] = List::default();
         self.roots[small as usize] = big;
     }
 
     /// Is no segment of a short list in the way of one of a long list?
     fn fits(&self, big: u32, small: u32) -> bool {
         let [big, small] = [big, small].map(|v| {
-            let (start, end) = self.lists[v as usize];
-            &self.segments[start as usize..end as usize]
+            let list = self.lists[v as usize];
+            &self.segments[list.range()]
         });
         small.iter().all(|&segment| {
             let next = big.partition_point(|other| other.from < segment.from);
@@ -198,18 +234,61 @@ impl Bundles {
         })
     }
 
-    /// Adds a short list to the list at the end of all, in place.
+    /// Adds a short list to a long one, in place if that has room: it gets so much that moves of it all are few.
     fn insert(&mut self, big: u32, small: u32, steps: &mut usize) {
-        let (start, end) = self.lists[small as usize];
-        for i in start as usize..end as usize {
-            let (segment, first) = (self.segments[i], self.lists[big as usize].0 as usize);
-            let at = first + self.segments[first..].partition_point(|other| other.from < segment.from);
-            *steps = steps.saturating_sub((self.segments.len() - at) / MOVED_PER_STEP);
-            self.segments.insert(at, segment);
+        let (List { mut start, mut end, mut room }, added) = (self.lists[big as usize], self.lists[small as usize]);
+        if ((room - end) as usize) < added.len() {
+            let len = end - start;
+            *steps = steps.saturating_sub(len as usize);
+            let moved = self.segments.len() as u32;
+            self.segments.extend_from_within(start as usize..end as usize);
+            (start, end) = (moved, moved + len);
+            room = end + len + added.len() as u32;
+            let blank = self.segments[start as usize];
+            self.segments.resize(room as usize, blank);
         }
-        self.lists[big as usize].1 = self.segments.len() as u32;
-        self.lists[small as usize] = (0, 0);
-        self.roots[small as usize] = big;
+        for i in added.range() {
+            let (segment, list) = (self.segments[i], start as usize..end as usize);
+            let at = list.start + self.segments[list.clone()].partition_point(|other| other.from < segment.from);
+            *steps = steps.saturating_sub((list.end - at) / MOVED_PER_STEP);
+            self.segments.copy_within(at..list.end, at + 1);
+            self.segments[at] = segment;
+            end += 1;
+        }
+        self.lists[big as usize] = List { start, end, room };
+        self.replace(small, big);
+    }
+
+    /// Puts arguments of wide parameters last that would keep others from them that are more frequent together.
+    fn defer_obstacles(&mut self, live: &Liveness, steps: &mut usize) {
+        self.wide.clear();
+        for (i, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.group != 0) {
+            let Some(first) = live.ranges(pair.a).first() else { continue };
+            self.wide.push(Wide { group: pair.group, at: first.from, arg: pair.a.as_u32(), pair: i as u32 });
+        }
+        self.wide.sort_unstable();
+        for group in self.wide.chunk_by(|x, y| x.group == y.group) {
+            self.sums.clear();
+            self.sums.push(0);
+            let mut sum = 0u64;
+            for wide in group {
+                sum = sum.saturating_add(self.pairs[wide.pair as usize].freq);
+                self.sums.push(sum);
+            }
+            let before = |point| self.sums[group.partition_point(|wide| wide.at < point)];
+            for same in group.chunk_by(|x, y| x.arg == y.arg) {
+                let own = same.iter().fold(0u64, |sum, wide| sum.saturating_add(self.pairs[wide.pair as usize].freq));
+                let ranges = live.ranges(VReg::from_u32(same[0].arg));
+                if ranges.len() > *steps {
+                    continue;
+                }
+                *steps -= ranges.len();
+                let covered: u64 = ranges.iter().map(|range| before(range.to) - before(range.from)).sum();
+                if covered.saturating_sub(own) > own {
+                    same.iter().for_each(|wide| self.pairs[wide.pair as usize].freq = 0);
+                }
+            }
+        }
     }
 }
 
