@@ -101,6 +101,7 @@ impl Spilling {
                 if fits {
                     self.add(vreg, false);
                 } else {
+                    self.values[vreg.index()].clean = false;
                     self.leave(vreg, u64::from(rate(problem.freq(input.order.blocks[place as usize]))));
                 }
             }

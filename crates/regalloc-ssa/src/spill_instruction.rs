@@ -362,7 +362,7 @@ impl Spilling {
             return;
         }
         let Some(rank) = self.inside[c].len().checked_sub(self.bases[c] + 1) else { return };
-        self.ranks[c] = self.ranks[c].max(rank + 1);
+        self.use_ranks(c, rank + 1);
         if !self.is_learning || self.worth[c].get(rank).is_none_or(|&worth| worth > self.price) {
             return;
         }
@@ -384,7 +384,7 @@ impl Spilling {
         }
         let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
         if !self.is_learning {
-            self.ranks[c] = self.ranks[c].max((self.inside[c].len() - base).min(saved));
+            self.use_ranks(c, (self.inside[c].len() - base).min(saved));
             return;
         }
         let mut ranks = 0u64;
@@ -406,7 +406,7 @@ impl Spilling {
         }
         self.sorted = sorted;
         let most = (u64::BITS - ranks.leading_zeros()) as usize;
-        self.ranks[c] = self.ranks[c].max(most.min(saved));
+        self.use_ranks(c, most.min(saved));
         self.stay_calm(c);
     }
 }

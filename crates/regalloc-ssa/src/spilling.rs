@@ -11,7 +11,9 @@
 //! if loading it on the edges that lack it costs no more than loading it later (`spill_entry.rs`). A back edge is taken
 //! to have everything until its source has been visited, and where that was wrong the loop is walked once more with what
 //! is known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
-//! beyond the caller-saved registers counts what it would have cost to have one register less.
+//! beyond the caller-saved registers counts what it would have cost to have one register less. If one in use is not, a
+//! second walk begins where that was. It has to be expected once more are in use than have proved their worth: loops are
+//! left to it then.
 //!
 //! Nothing is assigned here: what leaves is a list of evictions in the order of the walk, and the sets at the heads of
 //! blocks where paths meet. A value not in a register is in memory, or is computed again; `reload.rs` says which.
@@ -29,8 +31,6 @@ use std::fmt::{self, Write};
 
 /// So many registers are used whatever it costs to save them, as instructions need some.
 const FEWEST: usize = 5;
-/// Walks over the whole problem.
-const ROUNDS: u32 = 2;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Numbers per class of registers.
@@ -128,8 +128,14 @@ pub(crate) struct Spilling {
     pub(crate) is_last: bool,
     /// What each of them costs.
     pub(crate) price: u64,
-    /// Per class, the highest rank in use.
-    pub(crate) ranks: Counts,
+    /// Per class and rank in use, the stretch that used it first.
+    pub(crate) ranks: [Vec<u32>; 2],
+    /// The stretch at hand.
+    pub(crate) stretch: u32,
+    /// The first stretch of the second walk, or [`NONE`].
+    pub(crate) again: u32,
+    /// Per stretch, how many evictions and leavings there were before.
+    pub(crate) marks: Vec<(usize, usize)>,
     pub(crate) limits: Counts,
     /// Per class, the number of caller-saved registers.
     pub(crate) bases: Counts,
@@ -151,38 +157,71 @@ impl Spilling {
         reset(&mut self.heads, blocks, (0, 0));
         self.pool.clear();
         self.pool_clean.clear();
-        for round in 0..ROUNDS {
-            self.is_last = round + 1 == ROUNDS;
-            self.is_learning = !self.is_last;
-            self.begin(input);
-            for &(place, end) in &input.order.stretches {
-                let marks = (self.evictions.len(), self.leavings.len());
-                self.surprised = false;
-                (place..=end).for_each(|place| self.block(input, place));
-                if !self.is_last && self.surprised {
-                    self.repeat(input, place, end, marks);
-                }
-            }
-            if self.is_last || !self.learn(input) {
-                break;
-            }
+        self.begin(input);
+        self.walk(input, 0);
+        self.learn(input);
+        if self.again != NONE {
+            self.resume(input, self.again);
+            self.walk(input, self.again);
         }
         self.empty();
     }
 
-    /// Walks a loop once more, as it lacked something that its head was thought to find on the way back.
-    fn repeat(&mut self, input: Input, place: u32, end: u32, (evictions, leavings): (usize, usize)) {
-        self.evictions.truncate(evictions);
-        for (vreg, often) in self.leavings.drain(leavings..) {
-            self.values[vreg.index()].leaves -= often;
+    /// Walks over the stretches from one on.
+    fn walk(&mut self, input: Input, from: u32) {
+        for (i, &(place, end)) in input.order.stretches.iter().enumerate().skip(from as usize) {
+            self.stretch = i as u32;
+            self.surprised = false;
+            if !self.is_last {
+                self.marks.push((self.evictions.len(), self.leavings.len()));
+            }
+            (place..=end).for_each(|place| self.block(input, place));
+            if self.is_last || !self.surprised {
+                continue;
+            }
+            if self.again == NONE && RegClass::ALL.into_iter().all(|class| self.first_worthless(input, class).is_none())
+            {
+                self.repeat(input, place, end);
+            } else {
+                self.again = self.again.min(self.stretch);
+            }
         }
+    }
+
+    /// Walks a loop once more, as it lacked something that its head was thought to find on the way back.
+    fn repeat(&mut self, input: Input, place: u32, end: u32) {
+        self.take_back(self.stretch);
         self.is_learning = false;
         (place..=end).for_each(|place| self.block(input, place));
         self.is_learning = true;
     }
 
+    /// Forgets who left from a stretch on.
+    fn take_back(&mut self, stretch: u32) {
+        let (evictions, leavings) = self.marks[stretch as usize];
+        self.evictions.truncate(evictions);
+        for (vreg, often) in self.leavings.drain(leavings..) {
+            self.values[vreg.index()].leaves -= often;
+        }
+    }
+
+    /// Goes back to the end of the block before a stretch.
+    fn resume(&mut self, input: Input, stretch: u32) {
+        self.take_back(stretch);
+        (self.is_last, self.is_learning) = (true, false);
+        self.set_limits();
+        self.empty();
+        let before = input.order.stretches[stretch as usize].0.checked_sub(1);
+        let (start, end) = before.map_or((0, 0), |place| self.exits[place as usize]);
+        for i in start as usize..end as usize {
+            self.add(self.pool[i], self.pool_clean[i]);
+        }
+    }
+
     fn begin(&mut self, input: Input) {
         let values = input.problem.vregs.len();
+        (self.is_last, self.is_learning, self.again) = (false, true, NONE);
+        self.marks.clear();
         self.evictions.clear();
         self.leavings.clear();
         self.empty();
@@ -194,13 +233,19 @@ impl Spilling {
         self.entry.begin(values);
         for class in RegClass::ALL {
             let c = class.index();
-            self.limits[c] = self.open.of_class(class).len();
             let caller_saved = input.facts.allocatable.difference(input.facts.callee_saved);
             self.bases[c] = caller_saved.of_class(class).len();
             reset(&mut self.worth[c], 64, 0);
-            self.stay_calm(c);
+            self.ranks[c].clear();
         }
-        self.ranks = [0; 2];
+        self.set_limits();
+    }
+
+    fn set_limits(&mut self) {
+        for class in RegClass::ALL {
+            self.limits[class.index()] = self.open.of_class(class).len();
+            self.stay_calm(class.index());
+        }
     }
 
     /// As long as no more values are in registers than this there is nothing to learn.
@@ -209,19 +254,34 @@ impl Spilling {
         self.calm[c] = if self.is_last { self.limits[c] } else { known.min(self.limits[c]) };
     }
 
-    /// Closes callee-saved registers that are not worth it. Was one of them in use?
-    fn learn(&mut self, input: Input) -> bool {
-        let price = self.price;
-        let mut changed = false;
+    /// Closes callee-saved registers that are not worth it.
+    fn learn(&mut self, input: Input) {
         for class in RegClass::ALL {
             let env = input.env.class(class);
-            let kept = self.worth[class.index()].iter().take_while(|&&worth| worth > price).count();
-            let kept = kept.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()));
             let saved = env.order.iter().filter(|&&reg| env.callee_saved.contains(reg));
-            saved.skip(kept).for_each(|&reg| self.open.remove(reg));
-            changed |= self.ranks[class.index()] > kept;
+            saved.skip(self.worthy(input, class)).for_each(|&reg| self.open.remove(reg));
+            if let Some(stretch) = self.first_worthless(input, class) {
+                self.again = self.again.min(stretch);
+            }
         }
-        changed
+    }
+
+    /// So many callee-saved registers are worth it, as far as is known.
+    fn worthy(&self, input: Input, class: RegClass) -> usize {
+        let env = input.env.class(class);
+        let kept = self.worth[class.index()].iter().take_while(|&&worth| worth > self.price).count();
+        kept.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
+    }
+
+    /// The stretch that first used one more than those.
+    fn first_worthless(&self, input: Input, class: RegClass) -> Option<u32> {
+        self.ranks[class.index()].get(self.worthy(input, class)).copied()
+    }
+
+    /// So many callee-saved registers are in use.
+    pub(crate) fn use_ranks(&mut self, c: usize, count: usize) {
+        let ranks = &mut self.ranks[c];
+        ranks.resize(count.max(ranks.len()), self.stretch);
     }
 
     pub(crate) fn empty(&mut self) {
