@@ -8,7 +8,7 @@
 //! 1. Where a live value is in no register its slot holds it, unless it can be computed anywhere.
 
 use crate::coalescing::Coalescing;
-use crate::liveness::{rate, reset};
+use crate::liveness::reset;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -38,14 +38,11 @@ impl Reloads {
         self.owners.clear();
         self.placed.clear();
         reset(&mut self.is_placed, values, false);
-        for vreg in problem.vregs.keys() {
-            let v = vreg.index();
-            if input.facts.remat(vreg).is_some() {
-                continue;
+        for (v, (value, &far)) in plan.values.iter().zip(&input.live.far).enumerate() {
+            if (value.spilled || far) && input.facts.remat(VReg::new(v)).is_none() {
+                let often = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
+                self.at_def[v] = far || value.leaves >= often;
             }
-            let def = input.live.def_place[v];
-            let often = input.order.blocks.get(def as usize).map_or(0, |&block| u64::from(rate(problem.freq(block))));
-            self.at_def[v] = input.live.far[v] || plan.values[v].spilled && plan.values[v].leaves >= often;
         }
     }
 

@@ -228,7 +228,8 @@ impl Spilling {
         self.crowds = 0;
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         self.values.clear();
-        self.values.extend(input.problem.vregs.iter().map(|(vreg, data)| Value::new(input.facts, vreg, data)));
+        let vregs = input.problem.vregs.values().enumerate();
+        self.values.extend(vregs.map(|(v, data)| Value::new(input.facts, VReg::new(v), data)));
         self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
         self.entry.begin(values);
         for class in RegClass::ALL {
