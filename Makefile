@@ -57,7 +57,7 @@ fuzz:
 	$(CARGO) run --release --package kingpost-fuzz -- $(TARGET) $(N) $(SEED)
 
 # Compile time, code size and register allocation against published peers, each in one run. FILES='compile a.clif'
-# measures files of yours, FILES='regalloc a.clif' the allocators on them, FILES='regalloc --quick' generated shapes.
+# measures files of yours, FILES='regalloc a.clif' the allocators on them; FILES=--help lists the rest.
 bench:
 	$(CARGO) build --release --manifest-path crates/bench/Cargo.toml
 	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml -- $(FILES)
