@@ -18,8 +18,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Bytes of text that are read before they are compiled.
-const PORTION: usize = 4 << 20;
+/// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
+const PORTION: usize = 1 << 18;
 
 pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     let listing = args.disasm.then(Arc::<Listing>::default);

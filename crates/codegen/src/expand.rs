@@ -16,7 +16,7 @@ use kingpost_mach::LowerError;
 /// # Errors
 /// A global value that no target has.
 pub(crate) fn run(func: &mut Function) -> Result<(), LowerError> {
-    if !func.global_values.is_empty() {
+    if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
         expand_global_values(func)?;
     }
     func.dfg.resolve_all_aliases();

@@ -120,6 +120,7 @@ impl Layout {
     }
 
     /// The block behind this one.
+    #[inline]
     pub fn next_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].next.expand()
     }
@@ -145,26 +146,31 @@ impl Layout {
     }
 
     /// The first instruction of a block.
+    #[inline]
     pub fn first_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].first.expand()
     }
 
     /// The last instruction of a block.
+    #[inline]
     pub fn last_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].last.expand()
     }
 
     /// The instruction behind this one in its block.
+    #[inline]
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].next.expand()
     }
 
     /// The instruction in front of this one in its block.
+    #[inline]
     pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].prev.expand()
     }
 
     /// The block that holds the instruction.
+    #[inline]
     pub fn inst_block(&self, inst: Inst) -> Option<Block> {
         self.insts[inst].block.expand()
     }
@@ -175,6 +181,7 @@ impl Layout {
     }
 
     /// The instructions of a block in order. Can be walked from both ends.
+    #[inline]
     pub fn block_insts(&self, block: Block) -> Insts<'_> {
         Insts { layout: self, head: self.first_inst(block), tail: self.last_inst(block) }
     }
@@ -324,6 +331,7 @@ impl Insts<'_> {
 impl Iterator for Insts<'_> {
     type Item = Inst;
 
+    #[inline]
     fn next(&mut self) -> Option<Inst> {
         let inst = self.head?;
         if !self.take_if_last() {

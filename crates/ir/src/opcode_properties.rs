@@ -1,11 +1,12 @@
 //! The properties of opcodes: control flow, memory, traps and other effects.
 
-use crate::opcodes::{Format, Opcode, Suffix, properties};
+use crate::opcodes::{Format, Opcode, PROPERTIES, Suffix, properties};
 use crate::trapcode::TrapCode;
 
 impl Opcode {
+    #[inline]
     fn has(self, properties: u16) -> bool {
-        self.info().properties & properties != 0
+        PROPERTIES[self as usize] & properties != 0
     }
 
     /// Whether it ends a block.
@@ -15,6 +16,7 @@ impl Opcode {
     }
 
     /// Whether it names blocks to which control may go.
+    #[inline]
     pub fn is_branch(self) -> bool {
         self.has(properties::branch)
     }
@@ -26,27 +28,32 @@ impl Opcode {
     }
 
     /// Whether it leaves the function for its caller, tail calls included.
+    #[inline]
     pub fn is_return(self) -> bool {
         self.has(properties::returns)
     }
 
     /// Whether it may read memory. Calls are not counted.
+    #[inline]
     pub fn can_load(self) -> bool {
         self.has(properties::load)
     }
 
     /// Whether it may write memory. Calls are not counted.
+    #[inline]
     pub fn can_store(self) -> bool {
         self.has(properties::store)
     }
 
     /// Whether it may trap, memory accesses without `notrap` included.
+    #[inline]
     pub fn can_trap(self) -> bool {
         self.has(properties::trap_code | properties::int_divz | properties::int_ovf | properties::bad_toint)
             || self.has_memory_flags()
     }
 
     /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
+    #[inline]
     pub fn has_memory_flags(self) -> bool {
         match self.format() {
             Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
@@ -61,12 +68,14 @@ impl Opcode {
     }
 
     /// Whether it has effects besides results, control flow, memory, traps and calls.
+    #[inline]
     pub fn other_side_effects(self) -> bool {
         self.has(properties::effects)
     }
 
     /// Whether it must stay even if its results are not used. Loads that cannot trap need not, but
     /// that is a matter of their flags.
+    #[inline]
     pub fn has_side_effects(self) -> bool {
         self.has(
             properties::terminator

@@ -101,7 +101,6 @@ pub struct OpcodeInfo {
     pub suffix: Suffix,
     /// What it means, in a sentence or two.
     pub doc: &'static str,
-    pub(crate) properties: u16,
 }
 
 macro_rules! opcodes {
@@ -138,9 +137,12 @@ macro_rules! opcodes {
                     concat!("" $(, stringify!($from))?),
                 ),
                 doc: $doc,
-                properties: 0 $(| properties::$property)*,
             },
         )*];
+
+        /// The columns that hot loops read, without the rest of the rows.
+        pub(crate) static FORMATS: [Format; Opcode::ALL.len()] = [$(Format::$format),*];
+        pub(crate) static PROPERTIES: [u16; Opcode::ALL.len()] = [$(0 $(| properties::$property)*),*];
 
         pub(crate) const NAMES: [&[u8]; Opcode::ALL.len()] =
             [$(text_name(stringify!($name)).as_bytes()),*];
@@ -619,7 +621,7 @@ impl Opcode {
     /// The shape of the opcode's instructions.
     #[inline]
     pub fn format(self) -> Format {
-        self.info().format
+        FORMATS[self as usize]
     }
 }
 

@@ -76,6 +76,13 @@ impl ValueData {
         (self.0 >> KIND_SHIFT == ALIAS).then_some(Value(self.0 as u32))
     }
 
+    /// The instruction whose first result the value is.
+    #[inline]
+    pub(crate) fn first_result_of(self) -> Option<Inst> {
+        let tags = self.0 & !(0x3ff << TYPE_SHIFT) & !u64::from(u32::MAX);
+        (tags == RESULT << KIND_SHIFT).then(|| Inst::from_u32(self.0 as u32))
+    }
+
     /// Where the value comes from; an alias counts as not defined.
     #[inline]
     pub(crate) fn def(self) -> ValueDef {

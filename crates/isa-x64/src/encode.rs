@@ -18,21 +18,30 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     form.prefixes(&mut head);
     form.opcode(&mut head);
     form.modrm(args, &mut head);
-    buffer.put(&head.bytes[..head.len]);
+    buffer.put_low(head.bytes, head.len);
+    if head.disp_bytes != 0 {
+        buffer.put_low(u64::from(head.disp), head.disp_bytes);
+    }
     form.rip_displacement(args, buffer);
-    form.immediate(args, buffer);
+    if form.imm_bytes != 0 {
+        form.immediate(args, buffer);
+    }
 }
 
 /// The bytes before a displacement that needs a relocation, or before the immediate.
 #[derive(Default)]
 struct Head {
-    bytes: [u8; 16],
+    /// Prefixes, REX, opcode, ModRM and SIB: eight at most, the first one lowest.
+    bytes: u64,
     len: usize,
+    disp: u32,
+    disp_bytes: usize,
 }
 
 impl Head {
+    #[inline(always)]
     fn put(&mut self, byte: u8) {
-        self.bytes[self.len] = byte;
+        self.bytes |= u64::from(byte) << (8 * self.len);
         self.len += 1;
     }
 }
@@ -65,6 +74,7 @@ struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
+    #[inline]
     fn choose(row: RowId, args: &Args<'_>) -> Form<'a> {
         let encoding = &ENCODINGS[usize::from(row.0)];
         let operands = ROWS[usize::from(row.0)].operands;
@@ -105,6 +115,7 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a shorter form if the row has one that fits.
+    #[inline]
     fn shorten(&mut self) {
         let e = self.encoding;
         if e.one != 0 && self.imm == 1 {
@@ -129,6 +140,7 @@ impl<'a> Form<'a> {
     }
 
     /// Numbers of the base (or rm register) and index.
+    #[inline]
     fn base_and_index(&self) -> (u8, u8) {
         match self.rm {
             Rm::Opcode(n) | Rm::Reg(n) => (n, 0),
@@ -137,6 +149,7 @@ impl<'a> Form<'a> {
         }
     }
 
+    #[inline]
     fn prefixes(&self, head: &mut Head) {
         let e = self.encoding;
         let (base, index) = self.base_and_index();
@@ -187,6 +200,7 @@ impl<'a> Form<'a> {
         }
     }
 
+    #[inline]
     fn opcode(&self, head: &mut Head) {
         match self.rm {
             Rm::Opcode(n) => head.put(self.opcode + (n & 7)),
@@ -195,6 +209,7 @@ impl<'a> Form<'a> {
     }
 
     /// ModRM, SIB and a displacement that is known now.
+    #[inline]
     fn modrm(&self, args: &Args<'_>, head: &mut Head) {
         let reg = (self.reg & 7) << 3;
         match self.rm {
@@ -212,6 +227,7 @@ impl<'a> Form<'a> {
     }
 
     /// The displacement from the instruction's end to a symbol or pool entry.
+    #[inline]
     fn rip_displacement(&self, args: &Args<'_>, buffer: &mut Buffer) {
         let Rm::Mem(mem) = self.rm else { return };
         let from_end = mem.disp - 4 - i64::from(self.imm_bytes);
@@ -226,6 +242,7 @@ impl<'a> Form<'a> {
         buffer.put4(0);
     }
 
+    #[inline]
     fn immediate(&self, args: &Args<'_>, buffer: &mut Buffer) {
         let mut value = self.imm;
         if let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem
@@ -237,11 +254,12 @@ impl<'a> Form<'a> {
             buffer.reloc(kind, symbol.name, symbol.offset - from_end);
             value = 0;
         }
-        buffer.put(&value.to_le_bytes()[..usize::from(self.imm_bytes)]);
+        buffer.put_low(value as u64, usize::from(self.imm_bytes));
     }
 }
 
 /// The number of the base register; none if the address is relative to the instruction.
+#[inline]
 fn base_number(mem: &Mem) -> Option<u8> {
     match mem.base {
         MemBase::Reg(reg) => Some(reg.enc()),
@@ -252,6 +270,7 @@ fn base_number(mem: &Mem) -> Option<u8> {
 }
 
 /// ModRM, SIB and displacement for a base register, whose number modulo 8 is `base`.
+#[inline]
 fn memory(reg: u8, base: u8, mem: &Mem, head: &mut Head) {
     debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
     // The bit patterns of a SIB byte and of a missing base: such bases take the longer way (SDM volume 2, table 2-5).
@@ -276,9 +295,8 @@ fn memory(reg: u8, base: u8, mem: &Mem, head: &mut Head) {
         }
         None => head.put(mode | reg | base),
     }
-    for byte in &mem.disp.to_le_bytes()[..disp_bytes] {
-        head.put(*byte);
-    }
+    head.disp = mem.disp as u32;
+    head.disp_bytes = disp_bytes;
 }
 
 /// The low `bytes` bytes of `value` as a signed number; all of it if there are none.

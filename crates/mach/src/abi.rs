@@ -125,6 +125,22 @@ impl AbiSignature {
     }
 }
 
+/// Register class and width in bytes of the first virtual register for a value of type `ty`, and whether there are two.
+///
+/// The same facts as [`reg_parts`] without a list, for the types that need one register.
+#[inline]
+pub fn first_part(ty: Type) -> (RegClass, u8, bool) {
+    if ty.is_int() {
+        match ty.bytes() {
+            0..=4 => (RegClass::Int, 4, false),
+            8 => (RegClass::Int, 8, false),
+            _ => (RegClass::Int, 8, true),
+        }
+    } else {
+        (RegClass::Float, ty.bytes().next_power_of_two().clamp(4, 64) as u8, false)
+    }
+}
+
 /// Register class and width in bytes of the virtual registers for a value of type `ty`; two for `i128`.
 ///
 /// Integers narrower than 32 bits are kept in 4 bytes: their upper bits are undefined.

@@ -14,10 +14,9 @@ use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 use crate::limits::{Limits, check_limit};
 use crate::listing::Listing;
 use crate::lower::LowerError;
-use crate::row::RowKind;
+use crate::row::{MAX_REGS, RowKind};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PReg, Slot};
-use smallvec::SmallVec;
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +94,7 @@ impl Emitter {
             }
             let mut body = Body {
                 isa,
+                rows: isa.rows(),
                 code,
                 allocation,
                 frame: &frame,
@@ -227,6 +227,7 @@ fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
 /// What emission of a block's instructions needs.
 struct Body<'a> {
     isa: &'a dyn Isa,
+    rows: &'static [crate::row::Row],
     code: &'a Code,
     allocation: &'a Allocation,
     frame: &'a FrameLayout,
@@ -277,11 +278,19 @@ impl Body<'_> {
 
     fn inst(&mut self, inst: Inst, next: Option<Block>) {
         let mut minst = self.code.insts[inst];
-        let row = &self.isa.rows()[minst.row.0 as usize];
+        let row = &self.rows[minst.row.0 as usize];
         let locs = self.allocation.operand_locs(&self.code.problem, inst);
         // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
         let encoded = row.operands.len() + minst.mode.regs();
-        let regs: SmallVec<[PReg; 8]> = locs.iter().take(encoded).filter_map(|loc| loc.as_reg()).collect();
+        let mut regs = [PReg::int(0); MAX_REGS];
+        let mut count = 0;
+        for loc in &locs[..encoded.min(locs.len())] {
+            if let Some(reg) = loc.as_reg() {
+                regs[count] = reg;
+                count += 1;
+            }
+        }
+        let regs = &regs[..count];
         let mut mem = None;
         if let Some(twin) = row.twin
             && let Some(slot) = locs[usize::from(twin.operand)].as_slot()
@@ -293,7 +302,7 @@ impl Body<'_> {
             minst.aux = self.threaded(minst.aux);
             minst.extra = self.threaded(minst.extra);
         }
-        self.emit(&minst, &regs, mem, next);
+        self.emit(&minst, regs, mem, next);
         if row.kind == RowKind::Call {
             self.buffer.call();
         }

@@ -24,6 +24,8 @@ pub(crate) struct Needed {
     params: SecondaryMap<Value, bool>,
     epochs: SecondaryMap<Inst, Epoch>,
     worklist: Vec<Value>,
+    /// Blocks that have been visited.
+    done: SecondaryMap<Block, bool>,
     /// Edges into each block: branch instruction and destination index, as chains.
     incoming: SecondaryMap<Block, u32>,
     edges: Vec<(Inst, u32, u32)>,
@@ -38,41 +40,92 @@ impl Needed {
         self.epochs.clear();
         self.incoming.clear();
         self.edges.clear();
-        for &block in order.rpo() {
-            if let Some(branch) = func.layout.last_inst(block) {
-                for (k, dest) in destinations(func, block).iter().enumerate() {
-                    let head = &mut self.incoming[dest.block];
-                    self.edges.push((branch, k as u32, *head));
-                    *head = self.edges.len() as u32;
-                }
+        // Sized once: growing by one element per access costs more than the access.
+        self.uses.resize(func.dfg.num_values());
+        self.params.resize(func.dfg.num_values());
+        self.insts.resize(func.dfg.num_insts());
+        self.epochs.resize(func.dfg.num_insts());
+        self.incoming.resize(func.dfg.num_blocks());
+        self.done.clear();
+        self.done.resize(func.dfg.num_blocks());
+        // Users come before definitions, but for what is passed back to the head of a loop.
+        for &block in order.rpo().iter().rev() {
+            self.scan_block(func, block);
+            self.done[block] = true;
+            // The parameters are known now; edges back to here were noted before.
+            if self.incoming[block] != 0 {
+                self.pass_back(func, block);
             }
         }
-        for &block in order.rpo() {
-            self.scan_block(func, block);
+    }
+
+    /// Marks what back edges to `block` pass to needed parameters.
+    fn pass_back(&mut self, func: &Function, block: Block) {
+        for index in 0..func.dfg.block_params(block).len() {
+            let param = func.dfg.block_params(block)[index];
+            if self.uses[param] > 0 && !self.params[param] {
+                self.need_param(func, param, block, index);
+                self.drain_worklist(func);
+            }
         }
+    }
+
+    /// Marks what the values on the work list are computed from.
+    fn drain_worklist(&mut self, func: &Function) {
         while let Some(value) = self.worklist.pop() {
             match func.dfg.value_def(value) {
-                ValueDef::Result(inst, _) => self.need_inst(func, inst),
-                ValueDef::Param(block, index) => self.need_param(func, value, block, index as usize),
+                // What is not visited yet finds its uses then.
+                ValueDef::Result(inst, _) => {
+                    if func.layout.inst_block(inst).is_some_and(|block| self.done[block]) {
+                        self.need_inst(func, inst);
+                    }
+                }
+                ValueDef::Param(block, index) => {
+                    if self.done[block] {
+                        self.need_param(func, value, block, index as usize);
+                    }
+                }
                 ValueDef::Undefined => {}
             }
         }
     }
 
     fn scan_block(&mut self, func: &Function, block: Block) {
-        let mut epoch = Epoch::default();
-        for inst in func.layout.block_insts(block) {
-            self.epochs[inst] = epoch;
+        let Some(last) = func.layout.last_inst(block) else { return };
+        for (k, dest) in destinations(func, block).iter().enumerate() {
+            let head = &mut self.incoming[dest.block];
+            self.edges.push((last, k as u32, *head));
+            *head = self.edges.len() as u32;
+            if self.done[dest.block] {
+                let params = func.dfg.block_params(dest.block);
+                for (&param, arg) in params.iter().zip(func.dfg.block_args(*dest)) {
+                    if self.uses[param] > 0
+                        && let BlockArgKind::Value(arg) = arg.kind()
+                    {
+                        self.uses[arg] += 1;
+                    }
+                }
+            }
+        }
+        // Counted from the end; what matters is how two of one block differ.
+        let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX };
+        let mut next = Some(last);
+        while let Some(inst) = next {
             let opcode = func.dfg.opcode(inst);
-            if opcode.can_store() || opcode.is_call() || opcode.other_side_effects() {
-                epoch.writes += 1;
+            let mut needed = false;
+            if opcode.has_side_effects() {
+                epoch.writes -= u32::from(opcode.can_store() || opcode.is_call() || opcode.other_side_effects());
+                epoch.traps -= u32::from(may_trap(func, inst));
+                needed = has_effect(func, inst);
             }
-            if may_trap(func, inst) {
-                epoch.traps += 1;
+            self.epochs[inst] = epoch;
+            if needed || func.dfg.inst_results(inst).iter().any(|&result| self.uses[result] > 0) {
+                self.insts[inst] = true;
+                for &arg in func.dfg.inst_args(inst) {
+                    self.uses[arg] += 1;
+                }
             }
-            if has_effect(func, inst) {
-                self.need_inst(func, inst);
-            }
+            next = func.layout.prev_inst(inst);
         }
     }
 

@@ -139,6 +139,9 @@ pub enum RowKind {
     Exit,
 }
 
+/// Registers that one instruction of a row may name, those of its address included.
+pub(crate) const MAX_REGS: usize = 16;
+
 /// One instruction form.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {

@@ -6,7 +6,7 @@
 //!    the same effect on the flags, and the other operands in the same order, without a def in the place of that one.
 //! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags.
 
-use crate::row::{FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
+use crate::row::{FlagsEffect, MAX_REGS, OperandSpec, Place, Row, RowId, RowKind, Twin};
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
@@ -29,6 +29,7 @@ impl<E: Copy> Line<E> {
         mem: u8,
         encoding: E,
     ) -> Line<E> {
+        assert!(operands.len() + 2 <= MAX_REGS, "an operand, an address base and an index each need a register");
         let row = Row {
             name,
             asm,

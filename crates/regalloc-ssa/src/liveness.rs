@@ -91,6 +91,8 @@ struct Places {
     words: Vec<u64>,
     /// No word behind this one has members.
     last: usize,
+    /// Number of members. An empty set then costs one test, not a search through all words below `last`.
+    len: u32,
 }
 
 impl Places {
@@ -98,17 +100,25 @@ impl Places {
     fn begin(&mut self, len: usize) {
         reset(&mut self.words, len / 64 + 1, 0);
         self.last = 0;
+        self.len = 0;
     }
 
     #[inline]
     fn push(&mut self, place: u32) {
         let word = place as usize / 64;
-        self.words[word] |= 1 << (place % 64);
+        let bit = 1 << (place % 64);
+        self.len += u32::from(self.words[word] & bit == 0);
+        self.words[word] |= bit;
         self.last = self.last.max(word);
     }
 
     #[inline]
     fn pop(&mut self) -> Option<u32> {
+        if self.len == 0 {
+            self.last = 0;
+            return None;
+        }
+        self.len -= 1;
         while self.words[self.last] == 0 {
             self.last = self.last.checked_sub(1)?;
         }

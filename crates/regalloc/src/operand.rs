@@ -56,6 +56,7 @@ const RMW: u64 = 1 << 34;
 
 impl Operand {
     /// An operand with every part given.
+    #[inline]
     pub fn new(vreg: VReg, kind: Kind, pos: Pos, constraint: Constraint) -> Operand {
         let (tag, payload) = match constraint {
             Constraint::Reg => (0, 0),

@@ -234,6 +234,7 @@ impl Problem {
     }
 
     /// Adds a value.
+    #[inline]
     pub fn add_vreg(&mut self, class: RegClass, width: u8, is_ref: bool) -> VReg {
         self.vregs.push(VRegData { class, width, is_ref })
     }
@@ -263,14 +264,28 @@ impl Problem {
     }
 
     /// Adds an operand to the instruction that the next [`Problem::push_inst`] completes.
+    #[inline]
     pub fn push_operand(&mut self, operand: Operand) {
         self.operands.push(operand);
+    }
+
+    /// Adds operands, as [`Problem::push_operand`].
+    #[inline]
+    pub fn push_operands(&mut self, operands: &[Operand]) {
+        self.operands.extend_from_slice(operands);
+    }
+
+    /// Makes room for so many instructions and operands.
+    pub fn reserve(&mut self, insts: usize, operands: usize) {
+        self.insts.reserve(insts);
+        self.operands.reserve(operands);
     }
 
     /// Completes an instruction of the current block from the operands pushed since the last one.
     ///
     /// # Panics
     /// If no block was begun.
+    #[inline]
     pub fn push_inst(&mut self, flags: InstFlags, clobbers: ClobberId) -> Inst {
         let operands_end = self.operands.len() as u32;
         let inst =

@@ -43,6 +43,10 @@ const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
 #[derive(Clone, Default, Debug)]
 pub struct DataFlowGraph {
     values: PrimaryMap<Value, ValueData>,
+    /// Has any value ever become an alias?
+    has_aliases: bool,
+    /// Was any `symbol_value` made?
+    has_symbols: bool,
     /// For aliases: the value that the alias was made for, as written.
     alias_targets: SecondaryMap<Value, PackedOption<Value>>,
     insts: PrimaryMap<Inst, InstData>,
@@ -67,6 +71,8 @@ impl DataFlowGraph {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
+        self.has_aliases = false;
+        self.has_symbols = false;
         self.alias_targets.clear();
         self.insts.clear();
         self.results.clear();
@@ -90,12 +96,18 @@ impl DataFlowGraph {
     #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         self.results.push(NO_RESULTS);
+        self.has_symbols |= data.opcode == Opcode::SymbolValue;
         self.insts.push(data)
     }
 
     /// Number of instructions, those that are not in the layout included.
     pub fn num_insts(&self) -> usize {
         self.insts.len()
+    }
+
+    /// Was any `symbol_value` ever made?
+    pub fn has_symbol_values(&self) -> bool {
+        self.has_symbols
     }
 
     /// The instruction as it is stored.
@@ -106,6 +118,7 @@ impl DataFlowGraph {
 
     /// Replaces an instruction; the results stay.
     pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
+        self.has_symbols |= data.opcode == Opcode::SymbolValue;
         self.insts[inst] = data;
     }
 
@@ -130,8 +143,29 @@ impl DataFlowGraph {
         }
     }
 
+    /// The operand of an instruction whose operands are all inline.
+    #[inline]
+    pub fn inline_arg(&self, inst: Inst, index: usize) -> Value {
+        self.insts[inst].words[index]
+    }
+
+    /// The bits of an `iconst`.
+    #[inline]
+    pub fn iconst_bits(&self, inst: Inst) -> u64 {
+        let words = self.insts[inst].words;
+        u64::from(words[0].0) | u64::from(words[1].0) << 32
+    }
+
+    /// Flags, address and offset of an instruction of the format `Load`.
+    #[inline]
+    pub fn load_parts(&self, inst: Inst) -> (crate::memflags::MemFlags, Value, i32) {
+        let [addr, offset, flags] = self.insts[inst].words;
+        (crate::memflags::MemFlags::from_bits(flags.0), addr, offset.0 as i32)
+    }
+
     /// All operand values in the order of the text, without the arguments of block calls. The
     /// callee of an indirect call comes first.
+    #[inline]
     pub fn inst_args(&self, inst: Inst) -> &[Value] {
         let data = &self.insts[inst];
         match data.inline_args() {

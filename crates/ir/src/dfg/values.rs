@@ -40,7 +40,14 @@ impl DataFlowGraph {
         self.values[value].set_type(ty);
     }
 
+    /// The instruction whose first result the value is. Aliases are not looked through.
+    #[inline]
+    pub fn first_result_of(&self, value: Value) -> Option<Inst> {
+        self.values[value].first_result_of()
+    }
+
     /// Where a value comes from, through aliases.
+    #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
         self.values[self.resolve_aliases(value)].def()
     }
@@ -78,6 +85,7 @@ impl DataFlowGraph {
             return Err(AliasCycle { value });
         }
         self.values[value] = ValueData::alias(root, self.value_type(root));
+        self.has_aliases = true;
         self.alias_targets[value] = target.into();
         Ok(())
     }
@@ -85,6 +93,9 @@ impl DataFlowGraph {
     /// Makes each alias point at its value directly and replaces aliases in all instructions.
     /// The aliases still exist afterwards, but nothing uses them.
     pub fn resolve_all_aliases(&mut self) {
+        if !self.has_aliases {
+            return;
+        }
         let mut any = false;
         for value in self.values.keys() {
             let root = self.resolve_aliases(value);

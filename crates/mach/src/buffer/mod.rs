@@ -122,6 +122,7 @@ impl Buffer {
     }
 
     /// Bytes emitted so far, short branches assumed.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -136,21 +137,33 @@ impl Buffer {
     }
 
     /// Appends one byte.
+    #[inline]
     pub fn put1(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// Appends bytes.
+    #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends the low `len` bytes of `value`, at most eight, lowest first.
+    #[inline]
+    pub fn put_low(&mut self, value: u64, len: usize) {
+        let end = self.bytes.len() + len;
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self.bytes.truncate(end);
+    }
+
     /// Appends four bytes, lowest first.
+    #[inline]
     pub fn put4(&mut self, value: u32) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
     /// Appends eight bytes, lowest first.
+    #[inline]
     pub fn put8(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -187,6 +200,7 @@ impl Buffer {
     }
 
     /// Binds a label to the present end of the code.
+    #[inline]
     pub fn bind(&mut self, label: Label) {
         debug_assert_eq!(self.labels[label.index()], UNBOUND, "a label is bound once");
         self.labels[label.index()] = self.at();
@@ -245,12 +259,14 @@ impl Buffer {
     }
 
     /// Notes that the instruction emitted next may trap.
+    #[inline]
     pub fn trap(&mut self, code: TrapCode) {
         let offset = self.at();
         self.traps.push(TrapSite { offset, code });
     }
 
     /// Notes that what follows belongs to a source location.
+    #[inline]
     pub fn srcloc(&mut self, srcloc: u32) {
         let offset = self.at();
         match self.srclocs.last_mut() {
@@ -262,6 +278,7 @@ impl Buffer {
     }
 
     /// Notes that the code so far ends in a call.
+    #[inline]
     pub fn call(&mut self) {
         let return_offset = self.at();
         self.calls.push(CallSite { return_offset });

@@ -58,15 +58,16 @@ impl Lower<'_> {
             flags = flags.and(InstFlags::REMAT);
         }
         let operands = (start, self.cx.operands.len() as u32);
-        self.cx.group.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
-        &mut self.cx.group.last_mut().expect("just pushed").inst
+        self.cx.reversed.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
+        &mut self.cx.reversed.last_mut().expect("just pushed").inst
     }
 
+    #[inline]
     fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
         let spec = row.operands[k];
         debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
         let constraint = match spec.place {
-            Place::Reg => Constraint::Reg,
+            Place::Reg => return Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
             Place::Fixed(reg) => Constraint::Fixed(reg),
             Place::Reuse(of) => Constraint::Reuse(of),
             Place::MemOk if has_memory || row.twin.is_none() => Constraint::Reg,

@@ -27,6 +27,8 @@ impl Lower<'_> {
         let code = &mut *self.code;
         let has_srclocs = self.cx.reversed.iter().any(|r| r.srcloc != u32::MAX);
         let mut params: SmallVec<[VReg; 16]> = SmallVec::new();
+        code.problem.reserve(self.cx.reversed.len(), self.cx.operands.len());
+        code.insts.reserve(self.cx.reversed.len());
         for (index, &machine) in self.cx.order.blocks().iter().enumerate() {
             params.clear();
             if let (MachineBlock::Ir(block), true) = (machine, index > 0) {
@@ -45,9 +47,7 @@ impl Lower<'_> {
             for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
                 let operands = &mut self.cx.operands[record.operands.0 as usize..record.operands.1 as usize];
                 settle_read_modify_write(&code.problem, operands);
-                for &operand in &*operands {
-                    code.problem.push_operand(operand);
-                }
+                code.problem.push_operands(operands);
                 let flags = settle_move(&code.problem, operands, record.flags);
                 code.problem.push_inst(flags, record.clobbers);
                 code.insts.push(record.inst);
@@ -77,7 +77,14 @@ fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> Ins
 
 /// An instruction may read, modify and write one slot only if the value it reads is as wide as the one it writes. That is
 /// known only when all users have asked for their widths.
+#[inline]
 fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
+    if operands.iter().any(|operand| operand.is_rmw()) {
+        settle_pairs(problem, operands);
+    }
+}
+
+fn settle_pairs(problem: &Problem, operands: &mut [Operand]) {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
         let (written, read) = (operands[def], operands[usize::from(k)]);

@@ -74,10 +74,16 @@ fn widened(opcode: Opcode) -> Option<(Type, bool)> {
 
 /// `load` and the widening loads.
 pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
-    let InstView::Load { flags, addr, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first(inst), flags.trap_code());
     let ty = cx.ty(value);
     let widened = widened(cx.func.dfg.opcode(inst));
+    if let (None, true, Some(row)) = (widened, is_little(flags), load_row::<M>(ty)) {
+        let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
+        let def = cx.result(value);
+        cx.emit_mem(row, &[def], address).set_trap(trap);
+        return Ok(());
+    }
     let bytes = part_bytes(widened.map_or(ty, |(memory, _)| memory));
     let address = cx.memory_operand(addr, i64::from(offset), bytes, inst)?;
     let done = match (widened, is_little(flags)) {

@@ -145,10 +145,10 @@ pub struct Lowering {
     /// Instructions that a user has taken in, so that they are not lowered themselves.
     sunk: SecondaryMap<Inst, bool>,
     operands: Vec<Operand>,
-    /// Instructions of the piece being lowered, in order.
-    group: Vec<Record>,
-    /// Instructions of all finished pieces, in reverse.
+    /// Instructions of all finished pieces, in reverse, then those of the piece being lowered, in order.
     reversed: Vec<Record>,
+    /// Number of instructions of finished pieces.
+    flushed: usize,
     /// Range of each machine block in `reversed`.
     block_ranges: Vec<(u32, u32)>,
     edges: Vec<EdgeRecord>,
@@ -206,6 +206,8 @@ impl Lowering {
         self.order.compute(func, &self.analyses);
         self.needed.compute(func, &self.order);
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
+        self.value_regs.resize(func.dfg.num_values());
+        self.sunk.resize(func.dfg.num_insts());
         let abi = Arc::new(isa.abi(&func.signature)?);
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
@@ -223,8 +225,8 @@ impl Lowering {
         self.value_regs.clear();
         self.sunk.clear();
         self.operands.clear();
-        self.group.clear();
         self.reversed.clear();
+        self.flushed = 0;
         self.block_ranges.clear();
         self.edges.clear();
         self.edge_args.clear();
@@ -305,10 +307,11 @@ impl Lower<'_> {
         Ok(())
     }
 
+    #[inline]
     fn wanted(&self, inst: Inst) -> bool {
         let results = self.func.dfg.inst_results(inst);
-        !self.cx.sunk[inst]
-            && (has_effect(self.func, inst) || results.iter().any(|&r| self.cx.value_regs[r] != [None.into(); 2]))
+        (results.iter().any(|&r| self.cx.value_regs[r][0].is_some()) || has_effect(self.func, inst))
+            && !self.cx.sunk[inst]
     }
 
     fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Done {
@@ -353,8 +356,10 @@ impl Lower<'_> {
 
     /// Takes the finished piece over, last instruction first.
     fn flush(&mut self) {
-        while let Some(record) = self.cx.group.pop() {
-            self.cx.reversed.push(record);
+        // The piece stands at the end in order; one instruction is its own reverse.
+        let start = std::mem::replace(&mut self.cx.flushed, self.cx.reversed.len());
+        if self.cx.flushed - start > 1 {
+            self.cx.reversed[start..].reverse();
         }
     }
 

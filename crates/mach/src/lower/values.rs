@@ -1,10 +1,10 @@
 //! What instruction sets ask of values, and the registers of values.
 
 use super::Lower;
-use crate::abi::{AbiSignature, reg_parts};
+use crate::abi::{AbiSignature, first_part, reg_parts};
 use crate::error::LowerError;
 use crate::limits::check_limit;
-use kingpost_ir::{Block as IrBlock, Inst, InstView, Opcode, SigRef, Type, Value, ValueDef};
+use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -25,10 +25,7 @@ impl Lower<'_> {
     /// The instruction that defines a value as its first result.
     #[inline]
     pub fn def(&self, value: Value) -> Option<Inst> {
-        match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, 0) => Some(inst),
-            _ => None,
-        }
+        self.func.dfg.first_result_of(value)
     }
 
     /// The instruction that defines a value, if it has this opcode.
@@ -38,11 +35,18 @@ impl Lower<'_> {
     }
 
     /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
+    #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
         let inst = self.def(value)?;
+        let opcode = self.func.dfg.opcode(inst);
+        if opcode == Opcode::Iconst {
+            return Some(self.func.dfg.iconst_bits(inst));
+        }
+        if !matches!(opcode, Opcode::Uextend | Opcode::Ireduce | Opcode::Sextend) {
+            return None;
+        }
         let bits = self.ty(value).bits();
-        let constant = match self.func.dfg.opcode(inst) {
-            Opcode::Iconst => return self.plain_constant(value),
+        let constant = match opcode {
             Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.plain_constant(self.func.dfg.inst_args(inst)[0])?,
             Opcode::Sextend if bits <= 64 => {
                 let source = self.func.dfg.inst_args(inst)[0];
@@ -54,10 +58,8 @@ impl Lower<'_> {
     }
 
     fn plain_constant(&self, value: Value) -> Option<u64> {
-        match self.func.dfg.view(self.def(value)?) {
-            InstView::UnaryImm { imm } => Some(imm as u64),
-            _ => None,
-        }
+        let inst = self.def(value)?;
+        (self.func.dfg.opcode(inst) == Opcode::Iconst).then(|| self.func.dfg.iconst_bits(inst))
     }
 
     /// The integer constant a value is, sign-extended from its type.
@@ -238,18 +240,19 @@ impl Lower<'_> {
         let source = self.look_through(value);
         let vreg = self.part(source, 0);
         if source != value {
-            self.widen(vreg, reg_parts(self.ty(value))[0].1);
+            self.widen(vreg, first_part(self.ty(value)).1);
         }
         vreg
     }
 
     /// Asks for all registers of a value, low part first.
     pub fn put_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
-        let parts = reg_parts(self.ty(value)).len();
-        if parts == 1 {
-            return SmallVec::from_slice(&[self.put(value)]);
+        if !first_part(self.ty(value)).2 {
+            let mut parts = SmallVec::new();
+            parts.push(self.put(value));
+            return parts;
         }
-        (0..parts).map(|k| self.part(value, k)).collect()
+        (0..2).map(|k| self.part(value, k)).collect()
     }
 
     /// The registers of a value somebody asked for, to be defined by its lowering. Makes them if nobody did.
@@ -259,11 +262,27 @@ impl Lower<'_> {
 
     /// As [`Lower::result`], for values of two registers.
     pub fn result_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
-        (0..reg_parts(self.ty(value)).len()).map(|k| self.part(value, k)).collect()
+        if !first_part(self.ty(value)).2 {
+            let mut parts = SmallVec::new();
+            parts.push(self.part(value, 0));
+            return parts;
+        }
+        (0..2).map(|k| self.part(value, k)).collect()
     }
 
+    #[inline]
     pub(super) fn part(&mut self, value: Value, k: usize) -> VReg {
         if let Some(vreg) = self.cx.value_regs[value][k].expand() {
+            return vreg;
+        }
+        self.make_parts(value, k)
+    }
+
+    fn make_parts(&mut self, value: Value, k: usize) -> VReg {
+        let (class, width, two) = first_part(self.func.dfg.value_type(value));
+        if !two {
+            let vreg = self.code.problem.add_vreg(class, width, false);
+            self.cx.value_regs[value][0] = vreg.into();
             return vreg;
         }
         // All parts at once, so that whoever defines the value finds them all.
@@ -276,6 +295,7 @@ impl Lower<'_> {
     }
 
     /// The value whose register serves for `value`: what free truncations and extensions start from.
+    #[inline]
     fn look_through(&self, mut value: Value) -> Value {
         while let Some(inst) = self.def(value) {
             let free = match self.func.dfg.opcode(inst) {
@@ -286,7 +306,7 @@ impl Lower<'_> {
             if !free {
                 break;
             }
-            value = self.func.dfg.inst_args(inst)[0];
+            value = self.func.dfg.inline_arg(inst, 0);
         }
         value
     }
