@@ -2,10 +2,10 @@
 
 use crate::coalescing::Coalescing;
 use crate::coloring::{self, Coloring, Output};
-use crate::facts::Facts;
-use crate::homes::Homes;
+use crate::constraints::Facts;
 use crate::liveness::Liveness;
 use crate::order::Order;
+use crate::register_hints::Homes;
 use crate::reload::Reloads;
 use crate::spilling::{self, Spilling};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};

@@ -10,7 +10,7 @@
 //!
 //! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
 
-use crate::facts::Facts;
+use crate::constraints::Facts;
 use crate::liveness::{Liveness, end_point, rate, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;

@@ -11,14 +11,14 @@
 //!
 //! Cost: linear in operands, entries, and registers per block.
 
-use crate::choose::Preference;
 use crate::coalescing::Coalescing;
-use crate::facts::Facts;
-use crate::homes::Homes;
+use crate::constraints::Facts;
 use crate::liveness::{Liveness, Next, reset};
 use crate::matching::Matcher;
 use crate::moves::Moves;
 use crate::order::Order;
+use crate::pick_register::Preference;
+use crate::register_hints::Homes;
 use crate::reload::Reloads;
 use crate::spilling::{NONE, Spilling};
 use cranelift_entity::EntityRef;
@@ -137,7 +137,7 @@ pub(crate) struct Coloring {
     pub(crate) moves: Moves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
-    pub(crate) bound: crate::bound::Scratch,
+    pub(crate) bound: crate::fixed_operands::Scratch,
     /// Are there references?
     pub(crate) has_refs: bool,
     has_labels: bool,

@@ -2,13 +2,13 @@
 //!
 //! Operands that need registers are matched with registers first (`matching.rs`). Values that live on stay where they are
 //! if they can; those in the way go to a free register, or to memory if all values in registers are used sooner
-//! (`survivors.rs`). All moves together are one parallel move before the instruction.
+//! (`live_through.rs`). All moves together are one parallel move before the instruction.
 
-use crate::choose::Likes;
 use crate::coloring::{Coloring, Input, Output};
+use crate::fast_path::drop_void_move;
 use crate::liveness::reset;
 use crate::matching::{Matcher, Need};
-use crate::simple::drop_void_move;
+use crate::pick_register::Likes;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Constraint, Edge, Edit, Inst, InstFlags, Loc, NoRegister, Operand, PReg, PRegSet, Pos, StackMapEntry,

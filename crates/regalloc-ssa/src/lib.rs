@@ -3,43 +3,43 @@
 //!
 //! | phase | file | does |
 //! |---|---|---|
-//! | liveness | `order.rs`, `uses.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
-//! | | `facts.rs` | .. what can be computed again, which instructions take registers |
+//! | liveness | `order.rs`, `next_use.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
+//! | | `constraints.rs` | .. what can be computed again, which instructions take registers |
 //! | coalescing | `coalescing.rs` | classes of values that share a slot and would like one register |
-//! | spilling | `spilling.rs`, `spill_entry.rs`, `spill_instruction.rs` | which values are in registers where |
+//! | spilling | `spilling.rs`, `entry_set.rs`, `spill_instruction.rs` | which values are in registers where |
 //! | reload | `reload.rs` | where values that are in no register come from, and when they are stored |
-//! | coloring | `homes.rs` | the register each class would like |
+//! | coloring | `register_hints.rs` | the register each class would like |
 //! | | `coloring.rs` | .. the register map through blocks |
-//! | | `simple.rs`, `choose.rs` | .. instructions without demands |
-//! | | `bound.rs` | .. instructions with bound operands and clobbers only |
-//! | | `instruction.rs`, `matching.rs`, `survivors.rs` | .. all operands of one instruction with any demands |
-//! | | `join.rs`, `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
+//! | | `fast_path.rs`, `pick_register.rs` | .. instructions without demands |
+//! | | `fixed_operands.rs` | .. instructions with bound operands and clobbers only |
+//! | | `instruction.rs`, `matching.rs`, `live_through.rs` | .. all operands of one instruction with any demands |
+//! | | `block_entry.rs`, `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
 //! | emission | `slots.rs` | memory for classes, one after another |
 //! | | `labels.rs`, `emit.rs` | .. the answer |
 
 mod allocator;
-mod bound;
-mod choose;
+mod block_entry;
 mod coalescing;
 mod coloring;
+mod constraints;
 mod edges;
 mod emit;
-mod facts;
-mod homes;
+mod entry_set;
+mod fast_path;
+mod fixed_operands;
 mod instruction;
-mod join;
 mod labels;
+mod live_through;
 mod liveness;
 mod matching;
 mod moves;
+mod next_use;
 mod order;
+mod pick_register;
+mod register_hints;
 mod reload;
-mod simple;
 mod slots;
-mod spill_entry;
 mod spill_instruction;
 mod spilling;
-mod survivors;
-mod uses;
 
 pub use allocator::SsaAllocator;

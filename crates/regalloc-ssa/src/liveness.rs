@@ -17,9 +17,9 @@
 //!
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
-use crate::facts::Facts;
+use crate::constraints::Facts;
+use crate::next_use::{Chain, NONE, Pass, Use, Uses, Way};
 use crate::order::Order;
-use crate::uses::{Chain, NONE, Pass, Use, Uses, Way};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Freq, Problem, VReg};
 use std::fmt::{self, Write};

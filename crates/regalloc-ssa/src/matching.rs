@@ -4,7 +4,7 @@
 //! that suits it best, or sends another need away that has a choice (Kuhn, *The Hungarian method*, 1955). Where that
 //! fails, a bounded search over all ways decides.
 
-use crate::choose::Likes;
+use crate::pick_register::Likes;
 use kingpost_regalloc::{AllocError, Edge, Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
 /// A register that is needed at the early point, the late point or both.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Blocks are walked in order with the set of values in registers, per class. Where paths meet, a value is in a register
-//! if loading it on the edges that lack it costs no more than loading it later (`spill_entry.rs`). A back edge is taken
+//! if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken
 //! to have everything until its source has been visited, and where that was wrong the loop is walked once more with what
 //! is known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
 //! beyond the caller-saved registers counts what it would have cost to have one register less. If one in use is not, a
@@ -21,7 +21,7 @@
 //! Cost: linear in operands and entries; an eviction looks at all registers of its class.
 
 use crate::coalescing::Coalescing;
-use crate::facts::Facts;
+use crate::constraints::Facts;
 use crate::liveness::{Liveness, Next, rate, reset};
 use crate::order::Order;
 use crate::spill_instruction::At;
@@ -139,7 +139,7 @@ pub(crate) struct Spilling {
     pub(crate) limits: Counts,
     /// Per class, the number of caller-saved registers.
     pub(crate) bases: Counts,
-    pub(crate) entry: crate::spill_entry::Scratch,
+    pub(crate) entry: crate::entry_set::Scratch,
     pub(crate) has_refs: bool,
     /// Instructions so far where somebody might have had to leave.
     pub(crate) crowds: u32,

@@ -9,7 +9,7 @@
 //!
 //! Cost: linear in the members of cuts, but for sorting classes.
 
-use crate::facts::Obstacle;
+use crate::constraints::Obstacle;
 use crate::liveness::{HEAD, LIVE_OUT, reset};
 use crate::spilling::Input as Plan;
 use crate::spilling::Spilling;

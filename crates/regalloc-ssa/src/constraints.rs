@@ -1,5 +1,5 @@
 //! What is asked of a problem again and again: which values can be computed anywhere, which instructions take registers
-//! from values, which registers there are. Liveness shows it what it passes on its way (`uses.rs`).
+//! from values, which registers there are. Liveness shows it what it passes on its way (`next_use.rs`).
 
 use crate::liveness::reset;
 use crate::order::Order;

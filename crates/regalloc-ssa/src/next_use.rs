@@ -5,7 +5,7 @@
 //!     v2 = load v0     what follows the load's v0 is open until the blocks behind this one are known
 //! ```
 
-use crate::facts::Facts;
+use crate::constraints::Facts;
 use crate::liveness::{AWAY, HEAD, Liveness, Next, rate, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
