@@ -13,10 +13,12 @@ const ARROWS: &[(&str, &str)] = &[
     ("opt", "ir"),
     ("rule-verify", ""),
     ("regalloc", ""),
+    ("regalloc-common", "regalloc"),
+    // Not even what the other allocators share: a second opinion on them.
     ("regalloc-spill-all", "regalloc"),
-    ("regalloc-linear", "regalloc"),
-    ("regalloc-backtracking", "regalloc"),
-    ("regalloc-ssa", "regalloc"),
+    ("regalloc-linear", "regalloc regalloc-common"),
+    ("regalloc-backtracking", "regalloc regalloc-common"),
+    ("regalloc-ssa", "regalloc regalloc-common"),
     // Never an allocator: independence is its worth.
     ("checker", "regalloc"),
     ("mach", "ir regalloc"),

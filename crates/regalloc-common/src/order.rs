@@ -1,0 +1,510 @@
+//! The linear order: which block comes where, the positions of its instructions, and the loops.
+//!
+//! ```text
+//! b0: i0 i1   block 0, positions 0..3: the head, i0, i1
+//! b2: i2      block 1, positions 3..5      loop 0: blocks 1..3, since an edge leads from b1 back to b2
+//! b1: i3      block 2, positions 5..7
+//! ```
+//!
+//! A loop is, for each block that an edge leads back to, its header, the range of the order from there to the last source
+//! of such an edge. In an order in which loops are contiguous these are the natural loops; in any other the ranges hold more
+//! or fewer blocks, which may make code slower and never wrong.
+//!
+//! Cost: linear in blocks, instructions and edges; in irreducible code also in edges into the middle of nested loops, up to
+//! four loops per block.
+
+use crate::point::{PointRange, Position, ProgPoint};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
+use kingpost_regalloc::{AllocError, Block, Freq, Inst, Problem};
+
+/// The index of a block in the linear order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockIndex(u32);
+entity_impl!(BlockIndex, "block ");
+
+impl BlockIndex {
+    /// The next block of the order.
+    #[inline]
+    #[must_use]
+    pub fn next(self) -> BlockIndex {
+        BlockIndex(self.0 + 1)
+    }
+
+    /// All indices from this one up to, not including, `end`.
+    #[inline]
+    pub fn up_to(self, end: BlockIndex) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
+        (self.0..end.0).map(BlockIndex)
+    }
+}
+
+/// A loop of the linear order. Loops are numbered by their headers, so that a parent comes before its children.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoopId(u32);
+entity_impl!(LoopId, "loop ");
+
+/// Loops that edges into the middle of a nest are compared with, per block, before all loops are taken to be entered
+/// anywhere.
+const WALKS_PER_BLOCK: usize = 4;
+
+/// A block of the linear order.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderedBlock {
+    /// The block.
+    pub block: Block,
+    /// Position of its head; its instructions follow.
+    pub head: Position,
+    /// The position after its terminator, which is the head of the next block of the order.
+    pub end: Position,
+    first_inst: Inst,
+    /// Runs per call.
+    pub freq: Freq,
+    /// The innermost loop around it.
+    pub innermost: PackedOption<LoopId>,
+}
+
+impl OrderedBlock {
+    /// The first point.
+    #[inline]
+    pub fn start(&self) -> ProgPoint {
+        ProgPoint::before(self.head)
+    }
+
+    /// The first point after the block.
+    #[inline]
+    pub fn stop(&self) -> ProgPoint {
+        ProgPoint::before(self.end)
+    }
+
+    /// All its points.
+    #[inline]
+    pub fn points(&self) -> PointRange {
+        PointRange::new(self.start(), self.stop())
+    }
+
+    /// Position of its terminator.
+    #[inline]
+    pub fn terminator(&self) -> Position {
+        self.end.prev()
+    }
+
+    /// Positions of its instructions.
+    #[inline]
+    pub fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator + use<> {
+        self.head.next().up_to(self.end)
+    }
+
+    /// Number of instructions.
+    #[inline]
+    pub fn num_insts(&self) -> u32 {
+        self.end.as_u32() - self.head.as_u32() - 1
+    }
+
+    /// The instruction at a position of the block; at its end, the one that would come next. Not for the head.
+    #[inline]
+    pub fn inst(&self, position: Position) -> Inst {
+        Inst::from_u32(self.first_inst.as_u32() + (position.as_u32() - self.head.as_u32() - 1))
+    }
+
+    /// The position of an instruction of the block, or of the one that would come next.
+    #[inline]
+    pub fn position(&self, inst: Inst) -> Position {
+        Position::new(self.head.as_u32() + 1 + (inst.as_u32() - self.first_inst.as_u32()))
+    }
+}
+
+/// How a loop is entered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Entries {
+    /// At its header only.
+    Header,
+    /// At other join points too.
+    JoinPoints,
+    /// At a block, other than the header, with a single predecessor outside the loop, or not known.
+    Anywhere,
+}
+
+/// A loop: blocks `header..end` of the order.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// The first block, which an edge leads back to.
+    pub header: BlockIndex,
+    /// The block after the last source of such an edge.
+    pub end: BlockIndex,
+    /// The next larger loop around it.
+    pub parent: PackedOption<LoopId>,
+    /// How it is entered from outside.
+    pub entries: Entries,
+}
+
+/// The linear order of one problem. Memory is kept from one problem to the next.
+#[derive(Default)]
+pub struct LinearOrder {
+    blocks: PrimaryMap<BlockIndex, OrderedBlock>,
+    loops: PrimaryMap<LoopId, Loop>,
+    indices: SecondaryMap<Block, PackedOption<BlockIndex>>,
+    block_at: Vec<BlockIndex>,
+    last_back: Vec<PackedOption<BlockIndex>>,
+    has_forward_pred: Vec<bool>,
+    is_forward: bool,
+    nest: Vec<LoopId>,
+    walk: Vec<(Block, u32)>,
+    sequence: Vec<Block>,
+}
+
+/// Building.
+impl LinearOrder {
+    /// The blocks in the problem's own order.
+    ///
+    /// # Errors
+    /// If there are more instructions and blocks than [`Position`] can number.
+    pub fn build(&mut self, problem: &Problem) -> Result<(), AllocError> {
+        self.number(problem, &problem.order)?;
+        self.find_back_edges(problem);
+        self.find_loops();
+        self.find_entries(problem);
+        Ok(())
+    }
+
+    /// As [`LinearOrder::build`], but in a reverse post-order if the problem's own order is not
+    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then.
+    ///
+    /// # Errors
+    /// As [`LinearOrder::build`].
+    pub fn build_forward(&mut self, problem: &Problem) -> Result<(), AllocError> {
+        self.build(problem)?;
+        if self.is_forward {
+            return Ok(());
+        }
+        let mut sequence = std::mem::take(&mut self.sequence);
+        self.post_order(problem, &mut sequence);
+        sequence.reverse();
+        let numbered = self.number(problem, &sequence);
+        self.sequence = sequence;
+        numbered?;
+        self.find_back_edges(problem);
+        self.find_loops();
+        self.find_entries(problem);
+        Ok(())
+    }
+
+    fn number(&mut self, problem: &Problem, sequence: &[Block]) -> Result<(), AllocError> {
+        let limit = u64::from(Position::END.as_u32());
+        if (problem.num_insts() + problem.num_blocks()) as u64 >= limit {
+            return Err(AllocError::TooLarge { what: "instructions and blocks", limit });
+        }
+        self.blocks.clear();
+        self.block_at.clear();
+        self.indices.clear();
+        self.indices.resize(problem.num_blocks());
+        let mut head = Position::new(0);
+        for &block in sequence {
+            let end = Position::new(head.as_u32() + 1 + problem.insts(block).len() as u32);
+            let (first_inst, freq) = (problem.first_inst(block), problem.freq(block));
+            let index = self.blocks.push(OrderedBlock { block, head, end, first_inst, freq, innermost: None.into() });
+            self.indices[block] = index.into();
+            self.block_at.resize(end.index(), index);
+            head = end;
+        }
+        Ok(())
+    }
+
+    fn find_back_edges(&mut self, problem: &Problem) {
+        let blocks = self.blocks.len();
+        self.last_back.clear();
+        self.last_back.resize(blocks, None.into());
+        self.has_forward_pred.clear();
+        self.has_forward_pred.resize(blocks, false);
+        for edge in problem.edges() {
+            let data = problem.edge(edge);
+            let (Some(from), Some(to)) = (self.indices[data.from].expand(), self.indices[data.to].expand()) else {
+                continue;
+            };
+            let last = &mut self.last_back[to.index()];
+            if from < to {
+                self.has_forward_pred[to.index()] = true;
+            } else if last.expand().is_none_or(|last| last < from) {
+                *last = from.into();
+            }
+        }
+        self.is_forward = self.has_forward_pred.iter().skip(1).all(|&has| has);
+    }
+
+    fn find_loops(&mut self) {
+        self.loops.clear();
+        self.nest.clear();
+        for (index, block) in self.blocks.iter_mut() {
+            while self.nest.last().is_some_and(|&id| self.loops[id].end <= index) {
+                self.nest.pop();
+            }
+            if let Some(last) = self.last_back[index.index()].expand() {
+                let parent = self.nest.last().copied().into();
+                let entries = Entries::Header;
+                self.nest.push(self.loops.push(Loop { header: index, end: last.next(), parent, entries }));
+            }
+            block.innermost = self.nest.last().copied().into();
+        }
+    }
+
+    /// Finds edges from before a loop to a block of it that is not its header.
+    fn find_entries(&mut self, problem: &Problem) {
+        if self.loops.is_empty() {
+            return;
+        }
+        let mut budget = WALKS_PER_BLOCK * self.blocks.len() + 64;
+        for edge in problem.edges() {
+            let data = problem.edge(edge);
+            let (Some(from), Some(to)) = (self.indices[data.from].expand(), self.indices[data.to].expand()) else {
+                continue;
+            };
+            let mut id = self.blocks[to].innermost;
+            while let Some(l) = id.expand().map(|id| &mut self.loops[id]) {
+                if l.header <= from || l.header == to || from > to {
+                    break;
+                }
+                let is_join_point = problem.preds(data.to).len() >= 2;
+                l.entries = l.entries.max(if is_join_point { Entries::JoinPoints } else { Entries::Anywhere });
+                id = l.parent;
+                budget -= 1;
+                if budget == 0 {
+                    self.loops.values_mut().for_each(|l| l.entries = Entries::Anywhere);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn post_order(&mut self, problem: &Problem, sequence: &mut Vec<Block>) {
+        let mut is_seen = vec![false; problem.num_blocks()];
+        sequence.clear();
+        is_seen[problem.entry().index()] = true;
+        self.walk.push((problem.entry(), 0));
+        while let Some((block, next)) = self.walk.last_mut() {
+            let Some(&edge) = problem.succs(*block).get(*next as usize) else {
+                sequence.push(*block);
+                self.walk.pop();
+                continue;
+            };
+            *next += 1;
+            let to = problem.edge(edge).to;
+            if !std::mem::replace(&mut is_seen[to.index()], true) {
+                self.walk.push((to, 0));
+            }
+        }
+    }
+}
+
+/// Reading.
+impl LinearOrder {
+    /// Number of blocks.
+    #[inline]
+    pub fn num_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Indices of all blocks.
+    #[inline]
+    pub fn indices(&self) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator + use<> {
+        BlockIndex(0).up_to(BlockIndex(self.blocks.len() as u32))
+    }
+
+    /// All blocks by [`BlockIndex`].
+    #[inline]
+    pub fn blocks(&self) -> &PrimaryMap<BlockIndex, OrderedBlock> {
+        &self.blocks
+    }
+
+    /// A block.
+    #[inline]
+    pub fn block(&self, index: BlockIndex) -> &OrderedBlock {
+        &self.blocks[index]
+    }
+
+    /// The index of a block, which must be in the order.
+    #[inline]
+    pub fn index(&self, block: Block) -> BlockIndex {
+        let index = self.indices[block];
+        debug_assert!(index.is_some(), "{block} is not in the order");
+        index.expand().unwrap_or(BlockIndex(0))
+    }
+
+    /// The index of the block that holds a position.
+    #[inline]
+    pub fn index_at(&self, position: Position) -> BlockIndex {
+        self.block_at[position.index()]
+    }
+
+    /// The block that holds a position.
+    #[inline]
+    pub fn block_at(&self, position: Position) -> &OrderedBlock {
+        self.block(self.index_at(position))
+    }
+
+    /// How often the block that holds a position runs.
+    #[inline]
+    pub fn freq_at(&self, position: Position) -> Freq {
+        self.block_at(position).freq
+    }
+
+    /// Number of positions.
+    #[inline]
+    pub fn num_positions(&self) -> usize {
+        self.block_at.len()
+    }
+
+    /// The first point after all blocks.
+    #[inline]
+    pub fn stop(&self) -> ProgPoint {
+        ProgPoint::before(Position::new(self.block_at.len() as u32))
+    }
+
+    /// All loops.
+    #[inline]
+    pub fn loops(&self) -> &PrimaryMap<LoopId, Loop> {
+        &self.loops
+    }
+
+    /// The innermost loop around a block, then the loops around that.
+    #[inline]
+    pub fn loops_around(&self, index: BlockIndex) -> impl Iterator<Item = &Loop> {
+        let mut id = self.blocks[index].innermost;
+        std::iter::from_fn(move || {
+            let l = &self.loops[id.expand()?];
+            id = l.parent;
+            Some(l)
+        })
+    }
+
+    /// The loop that the block is the header of.
+    #[inline]
+    pub fn loop_of_header(&self, index: BlockIndex) -> Option<&Loop> {
+        self.last_back_edge(index)?;
+        self.loops_around(index).next()
+    }
+
+    /// Does an edge lead back to the block?
+    #[inline]
+    pub fn is_header(&self, index: BlockIndex) -> bool {
+        self.last_back_edge(index).is_some()
+    }
+
+    /// The last source of an edge back to the block.
+    #[inline]
+    pub fn last_back_edge(&self, index: BlockIndex) -> Option<BlockIndex> {
+        self.last_back[index.index()].expand()
+    }
+
+    /// Has every block but the first a predecessor before it? Then what dominates a block comes before it as well.
+    #[inline]
+    pub fn is_forward(&self) -> bool {
+        self.is_forward
+    }
+
+    /// Is every loop entered at its header only?
+    pub fn is_reducible(&self) -> bool {
+        self.loops.values().all(|l| l.entries == Entries::Header)
+    }
+
+    /// The order cut into ranges of blocks, first block and block after the last: each an outermost loop, several that
+    /// overlap, or a block in no loop.
+    pub fn outermost_ranges(&self) -> impl Iterator<Item = (BlockIndex, BlockIndex)> {
+        let mut first = BlockIndex(0);
+        std::iter::from_fn(move || {
+            let start = first;
+            self.blocks.get(start)?;
+            let mut end = start.next();
+            while first < end {
+                end = self.last_back_edge(first).map_or(end, |last| end.max(last.next()));
+                first = first.next();
+            }
+            Some((start, end))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_regalloc::{ClobberId, InstFlags};
+
+    /// So many blocks of one instruction each, with these edges, in this order.
+    fn problem(order: &[u32], edges: &[(u32, u32)]) -> Problem {
+        let mut p = Problem::default();
+        for _ in order {
+            p.begin_block(Freq::ENTRY, &[]);
+            p.push_inst(InstFlags::BRANCH, ClobberId::NONE);
+        }
+        for &(from, to) in edges {
+            p.add_edge(Block::from_u32(from), Block::from_u32(to), Freq::ENTRY, &[], &[]);
+        }
+        p.order.extend(order.iter().map(|&block| Block::from_u32(block)));
+        p.finish();
+        p
+    }
+
+    fn build(order: &[u32], edges: &[(u32, u32)]) -> LinearOrder {
+        let mut result = LinearOrder::default();
+        result.build(&problem(order, edges)).expect("few blocks");
+        result
+    }
+
+    /// Header, end, parent and entries of each loop.
+    fn loops(order: &LinearOrder) -> Vec<(u32, u32, Option<u32>, Entries)> {
+        let text = |l: &Loop| (l.header.as_u32(), l.end.as_u32(), l.parent.expand().map(LoopId::as_u32), l.entries);
+        order.loops().values().map(text).collect()
+    }
+
+    #[test]
+    fn positions_follow_the_order() {
+        let order = build(&[0, 2, 1], &[(0, 2), (2, 1)]);
+        let block = order.block(order.index(Block::from_u32(1)));
+        assert_eq!((block.head, block.end, block.num_insts()), (Position::new(4), Position::new(6), 1));
+        assert_eq!(block.inst(block.terminator()), Inst::from_u32(1));
+        assert_eq!(block.position(Inst::from_u32(1)), Position::new(5));
+        assert_eq!(block.points().to_string(), "4..6");
+        assert_eq!(order.block_at(Position::new(3)).block, Block::from_u32(2));
+        assert_eq!((order.num_positions(), order.stop()), (6, block.stop()));
+    }
+
+    #[test]
+    fn loops_nest() {
+        let order = build(&[0, 1, 2, 3, 4], &[(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4)]);
+        assert_eq!(loops(&order), [(1, 4, None, Entries::Header), (2, 3, Some(0), Entries::Header)]);
+        let around: Vec<u32> = order.loops_around(BlockIndex(2)).map(|l| l.header.as_u32()).collect();
+        assert_eq!(around, [2, 1]);
+        assert!(order.is_header(BlockIndex(2)) && !order.is_header(BlockIndex(3)));
+        assert!(order.loop_of_header(BlockIndex(3)).is_none());
+        assert!(order.is_forward() && order.is_reducible());
+        let ranges: Vec<_> = order.outermost_ranges().map(|(first, end)| (first.0, end.0)).collect();
+        assert_eq!(ranges, [(0, 1), (1, 4), (4, 5)]);
+    }
+
+    #[test]
+    fn an_edge_into_the_middle_of_a_loop_is_an_entry() {
+        let order = build(&[0, 1, 2], &[(0, 1), (0, 2), (1, 2), (2, 1)]);
+        assert_eq!(loops(&order), [(1, 3, None, Entries::JoinPoints)]);
+        assert!(!order.is_reducible());
+        // Block 3 is inside the range of the loop and has one predecessor, outside.
+        let order = build(&[0, 1, 3, 2], &[(0, 1), (0, 3), (1, 2), (2, 1)]);
+        assert_eq!(loops(&order), [(1, 4, None, Entries::Anywhere)]);
+    }
+
+    #[test]
+    fn overlapping_loops_are_one_range() {
+        let order = build(&[0, 1, 2, 3, 4], &[(0, 1), (1, 2), (2, 3), (3, 1), (3, 4), (4, 2)]);
+        let ranges: Vec<_> = order.outermost_ranges().map(|(first, end)| (first.0, end.0)).collect();
+        assert_eq!(ranges, [(0, 1), (1, 5)]);
+    }
+
+    #[test]
+    fn an_order_that_is_not_forward_is_replaced_by_a_reverse_post_order() {
+        let p = problem(&[0, 2, 1], &[(0, 1), (1, 2)]);
+        let mut order = LinearOrder::default();
+        order.build(&p).expect("few blocks");
+        assert!(!order.is_forward());
+        order.build_forward(&p).expect("few blocks");
+        assert!(order.is_forward());
+        let blocks: Vec<u32> = order.blocks().values().map(|block| block.block.as_u32()).collect();
+        assert_eq!(blocks, [0, 1, 2]);
+    }
+}
