@@ -92,6 +92,9 @@ pub(crate) struct CompileArgs {
     /// The register allocator.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
+    /// Verify what every stage made before the next one reads it; the same as `--set verify_each`.
+    #[arg(long)]
+    pub(crate) verify_each: bool,
     /// The object; `-` is standard output. Without it, the code is only made.
     #[arg(short, value_name = "OUT.o")]
     pub(crate) output: Option<PathBuf>,

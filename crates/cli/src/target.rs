@@ -15,8 +15,8 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
 }
 
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
-pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, checked: bool) -> Result<Compiler, Stop> {
-    with_header(args, regalloc, checked, &Header::default()).map_err(Stop::Usage)
+pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
+    with_header(args, regalloc, verify_each, &Header::default()).map_err(Stop::Usage)
 }
 
 /// The same for a file: the words of its `set` lines come before those of the options. Without a target in the options,
@@ -27,10 +27,10 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, checked: bool)
 pub(crate) fn with_header(
     args: &TargetArgs,
     regalloc: Option<&str>,
-    checked: bool,
+    verify_each: bool,
     header: &Header,
 ) -> Result<Compiler, String> {
-    let mut settings = Settings { regalloc_checker: checked, ..Settings::default() };
+    let mut settings = Settings { verify_each, ..Settings::default() };
     let mut flags = Vec::new();
     let mut set = |key: &str, value: Option<&str>| match settings.set(key, value.unwrap_or("true")) {
         Ok(()) => Ok(()),

@@ -21,7 +21,7 @@ impl Compiler {
     ) -> Result<(), CompileError> {
         let name = func.name.to_string();
         let mut stats = std::mem::take(&mut cx.stats);
-        let mut stages = Stages::new(self.options(), &name, &mut stats);
+        let mut stages = Stages::new(self.options(), self.settings().verify_each, &name, &mut stats);
         // A panic is a bug of ours. It must not take the caller's other functions with it.
         let caught = catch_unwind(AssertUnwindSafe(|| pipeline::compile(self, cx, func, module, &mut stages)));
         let stage = stages.current;

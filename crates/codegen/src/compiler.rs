@@ -41,8 +41,11 @@ impl Compiler {
     ///
     /// # Errors
     /// A target, setting, flag or allocator that does not exist or is not supported.
-    pub fn new(triple: &Triple, settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
+    pub fn new(triple: &Triple, mut settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
         settings.check()?;
+        if settings.verify_each {
+            (settings.enable_verifier, settings.regalloc_checker) = (true, true);
+        }
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         let isa = targets::isa(triple, &settings, flags)?;
@@ -56,7 +59,7 @@ impl Compiler {
         })
     }
 
-    /// The same compiler with anyone's register allocator.
+    /// The same compiler with a register allocator of the caller's.
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
         self.allocator = factory;

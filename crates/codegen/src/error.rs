@@ -21,8 +21,10 @@ pub enum CompileError {
         /// The limit.
         limit: u64,
     },
-    /// Somebody asked to stop.
+    /// [`Options::cancel`](crate::Options::cancel) was set.
     Cancelled,
+    /// Compilation ended after [`Options::stop_after`](crate::Options::stop_after), as asked: no code, and nothing wrong.
+    Stopped,
     /// The register allocator gave up.
     Alloc(AllocError),
     /// The checker rejected the allocation: a bug of the allocator, caught before any code was emitted.
@@ -30,6 +32,14 @@ pub enum CompileError {
         /// The allocator at fault.
         allocator: &'static str,
         /// What the checker found.
+        report: String,
+    },
+    /// What a stage made breaks rules, so that the next stage could not rely on them: a bug of the compiler, found by
+    /// the setting `verify_each`.
+    Broken {
+        /// The stage at fault.
+        stage: Stage,
+        /// Every broken rule, with the entity that breaks it.
         report: String,
     },
     /// A bug of the compiler, caught.
@@ -59,7 +69,9 @@ impl fmt::Display for CompileError {
             CompileError::Rejected { allocator, report } => {
                 write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
             }
-            CompileError::Bug { stage, message } => write!(f, "compiler bug in stage `{}`: {message}", stage.name()),
+            CompileError::Stopped => f.write_str("stopped as asked"),
+            CompileError::Broken { stage, report } => write!(f, "what stage `{stage}` made is not valid:\n{report}"),
+            CompileError::Bug { stage, message } => write!(f, "compiler bug in stage `{stage}`: {message}"),
         }
     }
 }

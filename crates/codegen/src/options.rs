@@ -15,6 +15,8 @@ pub struct Options {
     pub count: bool,
     /// Takes the text of what stages make.
     pub dump: Option<Arc<dyn DumpSink>>,
+    /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.
+    pub stop_after: Option<Stage>,
     /// The most that a function may use.
     pub limits: Limits,
     /// Compilation stops with [`CompileError::Cancelled`](crate::CompileError::Cancelled) soon after this is set: before the next stage or block.
@@ -36,7 +38,7 @@ impl fmt::Debug for Options {
 
 /// Takes dumps.
 pub trait DumpSink: Send + Sync {
-    /// Is the text of what `stage` makes of the function `name` wanted?
+    /// Whether the text of what `stage` makes of the function `name` is to be taken.
     fn wants(&self, stage: Stage, name: &str) -> bool;
 
     /// Takes that text.

@@ -7,7 +7,7 @@ use crate::stage::Stage;
 use crate::stages::Stages;
 use kingpost_ir::Function;
 use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, verify};
-use kingpost_regalloc::{cost::Cost, text};
+use kingpost_regalloc::{Allocator, cost::Cost, text};
 
 /// Compiles `func` into `module`.
 pub(crate) fn compile(
@@ -17,26 +17,31 @@ pub(crate) fn compile(
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
-    let (isa, settings) = (compiler.isa(), compiler.settings());
+    let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
     let Context { verifier, lowering, code, allocator, allocation, checker, emitter, .. } = cx;
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
 
     // The input keeps the rules of the language; the rest need not be able to cope if it does not.
     if settings.enable_verifier {
-        s.run(Stage::Verify, || verifier.verify(func, Some(compiler.target_info())))?;
+        s.run(Stage::Verify, || verifier.verify(func, target))?;
+        s.dump(|| func.to_string());
     }
 
     // Global values and aliases become plain instructions.
     s.run(Stage::Expand, || expand::run(func))?;
     s.dump(|| func.to_string());
+    s.verify(|| verifier.verify(func, target).err())?;
 
     // SSA values become virtual registers, opcodes become machine instructions.
     s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
     s.dump(|| code.display(isa.rows()).to_string());
+    s.verify(|| verify::verify(code, isa.rows()))?;
+    s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;
 
     // Any allocator answers the problem.
-    s.run(Stage::Regalloc, || allocator.allocate(&code.problem, isa.env(), allocation))?;
+    let allocate = if settings.verify_each { Allocator::allocate_verified } else { Allocator::allocate };
+    s.run(Stage::Regalloc, || allocate(&mut **allocator, &code.problem, isa.env(), allocation))?;
     let solution = || format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation));
     s.dump(solution);
     if settings.regalloc_verbose_logs {
@@ -46,10 +51,9 @@ pub(crate) fn compile(
     // The checker is a second opinion on the answer, before a byte is emitted.
     if settings.regalloc_checker {
         s.run(Stage::Check, || {
-            debug_assert_eq!(verify::verify(code, isa.rows()), []);
-            debug_assert_eq!(code.problem.verify_with(isa.env()), Ok(()));
             checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(allocator.name(), &errors))
         })?;
+        s.dump(|| code.display_allocated(isa.rows(), allocation).to_string());
     }
 
     // The frame is laid out and everything becomes bytes.

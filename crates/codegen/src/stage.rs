@@ -1,9 +1,9 @@
-//! The list of stages. Who adds one adds a row here and a line to `pipeline.rs`.
+//! The list of stages. A new stage is a row here and a line in `pipeline.rs`.
 
 use std::fmt;
 
 macro_rules! stages {
-    ($($variant:ident $name:literal $doc:literal;)+) => {
+    ($($variant:ident $name:literal $extension:literal $doc:literal;)+) => {
         /// A stage of the compiler. Its name is the one on the command line, in dumps and in timings.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Stage { $(#[doc = $doc] $variant,)+ }
@@ -17,6 +17,11 @@ macro_rules! stages {
                 match self { $(Stage::$variant => $name),+ }
             }
 
+            /// The extension of files with its text: what a tool that reads them expects.
+            pub fn extension(self) -> &'static str {
+                match self { $(Stage::$variant => $extension),+ }
+            }
+
             /// What the stage does.
             pub fn doc(self) -> &'static str {
                 match self { $(Stage::$variant => $doc),+ }
@@ -26,12 +31,19 @@ macro_rules! stages {
 }
 
 stages! {
-    Verify "verify" "Check the rules of the intermediate representation.";
-    Expand "expand" "Replace global values and aliases by plain instructions.";
-    Lower "lower" "Select machine instructions over virtual registers.";
-    Regalloc "regalloc" "Give every operand a register or a slot.";
-    Check "check" "Prove the allocation right.";
-    Emit "emit" "Lay out the frame and emit bytes.";
+    Verify "verify" "clif" "Check the rules of the intermediate representation.";
+    Expand "expand" "clif" "Replace global values and aliases by plain instructions.";
+    Lower "lower" "mach" "Select machine instructions over virtual registers.";
+    Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
+    Check "check" "mach" "Prove the allocation right.";
+    Emit "emit" "lst" "Lay out the frame and emit bytes.";
+}
+
+impl Stage {
+    /// The stage of this name.
+    pub fn named(name: &str) -> Option<Stage> {
+        Stage::ALL.iter().copied().find(|stage| stage.name() == name)
+    }
 }
 
 impl fmt::Display for Stage {

@@ -1,4 +1,4 @@
-//! What each stage gets by being listed: a timing row, a dump, and a name in messages.
+//! What each stage gets by being listed: a timing row, a verifier, a dump, and a name in messages.
 
 use crate::error::CompileError;
 use crate::options::Options;
@@ -6,6 +6,7 @@ use crate::stage::Stage;
 use cpu_time::ThreadTime;
 use kingpost_mach::Guard;
 use kingpost_regalloc::cost::Cost;
+use std::fmt;
 use std::ops::AddAssign;
 
 /// Counters of everything compiled so far. Times are CPU seconds of the compiling threads.
@@ -44,45 +45,70 @@ impl AddAssign<&Stats> for Stats {
     }
 }
 
-/// Runs the stages of one function: keeps time, knows which stage is running, hands dumps out.
+/// Runs the stages of one function: keeps time, knows which stage is running, verifies and dumps what it made.
 pub(crate) struct Stages<'a> {
     pub(crate) options: &'a Options,
     pub(crate) current: Stage,
     pub(crate) guard: Guard,
+    /// The setting `verify_each`.
+    verify_each: bool,
     name: &'a str,
     stats: &'a mut Stats,
 }
 
 impl<'a> Stages<'a> {
-    pub(crate) fn new(options: &'a Options, name: &'a str, stats: &'a mut Stats) -> Stages<'a> {
-        Stages { options, current: Stage::ALL[0], guard: options.guard(), name, stats }
+    pub(crate) fn new(options: &'a Options, verify_each: bool, name: &'a str, stats: &'a mut Stats) -> Stages<'a> {
+        Stages { options, current: Stage::ALL[0], guard: options.guard(), verify_each, name, stats }
     }
 
-    /// Runs one stage, unless somebody asked to stop.
+    /// Runs one stage, unless it is cancelled or comes after the last stage that is to run.
     pub(crate) fn run<T, E: Into<CompileError>>(
         &mut self,
         stage: Stage,
         body: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, CompileError> {
+        if self.options.stop_after.is_some_and(|last| stage as usize > last as usize) {
+            return Err(CompileError::Stopped);
+        }
         self.current = stage;
         if self.guard.is_cancelled() {
             return Err(CompileError::Cancelled);
         }
+        self.timed(stage, body).map_err(Into::into)
+    }
+
+    /// Verifies what the current stage made, if every stage is to be verified. `errors` returns the broken rules.
+    pub(crate) fn verify<E: IntoIterator<Item: fmt::Display>>(
+        &mut self,
+        errors: impl FnOnce() -> E,
+    ) -> Result<(), CompileError> {
+        if !self.verify_each {
+            return Ok(());
+        }
+        let errors = self.timed(Stage::Verify, errors);
+        let report: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
+        if report.is_empty() {
+            return Ok(());
+        }
+        Err(CompileError::Broken { stage: self.current, report: report.join("\n") })
+    }
+
+    fn timed<T>(&mut self, stage: Stage, body: impl FnOnce() -> T) -> T {
         if !self.options.time {
-            return body().map_err(Into::into);
+            return body();
         }
         let start = ThreadTime::now();
         let result = body();
         self.stats.stage_seconds[stage as usize] += start.elapsed().as_secs_f64();
-        result.map_err(Into::into)
+        result
     }
 
-    /// Does anybody want the text of what `stage` makes?
+    /// Whether the text of what `stage` makes is to be taken.
     pub(crate) fn wants(&self, stage: Stage) -> bool {
         self.options.dump.as_ref().is_some_and(|sink| sink.wants(stage, self.name))
     }
 
-    /// Hands out the text of what the current stage made, if somebody wants it.
+    /// Hands the text of what the current stage made to the sink, if it wants it.
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
         if let Some(sink) = self.options.dump.as_ref().filter(|_| self.wants(self.current)) {
             sink.take(self.current, self.name, text());
@@ -101,5 +127,24 @@ impl<'a> Stages<'a> {
             self.stats.moves += cost.moves;
             self.stats.weighted_cost += cost.loads();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verify(verify_each: bool) -> Result<(), CompileError> {
+        let (options, mut stats) = (Options::default(), Stats::default());
+        let mut s = Stages::new(&options, verify_each, "%f", &mut stats);
+        s.run(Stage::Lower, || Ok::<(), CompileError>(()))?;
+        s.verify(|| ["i3: no such row", "i4: no such row"])
+    }
+
+    #[test]
+    fn broken_rules_name_their_stage() {
+        let error = verify(true).unwrap_err();
+        assert_eq!(error.to_string(), "what stage `lower` made is not valid:\ni3: no such row\ni4: no such row");
+        assert_eq!(verify(false), Ok(()));
     }
 }

@@ -340,14 +340,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles a program for this machine with one of the register allocators, the checker on.
+    /// Compiles a program for this machine with one of the register allocators, every stage verified.
     ///
     /// # Errors
     /// A machine without compiler.
     pub(crate) fn new(program: &Program, allocator: &str) -> Result<Compiled> {
         let mut settings = Settings::default();
         settings.set("regalloc_algorithm", allocator)?;
-        settings.set("regalloc_checker", "true")?;
+        settings.set("verify_each", "true")?;
         let compiler = Compiler::new(&target_lexicon::Triple::host(), settings, &[])?;
         let mut module = ModuleBuffer::default();
         compiler.compile(&mut compiler.context(), &mut program.build()?, &mut module)?;

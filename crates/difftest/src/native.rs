@@ -83,7 +83,7 @@ pub(crate) fn runs_here() -> bool {
 /// The settings under test.
 pub(crate) fn settings(allocator: &str) -> Settings {
     Settings {
-        regalloc_checker: true,
+        verify_each: true,
         enable_multi_ret_implicit_sret: true,
         unwind_info: false,
         regalloc_algorithm: allocator.into(),

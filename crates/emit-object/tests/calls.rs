@@ -139,7 +139,7 @@ fn check(allocator: &str, cases: std::ops::Range<u64>) {
 
     let triple = triple!("x86_64-unknown-linux-gnu");
     let mut settings = Settings::default();
-    for (key, value) in [("is_pic", "true"), ("regalloc_checker", "true"), ("regalloc_algorithm", allocator)] {
+    for (key, value) in [("is_pic", "true"), ("verify_each", "true"), ("regalloc_algorithm", allocator)] {
         settings.set(key, value).unwrap();
     }
     let compiler = Compiler::new(&triple, settings, &[]).unwrap();

@@ -100,7 +100,7 @@ fn text() -> String {
 fn compile(target: &Triple, allocator: &str, keep_frame_pointers: bool, flags: &[String]) -> ModuleBuffer {
     let settings = Settings {
         regalloc_algorithm: allocator.into(),
-        regalloc_checker: true,
+        verify_each: true,
         preserve_frame_pointers: keep_frame_pointers,
         // No addresses stand among the instructions then.
         is_pic: true,

@@ -22,8 +22,8 @@ fn default_settings() -> Settings {
     Settings {
         unwind_info: false,
         machine_code_cfg_info: true,
-        // Tests are where the second opinion on allocations is always asked for.
-        regalloc_checker: true,
+        // Tests rely on no stage, and on no allocation.
+        verify_each: true,
         ..Settings::default()
     }
 }

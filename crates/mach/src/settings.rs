@@ -174,6 +174,7 @@ settings! {
     opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
     regalloc_algorithm: String = "ssa".into(), "Which register allocator: the names of the driver's table.";
     regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
+    verify_each: bool = false, "Verify what every stage made before the next one reads it, the allocation with the checker.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads when optimising.";
     enable_verifier: bool = true, "Verify the function before it is compiled.";

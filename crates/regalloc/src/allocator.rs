@@ -33,6 +33,20 @@ pub trait Allocator: Send {
         let _ = observer;
         self.allocate(problem, env, out)
     }
+
+    /// As [`Allocator::allocate`], verifying the result of each of the allocator's phases before the next phase reads it.
+    /// By default there is no phase to verify.
+    ///
+    /// # Errors
+    /// As [`Allocator::allocate`], and [`AllocError::Phase`].
+    fn allocate_verified(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.allocate(problem, env, out)
+    }
 }
 
 /// Why an allocator gave up.
@@ -57,6 +71,14 @@ pub enum AllocError {
         /// Steps taken.
         steps: u64,
     },
+    /// The result of a phase is not what the next phase relies on: a bug of the allocator, found by
+    /// [`Allocator::allocate_verified`].
+    Phase {
+        /// The phase at fault.
+        phase: &'static str,
+        /// The rule, and what breaks it.
+        what: String,
+    },
     /// The problem is larger than the allocator can number.
     TooLarge {
         /// What there is too much of.
@@ -74,6 +96,7 @@ impl fmt::Display for AllocError {
             }
             AllocError::FixedConflict { inst, reg } => write!(f, "two operands of {inst} need {reg} at once"),
             AllocError::StepBudget { steps } => write!(f, "no solution within {steps} steps"),
+            AllocError::Phase { phase, what } => write!(f, "what phase `{phase}` made is not valid: {what}"),
             AllocError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
         }
     }

@@ -7,7 +7,7 @@ use target_lexicon::triple;
 
 const SETTINGS: &[(&str, &str)] = &[
     ("is_pic", "true"),
-    ("regalloc_checker", "true"),
+    ("verify_each", "true"),
     ("enable_multi_ret_implicit_sret", "true"),
     ("enable_llvm_abi_extensions", "true"),
     ("enable_probestack", "true"),
