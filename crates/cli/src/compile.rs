@@ -26,7 +26,8 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     let dump = listing.clone().map(|listing| listing as Arc<dyn DumpSink>);
     let observe =
         Options { time: args.time || args.stats.is_some(), count: args.stats.is_some(), dump, ..Options::default() };
-    let compiler = target::compiler(&args.target, args.regalloc.as_deref(), args.verify_each)?.with_options(observe.clone());
+    let compiler =
+        target::compiler(&args.target, args.regalloc.as_deref(), args.verify_each)?.with_options(observe.clone());
     let jobs = match args.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
@@ -132,7 +133,8 @@ impl Session<'_> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
         }
-        let compiler = target::with_header(&self.args.target, self.args.regalloc.as_deref(), self.args.verify_each, header)?;
+        let compiler =
+            target::with_header(&self.args.target, self.args.regalloc.as_deref(), self.args.verify_each, header)?;
         if compiler.triple().architecture != self.compiler.triple().architecture {
             return Err(format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple()));
         }

@@ -15,8 +15,7 @@ use std::sync::Arc;
 use target_lexicon::triple;
 
 fn compiler(allocator: &str, is_pic: bool) -> Compiler {
-    let settings =
-        Settings { regalloc_algorithm: allocator.into(), is_pic, verify_each: true, ..Settings::default() };
+    let settings = Settings { regalloc_algorithm: allocator.into(), is_pic, verify_each: true, ..Settings::default() };
     Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap()
 }
 
