@@ -124,17 +124,6 @@ impl Machine {
         }
     }
 
-    /// Notes the head of a block.
-    pub(crate) fn head(&mut self, problem: &Problem, place: &Place, occupancy: &mut [Occupancy; 2]) {
-        if needs_barrier(problem, place.block) {
-            let point = place.start();
-            self.walls.push(point);
-            for class in RegClass::ALL {
-                occupancy[class.index()].fix(point, self.registers.all[class.index()]);
-            }
-        }
-    }
-
     /// Notes what an instruction destroys, and collections.
     pub(crate) fn clobber(
         &mut self,
@@ -333,16 +322,4 @@ pub(crate) fn reserved(operand: Operand, at: u32) -> Range<u32> {
     let from = at + if operand.is_use() || operand.pos() == Pos::Early { EARLY } else { LATE };
     let to = at + if operand.is_def() || operand.pos() == Pos::Late { POST } else { LATE };
     from..to
-}
-
-/// May no edit be made on some edge into the block? The edge's place is then before a branch that has operands of its
-/// own. What is in memory at the head needs none.
-fn needs_barrier(problem: &Problem, block: kingpost_regalloc::Block) -> bool {
-    problem.preds(block).len() > 1
-        && problem.preds(block).iter().any(|&edge| {
-            let term = problem.terminator(problem.edge(edge).from);
-            !problem.operands(term).is_empty()
-                || problem.clobber_id(term) != ClobberId::NONE
-                || problem.flags(term).has(InstFlags::SAFEPOINT)
-        })
 }

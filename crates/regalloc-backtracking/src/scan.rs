@@ -41,7 +41,6 @@ impl Scan<'_> {
         self.machine.begin(self.problem, self.env);
         self.bundles.begin();
         for place in &self.order.places {
-            self.machine.head(self.problem, place, self.occupancy);
             self.params(place);
             self.arguments(place);
             let mut at = place.start();

@@ -1,7 +1,6 @@
 //! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the way to a call
 //! in a block that seldom runs.
 
-use crate::edges::is_at_head;
 use crate::emit::{Emit, Phase};
 use crate::live::Need;
 use crate::order::PRE;
@@ -102,7 +101,7 @@ impl Emit<'_> {
                 }
             }
         }
-        exits.iter().all(|exit| !matches!(exit, Exit::On(edge, _) if !self.may_store_on(*edge)))
+        true
     }
 
     /// Does the piece lie in one block and begin with a load?
@@ -115,15 +114,5 @@ impl Emit<'_> {
             && from != self.live.def(vreg)
             && !joins
             && piece.segment.to <= place.stop()
-    }
-
-    /// May edits be made on the edge although nothing is live into the target in a register?
-    fn may_store_on(&self, edge: Edge) -> bool {
-        is_at_head(self.problem, edge) || {
-            let term = self.problem.terminator(self.problem.edge(edge).from);
-            self.problem.operands(term).is_empty()
-                && self.problem.clobbers(term).lost.is_empty()
-                && self.problem.clobbers(term).partial.is_empty()
-        }
     }
 }

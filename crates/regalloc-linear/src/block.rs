@@ -6,7 +6,7 @@ use crate::order::{NONE, Place};
 use crate::point::Point;
 use crate::values::fact;
 use crate::walk::Scan;
-use kingpost_regalloc::{ClobberId, Edge, Event, InstFlags, RegClass, VReg};
+use kingpost_regalloc::{Edge, Event, RegClass, VReg};
 
 /// So many edges are asked for the registers of their arguments.
 const PREDECESSORS_ASKED: usize = 64;
@@ -17,7 +17,7 @@ impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: u32) {
         let place = self.order.places[at as usize];
         let preds = self.problem.preds(place.block);
-        let reference = self.reference(preds, at).filter(|_| !self.has_busy_predecessor(&place));
+        let reference = self.reference(preds, at);
         match reference {
             Some((edge, pred)) => self.take_over(edge, pred, at),
             None => self.close_all(place.start()),
@@ -67,21 +67,6 @@ impl Scan<'_, '_> {
             }
         }
         start..self.found.maps.len() as u32
-    }
-
-    /// Does a terminator with operands lead to this block, where paths meet? Edits before it might overwrite what it reads,
-    /// so that everything is to be in memory here: stores overwrite nothing.
-    fn has_busy_predecessor(&self, place: &Place) -> bool {
-        let preds = self.problem.preds(place.block);
-        self.hints.has_busy_jump
-            && preds.len() >= 2
-            && self.problem.params(place.block).is_empty()
-            && preds.iter().any(|&edge| {
-                let terminator = self.problem.terminator(self.problem.edge(edge).from);
-                !self.problem.operands(terminator).is_empty()
-                    || self.problem.clobber_id(terminator) != ClobberId::NONE
-                    || self.problem.flags(terminator).has(InstFlags::SAFEPOINT)
-            })
     }
 
     /// The most frequent edge from a block that was visited, and that block's index.

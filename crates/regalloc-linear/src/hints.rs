@@ -32,8 +32,6 @@ pub(crate) struct Hints {
     pub(crate) moves: Vec<Inst>,
     /// Values that must be in a slot for some operand.
     pub(crate) needs_slots: Vec<VReg>,
-    /// Does some instruction with a single successor do more than go there?
-    pub(crate) has_busy_jump: bool,
     /// Ascending by slot.
     pub(crate) obstacles: Vec<Obstacle>,
     /// By obstacle: how often clobbering instructions from it on run, together.
@@ -47,7 +45,6 @@ impl Hints {
         self.remats.clear();
         self.moves.clear();
         self.needs_slots.clear();
-        self.has_busy_jump = false;
     }
 
     /// All instructions have come.

@@ -52,14 +52,7 @@ impl Survey<'_> {
     #[inline(never)]
     fn edges(&mut self, place: &Place) {
         let (problem, stop) = (self.problem, place.stop());
-        let succs = problem.succs(place.block);
-        if succs.len() == 1 {
-            let terminator = problem.terminator(place.block);
-            self.hints.has_busy_jump |= !problem.operands(terminator).is_empty()
-                || problem.clobber_id(terminator) != ClobberId::NONE
-                || problem.flags(terminator).has(InstFlags::SAFEPOINT);
-        }
-        for &edge in succs {
+        for &edge in problem.succs(place.block) {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {

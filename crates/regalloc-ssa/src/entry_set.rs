@@ -3,7 +3,7 @@
 use crate::liveness::{Next, rate};
 use crate::spilling::{Input, NO_RANK, NONE, Spilling, is_joined};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, ClobberId, Edge, Problem, RegClass, VReg};
+use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 
 /// Memory for one head after another.
 #[derive(Default)]
@@ -63,11 +63,7 @@ impl Spilling {
         self.steps += input.live.entries(place).len() as u64;
         if place > 0 && is_joined(problem, block) {
             self.empty();
-            if has_busy_pred(problem, block) {
-                self.heads[place as usize] = (0, 0);
-            } else {
-                self.join(input, place);
-            }
+            self.join(input, place);
         } else if let &[edge] = problem.preds(block) {
             self.inherit(input, place, edge);
         } else {
@@ -251,13 +247,4 @@ fn saved_on_edge(input: Input, param: VReg, arg: VReg, is_inside: bool) -> i64 {
         (false, None) if shared => -i64::from(costs.fill),
         (false, None) => i64::from(costs.spill),
     }
-}
-
-/// Does a branch with operands or clobbers lead to a join? No move can stand between it and the block, so that
-/// what it leaves must do.
-pub(crate) fn has_busy_pred(problem: &Problem, block: Block) -> bool {
-    problem.preds(block).iter().any(|&edge| {
-        let inst = problem.terminator(problem.edge(edge).from);
-        !problem.operands(inst).is_empty() || problem.clobber_id(inst) != ClobberId::NONE
-    })
 }

@@ -2,7 +2,8 @@
 //!
 //! The rules a problem keeps are numbered and checked in [`Problem::verify`]. The ones to know before reading on:
 //! blocks own consecutive instruction ranges; every value is defined once, by an operand or as a block parameter; no
-//! edge is critical; only a block with a single successor passes arguments; a terminator may define values, each on
+//! edge is critical; only a block with a single successor passes arguments; the branch of a block that passes arguments
+//! or leads to a join (a block with several predecessors) is a bare jump; a terminator may define values, each on
 //! the one edge it is listed on, and such an edge leads to a block without other predecessors; a def of a terminator that
 //! is listed nowhere is a temporary.
 //!
@@ -501,6 +502,13 @@ impl Problem {
     #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
         InstFlags(self.insts[inst].clobbers_flags as u8)
+    }
+
+    /// Has the instruction no operands, no clobbers, and is it no safepoint? Edits before it then act as if behind it.
+    pub fn is_bare(&self, inst: Inst) -> bool {
+        self.operands(inst).is_empty()
+            && *self.clobbers(inst) == Clobbers::default()
+            && !self.flags(inst).has(InstFlags::SAFEPOINT)
     }
 
     /// What an instruction destroys, by id.

@@ -15,7 +15,7 @@ impl Flow {
     pub(crate) fn random(rng: &mut Rng, blocks: usize) -> Flow {
         let mut succs = random_succs(rng, blocks);
         connect(rng, &mut succs);
-        split_critical_edges(&mut succs);
+        split_edges(rng, &mut succs);
         let succs = in_reverse_post_order(&succs);
         let mut preds = vec![Vec::new(); succs.len()];
         for (from, targets) in succs.iter().enumerate() {
@@ -74,13 +74,14 @@ fn connect(rng: &mut Rng, succs: &mut [Vec<usize>]) {
     }
 }
 
-fn split_critical_edges(succs: &mut Vec<Vec<usize>>) {
+/// Splits critical edges, and some others into joins: a block that only leads to an edge block may end in any branch.
+fn split_edges(rng: &mut Rng, succs: &mut Vec<Vec<usize>>) {
     let mut ways_in = vec![0; succs.len()];
     succs.iter().flatten().for_each(|&to| ways_in[to] += 1);
     for block in 0..ways_in.len() {
         for way in 0..succs[block].len() {
             let to = succs[block][way];
-            if succs[block].len() > 1 && ways_in[to] > 1 {
+            if ways_in[to] > 1 && (succs[block].len() > 1 || rng.chance(15)) {
                 succs[block][way] = succs.len();
                 succs.push(vec![to]);
             }

@@ -17,7 +17,7 @@ use kingpost_regalloc::{
 /// What a generated case looks like.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Blocks before critical edges are split.
+    /// Blocks before edges are split.
     pub blocks: usize,
     /// Instructions per block, at most.
     pub insts: usize,
@@ -377,7 +377,7 @@ impl Generator<'_> {
         let inst = match ways {
             0 => self.exit(block),
             _ if alone && !has_args && self.rng.chance(20) => return self.call_with_ways(block),
-            1 if has_args || self.rng.chance(85) => plain.clone(),
+            1 if has_args || !alone || self.rng.chance(85) => plain.clone(),
             _ => self.branch(block),
         };
         let fits = self.fits(&inst);

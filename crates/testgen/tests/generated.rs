@@ -104,6 +104,17 @@ fn reaches(problem: &Problem, goal: Block, without: Block) -> bool {
     goal != without && seen.contains(&goal)
 }
 
+/// Branches with one successor that are no bare jumps, and whose edge block leads to a join.
+fn branches_before_joins(problem: &Problem) -> impl Iterator<Item = Inst> {
+    let next = |block| match *problem.succs(block) {
+        [edge] => Some(problem.edge(edge).to),
+        _ => None,
+    };
+    let joins = move |block| next(block).and_then(next).is_some_and(|join| problem.preds(join).len() > 1);
+    let branches = problem.blocks().filter(move |&block| joins(block)).map(|block| problem.terminator(block));
+    branches.filter(|&branch| !problem.is_bare(branch))
+}
+
 #[test]
 fn every_kind_of_flow_machine_and_pressure_appears() {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -138,15 +149,29 @@ fn every_kind_of_flow_machine_and_pressure_appears() {
             (ends > 1, "results on several edges"),
             (problem.order.windows(2).any(|two| two[0] > two[1]), "shuffled"),
             (problem.vregs.values().any(|data| data.is_ref), "references"),
+            (branches_before_joins(&problem).next().is_some(), "branch before a join"),
+            (
+                branches_before_joins(&problem).any(|inst| problem.flags(inst).has(InstFlags::SAFEPOINT)),
+                "safepoint before a join",
+            ),
         ]
         .into_iter()
         .filter(|kind| kind.0)
         .for_each(|kind| note(kind.1.into()));
     }
-    let mut wanted: Vec<String> =
-        ["loop", "loops", "irreducible", "switch", "results on several edges", "shuffled", "references"]
-            .map(String::from)
-            .to_vec();
+    let mut wanted: Vec<String> = [
+        "loop",
+        "loops",
+        "irreducible",
+        "switch",
+        "results on several edges",
+        "shuffled",
+        "references",
+        "branch before a join",
+        "safepoint before a join",
+    ]
+    .map(String::from)
+    .to_vec();
     for class in RegClass::ALL {
         wanted.extend((1..=16).map(|n| format!("{class} registers {n}")));
         let kinds = ["scratch", "exchange", "slot move", "callee-saved", "pressure"];

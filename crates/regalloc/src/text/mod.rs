@@ -37,6 +37,10 @@
 //! A statement ends with its line, except after a comma. Numbers of values, blocks, instructions and slots may have
 //! gaps; they are renumbered densely in the order of their declarations. Printed numbers have none. Edges are numbered
 //! as they are written, unless each is given its number: `-> e1 b1, e0 b2`.
+//!
+//! A problem allows only a bare jump to lead to a join (rule 9), since edits of the edge stand before it. A text need not
+//! care: the edge of another branch with one successor, unless it passes or defines values, is read as two with an empty
+//! block of their own between them, numbered after all that stand in the text.
 
 mod error;
 mod lex;

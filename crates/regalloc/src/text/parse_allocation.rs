@@ -202,7 +202,7 @@ impl Builder<'_> {
         p.expect(Token::Punct('='), "`=`")?;
         let loc = self.loc(p)?;
         p.expect(Token::Word("over"), "`over`")?;
-        let Range { start: from, end: to } = self.names.inst_range(p, self.problem)?;
+        let Range { start: from, end: to } = self.names.inst_range(p)?;
         self.out.labels.push(LabelRange { label, loc, from, to });
         Ok(())
     }

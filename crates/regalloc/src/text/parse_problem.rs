@@ -8,6 +8,7 @@ use crate::entities::{Block, ClobberId, Inst, RegSetId, VReg};
 use crate::operand::{Constraint, Kind, Operand, Pos};
 use crate::problem::{Clobbers, Freq, InstFlags, LabelUse, Problem};
 use crate::reg::PRegSet;
+use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -22,6 +23,8 @@ pub(super) struct Names {
     insts: HashMap<u32, Inst>,
     /// The largest number of an instruction.
     last_inst: Option<u32>,
+    /// One past the last instruction that stands in the text.
+    end: u32,
 }
 
 impl Names {
@@ -42,21 +45,21 @@ impl Names {
     }
 
     /// An instruction, or one past the last.
-    fn inst_end(&self, p: &mut Parser<'_>, problem: &Problem) -> Result<Inst> {
+    fn inst_end(&self, p: &mut Parser<'_>) -> Result<Inst> {
         match p.numbered_word() {
             Some(('i', digits)) if self.last_inst.is_some_and(|n| digits.parse() == Ok(u64::from(n) + 1)) => {
                 p.advance();
-                Ok(Inst::from_u32(problem.num_insts() as u32))
+                Ok(Inst::from_u32(self.end))
             }
             _ => self.inst(p),
         }
     }
 
     /// `i2..i5`, the end exclusive.
-    pub(super) fn inst_range(&self, p: &mut Parser<'_>, problem: &Problem) -> Result<Range<Inst>> {
+    pub(super) fn inst_range(&self, p: &mut Parser<'_>) -> Result<Range<Inst>> {
         let from = self.inst(p)?;
         p.expect(Token::Range, "`..`")?;
-        Ok(from..self.inst_end(p, problem)?)
+        Ok(from..self.inst_end(p)?)
     }
 
     fn block(&self, p: &Parser<'_>, (number, start): (u32, usize)) -> Result<Block> {
@@ -237,6 +240,7 @@ impl Builder<'_> {
             return p.unexpected("an instruction");
         }
         let inst = self.problem.push_inst(flags, clobbers);
+        self.names.end = inst.as_u32() + 1;
         if let Some((number, start)) = number {
             self.names.last_inst = self.names.last_inst.max(Some(number));
             if self.names.insts.insert(number, inst).is_some() {
@@ -381,29 +385,50 @@ impl Builder<'_> {
         p.expect(Token::Punct('='), "`=`")?;
         let vreg = self.names.vreg(p)?;
         p.expect(Token::Word("over"), "`over`")?;
-        let Range { start: from, end: to } = self.names.inst_range(p, &self.problem)?;
+        let Range { start: from, end: to } = self.names.inst_range(p)?;
         self.problem.labels.push(LabelUse { label, vreg, from, to });
         Ok(())
     }
 
     fn finish(mut self, p: &Parser<'_>) -> Result<Problem> {
-        let mut fan_out = vec![0; self.problem.num_blocks()];
+        let blocks = self.problem.num_blocks();
+        let (mut fan_out, mut fan_in) = (vec![0; blocks], vec![0; blocks]);
         for edge in &self.edges {
-            fan_out[edge.from.as_u32() as usize] += 1;
+            fan_out[edge.from.index()] += 1;
+            fan_in[self.names.block(p, edge.to)?.index()] += 1;
         }
         // Numbered edges go where their numbers say; the others keep the order of the text.
         let mut edges: Vec<(u64, &ForwardEdge)> =
             self.edges.iter().enumerate().map(|(i, e)| (e.number.map_or(i as u64, u64::from), e)).collect();
         edges.sort_by_key(|&(number, _)| number);
+        // The block of an edge by its predecessor, and where it leads.
+        let mut edge_blocks = vec![None; blocks];
         for (_, edge) in edges {
             let to = self.names.block(p, edge.to)?;
-            let share = Freq(self.problem.freq(edge.from).0 / fan_out[edge.from.as_u32() as usize]);
+            let share = Freq(self.problem.freq(edge.from).0 / fan_out[edge.from.index()]);
+            let freq = edge.freq.unwrap_or(share);
             let (args, defs) = (&self.pool[edge.args.clone()], &self.pool[edge.defs.clone()]);
-            self.problem.add_edge(edge.from, to, edge.freq.unwrap_or(share), args, defs);
+            let joins = fan_out[edge.from.index()] == 1 && fan_in[to.index()] > 1;
+            let is_bare = self.problem.is_bare(self.problem.terminator(edge.from));
+            if joins && !is_bare && args.is_empty() && defs.is_empty() {
+                let between = self.problem.begin_block(freq, &[]);
+                self.problem.push_inst(InstFlags::BRANCH, ClobberId::NONE);
+                self.problem.add_edge(edge.from, between, freq, &[], &[]);
+                edge_blocks[edge.from.index()] = Some((between, to, freq));
+            } else {
+                self.problem.add_edge(edge.from, to, freq, args, defs);
+            }
         }
-        for &block in &self.order {
-            let block = self.names.block(p, block)?;
+        for &(between, to, freq) in edge_blocks.iter().flatten() {
+            self.problem.add_edge(between, to, freq, &[], &[]);
+        }
+        let order: Vec<Block> = match self.order.is_empty() {
+            true => (0..blocks).map(Block::new).collect(),
+            false => self.order.iter().map(|&block| self.names.block(p, block)).collect::<Result<_>>()?,
+        };
+        for block in order {
             self.problem.order.push(block);
+            self.problem.order.extend(edge_blocks[block.index()].map(|(between, ..)| between));
         }
         self.problem.finish();
         Ok(self.problem)

@@ -147,3 +147,28 @@ fn cut_and_changed_texts_give_errors_not_panics() {
         }
     }
 }
+
+#[test]
+fn a_branch_that_is_no_bare_jump_reaches_a_join_through_a_block() {
+    let text = "\
+problem %f {
+  v0: int 8
+  b0:
+    i0: def v0
+    i1: branch -> b1 freq 0.25, b2 freq 0.75
+  b1 freq 0.25:
+    i2: safepoint branch -> b3
+  b2 freq 0.75:
+    i3: branch -> b3
+  b3:
+    i4: branch use v0
+}
+";
+    let problem = &parse(text).unwrap().cases[0].problem;
+    assert_eq!(problem.verify(), Ok(()));
+    let printed = problem.to_string();
+    assert!(printed.contains("i2: safepoint branch -> b4 freq 0.25"), "{printed}");
+    assert!(printed.contains("b4 freq 0.25:\n    i5: branch -> b3 freq 0.25"), "{printed}");
+    assert!(printed.contains("order b0, b1, b4, b2, b3"), "{printed}");
+    assert_eq!(parse(&printed).unwrap().cases[0].problem.to_string(), printed);
+}

@@ -50,7 +50,7 @@ rules! {
     6 Reachable "every block can be reached from the entry"
     7 NoCriticalEdge "an edge from a block with several successors leads to a block without other predecessors"
     8 Arguments "an edge passes one argument per parameter, of its class, width and kind, and only a block with one successor does"
-    9 ArgumentJump "a branch that passes arguments has no operands, clobbers nothing and is no safepoint"
+    9 BareJump "a branch that passes arguments or leads to a join has no operands, clobbers nothing and is no safepoint"
     10 Order "the order is a permutation of the blocks that begins with the entry"
     11 OneDef "a value has at most one def, and a used value has one"
     12 Dominance "the def of a value comes before each of its uses on every path"

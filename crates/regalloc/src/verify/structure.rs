@@ -3,7 +3,7 @@
 use super::{Entity, Errors, Rule};
 use crate::entities::{Block, Edge};
 use crate::operand::Constraint;
-use crate::problem::{Clobbers, Freq, InstFlags, Problem};
+use crate::problem::{Freq, InstFlags, Problem};
 use cranelift_entity::EntityRef;
 
 /// Rules 1 and 2, without which nothing else can be looked at.
@@ -103,11 +103,9 @@ fn check_edge(problem: &Problem, edge: Edge, errors: &mut Errors) {
     let fits =
         args.len() == params.len() && args.iter().zip(params).all(|(&a, &p)| problem.vregs[a] == problem.vregs[p]);
     errors.check(fits && (args.is_empty() || !branches), Rule::Arguments, Entity::Edge(edge));
-    if let (false, Some(jump)) = (args.is_empty(), problem.insts(data.from).next_back()) {
-        let bare = problem.operands(jump).is_empty()
-            && *problem.clobbers(jump) == Clobbers::default()
-            && !problem.flags(jump).has(InstFlags::SAFEPOINT);
-        errors.check(bare, Rule::ArgumentJump, Entity::Inst(jump));
+    // Edits of such an edge stand before the branch: it must not read what they write, nor change what they leave.
+    if let (true, Some(jump)) = (joins || !args.is_empty(), problem.insts(data.from).next_back()) {
+        errors.check(problem.is_bare(jump), Rule::BareJump, Entity::Inst(jump));
     }
 }
 

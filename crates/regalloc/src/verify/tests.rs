@@ -1,5 +1,7 @@
 use super::*;
-use crate::problem::{Freq, LabelUse};
+use crate::entities::ClobberId;
+use crate::problem::{Clobbers, Freq, InstFlags, LabelUse};
+use crate::reg::PRegSet;
 use crate::text;
 
 /// Declarations that the cases share; v6 to v9 are integers without a def.
@@ -94,6 +96,45 @@ fn arguments() {
 }
 
 #[test]
+fn a_join_is_reached_by_bare_jumps() {
+    let build = |jump: &dyn Fn(&mut Problem)| {
+        let mut problem = Problem::default();
+        let value = problem.add_vreg(RegClass::Int, 8, true);
+        let blocks = [Freq::ENTRY; 4].map(|freq| {
+            let block = problem.begin_block(freq, &[]);
+            match block.as_u32() {
+                0 => {
+                    problem.push_operand(crate::Operand::reg_def(value));
+                    problem.push_inst(InstFlags::NONE, ClobberId::NONE);
+                    problem.push_inst(InstFlags::BRANCH, ClobberId::NONE);
+                }
+                1 => jump(&mut problem),
+                _ => _ = problem.push_inst(InstFlags::BRANCH, ClobberId::NONE),
+            }
+            block
+        });
+        for (from, to) in [(0, 1), (0, 2), (1, 3), (2, 3)] {
+            problem.add_edge(blocks[from], blocks[to], Freq::ENTRY, &[], &[]);
+        }
+        problem.finish();
+        broken(&problem, None)
+    };
+    let value = VReg::from_u32(0);
+    assert_eq!(build(&|p| _ = p.push_inst(InstFlags::BRANCH, ClobberId::NONE)), []);
+    assert_eq!(build(&|p| _ = p.push_inst(InstFlags::BRANCH.and(InstFlags::SAFEPOINT), ClobberId::NONE)), [9]);
+    let destroy = |p: &mut Problem| {
+        let lost = p.intern_clobbers(Clobbers::lost(PRegSet::EMPTY.with(PReg::int(0))));
+        p.push_inst(InstFlags::BRANCH, lost);
+    };
+    assert_eq!(build(&destroy), [9]);
+    let read = |p: &mut Problem| {
+        p.push_operand(crate::Operand::reg_use(value));
+        p.push_inst(InstFlags::BRANCH, ClobberId::NONE);
+    };
+    assert_eq!(build(&read), [9]);
+}
+
+#[test]
 fn ssa() {
     check_insts("def v0", &[11]);
     check_insts("use v9", &[11]);
@@ -109,7 +150,7 @@ fn ssa() {
     check(&call("", "nop"), &[13]);
     check(&call(" defines (v0)", "nop").replace("b2\nb1", "b2 defines (v0)\nb1"), &[13]);
     check("b0:\ndef v0\nbranch -> b1 defines (v0)\nb1:\nuse v0\nbranch", &[13]);
-    check("b0:\nbranch def v0 -> b1 defines (v0)\nb1:\nuse v0\nbranch -> b1", &[14]);
+    check("b0:\nbranch def v0 -> b1 defines (v0)\nb1:\nuse v0\nbranch -> b1", &[14, 9]);
 }
 
 #[test]
