@@ -6,7 +6,7 @@
 //!     stlxr    w17, tmp, [m]
 //!     cbnz     w17, 1b
 //! ```
-//! It is one row because nothing may be spilled or filled between its load and its store: another access may end the
+//! In big-endian byte order the old value is reversed before the operation, and the new one behind it. It is one row because nothing may be spilled or filled between its load and its store: another access may end the
 //! exclusive state. An address that is more than a register is computed into x16 first.
 
 use crate::address;
@@ -29,6 +29,7 @@ struct Rows {
     or: RowId,
     xor: RowId,
     not: RowId,
+    reverse: RowId,
     select: RowId,
     /// Compares with operand 1 as it is, widened with zeros, and widened with its sign.
     cmp: RowId,
@@ -48,6 +49,7 @@ const NARROW: Rows = Rows {
     or: ORR32_RRR,
     xor: EOR32_RRR,
     not: MVN32_RR,
+    reverse: REV32_RR,
     select: CSEL32_RRR,
     cmp: CMP32_RX,
     unsigned: extended(Extend::Uxtw, 0),
@@ -71,6 +73,7 @@ const WIDTHS: [Rows; 4] = [
         unsigned: extended(Extend::Uxth, 0),
         signed: extended(Extend::Sxth, 0),
         widen: Some(SXTH32_RR),
+        reverse: REV16_32_RR,
         ..NARROW
     },
     NARROW,
@@ -83,6 +86,7 @@ const WIDTHS: [Rows; 4] = [
         or: ORR64_RRR,
         xor: EOR64_RRR,
         not: MVN64_RR,
+        reverse: REV64_RR,
         select: CSEL64_RRR,
         cmp: CMP64_RX,
         unsigned: extended(Extend::Uxtx, 0),
@@ -125,16 +129,27 @@ fn modify(operation: LoopOp, w: &Rows, regs: &[PReg], done: Label, buffer: &mut 
             jump_if(CC_NE, done, buffer);
             return regs[2];
         }
-        LoopOp::Keep(condition, signed) => {
-            let kept = match w.widen.filter(|_| signed) {
-                Some(widen) => {
-                    put(widen, &[tmp, old], 0);
-                    tmp
-                }
-                None => old,
-            };
+        LoopOp::Keep(condition, signed) | LoopOp::KeepBig(condition, signed) => {
+            let mut kept = old;
+            if let LoopOp::KeepBig(..) = operation {
+                put(w.reverse, &[tmp, old], 0);
+                kept = tmp;
+            }
+            if let Some(widen) = w.widen.filter(|_| signed) {
+                put(widen, &[tmp, kept], 0);
+                kept = tmp;
+            }
             put(w.cmp, &[kept, regs[2]], if signed { w.signed } else { w.unsigned });
             put(w.select, &[tmp, kept, regs[2]], condition);
+            if let LoopOp::KeepBig(..) = operation {
+                put(w.reverse, &[tmp, tmp], 0);
+            }
+            return tmp;
+        }
+        LoopOp::AddBig => {
+            put(w.reverse, &[tmp, old], 0);
+            put(w.add, &[tmp, tmp, regs[2]], 0);
+            put(w.reverse, &[tmp, tmp], 0);
             return tmp;
         }
         LoopOp::Add => w.add,

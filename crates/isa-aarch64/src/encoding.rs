@@ -116,6 +116,10 @@ pub enum LoopOp {
     Nand,
     /// Minimum or maximum: the condition under which the old value stays, and whether values are signed.
     Keep(i32, bool),
+    /// Addition in big-endian byte order.
+    AddBig,
+    /// As `Keep`, in big-endian byte order.
+    KeepBig(i32, bool),
 }
 
 /// The encoding of one row.

@@ -7,13 +7,14 @@
 //!     lock cmpxchg [m], tmp
 //!     jne      1b
 //! ```
-//! It is one row because nothing may be spilled or filled between its load and its store.
+//! In big-endian byte order `tmp` is reversed, changed, and reversed again. It is one row because nothing may be spilled or filled between its load and its store.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
 use crate::encoding::LoopOp;
 use crate::regs::{CC_NE, RAX};
 use crate::rows::*;
+use kingpost_mach::lower::invert;
 use kingpost_mach::{Args, Buffer, RowId};
 use kingpost_regalloc::PReg;
 
@@ -25,8 +26,11 @@ struct Rows {
     or: RowId,
     xor: RowId,
     not: RowId,
+    add: RowId,
     cmp: RowId,
     select: RowId,
+    /// Reverses the bytes; the immediate is what a rotation of 16 bits needs.
+    reverse: RowId,
     exchange: RowId,
 }
 
@@ -38,15 +42,17 @@ const NARROW: Rows = Rows {
     or: OR32_RR,
     xor: XOR32_RR,
     not: NOT32_R,
+    add: ADD32_RR,
     cmp: CMP32_RR,
     select: CMOV32_RR,
+    reverse: BSWAP32_R,
     exchange: LOCK_CMPXCHG32_MR,
 };
 
 /// By binary logarithm of the width.
 const WIDTHS: [Rows; 4] = [
     Rows { load: MOVZX32_8_RM, cmp: CMP8_RR, exchange: LOCK_CMPXCHG8_MR, ..NARROW },
-    Rows { load: MOVZX32_16_RM, cmp: CMP16_RR, exchange: LOCK_CMPXCHG16_MR, ..NARROW },
+    Rows { load: MOVZX32_16_RM, cmp: CMP16_RR, reverse: ROL16_RI, exchange: LOCK_CMPXCHG16_MR, ..NARROW },
     NARROW,
     Rows {
         load: MOV64_RM,
@@ -55,8 +61,10 @@ const WIDTHS: [Rows; 4] = [
         or: OR64_RR,
         xor: XOR64_RR,
         not: NOT64_R,
+        add: ADD64_RR,
         cmp: CMP64_RR,
         select: CMOV64_RR,
+        reverse: BSWAP64_R,
         exchange: LOCK_CMPXCHG64_MR,
     },
 ];
@@ -67,6 +75,7 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
     let &[_, tmp, value] = args.regs else { unreachable!("the rows have three operands") };
     let with_mem = |regs| Args { regs, ..*args };
     let put = |row, regs: &[PReg], buffer: &mut Buffer| encode(row, &Args::regs(regs), buffer);
+    let reverse = |buffer: &mut Buffer| encode(w.reverse, &Args::imm(&[tmp, tmp], 8), buffer);
     encode(w.load, &with_mem(&[RAX]), buffer);
     let again = buffer.new_label();
     buffer.bind(again);
@@ -90,6 +99,19 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
         LoopOp::Xor => {
             put(w.copy, &[tmp, RAX], buffer);
             put(w.xor, &[tmp, tmp, value], buffer);
+        }
+        LoopOp::AddBig => {
+            put(w.copy, &[tmp, RAX], buffer);
+            reverse(buffer);
+            put(w.add, &[tmp, tmp, value], buffer);
+            reverse(buffer);
+        }
+        LoopOp::KeepBig(condition) => {
+            put(w.copy, &[tmp, RAX], buffer);
+            reverse(buffer);
+            put(w.cmp, &[tmp, value], buffer);
+            encode(w.select, &Args::imm(&[tmp, tmp, value], i64::from(invert(condition))), buffer);
+            reverse(buffer);
         }
     }
     encode(w.exchange, &with_mem(&[RAX, RAX, tmp]), buffer);

@@ -102,6 +102,10 @@ pub enum LoopOp {
     Nand,
     /// Minimum or maximum: the condition under which the old value stays.
     Keep(i32),
+    /// Addition in big-endian byte order.
+    AddBig,
+    /// As `Keep`, in big-endian byte order.
+    KeepBig(i32),
 }
 
 /// The encoding of one row.

@@ -5,8 +5,9 @@ use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, Value};
-use kingpost_mach::lower::{is_little, of_width, pick};
-use kingpost_mach::{Address, LowerError, Machine, RowId};
+use kingpost_mach::lower::{is_arithmetic, is_little, of_width, pick};
+use kingpost_mach::{Address, LowerError, MInst, Machine, RowId};
+use kingpost_regalloc::VReg;
 
 /// The only kind of address these instructions have.
 fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, LowerError> {
@@ -41,43 +42,87 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let address = address(cx, addr, inst)?;
     let mut source = cx.put(value);
     if !is_little(flags) {
-        let swapped = cx.int_temp(ty.bits());
-        cx.swap_bytes(swapped, source, ty.bits());
-        source = swapped;
+        source = cx.bytes_reversed(source, ty.bits());
     }
     cx.emit_mem(of_width(rows::STLR8_MR, ty.bits()), &[source], address).set_trap(flags.trap_code());
     Ok(())
 }
 
-/// `atomic_rmw`.
+/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is reversed
+/// afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    cx.require_little_word(inst, ty, flags)?;
+    cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
     let (def, mut operand) = (cx.result(value), cx.put(operand));
+    let big = !is_little(flags) && bits > 8;
+    let old = if big { cx.int_temp(bits) } else { def };
+    if big && is_arithmetic(op) {
+        if op == AtomicRmwOp::Sub {
+            operand = changed(cx, pick(bits, rows::NEG32_RR, rows::NEG64_RR), operand, bits);
+        }
+        let temp = cx.int_temp(bits);
+        cx.emit_mem(big_endian_loop(op, bits), &[old, temp, operand], address).set_trap(trap);
+    } else {
+        let operand = if big { cx.bytes_reversed(operand, bits) } else { operand };
+        in_order(cx, op, bits, [old, operand], address).set_trap(trap);
+    }
+    if big {
+        cx.swap_bytes(def, old, bits);
+    }
+    Ok(())
+}
+
+/// Emits an operation in the byte order of the machine: old value and operand.
+fn in_order<'a>(
+    cx: &'a mut Cx<'_, '_>,
+    op: AtomicRmwOp,
+    bits: u32,
+    [old, mut operand]: [VReg; 2],
+    address: Address,
+) -> &'a mut MInst {
     if let (true, Some(family)) = (cx.isa.flags.has_lse, single(op)) {
         if let Some(change) = change(op, bits) {
-            let changed = cx.int_temp(bits);
-            cx.emit(change, &[changed, operand]);
-            operand = changed;
+            operand = changed(cx, change, operand, bits);
         }
-        cx.emit_mem(of_width(family, bits), &[def, operand], address).set_trap(trap);
-        return Ok(());
+        return cx.emit_mem(of_width(family, bits), &[old, operand], address);
     }
     let row = of_width(exclusive(op), bits);
     if op == AtomicRmwOp::Xchg {
-        cx.emit_mem(row, &[def, operand], address).set_trap(trap);
-    } else {
-        let changed = cx.int_temp(bits);
-        cx.emit_mem(row, &[def, changed, operand], address).set_trap(trap);
+        return cx.emit_mem(row, &[old, operand], address);
     }
-    Ok(())
+    let temp = cx.int_temp(bits);
+    cx.emit_mem(row, &[old, temp, operand], address)
+}
+
+/// What `row` makes of the operand, in a new register.
+fn changed(cx: &mut Cx<'_, '_>, row: RowId, operand: VReg, bits: u32) -> VReg {
+    let changed = cx.int_temp(bits);
+    cx.emit(row, &[changed, operand]);
+    changed
+}
+
+/// The loop of an arithmetic operation on 16 bits and more in big-endian byte order.
+fn big_endian_loop(op: AtomicRmwOp, bits: u32) -> RowId {
+    let [narrow, middle, wide] = match op {
+        AtomicRmwOp::Umin => [rows::ATOMIC_UMIN_BIG16_MR, rows::ATOMIC_UMIN_BIG32_MR, rows::ATOMIC_UMIN_BIG64_MR],
+        AtomicRmwOp::Umax => [rows::ATOMIC_UMAX_BIG16_MR, rows::ATOMIC_UMAX_BIG32_MR, rows::ATOMIC_UMAX_BIG64_MR],
+        AtomicRmwOp::Smin => [rows::ATOMIC_SMIN_BIG16_MR, rows::ATOMIC_SMIN_BIG32_MR, rows::ATOMIC_SMIN_BIG64_MR],
+        AtomicRmwOp::Smax => [rows::ATOMIC_SMAX_BIG16_MR, rows::ATOMIC_SMAX_BIG32_MR, rows::ATOMIC_SMAX_BIG64_MR],
+        // Differences are sums with the negated operand.
+        _ => [rows::ATOMIC_ADD_BIG16_MR, rows::ATOMIC_ADD_BIG32_MR, rows::ATOMIC_ADD_BIG64_MR],
+    };
+    match bits {
+        16 => narrow,
+        32 => middle,
+        _ => wide,
+    }
 }
 
 /// The instruction that does an operation. Differences are sums with the negated operand, and conjunctions clear the bits
@@ -130,11 +175,20 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     };
     let value = cx.first(inst);
     let ty = cx.ty(value);
-    cx.require_little_word(inst, ty, flags)?;
+    cx.require_word(inst, ty)?;
+    let bits = ty.bits();
     let address = address(cx, addr, inst)?;
-    let operands = [cx.result(value), cx.put(expected), cx.put(new)];
+    let (def, mut expected, mut new) = (cx.result(value), cx.put(expected), cx.put(new));
+    let big = !is_little(flags) && bits > 8;
+    let old = if big { cx.int_temp(bits) } else { def };
+    if big {
+        [expected, new] = [expected, new].map(|operand| cx.bytes_reversed(operand, bits));
+    }
     let family = if cx.isa.flags.has_lse { rows::CASAL8_MR } else { rows::ATOMIC_CAS8_MR };
-    cx.emit_mem(of_width(family, ty.bits()), &operands, address).set_trap(flags.trap_code());
+    cx.emit_mem(of_width(family, bits), &[old, expected, new], address).set_trap(flags.trap_code());
+    if big {
+        cx.swap_bytes(def, old, bits);
+    }
     Ok(())
 }
 

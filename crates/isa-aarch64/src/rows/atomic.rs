@@ -124,6 +124,22 @@ rows! {
     ATOMIC_SWAP16_MR = None "atomic_swap {0}, {m}, {1}" [OLD4, U4] atomic(LoopOp::Swap, 2);
     ATOMIC_SWAP32_MR = None "atomic_swap {0}, {m}, {1}" [OLD4, U4] atomic(LoopOp::Swap, 4);
     ATOMIC_SWAP64_MR = None "atomic_swap {0}, {m}, {1}" [OLD8, U8] atomic(LoopOp::Swap, 8);
+    // The same on integers in big-endian byte order: the old value is in memory's order, the operand is not.
+    ATOMIC_ADD_BIG16_MR = None "atomic_add_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::AddBig, 2);
+    ATOMIC_ADD_BIG32_MR = None "atomic_add_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::AddBig, 4);
+    ATOMIC_ADD_BIG64_MR = None "atomic_add_big {0}, {m}, {2}" [OLD8, OLD8, U8] atomic(LoopOp::AddBig, 8);
+    ATOMIC_UMIN_BIG16_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_LO, false), 2);
+    ATOMIC_UMIN_BIG32_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_LO, false), 4);
+    ATOMIC_UMIN_BIG64_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD8, OLD8, U8] atomic(LoopOp::KeepBig(CC_LO, false), 8);
+    ATOMIC_UMAX_BIG16_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_HI, false), 2);
+    ATOMIC_UMAX_BIG32_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_HI, false), 4);
+    ATOMIC_UMAX_BIG64_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD8, OLD8, U8] atomic(LoopOp::KeepBig(CC_HI, false), 8);
+    ATOMIC_SMIN_BIG16_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_LT, true), 2);
+    ATOMIC_SMIN_BIG32_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_LT, true), 4);
+    ATOMIC_SMIN_BIG64_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD8, OLD8, U8] atomic(LoopOp::KeepBig(CC_LT, true), 8);
+    ATOMIC_SMAX_BIG16_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_GT, true), 2);
+    ATOMIC_SMAX_BIG32_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD4, OLD4, U4] atomic(LoopOp::KeepBig(CC_GT, true), 4);
+    ATOMIC_SMAX_BIG64_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD8, OLD8, U8] atomic(LoopOp::KeepBig(CC_GT, true), 8);
     // The same for compare and exchange: the old value, the expected value, the replacement.
     ATOMIC_CAS8_MR = Clobber "atomic_cas {0}, {m}, {1}, {2}" [OLD4, U4, U4] atomic(LoopOp::CompareExchange, 1);
     ATOMIC_CAS16_MR = Clobber "atomic_cas {0}, {m}, {1}, {2}" [OLD4, U4, U4] atomic(LoopOp::CompareExchange, 2);

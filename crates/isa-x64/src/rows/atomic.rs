@@ -78,6 +78,22 @@ rows! {
     ATOMIC_SMAX16_MR = Clobber "atomic_smax {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::Keep(CC_GE), 2);
     ATOMIC_SMAX32_MR = Clobber "atomic_smax {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::Keep(CC_GE), 4);
     ATOMIC_SMAX64_MR = Clobber "atomic_smax {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::Keep(CC_GE), 8);
+    // The same on integers in big-endian byte order: old value and temporary are in memory's order, the operand is not.
+    ATOMIC_ADD_BIG16_MR = Clobber "atomic_add_big {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::AddBig, 2);
+    ATOMIC_ADD_BIG32_MR = Clobber "atomic_add_big {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::AddBig, 4);
+    ATOMIC_ADD_BIG64_MR = Clobber "atomic_add_big {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::AddBig, 8);
+    ATOMIC_UMIN_BIG16_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::KeepBig(CC_BE), 2);
+    ATOMIC_UMIN_BIG32_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::KeepBig(CC_BE), 4);
+    ATOMIC_UMIN_BIG64_MR = Clobber "atomic_umin_big {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::KeepBig(CC_BE), 8);
+    ATOMIC_UMAX_BIG16_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::KeepBig(CC_AE), 2);
+    ATOMIC_UMAX_BIG32_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::KeepBig(CC_AE), 4);
+    ATOMIC_UMAX_BIG64_MR = Clobber "atomic_umax_big {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::KeepBig(CC_AE), 8);
+    ATOMIC_SMIN_BIG16_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::KeepBig(CC_LE), 2);
+    ATOMIC_SMIN_BIG32_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::KeepBig(CC_LE), 4);
+    ATOMIC_SMIN_BIG64_MR = Clobber "atomic_smin_big {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::KeepBig(CC_LE), 8);
+    ATOMIC_SMAX_BIG16_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD2, TMP2, U2] atomic(LoopOp::KeepBig(CC_GE), 2);
+    ATOMIC_SMAX_BIG32_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD4, TMP4, U4] atomic(LoopOp::KeepBig(CC_GE), 4);
+    ATOMIC_SMAX_BIG64_MR = Clobber "atomic_smax_big {0}, {m}, {2}" [OLD8, TMP8, U8] atomic(LoopOp::KeepBig(CC_GE), 8);
     // Fences.
     MFENCE = None "mfence" [] of(0xae).bare(0xf0);
 }

@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use super::memory::{load_row, store_row};
 use super::{Address, Done};
+use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{Inst, TrapCode, Type, Value};
 use kingpost_regalloc::VReg;
@@ -133,6 +134,19 @@ pub(super) fn store<'f, M: Machine<'f>>(
     let row = if image_type == I64 { M::ROWS.float_to_int64 } else { M::ROWS.float_to_int32 };
     cx.emit(row, &[image, source]);
     store_word(cx, image, image_type, address, trap)
+}
+
+/// Does the operation look at the bytes of its operands in their order? Bitwise ones do not.
+pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
+    match op {
+        AtomicRmwOp::Add
+        | AtomicRmwOp::Sub
+        | AtomicRmwOp::Umin
+        | AtomicRmwOp::Umax
+        | AtomicRmwOp::Smin
+        | AtomicRmwOp::Smax => true,
+        AtomicRmwOp::And | AtomicRmwOp::Nand | AtomicRmwOp::Or | AtomicRmwOp::Xor | AtomicRmwOp::Xchg => false,
+    }
 }
 
 /// `bswap`.

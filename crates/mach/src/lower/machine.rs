@@ -199,6 +199,13 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
         temp
     }
 
+    /// An integer of `bits` bits in the other byte order, in a new register.
+    fn bytes_reversed(&mut self, source: VReg, bits: u32) -> VReg {
+        let reversed = self.int_temp(bits);
+        self.swap_bytes(reversed, source, bits);
+        reversed
+    }
+
     /// The address `bytes` further on.
     fn further(&mut self, address: Address, bytes: i32) -> Address {
         match address {

@@ -68,7 +68,7 @@ mod width;
 
 pub use call::libcall;
 pub use condition::{Cond, CondRows, Question, branch_on, invert, is_greater, min_max_condition, trap_on};
-pub use endian::load_word;
+pub use endian::{is_arithmetic, load_word};
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use opcodes::{Piece, piece};

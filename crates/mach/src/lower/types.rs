@@ -1,11 +1,10 @@
 //! What lowering asks of types, and rows by width.
 
-use super::memory::is_little;
 use super::{Done, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::types::{F32, F64};
-use kingpost_ir::{Inst, MemFlags, Type, Value};
+use kingpost_ir::{Inst, Type, Value};
 
 /// Is this a scalar integer of one register?
 pub fn is_word(ty: Type) -> bool {
@@ -61,14 +60,6 @@ impl Lower<'_> {
     /// The refusal.
     pub fn require_word(&self, inst: Inst, ty: Type) -> Done {
         if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
-    }
-
-    /// Refuses `inst` unless `ty` is a scalar integer of one register and the access in the machine's byte order.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub fn require_little_word(&self, inst: Inst, ty: Type, flags: MemFlags) -> Done {
-        if is_little(flags) { self.require_word(inst, ty) } else { Err(self.unsupported(inst)) }
     }
 
     /// Operand, its type, and bits of the result of a conversion from a float to an integer of one register.
