@@ -89,9 +89,10 @@ impl From<LowerError> for CompileError {
         match error {
             LowerError::TooLarge { what, limit } => CompileError::Limit { what, limit },
             LowerError::Cancelled => CompileError::Cancelled,
-            LowerError::Opcode { .. } | LowerError::Feature { .. } | LowerError::Setting { .. } => {
-                CompileError::Lower(error)
-            }
+            LowerError::Opcode { .. }
+            | LowerError::ByteOrder { .. }
+            | LowerError::Feature { .. }
+            | LowerError::Setting { .. } => CompileError::Lower(error),
         }
     }
 }

@@ -10,7 +10,7 @@ use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallC
 use kingpost_ir::types::{I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, no_convention};
+use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention};
 use kingpost_regalloc::PRegSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -72,10 +72,11 @@ impl Convention {
 /// Places all arguments and results of `signature`.
 ///
 /// # Errors
-/// Conventions and types that are not supported, results without a register where no return area is allowed, and
-/// too many bytes of stack arguments.
+/// Conventions and types that are not supported, results without a register where no return area is allowed, results
+/// beside `sret`, and too many bytes of stack arguments.
 pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSignature, LowerError> {
     let convention = Convention::of(signature)?;
+    check_struct_return(signature, "aarch64")?;
     let mut abi = convention.empty();
     let mut results = Places::new(&convention);
     for result in &signature.returns {

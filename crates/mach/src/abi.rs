@@ -5,7 +5,7 @@
 
 use crate::error::LowerError;
 use kingpost_ir::Type;
-use kingpost_ir::signature::{ArgumentExtension, CallConv};
+use kingpost_ir::signature::{ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
@@ -84,6 +84,18 @@ pub fn area_bytes(bytes: u64, align: u32) -> Result<u32, LowerError> {
         return Err(LowerError::TooLarge { what: "bytes of stack arguments or results", limit: MAX_BYTES });
     }
     Ok(bytes.next_multiple_of(u64::from(align)) as u32)
+}
+
+/// Refuses results beside an `sret` parameter: the register that hands its pointer back is that of the first result.
+///
+/// # Errors
+/// The refusal.
+pub fn check_struct_return(signature: &Signature, target: &'static str) -> Result<(), LowerError> {
+    let returns_struct = signature.special_param_index(ArgumentPurpose::StructReturn).is_some();
+    if returns_struct && !signature.returns.is_empty() {
+        return Err(LowerError::Feature { what: "a result beside an `sret` parameter", target });
+    }
+    Ok(())
 }
 
 /// The error for a calling convention that `target` does not have.

@@ -10,7 +10,16 @@ pub enum LowerError {
     Opcode {
         /// The opcode.
         opcode: Opcode,
-        /// Its controlling type, or that of its first result.
+        /// Its controlling type, else that of its first result or operand, if it has one.
+        ty: Option<Type>,
+        /// The target.
+        target: &'static str,
+    },
+    /// The target has code for this opcode at this type, but not in big-endian byte order.
+    ByteOrder {
+        /// The opcode.
+        opcode: Opcode,
+        /// The type of the access.
         ty: Type,
         /// The target.
         target: &'static str,
@@ -43,7 +52,13 @@ pub enum LowerError {
 impl fmt::Display for LowerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LowerError::Opcode { opcode, ty, target } => write!(f, "`{opcode}` on {ty} is not supported for {target}"),
+            LowerError::Opcode { opcode, ty: Some(ty), target } => {
+                write!(f, "`{opcode}` on {ty} is not supported for {target}")
+            }
+            LowerError::Opcode { opcode, ty: None, target } => write!(f, "`{opcode}` is not supported for {target}"),
+            LowerError::ByteOrder { opcode, ty, target } => {
+                write!(f, "`{opcode}` on {ty} in big-endian byte order is not supported for {target}")
+            }
             LowerError::Feature { what, target } => write!(f, "{what} is not supported for {target}"),
             LowerError::Setting { opcode, key } => write!(f, "`{opcode}` needs the setting `{key}`"),
             LowerError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),

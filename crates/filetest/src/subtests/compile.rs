@@ -1,5 +1,5 @@
 //! `test compile`: the emitted machine code, filecheck; with `precise-output` line by line; with
-//! `expect-fail` a function that must not compile.
+//! `expect-fail` a function that must not compile, and filecheck on the error.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,7 +36,11 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         let result = compiler.compile(&mut cx, &mut test.function.clone(), &mut ModuleBuffer::default());
         match result {
             Ok(()) if expect_fail => findings.fail(format_args!("{} compiles", job.place(test))),
-            Err(_) if expect_fail => {}
+            Err(error) if expect_fail => {
+                if let Err(text) = crate::expect::filecheck(job.file, test, &format!("{error}\n")) {
+                    findings.fail(format_args!("{}: {text}", job.name));
+                }
+            }
             Err(error) if error.is_unsupported() => findings.skip(error),
             Err(error) => findings.fail(format_args!("{}: {error}", job.place(test))),
             Ok(()) => {

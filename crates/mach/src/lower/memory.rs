@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use super::types::is_float_reg;
 use super::{Address, Done, Lower, endian};
+use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::{F16, I8, I16, I32, I64};
@@ -99,7 +100,13 @@ pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
         }
         (None, false) => endian::load(cx, value, address, trap),
     };
-    done.ok_or_else(|| cx.unsupported(inst))
+    done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
+}
+
+/// Why an access to a value of type `ty` is refused: for its byte order if there is code for the other one.
+fn refusal<'f, M: Machine<'f>>(cx: &M, inst: Inst, ty: Type, flags: MemFlags) -> LowerError {
+    let supported = ty == F16 || ty.bits() == 128 && ty.is_int() || access::<M>(ty).is_some();
+    if supported && !is_little(flags) { cx.unsupported_byte_order(inst, ty) } else { cx.unsupported(inst) }
 }
 
 /// Loads a value of type `ty` into its registers. None if there is no code for the type.
@@ -146,7 +153,7 @@ pub(super) fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
         true => store_value(cx, value, ty, address, flags.trap_code()),
         false => endian::store(cx, value, ty, address, flags.trap_code()),
     };
-    done.ok_or_else(|| cx.unsupported(inst))
+    done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
 }
 
 /// Stores the low part of `value` that has type `ty`. None if there is no code for the type.

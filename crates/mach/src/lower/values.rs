@@ -221,9 +221,13 @@ impl Lower<'_> {
         let opcode = self.func.dfg.opcode(inst);
         let first = self.func.dfg.first_result(inst).map(|r| self.ty(r));
         let operand = self.func.dfg.inst_args(inst).first().map(|&a| self.ty(a));
-        let ctrl = self.func.dfg.ctrl_type(inst);
-        let ty = if ctrl.is_invalid() { first.or(operand).unwrap_or(ctrl) } else { ctrl };
-        LowerError::Opcode { opcode, ty, target: self.isa.name() }
+        let ctrl = Some(self.func.dfg.ctrl_type(inst)).filter(|ty| !ty.is_invalid());
+        LowerError::Opcode { opcode, ty: ctrl.or(first).or(operand), target: self.isa.name() }
+    }
+
+    /// The error for an access to a value of type `ty` that this target has code for in its own byte order only.
+    pub fn unsupported_byte_order(&self, inst: Inst, ty: Type) -> LowerError {
+        LowerError::ByteOrder { opcode: self.func.dfg.opcode(inst), ty, target: self.isa.name() }
     }
 
     /// The error for a feature this target has no code for.
