@@ -1,0 +1,371 @@
+//! Congruence classes: sets of values no two of which are live at one point, so that one place serves them all.
+//!
+//! ```text
+//! b1(v2): .. v3 = add v2, 1; branch -> b1(v3)      {v2, v3}: v2 is dead where v3 begins
+//! ```
+//!
+//! Union-find over classes, each with the sorted list of its members' intervals. Two classes merge unless an interval of one
+//! overlaps an interval of the other (Boissinot et al., *Revisiting out-of-SSA translation for correctness, code quality and
+//! efficiency*, 2009, section IV). The caller offers pairs, the most profitable first.
+//!
+//! Cost: two lists of similar length are merged in the sum of their lengths; a short list is inserted into a long one by
+//! binary search, in place while that has room. All merges share a budget of steps, so that the whole is linear in it.
+
+use std::ops::Range;
+
+/// A list as short as this is inserted into a longer one without looking at all of that.
+const MAX_SHORT: usize = 4;
+
+/// Intervals that can be moved in one step.
+const MOVED_PER_STEP: usize = 16;
+
+/// Points over which a value is live.
+pub trait Interval: Copy {
+    /// A point of the program.
+    type Point: Copy + Ord;
+
+    /// Returns the first point: intervals of one class are sorted by it.
+    fn start(&self) -> Self::Point;
+
+    /// Returns the point after the last one.
+    fn end(&self) -> Self::Point;
+
+    /// Returns the first point at which another value would be in the way, if that is before the start.
+    fn reserved_from(&self) -> Self::Point {
+        self.start()
+    }
+
+    /// Appends `next`, which begins at or after the end of this interval, if the two can be one.
+    fn append(&mut self, next: &Self) -> bool {
+        let _ = next;
+        false
+    }
+}
+
+/// A list in the pool, with the end of the space that it may grow into.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    start: u32,
+    end: u32,
+    capacity_end: u32,
+}
+
+impl List {
+    fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Classes of values, which are numbered densely. Its memory is used again.
+#[derive(Debug)]
+pub struct Congruence<I> {
+    /// By value: the next one on the way to the representative of its class, or itself.
+    parents: Vec<u32>,
+    /// By representative.
+    lists: Vec<List>,
+    /// The intervals of all lists, and space between.
+    pub pool: Vec<I>,
+    merged: Vec<I>,
+    /// Steps that merges may still take.
+    pub budget: usize,
+}
+
+impl<I> Default for Congruence<I> {
+    fn default() -> Congruence<I> {
+        Congruence { parents: Vec::new(), lists: Vec::new(), pool: Vec::new(), merged: Vec::new(), budget: 0 }
+    }
+}
+
+impl<I: Interval> Congruence<I> {
+    /// Makes a class without intervals of each of `values` values.
+    pub fn begin(&mut self, values: usize) {
+        self.parents.clear();
+        self.parents.extend(0..values as u32);
+        self.lists.clear();
+        self.lists.resize(values, List::default());
+        self.pool.clear();
+    }
+
+    /// Makes a class of each value; value `v` has the intervals `starts[v]..starts[v + 1]` of `intervals`.
+    pub fn begin_with(&mut self, intervals: &[I], starts: &[u32]) {
+        self.pool.clear();
+        self.pool.extend_from_slice(intervals);
+        self.lists.clear();
+        let pairs = starts.windows(2);
+        self.lists.extend(pairs.map(|pair| List { start: pair[0], end: pair[1], capacity_end: pair[1] }));
+        self.parents.clear();
+        self.parents.extend(0..self.lists.len() as u32);
+    }
+
+    /// Gives a value, which is in no class with others, its intervals in order.
+    pub fn set(&mut self, value: u32, intervals: impl IntoIterator<Item = I>) {
+        let start = self.pool.len();
+        for next in intervals {
+            push(&mut self.pool, start, next);
+        }
+        let end = self.pool.len() as u32;
+        self.lists[value as usize] = List { start: start as u32, end, capacity_end: end };
+    }
+
+    /// Returns the representative of the class of a value.
+    #[inline]
+    pub fn find(&mut self, mut value: u32) -> u32 {
+        while self.parents[value as usize] != value {
+            // Path halving.
+            let next = self.parents[self.parents[value as usize] as usize];
+            self.parents[value as usize] = next;
+            value = next;
+        }
+        value
+    }
+
+    /// Does the value represent its class?
+    #[inline]
+    pub fn is_representative(&self, value: u32) -> bool {
+        self.parents[value as usize] == value
+    }
+
+    /// Returns the number of intervals of a class, given its representative.
+    #[inline]
+    pub fn len(&self, class: u32) -> usize {
+        self.lists[class as usize].len()
+    }
+
+    /// Returns where the intervals of a class, given its representative, are in the pool.
+    #[inline]
+    pub fn range(&self, class: u32) -> Range<usize> {
+        self.lists[class as usize].range()
+    }
+
+    /// Returns the intervals of a class, given its representative, in order.
+    pub fn intervals(&self, class: u32) -> &[I] {
+        &self.pool[self.range(class)]
+    }
+
+    /// Makes one class of two, given their representatives, unless they overlap, or one has no intervals, or the budget does
+    /// not suffice. The one with more intervals represents the new class, else `a`. Returns whether they are one now.
+    pub fn merge(&mut self, a: u32, b: u32) -> bool {
+        let (len_a, len_b) = (self.len(a), self.len(b));
+        let least = len_a.min(len_b);
+        if a == b || least == 0 || len_a + len_b > self.budget {
+            return a == b;
+        }
+        let (long, short) = if len_a >= len_b { (a, b) } else { (b, a) };
+        if least <= MAX_SHORT {
+            self.budget -= least;
+            if !self.fits(long, short) {
+                return false;
+            }
+            self.insert(long, short);
+        } else {
+            self.budget -= len_a + len_b;
+            if !self.interleave(a, b) {
+                return false;
+            }
+            let start = self.pool.len() as u32;
+            self.pool.extend_from_slice(&self.merged);
+            let end = self.pool.len() as u32;
+            self.lists[long as usize] = List { start, end, capacity_end: end };
+        }
+        self.lists[short as usize] = List::default();
+        self.parents[short as usize] = long;
+        true
+    }
+
+    /// Leaves the intervals of two classes in `merged`, in order. Returns false if some overlap.
+    fn interleave(&mut self, a: u32, b: u32) -> bool {
+        self.merged.clear();
+        let (mut left, mut right) = (self.range(a), self.range(b));
+        while !left.is_empty() || !right.is_empty() {
+            let is_left =
+                right.is_empty() || !left.is_empty() && self.pool[left.start].start() < self.pool[right.start].start();
+            let next = if is_left { left.next() } else { right.next() };
+            let Some(next) = next.map(|at| self.pool[at]) else { break };
+            if self.merged.last().is_some_and(|last| last.end() > next.reserved_from()) {
+                return false;
+            }
+            push(&mut self.merged, 0, next);
+        }
+        true
+    }
+
+    /// Does no interval of a short list overlap one of a long list?
+    fn fits(&self, long: u32, short: u32) -> bool {
+        let long = self.intervals(long);
+        self.intervals(short).iter().all(|interval| {
+            let next = long.partition_point(|other| other.start() < interval.start());
+            long[..next].last().is_none_or(|last| last.end() <= interval.reserved_from())
+                && long.get(next).is_none_or(|next| interval.end() <= next.reserved_from())
+        })
+    }
+
+    /// Inserts a short list into a long one: in place, or behind the pool with room to double.
+    fn insert(&mut self, long: u32, short: u32) {
+        let (mut list, added) = (self.lists[long as usize], self.lists[short as usize]);
+        if ((list.capacity_end - list.end) as usize) < added.len() {
+            let len = list.end - list.start;
+            self.budget = self.budget.saturating_sub(len as usize);
+            let start = self.pool.len() as u32;
+            self.pool.extend_from_within(list.range());
+            list = List { start, end: start + len, capacity_end: start + 2 * len + added.len() as u32 };
+            let filler = self.pool[start as usize];
+            self.pool.resize(list.capacity_end as usize, filler);
+        }
+        for i in added.range() {
+            let interval = self.pool[i];
+            let at =
+                list.start as usize + self.pool[list.range()].partition_point(|other| other.start() < interval.start());
+            self.budget = self.budget.saturating_sub((list.end as usize - at) / MOVED_PER_STEP);
+            self.pool.copy_within(at..list.end as usize, at + 1);
+            self.pool[at] = interval;
+            list.end += 1;
+        }
+        self.lists[long as usize] = list;
+    }
+}
+
+/// Appends an interval to a list that begins at `start`.
+fn push<I: Interval>(list: &mut Vec<I>, start: usize, next: I) {
+    if !list[start..].last_mut().is_some_and(|last| last.append(&next)) {
+        list.push(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half-open; joins with one that begins where it ends.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Plain(u32, u32);
+
+    impl Interval for Plain {
+        type Point = u32;
+
+        fn start(&self) -> u32 {
+            self.0
+        }
+
+        fn end(&self) -> u32 {
+            self.1
+        }
+
+        fn append(&mut self, next: &Plain) -> bool {
+            let joins = self.1 == next.0;
+            self.1 = if joins { next.1 } else { self.1 };
+            joins
+        }
+    }
+
+    /// Other values are in the way from the point before its start.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Wide(u32, u32);
+
+    impl Interval for Wide {
+        type Point = u32;
+
+        fn start(&self) -> u32 {
+            self.0
+        }
+
+        fn end(&self) -> u32 {
+            self.1
+        }
+
+        fn reserved_from(&self) -> u32 {
+            self.0 - 1
+        }
+    }
+
+    fn classes<I: Interval>(lists: &[&[I]]) -> Congruence<I> {
+        let mut classes = Congruence::default();
+        classes.begin(lists.len());
+        (0..).zip(lists).for_each(|(value, list)| classes.set(value, list.iter().copied()));
+        classes.budget = 1000;
+        classes
+    }
+
+    #[test]
+    fn values_that_touch_merge() {
+        let mut all = classes(&[&[Plain(0, 4)], &[Plain(4, 8), Plain(10, 12)], &[Plain(7, 9)], &[Plain(8, 10)]]);
+        assert!(all.merge(0, 1));
+        assert_eq!((all.find(0), all.find(1)), (1, 1));
+        assert!(!all.merge(1, 2), "7 is in both");
+        assert!(all.merge(3, 1) && all.merge(1, 1));
+        assert_eq!(all.intervals(1), [Plain(0, 4), Plain(4, 8), Plain(8, 10), Plain(10, 12)]);
+        assert!(all.is_representative(1) && all.is_representative(2) && !all.is_representative(3));
+    }
+
+    #[test]
+    fn intervals_that_touch_become_one_where_they_can() {
+        let mut all = classes(&[&[Plain(0, 2), Plain(2, 4)], &[]]);
+        assert_eq!(all.intervals(0), [Plain(0, 4)]);
+        assert!(!all.merge(0, 1), "a value that is never live is in no class");
+        let even: Vec<_> = (0..10).map(|i| Plain(20 * i, 20 * i + 10)).collect();
+        let odd: Vec<_> = (0..10).map(|i| Plain(20 * i + 10, 20 * i + 20)).collect();
+        let mut all = classes(&[&even, &odd]);
+        assert!(all.merge(0, 1));
+        assert_eq!(all.intervals(0), [Plain(0, 200)]);
+    }
+
+    #[test]
+    fn what_is_reserved_before_an_interval_is_in_the_way() {
+        let mut all = classes(&[&[Wide(1, 4)], &[Wide(4, 8)], &[Wide(5, 8)]]);
+        assert!(!all.merge(0, 1) && all.merge(0, 2));
+    }
+
+    #[test]
+    fn the_budget_bounds_merges() {
+        let mut all = classes(&[&[Plain(0, 1)], &[Plain(1, 2)], &[Plain(2, 3)]]);
+        all.budget = 2;
+        assert!(all.merge(0, 1) && !all.merge(0, 2));
+    }
+
+    /// Random merges are compared with a plain table of points.
+    #[test]
+    fn merges_agree_with_a_table() {
+        let mut seed = 1u64;
+        let mut random = |below: u32| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as u32 % below
+        };
+        for _ in 0..50 {
+            let lists: Vec<Vec<Plain>> = (0..40)
+                .map(|_| {
+                    let count = [1, 3, 12][random(3) as usize];
+                    let mut starts: Vec<u32> = (0..count).map(|_| random(600)).collect();
+                    starts.sort_unstable();
+                    starts.dedup();
+                    let ends = starts.iter().skip(1).copied().chain([700]);
+                    let lengths: Vec<u32> = starts.iter().map(|_| 1 + random(6)).collect();
+                    let ends = ends.zip(&starts).zip(lengths).map(|((next, &start), len)| next.min(start + len));
+                    starts.iter().zip(ends).map(|(&start, end)| Plain(start, end)).collect()
+                })
+                .collect();
+            let slices: Vec<&[Plain]> = lists.iter().map(Vec::as_slice).collect();
+            let mut all = classes(&slices);
+            all.budget = usize::MAX;
+            let points = |list: &[Plain]| list.iter().flat_map(|i| i.0..i.1).collect::<Vec<_>>();
+            let mut tables: Vec<Vec<u32>> = lists.iter().map(|list| points(list)).collect();
+            for _ in 0..200 {
+                let (a, b) = (all.find(random(40)), all.find(random(40)));
+                let disjoint = a == b || !tables[a as usize].iter().any(|p| tables[b as usize].contains(p));
+                assert_eq!(all.merge(a, b), disjoint);
+                if disjoint && a != b {
+                    let root = all.find(a);
+                    let both =
+                        [std::mem::take(&mut tables[a as usize]), std::mem::take(&mut tables[b as usize])].concat();
+                    tables[root as usize] = both;
+                    tables[root as usize].sort_unstable();
+                }
+            }
+            for class in (0..40).filter(|&v| all.is_representative(v)) {
+                assert_eq!(points(all.intervals(class)), tables[class as usize]);
+            }
+        }
+    }
+}
