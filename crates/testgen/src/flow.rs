@@ -81,7 +81,7 @@ fn split_edges(rng: &mut Rng, succs: &mut Vec<Vec<usize>>) {
     for block in 0..ways_in.len() {
         for way in 0..succs[block].len() {
             let to = succs[block][way];
-            if ways_in[to] > 1 && (succs[block].len() > 1 || rng.chance(15)) {
+            if ways_in[to] > 1 && (succs[block].len() > 1 || rng.chance(30)) {
                 succs[block][way] = succs.len();
                 succs.push(vec![to]);
             }
