@@ -376,7 +376,9 @@ impl Generator<'_> {
         let has_args = self.draft.blocks[block].edges.iter().any(|edge| !edge.args.is_empty());
         let inst = match ways {
             0 => self.exit(block),
-            _ if alone && !has_args && self.rng.chance(if ways == 1 { 35 } else { 20 }) => return self.call_with_ways(block),
+            _ if alone && !has_args && self.rng.chance(if ways == 1 { 35 } else { 20 }) => {
+                return self.call_with_ways(block);
+            }
             1 if has_args || !alone || self.rng.chance(85) => plain.clone(),
             _ => self.branch(block),
         };
