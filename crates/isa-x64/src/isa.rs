@@ -7,7 +7,7 @@ use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Done, Piece};
+use kingpost_mach::lower::{self, Lowered, Piece};
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
@@ -68,7 +68,7 @@ impl Isa for X64 {
         zero_extends(cx, value)
     }
 
-    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Done {
+    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Lowered {
         lower::piece(&mut Cx { lower: cx, isa: self }, piece)
     }
 

@@ -30,7 +30,7 @@ struct Index {
 }
 
 /// The terms of an address: `base + index + disp`.
-struct Terms {
+struct AddressExpr {
     base: Value,
     index: Option<Index>,
     disp: i64,
@@ -42,19 +42,19 @@ impl Cx<'_, '_> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
         }
-        let terms = self.terms(addr, offset, bytes);
+        let terms = self.address_expr(addr, offset, bytes);
         if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
             return Ok(address);
         }
-        let base = self.put(terms.base);
+        let base = self.use_reg(terms.base);
         match terms.index {
             Some(index) if terms.disp == 0 && index.is_scaled_for(bytes) => {
                 let Index { value, extend, shift } = index;
-                Ok(Address::Index { base, index: self.put(value), shift, extend, disp: 0 })
+                Ok(Address::Index { base, index: self.use_reg(value), shift, extend, disp: 0 })
             }
             Some(index) => {
                 let Index { value, extend, shift } = index;
-                let (sum, value) = (self.int_temp(64), self.put(value));
+                let (sum, value) = (self.int_temp(64), self.use_reg(value));
                 self.emit_sum(sum, [base, value], extend, shift);
                 Ok(self.displaced(sum, terms.disp, bytes))
             }
@@ -74,10 +74,10 @@ impl Cx<'_, '_> {
     }
 
     /// Splits a sum into terms where the access gains from it.
-    fn terms(&self, addr: Value, offset: i64, bytes: u8) -> Terms {
-        let mut terms = Terms { base: addr, index: None, disp: offset };
+    fn address_expr(&self, addr: Value, offset: i64, bytes: u8) -> AddressExpr {
+        let mut terms = AddressExpr { base: addr, index: None, disp: offset };
         self.take_constants(&mut terms.base, &mut terms.disp);
-        let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| !self.is_put(terms.base)) else {
+        let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| !self.has_reg(terms.base)) else {
             return terms;
         };
         let [mut a, mut b] = self.args(sum);
@@ -85,16 +85,16 @@ impl Cx<'_, '_> {
         self.take_constants(&mut a, &mut disp);
         self.take_constants(&mut b, &mut disp);
         // With a displacement the sum needs an instruction of its own: then better the one that others use as well.
-        if disp != 0 && (disp == terms.disp || !self.is_sole(terms.base)) {
+        if disp != 0 && (disp == terms.disp || !self.is_single_use(terms.base)) {
             return terms;
         }
         // The side that is more than a register becomes the index.
         let (first, second) = (self.index(a), self.index(b));
         let (base, index) = if first.gain(bytes) > second.gain(bytes) { (b, first) } else { (a, second) };
-        if !index.is_scaled_for(bytes) && !self.is_sole(terms.base) {
+        if !index.is_scaled_for(bytes) && !self.is_single_use(terms.base) {
             return terms;
         }
-        Terms { base, index: Some(index), disp }
+        AddressExpr { base, index: Some(index), disp }
     }
 
     /// Takes constants out of a chain of sums.
@@ -115,7 +115,7 @@ impl Cx<'_, '_> {
 
     /// What an extension from 32 bits extends, and how.
     fn widened(&self, value: Value) -> Option<(Value, IndexExtend)> {
-        let def = self.def(value).filter(|_| !self.is_put(value))?;
+        let def = self.def(value).filter(|_| !self.has_reg(value))?;
         let extend = match self.func.dfg.opcode(def) {
             Opcode::Uextend => IndexExtend::Zero32,
             Opcode::Sextend => IndexExtend::Sign32,
@@ -151,7 +151,7 @@ impl Cx<'_, '_> {
     }
 
     /// The address of a stack slot, which needs no register.
-    fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
+    fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
         let def = self.def(terms.base)?;
         match self.func.dfg.view(def) {
             InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),

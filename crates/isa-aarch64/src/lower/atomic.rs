@@ -1,6 +1,6 @@
 //! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -16,9 +16,9 @@ fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, Lowe
 }
 
 /// `atomic_load`.
-pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let address = address(cx, arg, inst)?;
@@ -33,14 +33,14 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `atomic_store`.
-pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let address = address(cx, addr, inst)?;
-    let mut source = cx.put(value);
+    let mut source = cx.use_reg(value);
     if !is_little(flags) {
         source = cx.bytes_reversed(source, ty.bits());
     }
@@ -50,17 +50,17 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is reversed
 /// afterwards.
-pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
-    let (def, mut operand) = (cx.result(value), cx.put(operand));
+    let (def, mut operand) = (cx.result(value), cx.use_reg(operand));
     let big = !is_little(flags) && bits > 8;
     let old = if big { cx.int_temp(bits) } else { def };
     if big && is_arithmetic(op) {
@@ -169,16 +169,16 @@ fn exclusive(op: AtomicRmwOp) -> RowId {
 }
 
 /// `atomic_cas`.
-pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
-    let (def, mut expected, mut new) = (cx.result(value), cx.put(expected), cx.put(new));
+    let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
     let big = !is_little(flags) && bits > 8;
     let old = if big { cx.int_temp(bits) } else { def };
     if big {
@@ -193,7 +193,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fence`.
-pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Done {
+pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Lowered {
     cx.emit(rows::DMB_ISH, &[]);
     Ok(())
 }

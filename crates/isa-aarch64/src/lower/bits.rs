@@ -2,7 +2,7 @@
 //!
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::immediates;
 use crate::regs::CC_NE;
@@ -14,14 +14,14 @@ use kingpost_mach::lower::{pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `bitrev`.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(x);
     if !ty.is_int() {
         return Err(cx.unsupported(inst));
     }
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     if let [low, high] = parts[..] {
         cx.emit(rows::RBIT64_RR, &[defs[0], high]);
         cx.emit(rows::RBIT64_RR, &[defs[1], low]);
@@ -64,17 +64,17 @@ fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
 }
 
 /// `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         count_wide(cx, &defs, [parts[1], parts[0]], leading_zeros);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     count_above(cx, pick(ty.bits(), rows::CLZ32_RR, rows::CLZ64_RR), def, source, ty);
     Ok(())
 }
@@ -92,23 +92,23 @@ fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source
 }
 
 /// `cls`.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         cls_wide(cx, x, value);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     count_above(cx, pick(ty.bits(), rows::CLS32_RR, rows::CLS64_RR), def, source, ty);
     Ok(())
 }
 
 /// Leading zeros once the sign is taken out, but for the sign itself.
 fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::ASR64_RRI, &[sign, parts[1]], 63);
     cx.emit(rows::EOR64_RRR, &[low, parts[0], sign]);
@@ -118,17 +118,17 @@ fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
 }
 
 /// `ctz`. A bit set above a narrow value ends the search there.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         count_wide(cx, &defs, [parts[0], parts[1]], trailing_zeros);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, mut source) = (cx.result(value), cx.put(x));
+    let (def, mut source) = (cx.result(value), cx.use_reg(x));
     let bits = working_bits(ty);
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
@@ -143,12 +143,12 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         let [low, image, counts, total] = std::array::from_fn(|_| cx.float_temp(128));
         cx.emit(rows::FMOV64_FR, &[low, parts[0]]);
         cx.emit(rows::INS64_HIGH_FR, &[image, low, parts[1]]);
@@ -159,7 +159,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     let [image, counts, total] = std::array::from_fn(|_| cx.float_temp(64));
     cx.emit(pick(ty.bits(), rows::FMOV32_FR, rows::FMOV64_FR), &[image, source]);
     cx.emit(rows::CNT8B_FF, &[counts, image]);

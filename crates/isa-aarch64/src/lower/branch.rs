@@ -1,6 +1,6 @@
 //! Branches and conditional traps.
 
-use super::Done;
+use super::Lowered;
 use super::condition::Test;
 use super::cx::Cx;
 use crate::immediates;
@@ -58,7 +58,7 @@ fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
 }
 
 /// `trapz`, `trapnz`.
-pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Done {
+pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     match cx.test(arg) {
         Test::Flags(cond) => trap_on(cx, cond.inverse_if(zero), code),

@@ -44,22 +44,22 @@ struct Link {
 }
 
 /// Comparisons all of which, or any of which, must hold.
-pub(super) struct Chain {
+pub(super) struct CompareChain {
     links: SmallVec<[Link; MAX_LINKS]>,
     all: bool,
 }
 
-impl Chain {
+impl CompareChain {
     /// The comparisons `value` joins, if there are at least two and nobody needs one of them by itself.
-    pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Chain> {
+    pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<CompareChain> {
         let join = cx.func.dfg.opcode(cx.def(value)?);
         if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
             return None;
         }
-        let mut chain = Chain { links: SmallVec::new(), all: join == Opcode::Band };
+        let mut chain = CompareChain { links: SmallVec::new(), all: join == Opcode::Band };
         let mut left: SmallVec<[Value; MAX_LINKS]> = SmallVec::from_slice(&[value]);
         while let Some(next) = left.pop() {
-            match cx.def_as(next, join).filter(|_| next == value || cx.is_sole(next)) {
+            match cx.def_as(next, join).filter(|_| next == value || cx.is_single_use(next)) {
                 Some(inst) if chain.links.len() + left.len() + 2 <= MAX_LINKS => {
                     let [x, y] = cx.args(inst);
                     left.extend([y, x]);
@@ -88,7 +88,7 @@ impl Chain {
 fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
     let mut negated = false;
     for _ in 0..MAX_LINKS {
-        if !cx.is_sole(value) {
+        if !cx.is_single_use(value) {
             return None;
         }
         match cx.func.dfg.view(cx.def(value)?) {
@@ -149,7 +149,7 @@ fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) ->
                 unreachable!("links have one condition")
             };
             let row = FloatRows::COMPARE_IF.of(cx.ty(x));
-            let operands = [cx.put(x), cx.put(y)];
+            let operands = [cx.use_reg(x), cx.use_reg(y)];
             cx.emit_imm(row, &operands, immediates::compare(before, flags(condition), 0));
             condition
         }
@@ -160,7 +160,7 @@ fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) ->
 fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before: i32, flags: i32) -> i32 {
     let signed = is_signed(cond);
     let bits = cx.ty(x).bits().max(32);
-    let first = cx.put_extended(x, signed);
+    let first = cx.use_extended(x, signed);
     let constant = if signed { cx.constant_signed(y) } else { cx.constant(y).map(|c| c as i64) };
     match constant {
         Some(constant @ 0..=MAX_CONSTANT) => {
@@ -172,7 +172,7 @@ fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before:
             cx.emit_imm(row, &[first], immediates::compare(before, flags, -constant as i32));
         }
         _ => {
-            let second = cx.put_extended(y, signed);
+            let second = cx.use_extended(y, signed);
             let row = pick(bits, rows::CCMP32_RR, rows::CCMP64_RR);
             cx.emit_imm(row, &[first, second], immediates::compare(before, flags, 0));
         }

@@ -1,6 +1,6 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
 
-use super::Done;
+use super::Lowered;
 use super::condition::int_code;
 use super::cx::Cx;
 use crate::immediates;
@@ -14,8 +14,8 @@ use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.
-pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let value = cx.first(inst);
+pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let value = cx.first_result(inst);
     let cond = match cx.func.dfg.view(inst) {
         InstView::IntCompare { cond, args: [x, y] } if is_sign_test(cx, cond, x, y) => {
             let def = cx.result(value);
@@ -39,7 +39,7 @@ fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
 /// `def` is 1 if `x` is negative, else 0.
 fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let bits = cx.ty(x).bits();
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     if bits >= 32 {
         cx.emit_imm(pick(bits, rows::LSR32_RRI, rows::LSR64_RRI), &[def, source], bits as i32 - 1);
     } else {
@@ -70,7 +70,7 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
 }
 
 /// `select` and `select_spectre_guard`.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty.is_dynamic_vector() || ty.bits() > 128 {
@@ -80,8 +80,8 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         select_word(cx, inst);
         return Ok(());
     }
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = cx.condition(c);
     if !ty.is_int() && ty.bits() > 64 {
         select_quad(cx, cond, defs[0], [x[0], y[0]]);
@@ -135,7 +135,7 @@ impl Change {
 /// constant that is made of zero, or any two.
 fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
     let [c, x, y] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let bits = working_bits(cx.ty(x));
     let constants = (cx.constant_signed(x), cx.constant_signed(y));
@@ -153,7 +153,7 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
             cx.emit_imm(pick(bits, rows.0, rows.1), &[def], cc);
             return;
         }
-        let (x, y) = (cx.put(x), cx.put(y));
+        let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let cond = cond.inverse_if(negated);
         choose(cx, pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR), cond, def, x, y);
         return;
@@ -161,7 +161,7 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
     let select = pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR);
     for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
         let Some((change, operand)) = changed_arm(cx, arm) else { continue };
-        let (operand, plain) = (cx.put(operand), cx.put(plain));
+        let (operand, plain) = (cx.use_reg(operand), cx.use_reg(plain));
         let cond = cx.condition(c).inverse_if(negated);
         if let Cond::One(cc) = cond {
             cx.emit_imm(change.row(bits), &[def, plain, operand], cc);
@@ -173,17 +173,17 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
     }
     for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
         let Some(row) = constant_arm(cx, arm, bits) else { continue };
-        let plain = cx.put(plain);
+        let plain = cx.use_reg(plain);
         let cond = cx.condition(c).inverse_if(negated);
         if let Cond::One(cc) = cond {
             cx.emit_imm(row, &[def, plain], cc);
         } else {
-            let arm = cx.put(arm);
+            let arm = cx.use_reg(arm);
             choose(cx, select, cond, def, plain, arm);
         }
         return;
     }
-    let (x, y) = (cx.put(x), cx.put(y));
+    let (x, y) = (cx.use_reg(x), cx.use_reg(y));
     let cond = cx.condition(c);
     choose(cx, select, cond, def, x, y);
 }
@@ -200,7 +200,7 @@ fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
 
 /// `value` as the changed arm of a conditional instruction.
 fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
-    let def = cx.def(value).filter(|_| cx.is_sole(value))?;
+    let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     let change = match cx.func.dfg.opcode(def) {
         Opcode::Iadd => {
             let [x, y] = cx.args(def);
@@ -246,7 +246,7 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
 }
 
 /// `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if !ty.is_int() {
@@ -254,8 +254,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     // The condition under which the result is `x`.
     let cond = min_max_condition(cx.func.dfg.opcode(inst));
-    let value = cx.first(inst);
-    let (defs, xs, ys) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cc = cx.compare(cond, [x, y]);
     let row = pick(working_bits(ty).min(64), rows::CSEL32_RRR, rows::CSEL64_RRR);
     for k in 0..defs.len() {
@@ -271,17 +271,17 @@ pub(super) fn limit(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [x, y]: [VReg; 2]
 }
 
 /// `iabs`: the negation, or the operand if that is not negative.
-pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         abs_wide(cx, x, value);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
-    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     cx.compare_constant(source, 0, bits);
     cx.emit_imm(pick(bits, rows::CSNEG32_RRR, rows::CSNEG64_RRR), &[def, source, source], CC_GE);
     Ok(())
@@ -289,7 +289,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `(x ^ s) - s`, where `s` is the sign in every bit.
 fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
-    let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::ASR64_RRI, &[sign, x[1]], 63);
     cx.emit(rows::EOR64_RRR, &[low, x[0], sign]);
@@ -299,9 +299,9 @@ fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
 }
 
 /// `bmask`.
-pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let bits = working_bits(cx.ty(value)).min(64);
     let cond = cx.condition(x);

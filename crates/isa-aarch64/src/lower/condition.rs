@@ -6,10 +6,10 @@
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and traps
 //! ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
 
-use super::chain::{self, Chain};
+use super::chain::{self, CompareChain};
 use super::cx::{Alu, Cx};
 use super::float::FloatRows;
-use super::operand::{Second, extension};
+use super::operand::{Operand2, extension};
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
 use crate::rows;
@@ -17,7 +17,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, Question, is_greater, is_word};
+use kingpost_mach::lower::{Cond, TruthTest, is_greater, is_word};
 use kingpost_regalloc::VReg;
 
 /// What branches and traps can ask.
@@ -89,15 +89,15 @@ pub(super) struct Comparison {
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero". Their reader must follow at once.
     pub(super) fn condition(&mut self, value: Value) -> Cond {
-        let question = self.question_of(value);
-        self.is_nonzero(question.value).inverse_if(question.negated)
+        let test = self.truth_test_of(value);
+        self.is_nonzero(test.value).inverse_if(test.negated)
     }
 
     /// As [`Cx::condition`], for whoever can test registers as well.
     pub(super) fn test(&mut self, value: Value) -> Test {
-        let question = self.question_of(value);
-        let negated = question.negated;
-        let Some(def) = self.def(question.value) else { return self.test_zero(question.value, negated) };
+        let test = self.truth_test_of(value);
+        let negated = test.negated;
+        let Some(def) = self.def(test.value) else { return self.test_zero(test.value, negated) };
         match self.func.dfg.view(def) {
             InstView::IntCompare { cond, args } if is_word(self.ty(args[0])) => {
                 let Comparison { cond, x, y } = self.constant_second(cond, args);
@@ -118,42 +118,40 @@ impl Cx<'_, '_> {
                 }
             }
             InstView::IntCompare { .. } | InstView::FloatCompare { .. } => {
-                Test::Flags(self.is_nonzero(question.value).inverse_if(negated))
+                Test::Flags(self.is_nonzero(test.value).inverse_if(negated))
             }
-            _ if self.chain(question.value).is_some() => {
-                Test::Flags(self.is_nonzero(question.value).inverse_if(negated))
-            }
-            _ => self.test_zero(question.value, negated),
+            _ if self.chain(test.value).is_some() => Test::Flags(self.is_nonzero(test.value).inverse_if(negated)),
+            _ => self.test_zero(test.value, negated),
         }
     }
 
     /// The comparisons that a value joins, if nobody needs it in a register.
-    fn chain(&self, value: Value) -> Option<Chain> {
-        if self.is_put(value) { None } else { Chain::of(self, value) }
+    fn chain(&self, value: Value) -> Option<CompareChain> {
+        if self.has_reg(value) { None } else { CompareChain::of(self, value) }
     }
 
     /// Is `value` zero, or is it not?
     fn test_zero(&mut self, value: Value, zero: bool) -> Test {
         let ty = self.ty(value);
         if let Some((source, bit)) = self.single_bit(value) {
-            return Test::Bit { reg: self.put(source), bit, set: !zero };
+            return Test::Bit { reg: self.use_reg(source), bit, set: !zero };
         }
-        let and = self.def_as(value, Opcode::Band).is_some() && self.is_sole(value);
+        let and = self.def_as(value, Opcode::Band).is_some() && self.is_single_use(value);
         let direct = ty.bits() >= 32 || self.has_zeros(value);
         if and || !direct || !is_word(ty) {
             return Test::Flags(self.is_nonzero(value).inverse_if(zero));
         }
-        Test::Zero { reg: self.put(value), bits: ty.bits().max(32), zero }
+        Test::Zero { reg: self.use_reg(value), bits: ty.bits().max(32), zero }
     }
 
     /// Is the sign of `x` set, or is it not?
     fn test_sign(&mut self, x: Value, set: bool) -> Test {
-        Test::Bit { reg: self.put(x), bit: self.ty(x).bits() - 1, set }
+        Test::Bit { reg: self.use_reg(x), bit: self.ty(x).bits() - 1, set }
     }
 
     /// The value of which one bit is looked at, and which, if `value` is that bit.
     fn single_bit(&self, value: Value) -> Option<(Value, u32)> {
-        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_sole(value))?;
+        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value))?;
         let [x, mask] = self.mask_second(self.args(and));
         let mask = self.constant(mask).filter(|mask| mask.is_power_of_two())?;
         Some((x, mask.trailing_zeros()))
@@ -163,8 +161,8 @@ impl Cx<'_, '_> {
         if self.constant(x).is_some() { [y, x] } else { [x, y] }
     }
 
-    pub(super) fn question_of(&self, value: Value) -> Question {
-        self.question(value, |value| self.is_boolean(value))
+    pub(super) fn truth_test_of(&self, value: Value) -> TruthTest {
+        self.truth_test(value, |value| self.is_boolean(value))
     }
 
     /// Is the value a comparison, perhaps extended, or made of such?
@@ -172,7 +170,7 @@ impl Cx<'_, '_> {
         let Some(def) = self.def_behind_extensions(value) else { return false };
         match self.func.dfg.opcode(def) {
             Opcode::Icmp | Opcode::Fcmp => true,
-            Opcode::Band | Opcode::Bor => Chain::of(self, self.first(def)).is_some(),
+            Opcode::Band | Opcode::Bor => CompareChain::of(self, self.first_result(def)).is_some(),
             _ => false,
         }
     }
@@ -191,7 +189,7 @@ impl Cx<'_, '_> {
             return Cond::One(chain.emit(self));
         }
         if self.ty(value) == I128 {
-            let parts = self.put_parts(value);
+            let parts = self.use_regs(value);
             let any = self.int_temp(64);
             self.emit(rows::ORR64_RRR, &[any, parts[0], parts[1]]);
             self.emit_imm(rows::CMP64_RI, &[any], 0);
@@ -229,21 +227,21 @@ impl Cx<'_, '_> {
         if let Some(constant) = self.constant_signed(y)
             && let Some((cond, constant)) = encodable(cond, constant, bits)
         {
-            let x = self.put(x);
+            let x = self.use_reg(x);
             self.compare_constant(x, constant, bits);
             return Cond::One(int_code(cond));
         }
-        let (first, second) = (self.second(Alu::CMP, bits, y), self.second(Alu::CMP, bits, x));
+        let (first, second) = (self.operand2(Alu::CMP, bits, y), self.operand2(Alu::CMP, bits, x));
         match (first, second) {
             // What saves an instruction stands second.
-            (Second::Plain(..), Second::Changed(..)) => {
-                let y = self.put(y);
-                self.emit_second(&[y], second);
+            (Operand2::Plain(..), Operand2::Changed(..)) => {
+                let y = self.use_reg(y);
+                self.emit_operand2(&[y], second);
                 Cond::One(int_code(cond.swap_args()))
             }
             _ => {
-                let x = self.put(x);
-                self.emit_second(&[x], first);
+                let x = self.use_reg(x);
+                self.emit_operand2(&[x], first);
                 Cond::One(int_code(cond))
             }
         }
@@ -264,7 +262,7 @@ impl Cx<'_, '_> {
     /// that. Narrow values are cut to their bits by an and, or signed ones extended.
     fn compare_with_zero(&mut self, value: Value, signed: bool) {
         let bits = self.ty(value).bits();
-        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_sole(value) && (bits >= 32 || !signed));
+        let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value) && (bits >= 32 || !signed));
         if let Some(and) = and {
             let [x, y] = self.args(and);
             if bits >= 32 {
@@ -273,19 +271,19 @@ impl Cx<'_, '_> {
             }
             let [x, mask] = self.mask_second([x, y]);
             if let Some(mask) = self.constant(mask).and_then(|mask| immediates::logical(mask, 32)) {
-                let x = self.put(x);
+                let x = self.use_reg(x);
                 self.emit_imm(rows::TST32_RI, &[x], mask);
                 return;
             }
         }
         if bits >= 32 {
-            let x = self.put(value);
+            let x = self.use_reg(value);
             self.compare_constant(x, 0, bits);
         } else if signed || self.has_zeros(value) {
-            let x = self.put_extended(value, signed);
+            let x = self.use_extended(value, signed);
             self.compare_constant(x, 0, 32);
         } else {
-            let x = self.put(value);
+            let x = self.use_reg(value);
             let mask = immediates::logical((1 << bits) - 1, 32).expect("low ones are a pattern");
             self.emit_imm(rows::TST32_RI, &[x], mask);
         }
@@ -295,7 +293,7 @@ impl Cx<'_, '_> {
     fn compare_narrow(&mut self, cond: IntCC, x: Value, y: Value) {
         let signed = is_signed(cond);
         let bits = self.ty(x).bits();
-        let first = self.put_extended(x, signed);
+        let first = self.use_extended(x, signed);
         let constant = if signed { self.constant_signed(y) } else { self.constant(y).map(|c| c as i64) };
         match constant {
             Some(constant) if immediates::add_sub(constant.unsigned_abs()).is_some() => {
@@ -306,11 +304,11 @@ impl Cx<'_, '_> {
                 self.emit(rows::CMP32_RR, &[first, constant]);
             }
             None if !signed && self.has_zeros(y) => {
-                let second = self.put(y);
+                let second = self.use_reg(y);
                 self.emit(rows::CMP32_RR, &[first, second]);
             }
             None => {
-                let second = self.put(y);
+                let second = self.use_reg(y);
                 let imm = immediates::extended(extension(bits, signed), 0);
                 self.emit_imm(rows::CMP32_RX, &[first, second], imm);
             }
@@ -321,7 +319,7 @@ impl Cx<'_, '_> {
     /// only the flags matter.
     fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
         let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
-        let (x, y) = (self.put_parts(x), self.put_parts(y));
+        let (x, y) = (self.use_regs(x), self.use_regs(y));
         self.emit(rows::CMP64_RR, &[x[0], y[0]]);
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
             let imm = immediates::compare(CC_EQ, chain::failing(CC_EQ), 0);
@@ -337,16 +335,16 @@ impl Cx<'_, '_> {
     pub(super) fn compare_floats(&mut self, cond: FloatCC, [x, y]: [Value; 2]) -> Cond {
         let ty = self.ty(x);
         if self.is_float_zero(y) {
-            let x = self.put(x);
+            let x = self.use_reg(x);
             self.emit(FloatRows::COMPARE_ZERO.of(ty), &[x]);
             return float_code(cond);
         }
         if self.is_float_zero(x) {
-            let y = self.put(y);
+            let y = self.use_reg(y);
             self.emit(FloatRows::COMPARE_ZERO.of(ty), &[y]);
             return float_code(cond.swap_args());
         }
-        let operands = [self.put(x), self.put(y)];
+        let operands = [self.use_reg(x), self.use_reg(y)];
         self.emit(FloatRows::COMPARE.of(ty), &operands);
         float_code(cond)
     }

@@ -1,6 +1,6 @@
 //! Sign extensions, of loads by the load itself.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
@@ -9,13 +9,13 @@ use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
 /// `sextend`; of a load nobody else needs, the load itself.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (from, to) = (cx.ty(x).bits(), cx.ty(value).bits());
     let defs = cx.result_parts(value);
     if !load_extended(cx, inst, defs[0], x, to)? {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         cx.sign_extend(defs[0], source, from, to);
     }
     if let Some(&high) = defs.get(1) {
@@ -32,7 +32,7 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
     if cx.func.dfg.opcode(load) != Opcode::Load || !is_little(flags) || from > 32 {
         return Ok(false);
     }
-    cx.sink(load);
+    cx.mark_sunk(load);
     let address = cx.address(addr, i64::from(offset), from as u8 / 8, load)?;
     cx.emit_mem(Cx::widening_load_row(from, to, true), &[def], address).set_trap(flags.trap_code());
     Ok(true)

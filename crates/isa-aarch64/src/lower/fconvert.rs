@@ -3,7 +3,7 @@
 //! The CPU converts integers of 32 and 64 bits, signed and unsigned, truncating and saturating; NaN becomes 0. Narrow
 //! integers are extended before or limited afterwards. Traps compare with bounds that are exact in the float's type.
 
-use super::Done;
+use super::Lowered;
 use super::compare::limit;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic};
@@ -39,7 +39,7 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
 }
 
 /// `fpromote`, `fdemote`.
-pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
         (F32, F64) => rows::FCVT64_32_FF,
@@ -47,44 +47,44 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         _ => return Err(cx.unsupported(inst)),
     };
     arithmetic(cx, inst, |cx, def| {
-        let operands = [def, cx.put(x)];
+        let operands = [def, cx.use_reg(x)];
         cx.emit(row, &operands);
     })
 }
 
 /// `fcvt_from_sint`, `fcvt_from_uint`.
-pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
     cx.require_word(inst, from)?;
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put_extended(x, signed)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_extended(x, signed)];
     cx.emit(convert_row(to, from.bits(), signed), &operands);
     Ok(())
 }
 
 /// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
-pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
     // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
     let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_LS) } else { (-bound, CC_MI) };
     check_range(cx, source, from, bound, low, fails);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     cx.emit(truncate_row(from, bits, true), &[def, source]);
     Ok(())
 }
 
 /// `fcvt_to_uint`: `-1 < x < 2^n`.
-pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     let end = 2.0 * (1u64 << (bits - 1)) as f64;
     check_range(cx, source, from, end, -1.0, CC_LS);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     cx.emit(truncate_row(from, bits, false), &[def, source]);
     Ok(())
@@ -102,10 +102,10 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails
 }
 
 /// `fcvt_to_sint_sat`.
-pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let value = cx.first(inst);
-    let (def, source) = (cx.result(value), cx.put(x));
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     let row = truncate_row(from, bits, true);
     if bits >= 32 {
         cx.emit(row, &[def, source]);
@@ -121,10 +121,10 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fcvt_to_uint_sat`.
-pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let value = cx.first(inst);
-    let (def, source) = (cx.result(value), cx.put(x));
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     let row = truncate_row(from, bits, false);
     if bits >= 32 {
         cx.emit(row, &[def, source]);

@@ -3,7 +3,7 @@
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::regs::CC_VC;
 use crate::rows;
@@ -55,8 +55,8 @@ impl Cx<'_, '_> {
 }
 
 /// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
-pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Done {
-    let value = cx.first(inst);
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let def = cx.result(value);
     if !cx.settings.enable_nan_canonicalization {
@@ -72,37 +72,37 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 }
 
 /// `fadd`, `fsub`, `fmul`, `fdiv`, `fmin`, `fmax`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
-        let operands = [def, cx.put(x), cx.put(y)];
+        let operands = [def, cx.use_reg(x), cx.use_reg(y)];
         cx.emit(family.of(ty), &operands);
     })
 }
 
 /// `sqrt`, and rounding.
-pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
-        let operands = [def, cx.put(x)];
+        let operands = [def, cx.use_reg(x)];
         cx.emit(family.of(ty), &operands);
     })
 }
 
 /// `fneg`; of a product nobody else needs, the product's sign at once.
-pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     // A canonical NaN would be made before its sign is changed.
-    let foldable = is_float(ty) && cx.is_sole(x) && !cx.settings.enable_nan_canonicalization;
+    let foldable = is_float(ty) && cx.is_single_use(x) && !cx.settings.enable_nan_canonicalization;
     if let Some(mul) = cx.def_as(x, Opcode::Fmul).filter(|_| foldable) {
         let [a, b] = cx.args(mul);
-        let value = cx.first(inst);
-        let operands = [cx.result(value), cx.put(a), cx.put(b)];
+        let value = cx.first_result(inst);
+        let operands = [cx.result(value), cx.use_reg(a), cx.use_reg(b)];
         cx.emit(FloatRows::NEGATED_MUL.of(ty), &operands);
         return Ok(());
     }
@@ -110,27 +110,27 @@ pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fabs`.
-pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     change_sign(cx, inst, FloatRows::ABS)
 }
 
-fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit(family.of(ty), &operands);
     Ok(())
 }
 
 /// `fcopysign`: the sign of one is moved down, and from there above the magnitude of the other.
-pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let value = cx.first(inst);
-    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let value = cx.first_result(inst);
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     let sign = cx.float_like(ty);
     let top = ty.bits() as i32 - 1;
     cx.emit_imm(FloatRows::SHIFT_RIGHT.of(ty), &[sign, y], top);

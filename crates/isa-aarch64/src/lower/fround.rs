@@ -1,13 +1,13 @@
 //! Rounding to integral values, and multiplication and addition with one rounding.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic, unary};
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 
 /// `ceil`, `floor`, `trunc`, `nearest`.
-pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let family = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => FloatRows(rows::FRINTN32_FF, rows::FRINTN64_FF),
         Opcode::Floor => FloatRows(rows::FRINTM32_FF, rows::FRINTM64_FF),
@@ -24,7 +24,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
 ];
 
 /// `fma`.
-pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -33,7 +33,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         let (y, negate_y) = cx.without_sign_change(y);
         let (z, negate_z) = cx.without_sign_change(z);
         let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
-        let operands = [def, cx.put(x), cx.put(y), cx.put(z)];
+        let operands = [def, cx.use_reg(x), cx.use_reg(y), cx.use_reg(z)];
         cx.emit(row, &operands);
     })
 }
@@ -41,7 +41,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 impl Cx<'_, '_> {
     /// The operand of an `fneg` nobody else uses, and whether there was one.
     fn without_sign_change(&self, value: Value) -> (Value, bool) {
-        match self.def_as(value, Opcode::Fneg).filter(|_| self.is_sole(value)) {
+        match self.def_as(value, Opcode::Fneg).filter(|_| self.is_single_use(value)) {
             Some(fneg) => {
                 let [operand] = self.args(fneg);
                 (operand, true)

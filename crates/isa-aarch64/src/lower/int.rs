@@ -1,7 +1,7 @@
 //! Sums, differences, bitwise operations.
 
-use super::Done;
-use super::chain::Chain;
+use super::Lowered;
+use super::chain::CompareChain;
 use super::compare::set;
 use super::cx::{Alu, Cx, Immediates};
 use super::muldiv;
@@ -14,7 +14,7 @@ use kingpost_mach::lower::{Cond, invert, is_float_reg, pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
-pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
         cx.emit_halves(inst, rows::ADDS64_RRR, rows::ADC64_RRR);
@@ -31,11 +31,11 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// Defines the result as `x` or one more, as `condition` says, if that is a comparison nobody else needs.
 fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> bool {
-    if !cx.is_sole(condition) || !cx.is_boolean(condition) {
+    if !cx.is_single_use(condition) || !cx.is_boolean(condition) {
         return false;
     }
-    let value = cx.first(inst);
-    let (def, x) = (cx.result(value), cx.put(x));
+    let value = cx.first_result(inst);
+    let (def, x) = (cx.result(value), cx.use_reg(x));
     let bits = working_bits(cx.ty(value));
     match cx.condition(condition) {
         Cond::One(cc) => {
@@ -51,7 +51,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
 }
 
 /// `isub`.
-pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
         cx.emit_halves(inst, rows::SUBS64_RRR, rows::SBC64_RRR);
@@ -68,13 +68,13 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// A sum or difference; constants of up to 24 bits by two instructions.
-fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Done {
-    let value = cx.first(inst);
+fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Lowered {
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
     let (plain, constant) = if !subtract && cx.constant(x).is_some() { (y, x) } else { (x, y) };
     match cx.constant_signed(constant).filter(|c| immediates::add_sub(c.unsigned_abs()).is_none()) {
         Some(constant) if (1 << 16..1 << 24).contains(&constant.unsigned_abs()) => {
-            let source = cx.put(plain);
+            let source = cx.use_reg(plain);
             cx.add_constant(def, source, if subtract { -constant } else { constant }, bits);
         }
         _ => cx.operate(if subtract { Alu::SUB } else { Alu::ADD }, bits, &[def], [x, y]),
@@ -83,25 +83,25 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> D
 }
 
 /// `band`, `bor`, `bxor`.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.result_ty(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         let (x, y, row) = complement_last(cx, alu, [x, y]);
-        let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+        let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
         cx.emit(row, &[defs[0], x[0], y[0]]);
         cx.emit(row, &[defs[1], x[1], y[1]]);
         return Ok(());
     }
     if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.put(x), cx.put(y)];
+        let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
         cx.emit(float_row(alu), &operands);
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
     let def = cx.result(value);
-    if let Some(chain) = Chain::of(cx, value) {
+    if let Some(chain) = CompareChain::of(cx, value) {
         let condition = chain.emit(cx);
         cx.emit_imm(rows::CSET32_R, &[def], condition);
         return Ok(());
@@ -133,7 +133,7 @@ fn float_row(alu: Alu) -> RowId {
 fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Value, RowId) {
     if let Immediates::Pattern(Some(complement)) = alu.immediates {
         for (plain, inverted) in [(x, y), (y, x)] {
-            if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.is_sole(inverted)) {
+            if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.is_single_use(inverted)) {
                 let [source] = cx.args(bnot);
                 return (plain, source, complement.of(64));
             }
@@ -144,7 +144,7 @@ fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Val
 
 /// A constant shift that nobody needs in a register: what is shifted, and by how much.
 fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
-    let shift = cx.def_as(value, opcode).filter(|_| cx.is_sole(value))?;
+    let shift = cx.def_as(value, opcode).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
@@ -165,8 +165,8 @@ fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     if lsb + width > bits {
         return false;
     }
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     let imm = immediates::bitfield_extract(lsb as u8, width as u8);
     cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
     true
@@ -183,8 +183,8 @@ fn place_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     if ones == 0 || ones & ones.wrapping_add(1) != 0 || ones << lsb != mask {
         return false;
     }
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     let imm = immediates::bitfield_insert(lsb as u8, ones.trailing_ones() as u8, bits as u8);
     cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
     true
@@ -202,8 +202,8 @@ fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
         if mask != !ones & type_mask {
             continue;
         }
-        let value = cx.first(inst);
-        let operands = [cx.result(value), cx.put(x), cx.put(source)];
+        let value = cx.first_result(inst);
+        let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(source)];
         let imm = immediates::bitfield_insert(lsb as u8, width as u8, bits as u8);
         cx.emit_imm(pick(bits, rows::BFM32_RRI, rows::BFM64_RRI), &operands, imm);
         return true;
@@ -213,7 +213,7 @@ fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
 
 /// What a `band` with a constant that nobody else needs keeps bits of, and which.
 fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
-    let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_sole(value))?;
+    let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_single_use(value))?;
     let [x, mask] = cx.constant_last(and);
     Some((x, cx.constant(mask)?))
 }
@@ -236,27 +236,27 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
 }
 
 /// `bnot`, of an exclusive or at once.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
         cx.emit(rows::MVN64_RR, &[defs[0], x[0]]);
         cx.emit(rows::MVN64_RR, &[defs[1], x[1]]);
         return Ok(());
     }
     if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.put(x)];
+        let operands = [cx.result(value), cx.use_reg(x)];
         cx.emit(rows::NOT16B_FF, &operands);
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
     let (def, bits) = (cx.result(value), working_bits(ty));
-    if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_sole(x)) {
+    if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_single_use(x)) {
         let [a, b] = cx.args(xor);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
-            let operands = [def, cx.put(a), cx.put(b)];
+            let operands = [def, cx.use_reg(a), cx.use_reg(b)];
             cx.emit(pick(bits, rows::EON32_RRR, rows::EON64_RRR), &operands);
             return Ok(());
         }
@@ -268,16 +268,16 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// `def = !x`.
 fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let (source, imm) = cx.shifted_operand(x, Alu::OR);
-    let (source, bits) = (cx.put(source), working_bits(cx.ty(x)));
+    let (source, bits) = (cx.use_reg(source), working_bits(cx.ty(x)));
     cx.emit_imm(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, source], imm);
 }
 
 /// `ineg`.
-pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     if cx.ty(x) == I128 {
-        let value = cx.first(inst);
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        let value = cx.first_result(inst);
+        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
         cx.emit(rows::NEGS64_RR, &[defs[0], x[0]]);
         cx.emit(rows::NGC64_RR, &[defs[1], x[1]]);
         return Ok(());
@@ -287,30 +287,30 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// The result is `0 - x`.
-fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Done {
-    let value = cx.first(inst);
+fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
-    if let Some(mul) = cx.def_as(x, Opcode::Imul).filter(|_| cx.is_sole(x)) {
+    if let Some(mul) = cx.def_as(x, Opcode::Imul).filter(|_| cx.is_single_use(x)) {
         let [a, b] = cx.args(mul);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
-            let operands = [def, cx.put(a), cx.put(b)];
+            let operands = [def, cx.use_reg(a), cx.use_reg(b)];
             cx.emit(pick(bits, rows::MNEG32_RRR, rows::MNEG64_RRR), &operands);
             return Ok(());
         }
     }
     let (source, imm) = cx.shifted_operand(x, Alu::ADD);
-    let source = cx.put(source);
+    let source = cx.use_reg(source);
     cx.emit_imm(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[def, source], imm);
     Ok(())
 }
 
 /// `bitselect`: `(x & c) | (y & !c)`, as one instruction on floats.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.put(c), cx.put(x), cx.put(y)];
+        let operands = [cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y)];
         cx.emit(rows::BSL16B_FFF, &operands);
         return Ok(());
     }
@@ -318,7 +318,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Err(cx.unsupported(inst));
     }
     let bits = working_bits(ty).min(64);
-    let (defs, c, x, y) = (cx.result_parts(value), cx.put_parts(c), cx.put_parts(x), cx.put_parts(y));
+    let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
     for k in 0..defs.len() {
         let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
         cx.emit(Alu::AND.rr.of(bits), &[taken, x[k], c[k]]);

@@ -7,7 +7,7 @@ use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::{CommonRows, Done, Machine, pick, put_widened};
+use kingpost_mach::lower::{CommonRows, Lowered, Machine, pick, use_widened};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -53,7 +53,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const LEAST_FLOAT_BYTES: u8 = 2;
     const INDEXES_WITH_DISPLACEMENT: bool = false;
 
-    fn lower_own(&mut self, inst: Inst) -> Done {
+    fn lower_own(&mut self, inst: Inst) -> Lowered {
         dispatch(self, inst)
     }
 
@@ -171,8 +171,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit(row, &[def, source]);
     }
 
-    fn put_zero_extended(&mut self, value: Value) -> VReg {
-        if self.has_zeros(value) { self.put(value) } else { put_widened(self, value, false) }
+    fn use_zero_extended(&mut self, value: Value) -> VReg {
+        if self.has_zeros(value) { self.use_reg(value) } else { use_widened(self, value, false) }
     }
 
     fn float_move_row(bits: u32) -> RowId {
@@ -196,13 +196,13 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
         let bits = self.ty(low).bits();
-        let operands = [def, self.put(low), self.put(high)];
+        let operands = [def, self.use_reg(low), self.use_reg(high)];
         let row = pick(bits * 2, rows::BFM32_RRI, rows::BFM64_RRI);
         let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
         self.emit_imm(row, &operands, field);
     }
 
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, _inst: Inst) -> Done {
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, _inst: Inst) -> Lowered {
         let test = self.test(value);
         branch::branch_to(self, test, then, other);
         Ok(())

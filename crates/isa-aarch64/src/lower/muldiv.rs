@@ -3,7 +3,7 @@
 //! Division does not trap here: zero divisors, and the overflow of a signed division, are looked for first, where the
 //! divisor is not a constant.
 
-use super::Done;
+use super::Lowered;
 use super::chain::failing;
 use super::cx::{Alu, Cx};
 use crate::immediates::{self, Shift};
@@ -16,7 +16,7 @@ use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `imul`.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
@@ -24,7 +24,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
     if let Some(constant) = cx.constant(y)
@@ -33,11 +33,11 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Ok(());
     }
     if let Some(([a, b], signed)) = long_factors(cx, [x, y]) {
-        let operands = [def, cx.put(a), cx.put(b)];
+        let operands = [def, cx.use_reg(a), cx.use_reg(b)];
         cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &operands);
         return Ok(());
     }
-    let operands = [def, cx.put(x), cx.put(y)];
+    let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(pick(bits, rows::MUL32_RRR, rows::MUL64_RRR), &operands);
     Ok(())
 }
@@ -45,13 +45,13 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// Products with `2^n` and `2^n + 1`.
 fn by_constant(cx: &mut Cx<'_, '_>, def: VReg, x: Value, constant: u64, bits: u32) -> bool {
     if constant.is_power_of_two() {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         let amount = constant.trailing_zeros() as i32;
         cx.emit_imm(pick(bits, rows::LSL32_RRI, rows::LSL64_RRI), &[def, source], amount);
         return true;
     }
     if constant > 2 && (constant - 1).is_power_of_two() {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         let imm = immediates::shifted(Shift::Lsl, (constant - 1).trailing_zeros() as u8);
         cx.emit_imm(Alu::ADD.rr.of(bits), &[def, source, source], imm);
         return true;
@@ -63,7 +63,7 @@ fn by_constant(cx: &mut Cx<'_, '_>, def: VReg, x: Value, constant: u64, bits: u3
 fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], bool)> {
     for (extension, signed) in [(Opcode::Uextend, false), (Opcode::Sextend, true)] {
         let source = |value: Value| {
-            let extend = cx.def_as(value, extension).filter(|_| cx.ty(value).bits() == 64 && !cx.is_put(value))?;
+            let extend = cx.def_as(value, extension).filter(|_| cx.ty(value).bits() == 64 && !cx.has_reg(value))?;
             let [source] = cx.args(extend);
             (cx.ty(source) == I32).then_some(source)
         };
@@ -76,14 +76,14 @@ fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], boo
 
 /// Defines the result as `addend` plus or minus `product`, if that is a product nobody else needs.
 pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, product: Value, subtract: bool) -> bool {
-    let Some(mul) = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_sole(product)) else { return false };
+    let Some(mul) = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_single_use(product)) else { return false };
     let factors: [Value; 2] = cx.args(mul);
     let cheap = |c: u64| c.is_power_of_two() || (c > 2 && (c - 1).is_power_of_two());
     if factors.iter().any(|&factor| cx.constant(factor).is_some_and(cheap)) {
         return false;
     }
     let bits = working_bits(cx.ty(product));
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let (factors, row) = match (long_factors(cx, factors), subtract) {
         (Some((factors, false)), false) => (factors, rows::UMADDL_RRRR),
@@ -93,16 +93,16 @@ pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, produ
         (None, false) => (factors, pick(bits, rows::MADD32_RRRR, rows::MADD64_RRRR)),
         (None, true) => (factors, pick(bits, rows::MSUB32_RRRR, rows::MSUB64_RRRR)),
     };
-    let operands = [def, cx.put(factors[0]), cx.put(factors[1]), cx.put(addend)];
+    let operands = [def, cx.use_reg(factors[0]), cx.use_reg(factors[1]), cx.use_reg(addend)];
     cx.emit(row, &operands);
     true
 }
 
 /// The low product in full, plus both mixed products in its upper half.
-fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let [high, sum] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit(rows::UMULH_RRR, &[high, x[0], y[0]]);
     cx.emit(rows::MADD64_RRRR, &[sum, x[0], y[1], high]);
@@ -112,13 +112,13 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `umulhi`, `smulhi`.
-pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), ty.bits());
-    let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
+    let (x, y) = (cx.use_extended(x, signed), cx.use_extended(y, signed));
     if bits == 64 {
         cx.emit(if signed { rows::SMULH_RRR } else { rows::UMULH_RRR }, &[def, x, y]);
         return Ok(());
@@ -142,7 +142,7 @@ pub(super) enum Part {
 }
 
 /// `udiv`, `urem`.
-pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
@@ -151,7 +151,7 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
         return Ok(());
     }
     let bits = working_bits(ty);
-    let (dividend, divisor) = (cx.put_zero_extended(x), cx.put_zero_extended(y));
+    let (dividend, divisor) = (cx.use_zero_extended(x), cx.use_zero_extended(y));
     check_divisor(cx, y, divisor);
     divide(cx, inst, pick(bits, rows::UDIV32_RRR, rows::UDIV64_RRR), [dividend, divisor], part);
     Ok(())
@@ -160,9 +160,9 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
 /// An unsigned division by 2^n is a shift, its remainder a mask: both are fields of the dividend.
 fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) {
     let [x, _] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let bits = cx.ty(x).bits();
-    let (def, source) = (cx.result(value), cx.put(x));
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     let exponent = divisor.trailing_zeros();
     if part == Part::Remainder && exponent == 0 {
         cx.load_constant(def, 0, bits);
@@ -183,7 +183,7 @@ fn check_divisor(cx: &mut Cx<'_, '_>, y: Value, divisor: VReg) {
 
 /// The quotient by `row`, or what it leaves.
 fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VReg; 2], part: Part) {
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(value)));
     if part == Part::Quotient {
         cx.emit(row, &[def, dividend, divisor]);
@@ -195,12 +195,12 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
 }
 
 /// `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
-pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
-    let (dividend, divisor) = (cx.put_sign_extended(x), cx.put_sign_extended(y));
+    let (dividend, divisor) = (cx.use_sign_extended(x), cx.use_sign_extended(y));
     check_divisor(cx, y, divisor);
     if part == Part::Quotient && cx.constant_signed(y).is_none_or(|constant| constant == -1) {
         check_overflow(cx, ty.bits(), dividend, divisor);

@@ -1,4 +1,4 @@
-//! Second operands: immediates, and registers that the instruction shifts, extends or complements itself.
+//! Operand2 operands: immediates, and registers that the instruction shifts, extends or complements itself.
 //!
 //! Before: `v2 = ishl v1, 3; v3 = iadd v0, v2`. After: `add x0, x0, x1, lsl #3`.
 //!
@@ -28,7 +28,7 @@ pub(super) fn extension(bits: u32, signed: bool) -> Extend {
 
 /// A second operand as an instruction takes it: the row, and what that row is given.
 #[derive(Clone, Copy)]
-pub(super) enum Second {
+pub(super) enum Operand2 {
     /// A row with an immediate.
     Immediate(RowId, i32),
     /// A row with a register and what happens to that.
@@ -39,44 +39,44 @@ pub(super) enum Second {
 
 impl Cx<'_, '_> {
     /// How `alu` in `bits` bits takes `value` as its second operand.
-    pub(super) fn second(&self, alu: Alu, bits: u32, value: Value) -> Second {
-        self.cheap_second(alu, bits, value).unwrap_or(Second::Plain(alu.rr.of(bits), value))
+    pub(super) fn operand2(&self, alu: Alu, bits: u32, value: Value) -> Operand2 {
+        self.cheap_operand2(alu, bits, value).unwrap_or(Operand2::Plain(alu.rr.of(bits), value))
     }
 
-    /// As [`Cx::second`], if the operand is more than a plain register.
-    fn cheap_second(&self, alu: Alu, bits: u32, value: Value) -> Option<Second> {
+    /// As [`Cx::operand2`], if the operand is more than a plain register.
+    fn cheap_operand2(&self, alu: Alu, bits: u32, value: Value) -> Option<Operand2> {
         if self.constant(value).is_some() {
             return self.immediate(alu, bits, value);
         }
-        if !self.is_sole(value) {
+        if !self.is_single_use(value) {
             return None;
         }
         let def = self.def(value)?;
         match alu.immediates {
             Immediates::Number { rx, .. } => {
                 if let Some((source, imm)) = self.extended(value, def) {
-                    return Some(Second::Changed(rx.of(bits), source, imm));
+                    return Some(Operand2::Changed(rx.of(bits), source, imm));
                 }
             }
             Immediates::Pattern(Some(complement)) if self.func.dfg.opcode(def) == Opcode::Bnot => {
                 let [source] = self.args(def);
                 let (source, imm) = self.shifted_operand(source, alu);
-                return Some(Second::Changed(complement.of(bits), source, imm));
+                return Some(Operand2::Changed(complement.of(bits), source, imm));
             }
             Immediates::Pattern(_) => {}
         }
         let (source, imm) = self.shifted(value, alu)?;
-        Some(Second::Changed(alu.rr.of(bits), source, imm))
+        Some(Operand2::Changed(alu.rr.of(bits), source, imm))
     }
 
     /// A constant as the row's immediate.
-    fn immediate(&self, alu: Alu, bits: u32, value: Value) -> Option<Second> {
+    fn immediate(&self, alu: Alu, bits: u32, value: Value) -> Option<Operand2> {
         let Immediates::Number { negated, .. } = alu.immediates else {
-            return self.mask_immediate(value, bits).map(|imm| Second::Immediate(alu.ri.of(bits), imm));
+            return self.mask_immediate(value, bits).map(|imm| Operand2::Immediate(alu.ri.of(bits), imm));
         };
         let constant = self.constant_signed(value)?;
         let row = if constant < 0 { negated } else { alu.ri };
-        immediates::add_sub(constant.unsigned_abs()).map(|imm| Second::Immediate(row.of(bits), imm))
+        immediates::add_sub(constant.unsigned_abs()).map(|imm| Operand2::Immediate(row.of(bits), imm))
     }
 
     /// A constant as an immediate of bitwise operations. What is above a narrow value may be anything.
@@ -95,7 +95,7 @@ impl Cx<'_, '_> {
         }
         let [x, amount] = self.args(def);
         let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
-        if amount > MAX_EXTENDED_SHIFT || !self.is_sole(x) || self.ty(value).bits() < 32 {
+        if amount > MAX_EXTENDED_SHIFT || !self.is_single_use(x) || self.ty(value).bits() < 32 {
             return None;
         }
         let (source, extend) = self.extension_of(self.def(x)?)?;
@@ -145,21 +145,21 @@ impl Cx<'_, '_> {
 
     /// What an instruction takes as its only operand if it can shift that: the register and the immediate.
     pub(super) fn shifted_operand(&self, value: Value, alu: Alu) -> (Value, i32) {
-        let shifted = if self.is_sole(value) { self.shifted(value, alu) } else { None };
+        let shifted = if self.is_single_use(value) { self.shifted(value, alu) } else { None };
         shifted.unwrap_or((value, 0))
     }
 
     /// Emits an instruction whose last operand is `second`, behind `vregs`.
-    pub(super) fn emit_second(&mut self, vregs: &[VReg], second: Second) -> &mut MInst {
+    pub(super) fn emit_operand2(&mut self, vregs: &[VReg], second: Operand2) -> &mut MInst {
         let mut all: SmallVec<[VReg; 4]> = vregs.into();
         match second {
-            Second::Immediate(row, imm) => self.emit_imm(row, &all, imm),
-            Second::Changed(row, value, imm) => {
-                all.push(self.put(value));
+            Operand2::Immediate(row, imm) => self.emit_imm(row, &all, imm),
+            Operand2::Changed(row, value, imm) => {
+                all.push(self.use_reg(value));
                 self.emit_imm(row, &all, imm)
             }
-            Second::Plain(row, value) => {
-                all.push(self.put(value));
+            Operand2::Plain(row, value) => {
+                all.push(self.use_reg(value));
                 self.emit(row, &all)
             }
         }
@@ -167,13 +167,13 @@ impl Cx<'_, '_> {
 
     /// Emits `x op y` in `bits` bits into `defs`, one register or none, with what saves most as its second operand.
     pub(super) fn operate(&mut self, alu: Alu, bits: u32, defs: &[VReg], [x, y]: [Value; 2]) {
-        let swapped = alu.commutes() && self.cheap_second(alu, bits, y).is_none();
-        let (x, second) = match self.cheap_second(alu, bits, x).filter(|_| swapped) {
+        let swapped = alu.commutes() && self.cheap_operand2(alu, bits, y).is_none();
+        let (x, second) = match self.cheap_operand2(alu, bits, x).filter(|_| swapped) {
             Some(second) => (y, second),
-            None => (x, self.second(alu, bits, y)),
+            None => (x, self.operand2(alu, bits, y)),
         };
         let mut vregs: SmallVec<[VReg; 2]> = defs.into();
-        vregs.push(self.put(x));
-        self.emit_second(&vregs, second);
+        vregs.push(self.use_reg(x));
+        self.emit_operand2(&vregs, second);
     }
 }

@@ -1,7 +1,7 @@
 //! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that the
 //! exact result fits into 32 bits and can be compared with what is left of it.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Alu, Cx};
 use super::operand::extension;
 use crate::immediates::{self, Extend, Shift};
@@ -52,7 +52,7 @@ impl Op {
 /// The second result's register, if somebody asked for it.
 fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
     let overflow = cx.func.dfg.inst_results(inst)[1];
-    cx.is_put(overflow).then(|| cx.result(overflow))
+    cx.has_reg(overflow).then(|| cx.result(overflow))
 }
 
 /// The second result, if the condition holds.
@@ -75,13 +75,13 @@ fn narrow_overflow(cx: &mut Cx<'_, '_>, def: VReg, result: VReg, bits: u32, sign
 }
 
 /// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     if ty == I128 {
-        let (x, y) = (cx.put_parts(x), cx.put_parts(y));
+        let (x, y) = (cx.use_regs(x), cx.use_regs(y));
         cx.emit(op.alu().rr.of(64), &[defs[0], x[0], y[0]]);
         cx.emit(op.next(64), &[defs[1], x[1], y[1]]);
         set_overflow(cx, inst, op.overflow());
@@ -91,7 +91,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
         cx.operate(op.alu(), ty.bits(), &[defs[0]], [x, y]);
         set_overflow(cx, inst, op.overflow());
     } else {
-        let (x, y) = (cx.put_extended(x, op.signed), cx.put_extended(y, op.signed));
+        let (x, y) = (cx.use_extended(x, op.signed), cx.use_extended(y, op.signed));
         let row = if op.subtract { rows::SUB32_RRR } else { rows::ADD32_RRR };
         cx.emit(row, &[defs[0], x, y]);
         set_narrow_overflow(cx, inst, defs[0], ty.bits(), op.signed);
@@ -101,22 +101,22 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
 
 /// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
 /// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
-pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Done {
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
     if !ty.is_int() {
         return Err(cx.unsupported(inst));
     }
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
-    let carry = cx.put_zero_extended(carry);
+    let carry = cx.use_zero_extended(carry);
     if ty.bits() < 32 {
-        let (x, y) = (cx.put_extended(x, op.signed), cx.put_extended(y, op.signed));
+        let (x, y) = (cx.use_extended(x, op.signed), cx.use_extended(y, op.signed));
         narrow_with_carry(cx, inst, op, defs[0], [x, y], carry);
         return Ok(());
     }
     let bits = ty.bits().min(64);
-    let (x, y) = (cx.put_parts(x), cx.put_parts(y));
+    let (x, y) = (cx.use_regs(x), cx.use_regs(y));
     if !op.signed {
         take_carry(cx, op, carry);
         for k in 0..defs.len() {
@@ -178,13 +178,13 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
 }
 
 /// `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
-pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), ty.bits());
-    let (x, y) = (cx.put_extended(x, signed), cx.put_extended(y, signed));
+    let (x, y) = (cx.use_extended(x, signed), cx.use_extended(y, signed));
     match bits {
         8 | 16 => {
             cx.emit(rows::MUL32_RRR, &[def, x, y]);
@@ -214,9 +214,9 @@ pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
 }
 
 /// `uadd_overflow_trap`.
-pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let bits = cx.ty(value).bits();
     if !matches!(bits, 32 | 64) {
         return Err(cx.unsupported(inst));

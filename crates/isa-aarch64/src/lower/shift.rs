@@ -1,6 +1,6 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Alu, Cx, ShiftRows};
 use crate::immediates;
 use crate::regs::CC_NE;
@@ -12,14 +12,14 @@ use kingpost_mach::lower::{is_word, pick};
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
         return wide_shift(cx, inst, op);
     }
     cx.require_word(inst, ty)?;
-    let (value, bits) = (cx.first(inst), ty.bits());
+    let (value, bits) = (cx.first_result(inst), ty.bits());
     if let Some(constant) = cx.constant(amount) {
         by_constant(cx, inst, op, constant as u32 & (bits - 1));
         return Ok(());
@@ -28,9 +28,9 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
     let amount = if bits < 32 { masked(cx, amount, bits - 1) } else { amount };
     let source = match op {
         // What is above the value would come in from the left.
-        ShiftRows::LSR => cx.put_zero_extended(x),
-        ShiftRows::ASR => cx.put_sign_extended(x),
-        _ => cx.put(x),
+        ShiftRows::LSR => cx.use_zero_extended(x),
+        ShiftRows::ASR => cx.use_sign_extended(x),
+        _ => cx.use_reg(x),
     };
     let def = cx.result(value);
     cx.emit(op.rr.of(bits), &[def, source, amount]);
@@ -40,7 +40,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
 /// Shifts by a constant are bit fields: of narrow values, of extended ones, and of what was shifted to the left before.
 fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) {
     let [x, _] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let bits = cx.ty(x).bits();
     let def = cx.result(value);
     if op == ShiftRows::LSL {
@@ -58,11 +58,11 @@ fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) {
         } else {
             immediates::bitfield_insert((before - amount) as u8, (bits - before) as u8, bits.max(32) as u8)
         };
-        let source = cx.put(source);
+        let source = cx.use_reg(source);
         cx.emit_imm(row, &[def, source], imm);
         return;
     }
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     if bits >= 32 {
         cx.emit_imm(op.ri.of(bits), &[def, source], amount as i32);
     } else {
@@ -73,7 +73,7 @@ fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) {
 
 /// A left shift by a constant that nobody needs in a register: what is shifted, and by how much.
 fn left_shift(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32)> {
-    let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_sole(value))?;
+    let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
@@ -90,17 +90,17 @@ fn shift_left(cx: &mut Cx<'_, '_>, def: VReg, x: Value, amount: u32) {
             true => pick(bits, rows::SBFM32_RRI, rows::SBFM64_RRI),
             false => pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI),
         };
-        let source = cx.put(source);
+        let source = cx.use_reg(source);
         cx.emit_imm(row, &[def, source], imm);
         return;
     }
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     cx.emit_imm(ShiftRows::LSL.ri.of(bits), &[def, source], amount as i32);
 }
 
 /// The low bits of a value that `value` extends, how many, and whether with their sign.
 fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
-    let def = cx.def(value).filter(|_| cx.is_sole(value))?;
+    let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     match cx.func.dfg.opcode(def) {
         opcode @ (Opcode::Uextend | Opcode::Sextend) => {
             let [source] = cx.args(def);
@@ -128,10 +128,10 @@ fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
 fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     let unmasked = cx.without_mask(amount, modulus);
     if unmasked != amount {
-        return cx.put(unmasked);
+        return cx.use_reg(unmasked);
     }
     match cx.def(amount).map(|def| (def, cx.func.dfg.opcode(def))) {
-        Some((sub, Opcode::Isub)) if cx.is_sole(amount) && is_word(cx.ty(amount)) => {
+        Some((sub, Opcode::Isub)) if cx.is_single_use(amount) && is_word(cx.ty(amount)) => {
             let [x, y] = cx.args(sub);
             let row = match cx.constant(x).map(|x| x as u32 & modulus) {
                 Some(0) => Some(rows::NEG32_RR),
@@ -140,25 +140,25 @@ fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
             };
             if let Some(row) = row {
                 let changed = cx.int_temp(32);
-                let source = cx.put(y);
+                let source = cx.use_reg(y);
                 cx.emit(row, &[changed, source]);
                 return changed;
             }
         }
         _ => {}
     }
-    cx.put_parts(amount)[0]
+    cx.use_regs(amount)[0]
 }
 
 /// `rotl`, `rotr`. Only right rotations exist: to the left is by the negated amount.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Done {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
         return wide_rotate(cx, inst, left);
     }
     cx.require_word(inst, ty)?;
-    let (value, bits) = (cx.first(inst), ty.bits());
+    let (value, bits) = (cx.first_result(inst), ty.bits());
     let working = bits.max(32);
     let constant = cx.constant(amount).map(|c| c as u32 & (bits - 1));
     let amount = if constant.is_some() { None } else { Some(right_amount(cx, amount, bits, left)) };
@@ -189,7 +189,7 @@ fn right_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32, left: bool) -> VR
 
 /// A narrow value repeated until it fills 32 bits: rotating those rotates it.
 fn repeated(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
-    let mut at = cx.put(x);
+    let mut at = cx.use_reg(x);
     let mut bits = cx.ty(x).bits() as u8;
     while bits < 32 {
         let twice = cx.int_temp(32);
@@ -210,7 +210,7 @@ struct Wide {
 
 impl Wide {
     fn new(cx: &mut Cx<'_, '_>, x: Value, amount: Value) -> Wide {
-        let parts = cx.put_parts(x);
+        let parts = cx.use_regs(x);
         let amount = count(cx, amount, 127);
         let rest = cx.int_temp(32);
         cx.emit(rows::MVN32_RR, &[rest, amount]);
@@ -237,9 +237,9 @@ impl Wide {
 }
 
 /// A shift of i128: both halves as if the amount were below 64, then exchanged if it is not.
-fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
+fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = Wide::new(cx, x, amount);
     let left = op == ShiftRows::LSL;
@@ -263,9 +263,9 @@ fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Done {
 }
 
 /// A rotation of i128: the halves are exchanged if the amount is 64 or more, then shifted into each other.
-fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Done {
+fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = Wide::new(cx, x, amount);
     let (low, high) = (cx.int_temp(64), cx.int_temp(64));

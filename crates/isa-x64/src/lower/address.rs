@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 8;
 pub(super) const MAX_SHIFT: u64 = 3;
 
 /// The terms of an address: `base + (index << shift) + disp`.
-pub(super) struct Terms {
+pub(super) struct AddressExpr {
     pub(super) base: Value,
     pub(super) index: Option<(Value, u8)>,
     pub(super) disp: i64,
@@ -31,7 +31,7 @@ impl Cx<'_, '_> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
         }
-        let terms = self.terms(addr, offset);
+        let terms = self.address_expr(addr, offset);
         if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
             return Ok(address);
         }
@@ -39,14 +39,14 @@ impl Cx<'_, '_> {
     }
 
     /// Splits a sum into terms. Constants are taken out of both sides.
-    pub(super) fn terms(&self, addr: Value, offset: i64) -> Terms {
-        let mut terms = Terms { base: addr, index: None, disp: offset };
+    pub(super) fn address_expr(&self, addr: Value, offset: i64) -> AddressExpr {
+        let mut terms = AddressExpr { base: addr, index: None, disp: offset };
         for _ in 0..MAX_STEPS {
             if self.take_constant(&mut terms.base, &mut terms.disp) {
                 continue;
             }
             let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| terms.index.is_none()) else { break };
-            if self.is_put(terms.base) {
+            if self.has_reg(terms.base) {
                 break;
             }
             let [a, b] = self.args(sum);
@@ -66,7 +66,7 @@ impl Cx<'_, '_> {
     }
 
     /// The address of a stack slot or symbol, which needs no register.
-    fn fixed_address(&mut self, terms: &Terms) -> Option<Address> {
+    fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
         let def = self.def(terms.base)?;
         match self.func.dfg.view(def) {
             InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),
@@ -78,8 +78,8 @@ impl Cx<'_, '_> {
     }
 
     /// The address of `terms` over registers.
-    pub(super) fn register_address(&mut self, terms: &Terms) -> Address {
-        let mut base = self.put(terms.base);
+    pub(super) fn register_address(&mut self, terms: &AddressExpr) -> Address {
+        let mut base = self.use_reg(terms.base);
         let disp = match i32::try_from(terms.disp) {
             Ok(disp) => disp,
             Err(_) => {
@@ -93,7 +93,7 @@ impl Cx<'_, '_> {
         match terms.index {
             None => Address::Base { base, disp },
             Some((index, shift)) => {
-                let index = self.put(index);
+                let index = self.use_reg(index);
                 Address::Index { base, index, shift, extend: IndexExtend::None, disp }
             }
         }

@@ -1,6 +1,6 @@
 //! Atomic accesses. Ordinary loads are sequentially consistent here; stores are exchanges.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Cx, neg};
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -9,9 +9,9 @@ use kingpost_mach::lower::{is_arithmetic, is_little, load_into, load_word, of_wi
 use kingpost_mach::{Machine, RowId};
 
 /// `atomic_load`.
-pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let address = cx.address(arg, 0, inst)?;
@@ -23,14 +23,14 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `atomic_store`.
-pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let address = cx.address(addr, 0, inst)?;
-    let mut operands = [cx.int_temp(ty.bits()), cx.put(value)];
+    let mut operands = [cx.int_temp(ty.bits()), cx.use_reg(value)];
     if !is_little(flags) {
         operands[1] = cx.bytes_reversed(operands[1], ty.bits());
     }
@@ -41,23 +41,23 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is reversed
 /// afterwards.
-pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let trap = flags.trap_code();
     let big = !is_little(flags) && bits > 8;
-    let mut operand = cx.put(operand);
+    let mut operand = cx.use_reg(operand);
     if big && !is_arithmetic(op) {
         operand = cx.bytes_reversed(operand, bits);
     }
     let in_order = !(big && is_arithmetic(op));
-    if let (false, true, Some(family)) = (cx.is_put(value), in_order, without_result(op)) {
+    if let (false, true, Some(family)) = (cx.has_reg(value), in_order, without_result(op)) {
         cx.emit_mem(of_width(family, bits), &[operand], address).set_trap(trap);
         return Ok(());
     }
@@ -142,16 +142,16 @@ fn big_endian_loop(op: AtomicRmwOp, bits: u32) -> RowId {
 }
 
 /// `atomic_cas`.
-pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
-    let (def, mut expected, mut new) = (cx.result(value), cx.put(expected), cx.put(new));
+    let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
     let big = !is_little(flags) && bits > 8;
     let old = if big { cx.int_temp(bits) } else { def };
     if big {
@@ -166,7 +166,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fence`.
-pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Done {
+pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Lowered {
     cx.emit(rows::MFENCE, &[]);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::regs::{CC_E, CC_NE};
 use crate::rows;
@@ -13,11 +13,11 @@ use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `bitrev`: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let ty = cx.ty(x);
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     if !ty.is_int() {
         return Err(cx.unsupported(inst));
     }
@@ -73,17 +73,17 @@ fn count_wide(
 }
 
 /// `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         count_wide(cx, &defs, [parts[1], parts[0]], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     leading_zeros(cx, def, source, working_bits(ty), ty.bits() as i32);
     Ok(())
 }
@@ -112,17 +112,17 @@ fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_
 }
 
 /// `cls`: leading zeros once the sign is taken out, but for the sign itself.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         cls_wide(cx, x, value);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
-    let (def, source) = (cx.result(value), cx.put_sign_extended(x));
+    let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit_imm(pick(bits, rows::SAR32_RI, rows::SAR64_RI), &[sign, source], bits as i32 - 1);
     cx.emit(pick(bits, rows::XOR32_RR, rows::XOR64_RR), &[magnitude, source, sign]);
@@ -132,7 +132,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SAR64_RI, &[sign, parts[1]], 63);
     cx.emit(rows::XOR64_RR, &[low, parts[0], sign]);
@@ -142,17 +142,17 @@ fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
 }
 
 /// `ctz`. A bit set above a narrow value ends the search there.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         count_wide(cx, &defs, [parts[0], parts[1]], |cx, def, part| trailing_zeros(cx, def, part, 64));
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, mut source) = (cx.result(value), cx.put(x));
+    let (def, mut source) = (cx.result(value), cx.use_reg(x));
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
         cx.emit_imm(rows::OR32_RI, &[guarded, source], 1 << ty.bits());
@@ -175,12 +175,12 @@ fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
 }
 
 /// `popcnt`.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         let [low, high] = std::array::from_fn(|_| cx.int_temp(64));
         count_bits(cx, low, parts[0], 64);
         count_bits(cx, high, parts[1], 64);
@@ -189,7 +189,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         return Ok(());
     }
     cx.require_word(inst, ty)?;
-    let (def, source) = (cx.result(value), cx.put_zero_extended(x));
+    let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     count_bits(cx, def, source, working_bits(ty));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Branches and conditional traps.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::regs::CC_B;
 use crate::rows;
@@ -31,7 +31,7 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
 }
 
 /// `trapz`, `trapnz`.
-pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Done {
+pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let cond = cx.condition(arg, inst)?;
     trap_on(cx, cond.inverse_if(zero), code);

@@ -1,6 +1,6 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
 
-use super::Done;
+use super::Lowered;
 use super::condition::int_code;
 use super::cx::Cx;
 use crate::rows;
@@ -11,8 +11,8 @@ use kingpost_mach::lower::{Cond, min_max_condition, pick, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.
-pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
-    let value = cx.first(inst);
+pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let value = cx.first_result(inst);
     // The comparison itself is the user of its operands: nobody lowers it but here.
     let sole = Some(inst);
     let cond = match cx.func.dfg.view(inst) {
@@ -44,14 +44,14 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
 }
 
 /// `select` and `select_spectre_guard`: conditional moves.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty.is_dynamic_vector() || ty.bits() > 128 {
         return Err(cx.unsupported(inst));
     }
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = cx.condition(c, inst)?;
     for k in 0..defs.len() {
         let row = match ty.is_int() {
@@ -83,7 +83,7 @@ fn choose(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, cond: Cond, def: VReg,
 }
 
 /// `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if !ty.is_int() {
@@ -91,8 +91,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     // The condition under which the result is `x`.
     let cond = min_max_condition(cx.func.dfg.opcode(inst));
-    let value = cx.first(inst);
-    let (defs, xs, ys) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cc = if ty == I128 {
         cx.compare(cond, [x, y], None)?
     } else {
@@ -107,9 +107,9 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero gives the mask.
-pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let bits = working_bits(cx.ty(value)).min(64);
     let zero = cx.constant_temp(0, bits);
@@ -124,7 +124,7 @@ pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// The carry says whether `x` is not zero.
 fn negate_for_carry(cx: &mut Cx<'_, '_>, x: Value) {
     let bits = cx.ty(x).bits();
-    let parts = cx.put_parts(x);
+    let parts = cx.use_regs(x);
     let source = match parts[..] {
         [low, high] => {
             let any = cx.int_temp(64);

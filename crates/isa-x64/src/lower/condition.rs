@@ -13,7 +13,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::LowerError;
-use kingpost_mach::lower::{Cond, Question, is_greater};
+use kingpost_mach::lower::{Cond, TruthTest, is_greater};
 
 /// The condition code for an integer comparison.
 pub(super) fn int_code(cond: IntCC) -> i32 {
@@ -34,9 +34,9 @@ pub(super) fn int_code(cond: IntCC) -> i32 {
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.
     pub(super) fn condition(&mut self, value: Value, user: Inst) -> Result<Cond, LowerError> {
-        let question = self.question(value, |value| self.is_boolean(value));
-        let cond = self.is_nonzero(&question, user)?;
-        Ok(cond.inverse_if(question.negated))
+        let test = self.truth_test(value, |value| self.is_boolean(value));
+        let cond = self.is_nonzero(&test, user)?;
+        Ok(cond.inverse_if(test.negated))
     }
 
     /// Is the value a comparison, perhaps extended?
@@ -45,25 +45,25 @@ impl Cx<'_, '_> {
         def.is_some_and(|def| matches!(self.func.dfg.opcode(def), Opcode::Icmp | Opcode::Fcmp))
     }
 
-    fn is_nonzero(&mut self, question: &Question, user: Inst) -> Result<Cond, LowerError> {
-        let value = question.value;
+    fn is_nonzero(&mut self, test: &TruthTest, user: Inst) -> Result<Cond, LowerError> {
+        let value = test.value;
         if let Some(def) = self.def(value) {
             match self.func.dfg.view(def) {
                 InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => {
-                    return self.compare(cond, args, question.sole.then_some(user));
+                    return self.compare(cond, args, test.sole.then_some(user));
                 }
                 InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
-                    return self.compare_floats(cond, args, question.sole.then_some(user));
+                    return self.compare_floats(cond, args, test.sole.then_some(user));
                 }
                 _ => {}
             }
         }
         if self.ty(value) == I128 {
-            let parts = self.put_parts(value);
+            let parts = self.use_regs(value);
             let any = self.int_temp(64);
             self.emit(rows::OR64_RR, &[any, parts[0], parts[1]]);
         } else {
-            self.test(value, question.sole.then_some(user))?;
+            self.test(value, test.sole.then_some(user))?;
         }
         Ok(Cond::One(CC_NE))
     }
@@ -85,24 +85,24 @@ impl Cx<'_, '_> {
             } else if imm == 0 {
                 self.test(x, sole)?;
             } else {
-                let x = self.put(x);
+                let x = self.use_reg(x);
                 self.emit_imm(cmp.ri(bits), &[x], imm);
             }
             return Ok(cc);
         }
         if let Some(user) = sole {
             if let Some(load) = self.fold_load(y, bits, user)? {
-                let x = self.put(x);
+                let x = self.use_reg(x);
                 self.emit_folded(cmp.rm(bits), &[x], load);
                 return Ok(cc);
             }
             if let Some(load) = self.fold_load(x, bits, user)? {
-                let y = self.put(y);
+                let y = self.use_reg(y);
                 self.emit_folded(cmp.mr(bits), &[y], load);
                 return Ok(cc);
             }
         }
-        let operands = [self.put(x), self.put(y)];
+        let operands = [self.use_reg(x), self.use_reg(y)];
         self.emit(cmp.rr(bits), &operands);
         Ok(cc)
     }
@@ -115,10 +115,10 @@ impl Cx<'_, '_> {
             let [x, y] = self.args(and);
             let (x, y) = if self.constant(x).is_some() { (y, x) } else { (x, y) };
             if let Some(imm) = self.imm32(y) {
-                let x = self.put(x);
+                let x = self.use_reg(x);
                 self.emit_imm(test_ri(bits), &[x], imm);
             } else {
-                let operands = [self.put(x), self.put(y)];
+                let operands = [self.use_reg(x), self.use_reg(y)];
                 self.emit(test_rr(bits), &operands);
             }
             return Ok(());
@@ -129,7 +129,7 @@ impl Cx<'_, '_> {
             self.emit_folded(Alu::CMP.mi(bits), &[], load).imm = 0;
             return Ok(());
         }
-        let value = self.put(value);
+        let value = self.use_reg(value);
         self.emit(test_rr(bits), &[value, value]);
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Cx<'_, '_> {
     /// i128: equality by exclusive or, order by a subtraction of which only the flags matter.
     fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
         let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
-        let (x, y) = (self.put_parts(x), self.put_parts(y));
+        let (x, y) = (self.use_regs(x), self.use_regs(y));
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
             let [low, high, any] = std::array::from_fn(|_| self.int_temp(64));
             self.emit(rows::XOR64_RR, &[low, x[0], y[0]]);
@@ -176,13 +176,13 @@ impl Cx<'_, '_> {
         };
         let (x, y) = if swap { (y, x) } else { (x, y) };
         let row = FloatRows::COMPARE.of(self.ty(x));
-        let x = self.put(x);
+        let x = self.use_reg(x);
         match sole {
             Some(user) => {
                 self.emit_float(row, &[x], y, user)?;
             }
             None => {
-                let y = self.put(y);
+                let y = self.use_reg(y);
                 self.emit(row, &[x, y]);
             }
         }

@@ -1,6 +1,6 @@
 //! Sign extensions, of loads by the load itself.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
@@ -19,9 +19,9 @@ pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
 }
 
 /// `sextend`.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (from, to) = (cx.ty(x).bits(), cx.ty(value).bits());
     let defs = cx.result_parts(value);
     match cx.fold_load(x, from, inst)? {
@@ -29,7 +29,7 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             cx.emit_folded(sign_extend_rows(from, to).1, &[defs[0]], load);
         }
         None => {
-            let source = cx.put(x);
+            let source = cx.use_reg(x);
             cx.sign_extend(defs[0], source, from, to);
         }
     }

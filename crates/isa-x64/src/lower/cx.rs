@@ -141,7 +141,7 @@ impl Cx<'_, '_> {
         if !fits || !is_little(flags) {
             return Ok(None);
         }
-        self.sink(load);
+        self.mark_sunk(load);
         let address = self.address(addr, i64::from(offset), load)?;
         Ok(Some(Folded { address, trap: flags.trap_code() }))
     }

@@ -3,7 +3,7 @@
 //! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All else
 //! is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the float's type.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic};
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
@@ -40,7 +40,7 @@ fn power(ty: Type, exponent: u32) -> u64 {
 }
 
 /// `fpromote`, `fdemote`.
-pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
         (F32, F64) => rows::CVTSS2SD_RR,
@@ -54,12 +54,12 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fcvt_from_sint`.
-pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
     cx.require_word(inst, from)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     if matches!(from, I32 | I64)
         && let Some(load) = cx.fold_load(x, from.bits(), inst)?
@@ -70,7 +70,7 @@ pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit_folded(row, &[def, zero], load);
         return Ok(());
     }
-    let source = if from == I64 { cx.put(x) } else { cx.put_sign_extended(x) };
+    let source = if from == I64 { cx.use_reg(x) } else { cx.use_sign_extended(x) };
     convert(cx, def, to, source, from.bits());
     Ok(())
 }
@@ -89,28 +89,28 @@ fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
 }
 
 /// `fcvt_from_uint`.
-pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
     cx.require_word(inst, from)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     match from {
         I64 => from_u64(cx, def, to, x),
         I32 => {
-            let mut wide = cx.put(x);
+            let mut wide = cx.use_reg(x);
             if super::zero_extends(cx.lower, x) {
                 cx.widen(wide, 8);
             } else {
                 wide = cx.int_temp(64);
-                let source = cx.put(x);
+                let source = cx.use_reg(x);
                 cx.zero_extend(wide, source, 32);
             }
             convert(cx, def, to, wide, 64);
         }
         _ => {
-            let source = cx.put_zero_extended(x);
+            let source = cx.use_zero_extended(x);
             convert(cx, def, to, source, 32);
         }
     }
@@ -120,7 +120,7 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 /// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is shifted
 /// out is put back at the bottom, where it matters for rounding only.
 fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
-    let x = cx.put(x);
+    let x = cx.use_reg(x);
     let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SHR64_RI, &[half, x], 1);
     cx.emit_imm(rows::AND32_RI, &[lost, x], 1);
@@ -140,25 +140,25 @@ fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
 }
 
 /// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
-pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
     // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
     let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_BE) } else { (-bound, CC_B) };
     check_range(cx, source, from, power(from, bits - 1), float_bits(from, low), fails);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     cx.emit(truncate_row(from, bits), &[def, source]);
     Ok(())
 }
 
 /// `fcvt_to_uint`: `-1 < x < 2^n`.
-pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     check_range(cx, source, from, power(from, bits), float_bits(from, -1.0), CC_BE);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     truncate_unsigned(cx, def, source, from, bits);
     Ok(())
@@ -198,9 +198,9 @@ fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VR
 }
 
 /// `fcvt_to_sint_sat`. What is too small becomes the smallest integer by itself; the rest is put right afterwards.
-pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let mut source = cx.put(x);
+    let mut source = cx.use_reg(x);
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
     if bits < 32 {
@@ -209,7 +209,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         cx.emit_float_constant(FloatRows::MIN.of(from), &[within, above], float_bits(from, bound - 1.0), from);
         source = within;
     }
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let (truncated, limited) = (cx.int_temp(bits), cx.int_temp(bits));
     cx.emit(truncate_row(from, bits), &[truncated, source]);
@@ -222,13 +222,13 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: it gives its second operand for NaN.
-pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
     cx.emit(FloatRows::MAX.of(from), &[positive, source, zero]);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let truncated = cx.int_temp(bits);
     truncate_unsigned(cx, truncated, positive, from, bits);
@@ -239,13 +239,13 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `x86_cvtt2dq` of a scalar: what the CPU does.
-pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
     let (x, from, bits) = cx.float_to_int(inst)?;
     if bits < 32 {
         return Err(cx.unsupported(inst));
     }
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     cx.emit_float(truncate_row(from, bits), &[def], x, inst)?;
     Ok(())

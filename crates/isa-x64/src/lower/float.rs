@@ -3,7 +3,7 @@
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::types::F64;
@@ -56,13 +56,13 @@ impl Cx<'_, '_> {
             }
         }
         let mut all: SmallVec<[VReg; 4]> = vregs.into();
-        all.push(self.put(last));
+        all.push(self.use_reg(last));
         Ok(self.emit(row, &all))
     }
 
     /// The pool entry of a constant that only one instruction uses. Zeros are cheaper in a register.
     fn sole_constant(&mut self, value: Value) -> Option<u32> {
-        if self.uses(value) != 1 || self.is_put(value) {
+        if self.uses(value) != 1 || self.has_reg(value) {
             return None;
         }
         match self.func.dfg.view(self.def(value)?) {
@@ -103,8 +103,12 @@ impl Cx<'_, '_> {
 }
 
 /// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
-pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg) -> Done) -> Done {
-    let value = cx.first(inst);
+pub(super) fn arithmetic(
+    cx: &mut Cx<'_, '_>,
+    inst: Inst,
+    compute: impl FnOnce(&mut Cx<'_, '_>, VReg) -> Lowered,
+) -> Lowered {
+    let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let def = cx.result(value);
     if !cx.settings.enable_nan_canonicalization {
@@ -122,7 +126,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 }
 
 /// `fadd`, `fsub`, `fmul`, `fdiv`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done {
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -131,14 +135,14 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Done
     let swap = commutes && !cx.prefers_memory(y) && (cx.prefers_memory(x) || (cx.uses(x) > 1 && cx.uses(y) == 1));
     let [x, y] = if swap { [y, x] } else { [x, y] };
     arithmetic(cx, inst, |cx, def| {
-        let x = cx.put(x);
+        let x = cx.use_reg(x);
         cx.emit_float(family.of(ty), &[def, x], y, inst)?;
         Ok(())
     })
 }
 
 /// `sqrt`.
-pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -159,32 +163,32 @@ fn magnitude(ty: Type) -> u64 {
 }
 
 /// `fneg`.
-pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     with_mask(cx, inst, rows::XORPS_RM, sign)
 }
 
 /// `fabs`.
-pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     with_mask(cx, inst, rows::ANDPS_RM, magnitude)
 }
 
-fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Done {
+fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit_mask(row, &operands, mask(ty), ty);
     Ok(())
 }
 
 /// `fcopysign`: the magnitude of one, the sign of the other.
-pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let value = cx.first(inst);
-    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let value = cx.first_result(inst);
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
     cx.emit_mask(rows::ANDPS_RM, &[plain, x], magnitude(ty), ty);
     cx.emit_mask(rows::ANDPS_RM, &[signed, y], sign(ty), ty);
@@ -194,7 +198,7 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fmin`: both orders of `minss`, which gives its second operand for two zeros or a NaN. Either-or keeps the sign of a
 /// negative zero and every bit that makes a NaN.
-pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let both = cx.float_like(ty);
         cx.emit(rows::ORPS_RR, &[both, first, second]);
@@ -204,7 +208,7 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
 /// the two orders differ is 0.0 for them, the operand where they agree, and a NaN for a NaN.
-pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
         let [different, either, both] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::XORPS_RR, &[different, second, first]);
@@ -219,13 +223,13 @@ fn min_max(
     inst: Inst,
     family: FloatRows,
     join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> VReg,
-) -> Done {
+) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
     let row = family.of(ty);
     arithmetic(cx, inst, |cx, def| {
-        let (x, y) = (cx.put(x), cx.put(y));
+        let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let [first, second, nan, quiet, payload] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(row, &[first, x, y]);
         cx.emit(row, &[second, y, x]);

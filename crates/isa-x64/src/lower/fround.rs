@@ -1,7 +1,7 @@
 //! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and library
 //! routines on the others.
 
-use super::Done;
+use super::Lowered;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic};
 use crate::regs::xmm;
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 const QUIET: i32 = 8;
 
 /// `ceil`, `floor`, `trunc`, `nearest`.
-pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -32,7 +32,7 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             let row = FloatRows(rows::ROUNDSS_RRI, rows::ROUNDSD_RRI).of(ty);
             cx.emit_float(row, &[def], x, inst)?.imm = QUIET | mode;
         } else {
-            let x = cx.put(x);
+            let x = cx.use_reg(x);
             call_routine(cx, if ty == F64 { double } else { single }, def, &[x]);
         }
         Ok(())
@@ -49,7 +49,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
 ];
 
 /// `fma`.
-pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -59,10 +59,10 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             let (y, negate_y) = cx.without_sign_change(y);
             let (z, negate_z) = cx.without_sign_change(z);
             let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
-            let factors = [cx.put(x), cx.put(y)];
+            let factors = [cx.use_reg(x), cx.use_reg(y)];
             cx.emit_float(row, &[def, factors[0], factors[1]], z, inst)?;
         } else {
-            let args = [cx.put(x), cx.put(y), cx.put(z)];
+            let args = [cx.use_reg(x), cx.use_reg(y), cx.use_reg(z)];
             call_routine(cx, if ty == F64 { LibCall::FmaF64 } else { LibCall::FmaF32 }, def, &args);
         }
         Ok(())

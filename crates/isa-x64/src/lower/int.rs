@@ -1,7 +1,7 @@
 //! Sums, differences, bitwise operations.
 
-use super::Done;
-use super::address::{MAX_SHIFT, Terms};
+use super::Lowered;
+use super::address::{AddressExpr, MAX_SHIFT};
 use super::cx::{Alu, Cx, neg, not};
 use crate::regs::CC_NS;
 use crate::rows;
@@ -12,7 +12,7 @@ use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
-pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
@@ -22,7 +22,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     if is_word(ty)
         && let Some(terms) = sum_for_lea(cx, x, y)
     {
-        let value = cx.first(inst);
+        let value = cx.first_result(inst);
         let def = cx.result(value);
         let address = cx.register_address(&terms);
         cx.emit_mem(pick(ty.bits(), rows::LEA32_RM, rows::LEA64_RM), &[def], address);
@@ -32,26 +32,26 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// The terms of `x + y` if `lea` saves something: it takes in another sum or shift, or keeps both operands intact.
-fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Terms> {
+fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
-    let once = |value| cx.uses(value) == 1 && !cx.is_put(value);
+    let once = |value| cx.uses(value) == 1 && !cx.has_reg(value);
     if let Some(imm) = cx.imm32(y) {
         if cx.def_as(x, Opcode::Iadd).is_some() && once(x) {
-            let terms = cx.terms(x, i64::from(imm));
+            let terms = cx.address_expr(x, i64::from(imm));
             return terms.index.is_some().then_some(terms);
         }
-        return (cx.uses(x) > 1).then_some(Terms { base: x, index: None, disp: i64::from(imm) });
+        return (cx.uses(x) > 1).then_some(AddressExpr { base: x, index: None, disp: i64::from(imm) });
     }
     for (base, index) in [(x, y), (y, x)] {
         if let Some(shifted) = cx.small_shift(index, MAX_SHIFT).filter(|_| once(index)) {
-            return Some(Terms { base, index: Some(shifted), disp: 0 });
+            return Some(AddressExpr { base, index: Some(shifted), disp: 0 });
         }
     }
-    (cx.uses(x) > 1 && cx.uses(y) > 1).then_some(Terms { base: x, index: Some((y, 0)), disp: 0 })
+    (cx.uses(x) > 1 && cx.uses(y) > 1).then_some(AddressExpr { base: x, index: Some((y, 0)), disp: 0 })
 }
 
 /// `isub`.
-pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.result_ty(inst) == I128 {
         cx.emit_halves(inst, Alu::SUB.rr(64), Alu::SBB.rr(64));
         return Ok(());
@@ -60,7 +60,7 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `band`, `bor`, `bxor`.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let ty = cx.result_ty(inst);
     if ty == I128 {
         cx.emit_halves(inst, alu.rr(64), alu.rr(64));
@@ -76,15 +76,15 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
 }
 
 /// Bitwise operations on float registers work on all their bits.
-fn float_bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+fn float_bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let [x, y] = cx.args(inst);
     let row = match alu {
         Alu::AND => rows::ANDPS_RR,
         Alu::OR => rows::ORPS_RR,
         _ => rows::XORPS_RR,
     };
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x), cx.put(y)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
     cx.emit(row, &operands);
     Ok(())
 }
@@ -99,15 +99,15 @@ fn mask(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
         0xffff if bits > 16 => rows::MOVZX32_16_RR,
         0xffff_ffff if bits == 64 => rows::MOVZX64_32_RR,
         0..=0xffff_ffff if bits == 64 => {
-            let value = cx.first(inst);
-            let operands = [cx.result(value), cx.put(x)];
+            let value = cx.first_result(inst);
+            let operands = [cx.result(value), cx.use_reg(x)];
             cx.emit_imm(rows::AND32_RI, &operands, constant as i32);
             return true;
         }
         _ => return false,
     };
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit(row, &operands);
     true
 }
@@ -122,8 +122,8 @@ fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
         if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.uses(inverted) == 1) {
             let bits = working_bits(cx.ty(x));
             let [source] = cx.args(bnot);
-            let value = cx.first(inst);
-            let operands = [cx.result(value), cx.put(source), cx.put(plain)];
+            let value = cx.first_result(inst);
+            let operands = [cx.result(value), cx.use_reg(source), cx.use_reg(plain)];
             cx.emit(pick(bits, rows::ANDN32_RR, rows::ANDN64_RR), &operands);
             return true;
         }
@@ -132,10 +132,10 @@ fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
 }
 
 /// A two-operand operation on integers of one register.
-pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Done {
+pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let ty = cx.result_ty(inst);
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let [x, y] = if alu.commutes() { cx.constant_last(inst) } else { cx.args(inst) };
     operate(cx, inst, alu, working_bits(ty), def, [x, y])
@@ -151,43 +151,43 @@ pub(super) fn operate(
     [x, y]: [Value; 2],
 ) -> Result<(), LowerError> {
     if let Some(imm) = cx.imm32(y) {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         cx.emit_imm(alu.ri(bits), &[def, source], imm);
         return Ok(());
     }
     if let Some(load) = cx.fold_load(y, bits, inst)? {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         cx.emit_folded(alu.rm(bits), &[def, source], load);
         return Ok(());
     }
     if alu.commutes()
         && let Some(load) = cx.fold_load(x, bits, inst)?
     {
-        let source = cx.put(y);
+        let source = cx.use_reg(y);
         cx.emit_folded(alu.rm(bits), &[def, source], load);
         return Ok(());
     }
     // The result takes the place of the first operand: better one that nobody needs afterwards.
     let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
-    let operands = [def, cx.put(x), cx.put(y)];
+    let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(alu.rr(bits), &operands);
     Ok(())
 }
 
 /// `bnot`.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
         cx.emit(rows::NOT64_R, &[defs[0], x[0]]);
         cx.emit(rows::NOT64_R, &[defs[1], x[1]]);
         return Ok(());
     }
     if is_float_reg(ty) {
         let ones = cx.float_temp(128);
-        let operands = [cx.result(value), cx.put(x), ones];
+        let operands = [cx.result(value), cx.use_reg(x), ones];
         cx.emit(rows::PCMPEQD_ONES, &[ones]);
         cx.emit(rows::XORPS_RR, &operands);
         return Ok(());
@@ -196,12 +196,12 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `ineg`.
-pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
-        let value = cx.first(inst);
-        let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+        let value = cx.first_result(inst);
+        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
         let zero = cx.constant_temp(0, 64);
         cx.emit(rows::NEG64_R, &[defs[0], x[0]]);
         cx.emit(rows::SBB64_RR, &[defs[1], zero, x[1]]);
@@ -210,27 +210,27 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     one_operand(cx, inst, ty, neg(working_bits(ty).min(64)))
 }
 
-fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Done {
+fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Lowered {
     cx.require_word(inst, ty)?;
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit(row, &operands);
     Ok(())
 }
 
 /// `iabs`: the negation, or the operand if that is negative.
-pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         return abs_wide(cx, x, value);
     }
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
-    let (def, source) = (cx.result(value), cx.put(x));
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     cx.emit(neg(ty.bits()), &[negated, source]);
     // If the negation is not negative it is the result.
     cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, source, negated], CC_NS);
@@ -238,8 +238,8 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `(x ^ s) - s`, where `s` is the sign in every bit.
-fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Done {
-    let (defs, x) = (cx.result_parts(value), cx.put_parts(x));
+fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Lowered {
+    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SAR64_RI, &[sign, x[1]], 63);
     cx.emit(rows::XOR64_RR, &[low, x[0], sign]);
@@ -250,10 +250,10 @@ fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Done {
 }
 
 /// `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let float = is_float_reg(ty);
     let (xor, and) = match ty.bits() {
         _ if float => (rows::XORPS_RR, rows::ANDPS_RR),
@@ -261,7 +261,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
         64 | 128 => (rows::XOR64_RR, rows::AND64_RR),
         _ => (rows::XOR32_RR, rows::AND32_RR),
     };
-    let (defs, c, x, y) = (cx.result_parts(value), cx.put_parts(c), cx.put_parts(x), cx.put_parts(y));
+    let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
     for k in 0..defs.len() {
         let [different, taken] =
             std::array::from_fn(|_| if float { cx.float_temp(128) } else { cx.int_temp(ty.bits().min(64)) });

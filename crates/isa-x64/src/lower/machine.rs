@@ -8,7 +8,7 @@ use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
-use kingpost_mach::lower::{CommonRows, Done, Machine, branch_on, is_little};
+use kingpost_mach::lower::{CommonRows, Lowered, Machine, branch_on, is_little};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -52,7 +52,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const LEAST_FLOAT_BYTES: u8 = 4;
     const INDEXES_WITH_DISPLACEMENT: bool = true;
 
-    fn lower_own(&mut self, inst: Inst) -> Done {
+    fn lower_own(&mut self, inst: Inst) -> Lowered {
         dispatch(self, inst)
     }
 
@@ -182,16 +182,16 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
         let bits = self.ty(low).bits();
-        let high = self.put(high);
+        let high = self.use_reg(high);
         let (shl, or) = if bits == 32 { (rows::SHL64_RI, rows::OR64_RR) } else { (rows::SHL32_RI, rows::OR32_RR) };
         let (shifted, extended) = (self.int_temp(bits * 2), self.int_temp(bits * 2));
         self.emit_imm(shl, &[shifted, high], bits as i32);
-        let source = self.put(low);
+        let source = self.use_reg(low);
         self.zero_extend(extended, source, bits);
         self.emit(or, &[def, shifted, extended]);
     }
 
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Done {
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Lowered {
         let cond = self.condition(value, inst)?;
         branch_on(self, cond, then, other);
         Ok(())

@@ -37,10 +37,10 @@ use float::FloatRows;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::Lower;
-use kingpost_mach::lower::{Done, is_little};
+use kingpost_mach::lower::{Lowered, is_little};
 
 /// Lowers an opcode that each machine lowers its own way.
-fn dispatch(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+fn dispatch(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     match cx.func.dfg.opcode(inst) {
         Opcode::Iadd => int::iadd(cx, inst),
         Opcode::Isub => int::isub(cx, inst),

@@ -3,7 +3,7 @@
 //! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
 //! division meant is told apart by testing the divisor first, where it is not a constant.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Cx, test_rr};
 use crate::regs::CC_E;
 use crate::rows;
@@ -14,7 +14,7 @@ use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `imul`.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
@@ -22,11 +22,11 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
     if let Some(imm) = cx.imm32(y) {
-        let source = cx.put(x);
+        let source = cx.use_reg(x);
         if imm > 0 && imm & (imm - 1) == 0 {
             cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[def, source], imm.trailing_zeros() as i32);
         } else {
@@ -36,21 +36,21 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
     }
     for (kept, loaded) in [(x, y), (y, x)] {
         if let Some(load) = cx.fold_load(loaded, bits, inst)? {
-            let source = cx.put(kept);
+            let source = cx.use_reg(kept);
             cx.emit_folded(pick(bits, rows::IMUL32_RM, rows::IMUL64_RM), &[def, source], load);
             return Ok(());
         }
     }
-    let operands = [def, cx.put(x), cx.put(y)];
+    let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(pick(bits, rows::IMUL32_RR, rows::IMUL64_RR), &operands);
     Ok(())
 }
 
 /// The low product in full, plus both mixed products in its upper half.
-fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let [high, a, b, sum] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit(rows::MUL64_WIDE, &[defs[0], high, x[0], y[0]]);
     cx.emit(rows::IMUL64_RR, &[a, x[0], y[1]]);
@@ -61,12 +61,12 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `umulhi`, `smulhi`.
-pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Done {
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
-    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let value = cx.first_result(inst);
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     let bits = ty.bits();
     if bits == 8 {
         let product = cx.int_temp(16);
@@ -103,7 +103,7 @@ pub(super) enum Part {
 }
 
 /// `udiv`, `urem`.
-pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
@@ -111,15 +111,15 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
         return by_power_of_two(cx, inst, part, divisor);
     }
     let bits = ty.bits();
-    let value = cx.first(inst);
-    let (def, divisor) = (cx.result(value), cx.put(y));
+    let value = cx.first_result(inst);
+    let (def, divisor) = (cx.result(value), cx.use_reg(y));
     let trap = Some(TrapCode::INTEGER_DIVISION_BY_ZERO);
     if bits == 8 {
-        let dividend = cx.put_zero_extended(x);
+        let dividend = cx.use_zero_extended(x);
         divide_byte(cx, rows::DIV8_R, def, dividend, divisor, part, trap);
         return Ok(());
     }
-    let low = cx.put(x);
+    let low = cx.use_reg(x);
     let high = cx.constant_temp(0, bits);
     let row = match bits {
         16 => rows::DIV16_R,
@@ -131,11 +131,11 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Done {
 }
 
 /// An unsigned division by 2^n is a shift, its remainder a mask.
-fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> Done {
+fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> Lowered {
     let [x, _] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let bits = cx.ty(x).bits();
-    let (def, source) = (cx.result(value), cx.put(x));
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     match part {
         Part::Quotient => {
             let row = super::cx::Shift::SHR.ri(bits);
@@ -193,7 +193,7 @@ fn divide(
 /// The dividend's sign in all bits of `rdx`, and the division.
 fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: Part, trap: Option<TrapCode>) {
     let bits = cx.ty(x).bits();
-    let low = cx.put(x);
+    let low = cx.use_reg(x);
     if bits == 8 {
         let dividend = cx.int_temp(16);
         cx.sign_extend(dividend, low, 8, 32);
@@ -211,10 +211,10 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
 }
 
 /// `sdiv`.
-pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     cx.require_word(inst, cx.ty(x))?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let divisor = nonzero_divisor(cx, y)?;
     divide_signed(cx, x, def, divisor, Part::Quotient, Some(TrapCode::INTEGER_OVERFLOW));
@@ -223,7 +223,7 @@ pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 
 /// The divisor, after a trap if it is zero.
 fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
-    let divisor = cx.put(y);
+    let divisor = cx.use_reg(y);
     if cx.constant(y).is_none_or(|constant| constant == 0) {
         let bits = cx.ty(y).bits();
         cx.emit(test_rr(bits), &[divisor, divisor]);
@@ -233,11 +233,11 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
 }
 
 /// `srem`. Dividing by 1 instead of -1 gives the same remainder and cannot overflow.
-pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     match cx.constant_signed(y) {
         Some(-1) => {
@@ -245,14 +245,14 @@ pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
             return Ok(());
         }
         Some(constant) if constant != 0 => {
-            let divisor = cx.put(y);
+            let divisor = cx.use_reg(y);
             divide_signed(cx, x, def, divisor, Part::Remainder, None);
             return Ok(());
         }
         _ => {}
     }
     let bits = working_bits(ty);
-    let divisor = cx.put(y);
+    let divisor = cx.use_reg(y);
     let (one, safe) = (cx.constant_temp(1, bits), cx.int_temp(bits));
     cx.emit_imm(super::cx::Alu::CMP.ri(ty.bits()), &[divisor], -1);
     cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[safe, divisor, one], CC_E);

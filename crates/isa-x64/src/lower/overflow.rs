@@ -1,6 +1,6 @@
 //! Arithmetic that says whether it overflowed: the flags of an operation in exactly the value's width.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Alu, Cx};
 use super::int::operate;
 use super::muldiv::wide_product;
@@ -20,20 +20,20 @@ pub(super) const SIGNED: i32 = CC_O;
 /// The second result, if the condition holds.
 fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     let overflow = cx.func.dfg.inst_results(inst)[1];
-    if cx.is_put(overflow) {
+    if cx.has_reg(overflow) {
         let def = cx.result(overflow);
         cx.emit_imm(rows::SETCC_R, &[def], condition);
     }
 }
 
 /// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Done {
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if ty == I128 {
         let carry = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
-        let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
+        let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
         cx.emit(alu.rr(64), &[defs[0], x[0], y[0]]);
         cx.emit(carry.rr(64), &[defs[1], x[1], y[1]]);
     } else {
@@ -46,7 +46,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
 
 /// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
 /// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
-pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Done {
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
     if !ty.is_int() {
@@ -54,9 +54,9 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
     }
     let bits = ty.bits().min(64);
     let next = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
-    let value = cx.first(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.put_parts(x), cx.put_parts(y));
-    let (carry, negated) = (cx.put(carry), cx.int_temp(8));
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
+    let (carry, negated) = (cx.use_reg(carry), cx.int_temp(8));
     if condition == UNSIGNED {
         cx.emit(rows::NEG8_R, &[negated, carry]);
         for k in 0..defs.len() {
@@ -83,10 +83,10 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
 }
 
 /// `umul_overflow`: the carry says whether the upper half of the product is not zero.
-pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let (bits, value) = (cx.ty(x).bits(), cx.first(inst));
-    let (def, x, y) = (cx.result(value), cx.put(x), cx.put(y));
+    let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     match bits {
         8 => {
             cx.emit(rows::MUL8_WIDE, &[def, x, y]);
@@ -102,10 +102,10 @@ pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `smul_overflow`.
-pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let (bits, value) = (cx.ty(x).bits(), cx.first(inst));
-    let operands: [VReg; 3] = [cx.result(value), cx.put(x), cx.put(y)];
+    let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
+    let operands: [VReg; 3] = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
     let row = match bits {
         8 => rows::IMUL8_WIDE,
         16 => rows::IMUL16_RR,
@@ -119,9 +119,9 @@ pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
 }
 
 /// `uadd_overflow_trap`.
-pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Done {
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());
     operate(cx, inst, Alu::ADD, bits, def, args)?;
     trap_on(cx, Cond::One(CC_B), code);

@@ -1,6 +1,6 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
-use super::Done;
+use super::Lowered;
 use super::cx::{Cx, Shift};
 use crate::regs::CC_NE;
 use crate::rows;
@@ -11,25 +11,25 @@ use kingpost_mach::lower::pick;
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
         return wide_shift(cx, inst, op);
     }
     cx.require_word(inst, ty)?;
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     // Bits above the value must not come in from the left; to the left they may leave it.
     let bits = if op == Shift::SHL { ty.bits().max(32) } else { ty.bits() };
     let modulus = ty.bits() as i32 - 1;
     if let Some(constant) = cx.constant(amount) {
-        let operands = [cx.result(value), cx.put(x)];
+        let operands = [cx.result(value), cx.use_reg(x)];
         cx.emit_imm(op.ri(bits), &operands, constant as i32 & modulus);
         return Ok(());
     }
     let amount = count(cx, amount, modulus);
     let amount = if ty.bits() < 32 { cx.masked(amount, modulus) } else { amount };
-    let (def, source) = (cx.result(value), cx.put(x));
+    let (def, source) = (cx.result(value), cx.use_reg(x));
     if let (true, 32 | 64) = (cx.isa.flags.has_bmi2, bits) {
         cx.emit(three_operands(op, bits), &[def, source, amount]);
     } else {
@@ -50,22 +50,22 @@ fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
 /// The register of an amount, of which the bits of `modulus` count: the instruction masks by itself.
 fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
     let amount = cx.without_mask(amount, modulus as u32);
-    cx.put(amount)
+    cx.use_reg(amount)
 }
 
 /// `rotl`, `rotr`.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
         return wide_rotate(cx, inst, op);
     }
     cx.require_word(inst, ty)?;
-    let (value, bits) = (cx.first(inst), ty.bits());
+    let (value, bits) = (cx.first_result(inst), ty.bits());
     let modulus = bits as i32 - 1;
     if let Some(constant) = cx.constant(amount) {
         let constant = constant as i32 & modulus;
-        let operands = [cx.result(value), cx.put(x)];
+        let operands = [cx.result(value), cx.use_reg(x)];
         if let (true, 32 | 64) = (cx.isa.flags.has_bmi2, bits) {
             let right = if op == Shift::ROR { constant } else { (bits as i32 - constant) & modulus };
             cx.emit_imm(pick(bits, rows::RORX32_RRI, rows::RORX64_RRI), &operands, right);
@@ -76,7 +76,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
     }
     // Rotating 8 or 16 bits by up to 31 is the same as by the amount modulo the width.
     let amount = count(cx, amount, modulus);
-    let operands = [cx.result(value), cx.put(x), amount];
+    let operands = [cx.result(value), cx.use_reg(x), amount];
     cx.emit(op.rc(bits), &operands);
     Ok(())
 }
@@ -90,16 +90,16 @@ struct Wide {
 
 impl Wide {
     fn new(cx: &mut Cx<'_, '_>, x: Value, amount: Value) -> Wide {
-        let parts = cx.put_parts(x);
+        let parts = cx.use_regs(x);
         let amount = count(cx, amount, 127);
         Wide { low: parts[0], high: parts[1], amount }
     }
 }
 
 /// A shift of i128: both halves as if the amount were below 64, then exchanged if it is not.
-fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
+fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = Wide::new(cx, x, amount);
     // `far` is the half that bits come from, `near` the one they leave into.
@@ -123,9 +123,9 @@ fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
 }
 
 /// A rotation of i128: the halves are exchanged if the amount is 64 or more, then shifted into each other.
-fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Done {
+fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = Wide::new(cx, x, amount);
     let (low, high) = (cx.int_temp(64), cx.int_temp(64));

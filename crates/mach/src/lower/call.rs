@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
-use super::{Address, Done};
+use super::{Address, Lowered};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
@@ -30,7 +30,7 @@ enum Callee<'a> {
 }
 
 /// `call`.
-pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::Call { func, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let data = &cx.func.dfg.ext_funcs[func];
     if data.patchable {
@@ -41,18 +41,24 @@ pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
 }
 
 /// `call_indirect`.
-pub(super) fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::CallIndirect { sig, callee, args } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
     if cx.ty(callee) != I64 {
         return Err(cx.unsupported(inst));
     }
-    let callee = Callee::Address(cx.put(callee));
+    let callee = Callee::Address(cx.use_reg(callee));
     call_signature(cx, inst, callee, sig, args)
 }
 
-fn call_signature<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig: SigRef, args: &[Value]) -> Done {
+fn call_signature<'f, M: Machine<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    callee: Callee<'_>,
+    sig: SigRef,
+    args: &[Value],
+) -> Lowered {
     let abi = cx.call_abi(sig)?;
     let mut operands = Operands::new();
     for (&arg, to) in args.iter().zip(&abi.args) {
@@ -68,7 +74,7 @@ fn call_signature<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>
     }
     for (&arg, to) in args.iter().zip(&abi.args) {
         let AbiArg::Value(parts) = to else { continue };
-        let vregs = cx.put_parts(arg);
+        let vregs = cx.use_regs(arg);
         for (&vreg, part) in vregs.iter().zip(parts) {
             pass(cx, vreg, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
         }
@@ -97,10 +103,10 @@ fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &m
 }
 
 /// Loads the results that came in memory.
-fn load_results<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature) -> Done {
+fn load_results<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature) -> Lowered {
     for (&result, from) in cx.func.dfg.inst_results(inst).iter().zip(&abi.results) {
         let AbiArg::Value(parts) = from else { continue };
-        if !cx.is_put(result) {
+        if !cx.has_reg(result) {
             continue;
         }
         let defs = cx.result_parts(result);
@@ -148,7 +154,7 @@ fn emit_call<'f, M: Machine<'f>>(
 
 /// Copies the structure that `pointer` points to among the stack arguments. Sizes are multiples of 8.
 fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
-    let pointer = cx.put(pointer);
+    let pointer = cx.use_reg(pointer);
     if size <= MAX_COPIED {
         for at in (0..size).step_by(8) {
             let word = cx.int_temp(64);

@@ -69,12 +69,13 @@ pub fn trap_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
     emit_on(cx, M::ROWS.trap_if, cond).set_trap(Some(code));
 }
 
-/// What is asked about a value, after looking through extensions and comparisons with zero.
+/// The test of a value against zero that a condition comes down to, after looking through extensions and comparisons with
+/// zero.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct TruthTest {
     /// The value.
     pub value: Value,
-    /// Is the answer for zero asked for?
+    /// Does the condition hold for zero, and not for all other values?
     pub negated: bool,
     /// Does nothing else use the values on the way, so that a load may move to the reader?
     pub sole: bool,
@@ -82,25 +83,25 @@ pub struct Question {
 
 /// Booleans.
 impl Lower<'_> {
-    /// The question whether `value` is not zero. A comparison with zero is looked through if it is of a boolean, as
+    /// The test whether `value` is not zero. A comparison with zero is looked through if it is of a boolean, as
     /// `is_boolean` says.
-    pub fn question(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> Question {
-        let mut question = Question { value, negated: false, sole: self.uses(value) <= 1 };
+    pub fn truth_test(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> TruthTest {
+        let mut test = TruthTest { value, negated: false, sole: self.uses(value) <= 1 };
         for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(question.value) else { break };
+            let Some(def) = self.def(test.value) else { break };
             match self.func.dfg.view(def) {
-                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => question.value = arg,
+                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => test.value = arg,
                 InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
                     if self.constant(y) == Some(0) && is_boolean(x) =>
                 {
-                    question.value = x;
-                    question.negated ^= cond == IntCC::Equal;
+                    test.value = x;
+                    test.negated ^= cond == IntCC::Equal;
                 }
                 _ => break,
             }
-            question.sole &= self.uses(question.value) <= 1;
+            test.sole &= self.uses(test.value) <= 1;
         }
-        question
+        test
     }
 
     /// What defines `value`, but for extensions with zeros.

@@ -1,20 +1,20 @@
 //! Constants.
 
 use super::machine::Machine;
-use super::{Address, Done};
+use super::{Address, Lowered};
 use kingpost_ir::{Inst, InstView};
 
 /// `iconst`.
-pub(super) fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());
     cx.load_constant(def, imm as u64, bits);
     Ok(())
 }
 
 /// `f16const`, `f32const`, `f64const`.
-pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (bits, width) = match cx.func.dfg.view(inst) {
         // The 16 bits above the value are nobody's.
         InstView::UnaryIeee16 { imm } => (u64::from(imm.bits()), 32),
@@ -22,16 +22,16 @@ pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
         InstView::UnaryIeee64 { imm } => (imm.bits(), 64),
         _ => return Err(cx.unsupported(inst)),
     };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     cx.load_float(def, bits, width);
     Ok(())
 }
 
 /// `f128const`, and `vconst` of 128 bits.
-pub(super) fn wide<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn wide<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let bytes = cx.func.dfg.constants.bytes(constant);
     if cx.ty(value).bits() != 128 || cx.ty(value).is_dynamic_vector() || bytes.len() != 16 {
         return Err(cx.unsupported(inst));

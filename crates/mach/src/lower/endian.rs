@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::memory::{load_row, store_row};
-use super::{Address, Done};
+use super::{Address, Lowered};
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{Inst, TrapCode, Type, Value};
@@ -112,11 +112,11 @@ pub(super) fn store<'f, M: Machine<'f>>(
         return None;
     }
     if ty.bits() == 128 {
-        let (low, high) = match *cx.put_parts(value) {
+        let (low, high) = match *cx.use_regs(value) {
             [low, high] => (low, high),
             _ => {
                 let (low, high) = (cx.int_temp(64), cx.int_temp(64));
-                let source = cx.put(value);
+                let source = cx.use_reg(value);
                 cx.split_halves(low, high, source);
                 (low, high)
             }
@@ -125,7 +125,7 @@ pub(super) fn store<'f, M: Machine<'f>>(
         store_word(cx, high, I64, address, trap)?;
         return store_word(cx, low, I64, above, trap);
     }
-    let source = cx.put(value);
+    let source = cx.use_reg(value);
     if ty.is_int() {
         return store_word(cx, source, ty, address, trap);
     }
@@ -150,10 +150,10 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
 }
 
 /// `bswap`.
-pub(super) fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(x));
+    let value = cx.first_result(inst);
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     // The halves of an i128 change places.
     let bits = cx.ty(x).bits().min(64);
     for (&def, &part) in defs.iter().zip(parts.iter().rev()) {

@@ -4,7 +4,7 @@ use super::machine::Machine;
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::global_base;
 use super::width::extend_for_abi;
-use super::{Address, Done, Lower};
+use super::{Address, Lower, Lowered};
 use crate::abi::{AbiArg, AbiPlace};
 use crate::error::LowerError;
 use crate::row::RowId;
@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Defines the parameters that somebody wants: those in registers by one instruction without bytes, the others by loads.
-pub(super) fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Done {
+pub(super) fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     let probes = cx.settings.enable_probestack;
     if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
         let near = cx.settings.use_colocated_libcalls;
@@ -34,7 +34,7 @@ pub(super) fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Done {
     cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
     let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
     if let Some(context) = checked.and_then(|limit| cx.context_of(limit)) {
-        cx.put(context);
+        cx.use_reg(context);
     }
     let mut incoming = Incoming::default();
     incoming.collect(cx)?;
@@ -65,7 +65,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M) -> Done {
+    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M) -> Lowered {
         let abi = Arc::clone(&cx.abi);
         if let (Some(part), Some(def)) = (&abi.return_area, cx.used_return_area())
             && let AbiPlace::Reg(reg) = part.place
@@ -73,7 +73,7 @@ impl Incoming {
             self.operands.push(Operand::fixed_def(def, reg));
         }
         for (&param, from) in params(cx).iter().zip(&abi.args) {
-            if cx.is_put(param) {
+            if cx.has_reg(param) {
                 let defs = cx.result_parts(param);
                 self.param(cx, &defs, from)?;
             }
@@ -81,7 +81,7 @@ impl Incoming {
         Ok(())
     }
 
-    fn param<'f, M: Machine<'f>>(&mut self, cx: &M, defs: &[VReg], from: &AbiArg) -> Done {
+    fn param<'f, M: Machine<'f>>(&mut self, cx: &M, defs: &[VReg], from: &AbiArg) -> Lowered {
         let parts = match from {
             AbiArg::Struct { offset, .. } => {
                 self.loads.push((defs[0], M::ROWS.address, *offset));
@@ -110,7 +110,7 @@ fn params<'f>(cx: &Lower<'f>) -> &'f [Value] {
 }
 
 /// Traps if the stack pointer, the frame already made, is below the limit. A leaf without a frame needs no check.
-fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Done {
+fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
     let value =
         global_base(cx, limit).map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
     cx.check_stack(value);
@@ -118,12 +118,12 @@ fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Done {
 }
 
 /// `return`.
-pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let abi = Arc::clone(&cx.abi);
     let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
     for (&value, to) in cx.func.dfg.inst_args(inst).iter().zip(&abi.results) {
         let AbiArg::Value(parts) = to else { continue };
-        let vregs = cx.put_parts(value);
+        let vregs = cx.use_regs(value);
         for (&vreg, part) in vregs.iter().zip(parts) {
             let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
             match part.place {
@@ -142,7 +142,7 @@ pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
     if let Some((index, reg)) = abi.sret
         && let Some(&param) = params(cx).get(index)
     {
-        let pointer = cx.put(param);
+        let pointer = cx.use_reg(param);
         operands.push(Operand::fixed_use(pointer, reg));
     }
     cx.emit_with(M::ROWS.ret, &[], None, &operands, ClobberId::NONE);
@@ -151,7 +151,7 @@ pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
 
 /// The result's register, for opcodes whose result is an address.
 fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if cx.ty(value) != I64 {
         return Err(cx.unsupported(inst));
     }
@@ -159,21 +159,21 @@ fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
     Ok(cx.result(value))
 }
 
-fn needs(cx: &Lower<'_>, inst: Inst, key: &'static str, set: bool) -> Done {
+fn needs(cx: &Lower<'_>, inst: Inst, key: &'static str, set: bool) -> Lowered {
     let opcode = cx.func.dfg.opcode(inst);
     if set { Ok(()) } else { Err(LowerError::Setting { opcode, key }) }
 }
 
-fn needs_frame_pointers(cx: &Lower<'_>, inst: Inst) -> Done {
+fn needs_frame_pointers(cx: &Lower<'_>, inst: Inst) -> Lowered {
     needs(cx, inst, "preserve_frame_pointers", cx.settings.preserve_frame_pointers)
 }
 
-fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Done {
+fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
     needs(cx, inst, "enable_pinned_reg", cx.settings.enable_pinned_reg)
 }
 
 /// `get_frame_pointer`.
-pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.frame_pointer, &[def]);
@@ -181,14 +181,14 @@ pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> D
 }
 
 /// `get_stack_pointer`.
-pub(super) fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.stack_pointer, &[def]);
     Ok(())
 }
 
 /// `get_return_address`: it lies above the caller's frame pointer.
-pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     let base = cx.int_temp(64);
@@ -198,7 +198,7 @@ pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> 
 }
 
 /// `get_pinned_reg`.
-pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.pinned, &[def]);
@@ -206,13 +206,13 @@ pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done
 }
 
 /// `set_pinned_reg`.
-pub(super) fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let [value] = cx.args(inst);
     if cx.ty(value) != I64 {
         return Err(cx.unsupported(inst));
     }
-    let source = cx.put(value);
+    let source = cx.use_reg(value);
     cx.emit(M::ROWS.set_pinned, &[source]);
     Ok(())
 }

@@ -7,8 +7,8 @@
 //! Unless said otherwise a method may change the flags: whoever reads them emits their reader right behind their definition.
 
 use super::condition::CondRows;
-use super::width::put_widened;
-use super::{Address, Done, Lower};
+use super::width::use_widened;
+use super::{Address, Lower, Lowered};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::{Inst, MemFlags, Type, Value};
@@ -101,7 +101,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     ///
     /// # Errors
     /// Opcodes and types that it has no code for.
-    fn lower_own(&mut self, inst: Inst) -> Done;
+    fn lower_own(&mut self, inst: Inst) -> Lowered;
 
     /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     ///
@@ -161,7 +161,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     ///
     /// # Errors
     /// Addresses of folded loads that are not supported.
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Done;
+    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Lowered;
 
     /// Goes to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block);
@@ -178,18 +178,18 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     fn take_back(&mut self, bytes: u32);
 
     /// A narrow integer with all 32 bits defined: sign-extended.
-    fn put_sign_extended(&mut self, value: Value) -> VReg {
-        put_widened(self, value, true)
+    fn use_sign_extended(&mut self, value: Value) -> VReg {
+        use_widened(self, value, true)
     }
 
     /// A narrow integer with all 32 bits defined: zero-extended.
-    fn put_zero_extended(&mut self, value: Value) -> VReg {
-        put_widened(self, value, false)
+    fn use_zero_extended(&mut self, value: Value) -> VReg {
+        use_widened(self, value, false)
     }
 
-    /// As [`Machine::put_sign_extended`] or [`Machine::put_zero_extended`].
-    fn put_extended(&mut self, value: Value, signed: bool) -> VReg {
-        if signed { self.put_sign_extended(value) } else { self.put_zero_extended(value) }
+    /// As [`Machine::use_sign_extended`] or [`Machine::use_zero_extended`].
+    fn use_extended(&mut self, value: Value, signed: bool) -> VReg {
+        if signed { self.use_sign_extended(value) } else { self.use_zero_extended(value) }
     }
 
     /// A constant in a new register. Leaves the flags alone.

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::types::is_float_reg;
-use super::{Address, Done, Lower, endian};
+use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;
@@ -74,9 +74,9 @@ fn widened(opcode: Opcode) -> Option<(Type, bool)> {
 }
 
 /// `load` and the widening loads.
-pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
-    let (value, trap) = (cx.first(inst), flags.trap_code());
+    let (value, trap) = (cx.first_result(inst), flags.trap_code());
     let ty = cx.ty(value);
     let widened = widened(cx.func.dfg.opcode(inst));
     if let (None, true, Some(row)) = (widened, is_little(flags), load_row::<M>(ty)) {
@@ -135,7 +135,7 @@ pub fn load_into<'f, M: Machine<'f>>(
 }
 
 /// `store` and the narrowing stores.
-pub(super) fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -165,15 +165,15 @@ fn store_value<'f, M: Machine<'f>>(
     trap: Option<TrapCode>,
 ) -> Option<()> {
     if ty.is_int() && ty.bits() == 128 {
-        let parts = cx.put_parts(value);
+        let parts = cx.use_regs(value);
         let above = cx.further(address, 8);
         cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[0]], address).set_trap(trap);
         cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[1]], above).set_trap(trap);
     } else if let Some(row) = store_row::<M>(ty) {
-        let source = cx.put(value);
+        let source = cx.use_reg(value);
         cx.emit_mem(row, &[source], address).set_trap(trap);
     } else if ty == F16 {
-        let (image, source) = (cx.int_temp(16), cx.put(value));
+        let (image, source) = (cx.int_temp(16), cx.use_reg(value));
         cx.emit(M::ROWS.float_to_int32, &[image, source]);
         cx.emit_mem(M::store_row(RegClass::Int, 2), &[image], address).set_trap(trap);
     } else {
@@ -183,12 +183,12 @@ fn store_value<'f, M: Machine<'f>>(
 }
 
 /// `stack_addr`.
-pub(super) fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::StackAddr { slot, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));
     }
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let start = cx.slot_offset(slot) as u32;
     if !is_over_aligned(cx, slot) {

@@ -3,10 +3,10 @@
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
 //! This file is the part that knows no machine: it walks the machine blocks backwards, last instruction first, and asks
-//! the instruction set to lower each instruction whose result someone has asked for, or that has an effect. Asking for
-//! a value ([`Lower::put`]) gives it a virtual register. Because users come before definitions, an instruction set can
+//! the instruction set to lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] gives a
+//! value its virtual register and makes its definition needed. Because users come before definitions, an instruction set can
 //! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
-//! what nobody asked for is never lowered.
+//! what has no use is never lowered.
 //!
 //! Emitted instructions are kept in reverse and turned round at the end, when they become the [`Code`] and its problem.
 //! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
@@ -67,17 +67,17 @@ mod values;
 mod width;
 
 pub use call::libcall;
-pub use condition::{Cond, CondRows, Question, branch_on, invert, is_greater, min_max_condition, trap_on};
+pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, min_max_condition, trap_on};
 pub use endian::{is_arithmetic, load_word};
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use opcodes::{Piece, piece};
 pub use symbol::near_symbol;
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, of_width, pick, precision, working_bits};
-pub use width::put_widened;
+pub use width::use_widened;
 
-/// What lowering an instruction gives.
-pub type Done = Result<(), LowerError>;
+/// The result of lowering an instruction.
+pub type Lowered = Result<(), LowerError>;
 
 /// An address over virtual registers. Displacements and offsets are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,7 +157,7 @@ pub struct Lowering {
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
     /// Assignments of the signatures that calls have named so far.
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
-    /// The hidden pointer to the caller's return area, once somebody asked for it.
+    /// The hidden pointer to the caller's return area, if a return uses it.
     return_area: PackedOption<VReg>,
     /// Start of the area that calls receive results in: behind the user's slots.
     call_area: u64,
@@ -189,7 +189,7 @@ impl Lowering {
     /// Lowers `func`, whose aliases are resolved and which is valid, into `code`.
     ///
     /// # Errors
-    /// What the target does not support, a limit, or that somebody asked to stop.
+    /// What the target does not support, a limit, or a request to stop.
     pub fn run(
         &mut self,
         func: &Function,
@@ -215,7 +215,7 @@ impl Lowering {
         let mut lower = Lower { func, settings, code, abi, isa, rows, cx: self, srcloc: u32::MAX, block: entry };
         lower.place_slots()?;
         lower.lower_blocks()?;
-        lower.put_params();
+        lower.use_params();
         lower.unify_widths();
         lower.finish();
         Ok(())
@@ -314,7 +314,7 @@ impl Lower<'_> {
             && !self.cx.sunk[inst]
     }
 
-    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Done {
+    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Lowered {
         self.srcloc = u32::MAX;
         let target = destinations(self.func, from)[edge as usize].block;
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
@@ -336,7 +336,7 @@ impl Lower<'_> {
             let params = self.func.dfg.block_params(dest.block);
             for (&param, arg) in params.iter().zip(self.func.dfg.block_args(*dest)) {
                 if let (true, BlockArgKind::Value(arg)) = (self.is_needed(param), arg.kind()) {
-                    for part in self.put_parts(arg) {
+                    for part in self.use_regs(arg) {
                         self.cx.edge_args.push(part);
                     }
                 }
@@ -364,12 +364,12 @@ impl Lower<'_> {
     }
 
     /// Gives a register to every needed block parameter, as the edges pass an argument for each.
-    fn put_params(&mut self) {
+    fn use_params(&mut self) {
         let func = self.func;
         for i in 1..self.cx.order.rpo().len() {
             for &param in func.dfg.block_params(self.cx.order.rpo()[i]) {
                 if self.is_needed(param) {
-                    self.part(param, 0);
+                    self.use_reg_half(param, 0);
                 }
             }
         }

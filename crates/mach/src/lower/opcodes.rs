@@ -4,7 +4,7 @@
 //! refusal instead: what it leaves out is an error that names opcode, type and machine.
 
 use super::machine::Machine;
-use super::{Done, branch, call, constant, endian, entry, memory, symbol, width};
+use super::{Lowered, branch, call, constant, endian, entry, memory, symbol, width};
 use kingpost_ir::{Inst, Opcode};
 use kingpost_regalloc::Block;
 
@@ -26,7 +26,7 @@ pub enum Piece<'a> {
 /// # Errors
 /// Opcodes, types or settings that there is no code for.
 #[inline]
-pub fn piece<'f>(cx: &mut impl Machine<'f>, piece: Piece<'_>) -> Done {
+pub fn piece<'f>(cx: &mut impl Machine<'f>, piece: Piece<'_>) -> Lowered {
     match piece {
         Piece::Inst(instruction) => inst(cx, instruction),
         Piece::Terminator(last, targets) => terminator(cx, last, targets),
@@ -39,7 +39,7 @@ pub fn piece<'f>(cx: &mut impl Machine<'f>, piece: Piece<'_>) -> Done {
 }
 
 /// Lowers an instruction that is not a terminator.
-fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     match cx.func.dfg.opcode(inst) {
         Opcode::Iconst => constant::iconst(cx, inst),
         Opcode::F16const | Opcode::F32const | Opcode::F64const => constant::fconst(cx, inst),
@@ -209,7 +209,7 @@ fn inst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
 }
 
 /// Lowers a block's last instruction, whose successors are `targets`.
-fn terminator<'f>(cx: &mut impl Machine<'f>, inst: Inst, targets: &[Block]) -> Done {
+fn terminator<'f>(cx: &mut impl Machine<'f>, inst: Inst, targets: &[Block]) -> Lowered {
     match cx.func.dfg.opcode(inst) {
         Opcode::Jump => {
             branch::jump(cx, targets[0]);

@@ -22,13 +22,13 @@ impl Lower<'_> {
     }
 
     /// The first result of an instruction.
-    pub fn first(&self, inst: Inst) -> Value {
+    pub fn first_result(&self, inst: Inst) -> Value {
         self.func.dfg.inst_results(inst)[0]
     }
 
     /// The type of the first result.
     pub fn result_ty(&self, inst: Inst) -> Type {
-        self.ty(self.first(inst))
+        self.ty(self.first_result(inst))
     }
 
     /// A register for an integer of `bits` bits.
@@ -44,8 +44,8 @@ impl Lower<'_> {
     /// Emits an operation on i128: `low` on the low halves, then `high` on the others, which may read its carry.
     pub fn emit_halves(&mut self, inst: Inst, low: RowId, high: RowId) {
         let [x, y] = self.args(inst);
-        let value = self.first(inst);
-        let (defs, x, y) = (self.result_parts(value), self.put_parts(x), self.put_parts(y));
+        let value = self.first_result(inst);
+        let (defs, x, y) = (self.result_parts(value), self.use_regs(x), self.use_regs(y));
         self.emit(low, &[defs[0], x[0], y[0]]);
         self.emit(high, &[defs[1], x[1], y[1]]);
     }
@@ -71,7 +71,7 @@ impl Lower<'_> {
         let func = self.func;
         for (&result, from) in func.dfg.inst_results(call).iter().zip(&abi.results) {
             let AbiArg::Value(parts) = from else { continue };
-            if !self.is_put(result) {
+            if !self.has_reg(result) {
                 continue;
             }
             for (def, part) in self.result_parts(result).into_iter().zip(parts) {

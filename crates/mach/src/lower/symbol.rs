@@ -5,7 +5,7 @@
 
 use super::machine::Machine;
 use super::memory::{is_little, load_into};
-use super::{Address, Done, Lower, endian};
+use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::preamble::GlobalValueData;
@@ -17,12 +17,12 @@ use kingpost_regalloc::VReg;
 const NEAR: u64 = 1 << 24;
 
 /// `func_addr`.
-pub(super) fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::FuncAddr { func } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));
     }
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     let callee = &cx.func.dfg.ext_funcs[func];
     symbol_address(cx, def, &callee.name, callee.colocated, 0);
@@ -30,9 +30,9 @@ pub(super) fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
 }
 
 /// `symbol_value`.
-pub(super) fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     global_value(cx, def, global).map_err(|refused| refused.unwrap_or_else(|| cx.unsupported(inst)))
 }
@@ -76,7 +76,7 @@ fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) 
         }
         GlobalValueData::VmContext => {
             let context = cx.context_param().ok_or(None)?;
-            let context = cx.put(context);
+            let context = cx.use_reg(context);
             cx.emit(M::ROWS.move64, &[def, context]);
             Ok(())
         }
@@ -94,7 +94,7 @@ pub(super) fn global_base<'f, M: Machine<'f>>(cx: &mut M, global: GlobalValue) -
     let mut at = match &cx.func.global_values[root] {
         GlobalValueData::VmContext => {
             let context = cx.context_param().ok_or(None)?;
-            cx.put(context)
+            cx.use_reg(context)
         }
         _ => {
             let address = cx.int_temp(64);

@@ -1,6 +1,6 @@
 //! What lowering asks of types, and rows by width.
 
-use super::{Done, Lower};
+use super::{Lower, Lowered};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::types::{F32, F64};
@@ -58,7 +58,7 @@ impl Lower<'_> {
     ///
     /// # Errors
     /// The refusal.
-    pub fn require_word(&self, inst: Inst, ty: Type) -> Done {
+    pub fn require_word(&self, inst: Inst, ty: Type) -> Lowered {
         if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
@@ -78,7 +78,7 @@ impl Lower<'_> {
     ///
     /// # Errors
     /// The refusal.
-    pub fn require_float(&self, inst: Inst, ty: Type) -> Done {
+    pub fn require_float(&self, inst: Inst, ty: Type) -> Lowered {
         if is_float(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 }

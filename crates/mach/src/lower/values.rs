@@ -79,21 +79,21 @@ impl Lower<'_> {
         self.cx.needed.uses(value)
     }
 
-    /// Does anybody need the value?
+    /// Is the value used by an instruction or edge that is needed?
     pub fn is_needed(&self, value: Value) -> bool {
         self.cx.needed.uses(value) > 0
     }
 
-    /// Has somebody asked for the value's register already?
+    /// Does a user need the value in a register?
     #[inline]
-    pub fn is_put(&self, value: Value) -> bool {
+    pub fn has_reg(&self, value: Value) -> bool {
         self.cx.value_regs[value] != [None.into(); 2]
     }
 
-    /// May the definition of this value be done by its user, so that it needs no register?
+    /// Is there one use and no register yet, so that the user may do the definition itself?
     #[inline]
-    pub fn is_sole(&self, value: Value) -> bool {
-        self.uses(value) == 1 && !self.is_put(value)
+    pub fn is_single_use(&self, value: Value) -> bool {
+        self.uses(value) == 1 && !self.has_reg(value)
     }
 
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
@@ -114,10 +114,10 @@ impl Lower<'_> {
         true
     }
 
-    /// A shift left by 1 to `most` that nobody needs in a register: what is shifted and by how much.
+    /// A shift left by 1 to `most` that has no register: what is shifted and by how much.
     #[inline]
     pub fn small_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
-        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.is_put(value))?;
+        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.has_reg(value))?;
         let [x, amount] = self.args(shift);
         let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
         (1..=most).contains(&amount).then_some((x, amount as u8))
@@ -141,14 +141,14 @@ impl Lower<'_> {
         if self.constant(x).is_some() { [y, x] } else { [x, y] }
     }
 
-    /// The load that defines `value`, if `user` may do the load itself: nobody else uses it, it is in the same block, and
-    /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::sink`].
+    /// The load that defines `value`, if `user` may do the load itself: it is the only use, it is in the same block, and
+    /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::mark_sunk`].
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
         let load = self.def(value)?;
         let opcode = self.func.dfg.opcode(load);
         let plain =
             opcode.can_load() && opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
-        if !plain || self.uses(value) != 1 || self.is_put(value) {
+        if !plain || self.uses(value) != 1 || self.has_reg(value) {
             return None;
         }
         if self.func.layout.inst_block(load) != self.func.layout.inst_block(user) {
@@ -160,8 +160,8 @@ impl Lower<'_> {
         moves.then_some(load)
     }
 
-    /// Notes that a user lowers `inst` along with itself.
-    pub fn sink(&mut self, inst: Inst) {
+    /// Marks `inst` as lowered by its user.
+    pub fn mark_sunk(&mut self, inst: Inst) {
         self.cx.sunk[inst] = true;
     }
 
@@ -201,7 +201,7 @@ impl Lower<'_> {
         Ok(abi)
     }
 
-    /// The hidden pointer to the caller's return area: asked for at returns, defined at the entry.
+    /// The hidden pointer to the caller's return area: used by returns, defined at the entry.
     pub fn return_area(&mut self) -> VReg {
         if let Some(vreg) = self.cx.return_area.expand() {
             return vreg;
@@ -211,7 +211,7 @@ impl Lower<'_> {
         vreg
     }
 
-    /// The hidden pointer, if any return asked for it.
+    /// The hidden pointer, if a return uses it.
     pub fn used_return_area(&self) -> Option<VReg> {
         self.cx.return_area.expand()
     }
@@ -238,44 +238,44 @@ impl Lower<'_> {
 
 /// Registers of values.
 impl Lower<'_> {
-    /// Asks for a value of one register. Truncations to a narrower integer cost nothing: upper bits are undefined.
-    /// So do extensions with zeros of registers that have those zeros already.
-    pub fn put(&mut self, value: Value) -> VReg {
+    /// The register of a value of one register, whose definition is needed from now on. Truncations to a narrower integer
+    /// cost nothing, since upper bits are undefined, nor do extensions with zeros of registers that have those zeros.
+    pub fn use_reg(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
-        let vreg = self.part(source, 0);
+        let vreg = self.use_reg_half(source, 0);
         if source != value {
             self.widen(vreg, first_part(self.ty(value)).1);
         }
         vreg
     }
 
-    /// Asks for all registers of a value, low part first.
-    pub fn put_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
+    /// The registers of a value, low part first, whose definition is needed from now on.
+    pub fn use_regs(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
         if !first_part(self.ty(value)).2 {
             let mut parts = SmallVec::new();
-            parts.push(self.put(value));
+            parts.push(self.use_reg(value));
             return parts;
         }
-        (0..2).map(|k| self.part(value, k)).collect()
+        (0..2).map(|k| self.use_reg_half(value, k)).collect()
     }
 
-    /// The registers of a value somebody asked for, to be defined by its lowering. Makes them if nobody did.
+    /// The register that the lowering of a value defines.
     pub fn result(&mut self, value: Value) -> VReg {
-        self.part(value, 0)
+        self.use_reg_half(value, 0)
     }
 
     /// As [`Lower::result`], for values of two registers.
     pub fn result_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
         if !first_part(self.ty(value)).2 {
             let mut parts = SmallVec::new();
-            parts.push(self.part(value, 0));
+            parts.push(self.use_reg_half(value, 0));
             return parts;
         }
-        (0..2).map(|k| self.part(value, k)).collect()
+        (0..2).map(|k| self.use_reg_half(value, k)).collect()
     }
 
     #[inline]
-    pub(super) fn part(&mut self, value: Value, k: usize) -> VReg {
+    pub(super) fn use_reg_half(&mut self, value: Value, k: usize) -> VReg {
         if let Some(vreg) = self.cx.value_regs[value][k].expand() {
             return vreg;
         }
@@ -289,7 +289,7 @@ impl Lower<'_> {
             self.cx.value_regs[value][0] = vreg.into();
             return vreg;
         }
-        // All parts at once, so that whoever defines the value finds them all.
+        // All parts at once, so that the definition finds them all.
         let parts = reg_parts(self.func.dfg.value_type(value));
         for (k, &(class, width)) in parts.iter().enumerate() {
             let vreg = self.code.problem.add_vreg(class, width, false);
@@ -325,7 +325,7 @@ impl Lower<'_> {
         self.code.problem.add_vreg(class, width, false)
     }
 
-    /// Makes sure that spilling keeps at least `width` bytes of `vreg`: somebody reads that much of it.
+    /// Makes spilling keep at least `width` bytes of `vreg`, as many as a user reads.
     pub fn widen(&mut self, vreg: VReg, width: u8) {
         let data = &mut self.code.problem.vregs[vreg];
         data.width = data.width.max(width);

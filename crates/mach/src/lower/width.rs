@@ -2,18 +2,18 @@
 
 use super::machine::Machine;
 use super::memory::is_little;
-use super::{Done, Lower};
+use super::{Lower, Lowered};
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_regalloc::VReg;
 
 /// `uextend`, where the operand's register has no zeros above it by itself.
-pub(super) fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
+pub(super) fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     cx.zero_extend(defs[0], source, cx.ty(x).bits());
     if let Some(&high) = defs.get(1) {
         cx.load_constant(high, 0, 64);
@@ -22,8 +22,8 @@ pub(super) fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Done {
 }
 
 /// The register of `value`, or one with all 32 bits defined if it has fewer.
-pub fn put_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
-    let (source, bits) = (cx.put(value), cx.ty(value).bits());
+pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
+    let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
     if bits >= 32 {
         return source;
     }
@@ -37,23 +37,23 @@ pub fn put_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) ->
 }
 
 /// `ireduce`. Whoever uses it takes the operand's register, so this is only reached for results nobody asked for by name.
-pub(super) fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first(inst);
-    let operands = [cx.result(value), cx.put(x)];
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit(M::ROWS.move32, &operands);
     Ok(())
 }
 
 /// `isplit`.
-pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
     let bits = cx.ty(low).bits();
-    let wanted = |cx: &mut Lower<'_>, value: Value| cx.is_put(value).then(|| cx.result(value));
+    let wanted = |cx: &mut Lower<'_>, value: Value| cx.has_reg(value).then(|| cx.result(value));
     let (low, high) = (wanted(cx, low), wanted(cx, high));
     if cx.ty(x) == I128 {
-        let parts = cx.put_parts(x);
+        let parts = cx.use_regs(x);
         for (def, part) in [(low, parts[0]), (high, parts[1])] {
             if let Some(def) = def {
                 cx.emit(M::ROWS.move64, &[def, part]);
@@ -61,7 +61,7 @@ pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
         }
         return Ok(());
     }
-    let source = cx.put(x);
+    let source = cx.use_reg(x);
     if let Some(def) = low {
         // The upper half may stay: it is above the result.
         cx.emit(M::ROWS.move32, &[def, source]);
@@ -74,24 +74,24 @@ pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
 }
 
 /// `iconcat`.
-pub(super) fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [low, high] = cx.args(inst);
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     if cx.ty(low) != I64 {
         let def = cx.result(value);
         cx.concatenate(def, low, high);
         return Ok(());
     }
-    let (defs, low, high) = (cx.result_parts(value), cx.put(low), cx.put(high));
+    let (defs, low, high) = (cx.result_parts(value), cx.use_reg(low), cx.use_reg(high));
     cx.emit(M::ROWS.move64, &[defs[0], low]);
     cx.emit(M::ROWS.move64, &[defs[1], high]);
     Ok(())
 }
 
 /// `bitcast`.
-pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
+pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let value = cx.first(inst);
+    let value = cx.first_result(inst);
     let (from, to) = (cx.ty(arg), cx.ty(value));
     // The order of bytes is that of lanes here, of which scalars have one.
     let in_order = is_little(flags) || from.is_scalar() && to.is_scalar();
@@ -115,14 +115,14 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Done {
         }
         _ => return Err(cx.unsupported(inst)),
     };
-    let operands = [cx.result(value), cx.put(arg)];
+    let operands = [cx.result(value), cx.use_reg(arg)];
     cx.emit(row, &operands);
     Ok(())
 }
 
 /// i128 to and from anything.
 fn bitcast_wide<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
-    let (defs, parts) = (cx.result_parts(value), cx.put_parts(arg));
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
     match (&defs[..], &parts[..]) {
         (&[def], &[low, high]) => cx.join_halves(def, low, high),
         (&[low, high], &[source]) => cx.split_halves(low, high, source),
