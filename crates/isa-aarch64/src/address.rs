@@ -69,7 +69,7 @@ pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Bu
         return at(X16, low);
     }
     let scratch = if base == X16 { X17 } else { X16 };
-    encode(rows::CONST64_I, &Args::imm(&[scratch], mem.disp), buffer);
+    encode(rows::CONST_I.of(64), &Args::imm(&[scratch], mem.disp), buffer);
     Mem { index: Some((scratch, 0, IndexExtend::None)), ..at(base, 0) }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
             match mem.index {
                 Some((index, shift, extend)) => {
                     let imm = i64::from(extended(extension(extend), shift));
-                    encode(rows::ADD64_RRX, &Args::imm(&[to, base, index], imm), buffer);
+                    encode(rows::ADD_RRX.of(64), &Args::imm(&[to, base, index], imm), buffer);
                     if mem.disp != 0 {
                         add(to, to, mem.disp, buffer);
                     }
@@ -114,7 +114,11 @@ fn list(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
 
 /// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base, x17.
 pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
-    let (row, far) = if number < 0 { (rows::SUB64_RRI, rows::SUB64_RRX) } else { (rows::ADD64_RRI, rows::ADD64_RRX) };
+    let (row, far) = if number < 0 {
+        (rows::SUB_RRI.of(64), rows::SUB_RRX.of(64))
+    } else {
+        (rows::ADD_RRI.of(64), rows::ADD_RRX.of(64))
+    };
     let magnitude = number.unsigned_abs();
     let (high, low) = (magnitude & !0xfff, magnitude & 0xfff);
     let mut put = |base, imm| encode(row, &Args::imm(&[to, base], imm as i64), buffer);
@@ -127,7 +131,7 @@ pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
         }
     } else {
         let scratch = if base == X16 { X17 } else { X16 };
-        encode(rows::CONST64_I, &Args::imm(&[scratch], magnitude as i64), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[scratch], magnitude as i64), buffer);
         let imm = i64::from(extended(Extend::Uxtx, 0));
         encode(far, &Args::imm(&[to, base, scratch], imm), buffer);
     }

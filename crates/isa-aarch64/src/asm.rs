@@ -38,6 +38,15 @@ fn place(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
         ("l32", _) => write!(out, "#{:#x}", logical_value(imm as i32, 32)),
         ("l64", _) => write!(out, "#{:#x}", logical_value(imm as i32, 64)),
         ("f", _) => write!(out, "#{:?}", float_value(imm as i32)),
+        ("sz", _) => out.write_str(match ENCODINGS[usize::from(row.0)].bytes {
+            1 => "b",
+            2 => "h",
+            _ => "",
+        }),
+        ("z", _) => {
+            let row = &ROWS[usize::from(row.0)];
+            out.write_str(if row.operands.first().map_or(row.mem, |o| o.width) == 8 { "xzr" } else { "wzr" })
+        }
         _ => operand(field, row, args, out),
     };
     debug_assert!(written.is_ok(), "a string takes everything");

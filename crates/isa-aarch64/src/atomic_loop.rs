@@ -41,17 +41,17 @@ struct Rows {
 
 /// Registers hold at least 32 bits, so narrow operations only load, compare and store narrowly.
 const NARROW: Rows = Rows {
-    load: LDAXR32_RM,
-    store: STLXR32_RMR,
-    add: ADD32_RRR,
-    sub: SUB32_RRR,
-    and: AND32_RRR,
-    or: ORR32_RRR,
-    xor: EOR32_RRR,
-    not: MVN32_RR,
-    reverse: REV32_RR,
-    select: CSEL32_RRR,
-    cmp: CMP32_RX,
+    load: LDAXR_RM.of(32),
+    store: STLXR_RMR.of(32),
+    add: ADD_RRR.of(32),
+    sub: SUB_RRR.of(32),
+    and: AND_RRR.of(32),
+    or: ORR_RRR.of(32),
+    xor: EOR_RRR.of(32),
+    not: MVN_RR.of(32),
+    reverse: REV_RR.of(32),
+    select: CSEL_RRR.of(32),
+    cmp: CMP_RX.of(32),
     unsigned: extended(Extend::Uxtw, 0),
     signed: extended(Extend::Uxtw, 0),
     widen: None,
@@ -60,35 +60,35 @@ const NARROW: Rows = Rows {
 /// By binary logarithm of the width.
 const WIDTHS: [Rows; 4] = [
     Rows {
-        load: LDAXR8_RM,
-        store: STLXR8_RMR,
+        load: LDAXR_RM.of(8),
+        store: STLXR_RMR.of(8),
         unsigned: extended(Extend::Uxtb, 0),
         signed: extended(Extend::Sxtb, 0),
-        widen: Some(SXTB32_RR),
+        widen: Some(SXTB_RR.of(32)),
         ..NARROW
     },
     Rows {
-        load: LDAXR16_RM,
-        store: STLXR16_RMR,
+        load: LDAXR_RM.of(16),
+        store: STLXR_RMR.of(16),
         unsigned: extended(Extend::Uxth, 0),
         signed: extended(Extend::Sxth, 0),
-        widen: Some(SXTH32_RR),
-        reverse: REV16_32_RR,
+        widen: Some(SXTH_RR.of(32)),
+        reverse: REV16_RR.of(32),
         ..NARROW
     },
     NARROW,
     Rows {
-        load: LDAXR64_RM,
-        store: STLXR64_RMR,
-        add: ADD64_RRR,
-        sub: SUB64_RRR,
-        and: AND64_RRR,
-        or: ORR64_RRR,
-        xor: EOR64_RRR,
-        not: MVN64_RR,
-        reverse: REV64_RR,
-        select: CSEL64_RRR,
-        cmp: CMP64_RX,
+        load: LDAXR_RM.of(64),
+        store: STLXR_RMR.of(64),
+        add: ADD_RRR.of(64),
+        sub: SUB_RRR.of(64),
+        and: AND_RRR.of(64),
+        or: ORR_RRR.of(64),
+        xor: EOR_RRR.of(64),
+        not: MVN_RR.of(64),
+        reverse: REV_RR.of(64),
+        select: CSEL_RRR.of(64),
+        cmp: CMP_RX.of(64),
         unsigned: extended(Extend::Uxtx, 0),
         signed: extended(Extend::Uxtx, 0),
         widen: None,
@@ -114,7 +114,7 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
 
 /// Goes back if the store did not happen.
 fn repeat(again: Label, buffer: &mut Buffer) {
-    let cbnz = &ENCODINGS[usize::from(CBNZ32_R.0)];
+    let cbnz = &ENCODINGS[usize::from(CBNZ_R.of(32).0)];
     jump_test(word(cbnz, &Args::regs(&[X17])), again, buffer);
 }
 

@@ -77,7 +77,7 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
     let start = inst.imm as usize;
     let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
     branching(cx, buffer).chain(targets, default, [CC_LO, CC_EQ, CC_LS].map(form), |number, buffer| {
-        encode(rows::CMP32_RI, &Args::imm(cx.regs, number), buffer);
+        encode(rows::CMP_RI.of(32), &Args::imm(cx.regs, number), buffer);
     });
 }
 
@@ -99,9 +99,9 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
 
 fn move_row(reg: PReg, width: u8) -> RowId {
     match (reg.class(), width) {
-        (RegClass::Int, ..=4) => rows::MOV32_RR,
-        (RegClass::Int, _) => rows::MOV64_RR,
-        (RegClass::Float, ..=8) => rows::FMOV64_FF,
+        (RegClass::Int, ..=4) => rows::MOV_RR.of(32),
+        (RegClass::Int, _) => rows::MOV_RR.of(64),
+        (RegClass::Float, ..=8) => rows::FMOV_FF.of(64),
         (RegClass::Float, _) => rows::MOV128_FF,
     }
 }
@@ -109,28 +109,28 @@ fn move_row(reg: PReg, width: u8) -> RowId {
 /// The row that stores `width` bytes of a register.
 pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
-        (RegClass::Int, ..=1) => rows::STRB_MR,
-        (RegClass::Int, 2) => rows::STRH_MR,
-        (RegClass::Int, 3..=4) => rows::STR32_MR,
-        (RegClass::Int, _) => rows::STR64_MR,
-        (RegClass::Float, ..=2) => rows::STR16_MF,
-        (RegClass::Float, 3..=4) => rows::STR32_MF,
-        (RegClass::Float, 5..=8) => rows::STR64_MF,
-        (RegClass::Float, _) => rows::STR128_MF,
+        (RegClass::Int, ..=1) => rows::STR_MR.of(8),
+        (RegClass::Int, 2) => rows::STR_MR.of(16),
+        (RegClass::Int, 3..=4) => rows::STR_MR.of(32),
+        (RegClass::Int, _) => rows::STR_MR.of(64),
+        (RegClass::Float, ..=2) => rows::STR_MF.of(16),
+        (RegClass::Float, 3..=4) => rows::STR_MF.of(32),
+        (RegClass::Float, 5..=8) => rows::STR_MF.of(64),
+        (RegClass::Float, _) => rows::STR_MF.of(128),
     }
 }
 
 /// The row that loads `width` bytes into a register, with zeros above.
 pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
-        (RegClass::Int, ..=1) => rows::LDRB_RM,
-        (RegClass::Int, 2) => rows::LDRH_RM,
-        (RegClass::Int, 3..=4) => rows::LDR32_RM,
-        (RegClass::Int, _) => rows::LDR64_RM,
-        (RegClass::Float, ..=2) => rows::LDR16_FM,
-        (RegClass::Float, 3..=4) => rows::LDR32_FM,
-        (RegClass::Float, 5..=8) => rows::LDR64_FM,
-        (RegClass::Float, _) => rows::LDR128_FM,
+        (RegClass::Int, ..=1) => rows::LDR_RM.of(8),
+        (RegClass::Int, 2) => rows::LDR_RM.of(16),
+        (RegClass::Int, 3..=4) => rows::LDR_RM.of(32),
+        (RegClass::Int, _) => rows::LDR_RM.of(64),
+        (RegClass::Float, ..=2) => rows::LDR_FM.of(16),
+        (RegClass::Float, 3..=4) => rows::LDR_FM.of(32),
+        (RegClass::Float, 5..=8) => rows::LDR_FM.of(64),
+        (RegClass::Float, _) => rows::LDR_FM.of(128),
     }
 }
 
@@ -189,9 +189,9 @@ mod tests {
         // b.lo 0; b 1
         assert_eq!(to_0_else_1(rows::B_IF, CC_LO, &[], None), [0x5400_0003, 0x1400_0001]);
         // cbz x3, 0
-        assert_eq!(to_0_else_1(rows::CBZ64_R, 0, &[x(3)], Some(1)), [0xb400_0003]);
+        assert_eq!(to_0_else_1(rows::CBZ_R.of(64), 0, &[x(3)], Some(1)), [0xb400_0003]);
         // cbnz x3, 1
-        assert_eq!(to_0_else_1(rows::CBZ64_R, 0, &[x(3)], Some(0)), [0xb500_0023]);
+        assert_eq!(to_0_else_1(rows::CBZ_R.of(64), 0, &[x(3)], Some(0)), [0xb500_0023]);
         // tbz x3, #40, 0; b 1
         assert_eq!(to_0_else_1(rows::TBZ_RI, 40, &[x(3)], None), [0xb640_0003, 0x1400_0001]);
         let mut jump = MInst::new(rows::B);
@@ -234,12 +234,12 @@ mod tests {
         // b.ls 2f; b.eq 1f; 2: 1: udf
         assert_eq!(trap(rows::TRAP_IF_AND, either, &[]), [0x5400_0049, 0x5400_0020, 0xc11f]);
         // cbz w7, 1f; 1: udf
-        assert_eq!(trap(rows::TRAP_CBZ32_R, 0, &[x(7)]), [0x3400_0027, 0xc11f]);
+        assert_eq!(trap(rows::TRAP_CBZ_R.of(32), 0, &[x(7)]), [0x3400_0027, 0xc11f]);
     }
 
     #[test]
     fn only_the_access_of_a_far_load_faults() {
-        let mut load = MInst::new(rows::LDR64_RM);
+        let mut load = MInst::new(rows::LDR_RM.of(64));
         load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         let (words, module) = emitted(&load, &[x(0)], at(x(1), 0x1000_0000), None);
         assert_eq!(words.len(), 2);
@@ -268,16 +268,16 @@ mod tests {
         let three = [x(0), x(2), x(3)];
         // 1: ldaxr w0, [x1]; and w2, w0, w3; mvn w2, w2; stlxr w17, w2, [x1]; cbnz w17, 1b
         let nand = [0x885f_fc20, 0x0a03_0002, 0x2a22_03e2, 0x8811_fc22, 0x35ff_ff91];
-        assert_eq!(loop_of(rows::ATOMIC_NAND32_MR, &three, at(x(1), 0)), nand);
+        assert_eq!(loop_of(rows::ATOMIC_NAND_MR.of(32), &three, at(x(1), 0)), nand);
         // 1: ldaxrb w0, [x1]; sxtb w2, w0; cmp w2, w3, sxtb; csel w2, w2, w3, lt; stlxrb w17, w2, [x1]; cbnz w17, 1b
         let smin = [0x085f_fc20, 0x1300_1c02, 0x6b23_805f, 0x1a83_b042, 0x0811_fc22, 0x35ff_ff71];
-        assert_eq!(loop_of(rows::ATOMIC_SMIN8_MR, &three, at(x(1), 0)), smin);
+        assert_eq!(loop_of(rows::ATOMIC_SMIN_MR.of(8), &three, at(x(1), 0)), smin);
         // 1: ldaxr x0, [x1]; stlxr w17, x3, [x1]; cbnz w17, 1b
         let swap = [0xc85f_fc20, 0xc811_fc23, 0x35ff_ffd1];
-        assert_eq!(loop_of(rows::ATOMIC_SWAP64_MR, &[x(0), x(3)], at(x(1), 0)), swap);
+        assert_eq!(loop_of(rows::ATOMIC_SWAP_MR.of(64), &[x(0), x(3)], at(x(1), 0)), swap);
         // add x16, x1, #8; 1: ldaxrh w0, [x16]; cmp w0, w3, uxth; b.ne 2f; stlxrh w17, w4, [x16]; cbnz w17, 1b; 2:
         let cas = [0x9100_2030, 0x485f_fe00, 0x6b23_201f, 0x5400_0061, 0x4811_fe04, 0x35ff_ff91];
-        assert_eq!(loop_of(rows::ATOMIC_CAS16_MR, &[x(0), x(3), x(4)], at(x(1), 8)), cas);
+        assert_eq!(loop_of(rows::ATOMIC_CAS_MR.of(16), &[x(0), x(3), x(4)], at(x(1), 8)), cas);
     }
 
     #[test]

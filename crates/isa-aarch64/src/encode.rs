@@ -127,9 +127,9 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
 fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
     let to = args.regs[0];
     let [zero, ones, keep, pattern] = if bits == 32 {
-        [rows::MOVZ32_RI, rows::MOVN32_RI, rows::MOVK32_RI, rows::ORR32_ZI]
+        [rows::MOVZ_RI.of(32), rows::MOVN_RI.of(32), rows::MOVK_RI.of(32), rows::ORR_ZI.of(32)]
     } else {
-        [rows::MOVZ64_RI, rows::MOVN64_RI, rows::MOVK64_RI, rows::ORR64_ZI]
+        [rows::MOVZ_RI.of(64), rows::MOVN_RI.of(64), rows::MOVK_RI.of(64), rows::ORR_ZI.of(64)]
     };
     for step in constant(args.imm as u64, u32::from(bits)) {
         let (row, field) = match step {

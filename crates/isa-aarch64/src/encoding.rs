@@ -235,6 +235,46 @@ impl Encoding {
         self
     }
 
+    /// The form for operands of `bytes` bytes, where bit 31 (`sf`) says whether they have 8.
+    pub(crate) const fn sf(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 8 { 1 << 31 } else { 0 })
+    }
+
+    /// As [`sf`](Self::sf), and bit 22 (`N`) with it.
+    pub(crate) const fn sf_n(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 8 { 1 << 31 | 1 << 22 } else { 0 })
+    }
+
+    /// The form for floats of `bytes` bytes: bit 22 is the low one of `ftype`.
+    pub(crate) const fn ftype(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 8 { 1 << 22 } else { 0 })
+    }
+
+    /// The form for vectors of `bytes` bytes: bit 30 (`Q`) says whether they have 16.
+    pub(crate) const fn q(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 16 { 1 << 30 } else { 0 })
+    }
+
+    /// The form for memory of `bytes` bytes: bits 30 and 31 (`size`), and the high bit of `opc` for 16 bytes.
+    pub(crate) const fn size(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 16 { 1 << 23 } else { bytes.trailing_zeros() << 30 })
+    }
+
+    /// The form for memory of `bytes` bytes, of literals and of pairs of float registers: bits 30 and 31 (`opc`).
+    pub(crate) const fn opc(self, bytes: u8) -> Encoding {
+        self.or((bytes.trailing_zeros() - 2) << 30)
+    }
+
+    /// The form of a sign-extending load for a result of `bytes` bytes: the low bit of `opc` for 4 bytes.
+    pub(crate) const fn to(self, bytes: u8) -> Encoding {
+        self.or(if bytes == 4 { 1 << 22 } else { 0 })
+    }
+
+    /// The last bit of a bit field, `imms`.
+    pub(crate) const fn imms(self, bit: u8) -> Encoding {
+        self.or((bit as u32) << 10)
+    }
+
     /// Operand `k` at bit `at`.
     const fn field(mut self, k: u8, at: u8) -> Encoding {
         self.fields[k as usize] |= 1 << at;
@@ -269,7 +309,7 @@ impl Encoding {
 
     /// A constant of `bytes` bytes near the instruction.
     pub(crate) const fn literal(self, bytes: u8) -> Encoding {
-        self.mem(MemField::Literal, bytes)
+        self.opc(bytes).mem(MemField::Literal, bytes)
     }
 
     /// An address, whose memory is not accessed.

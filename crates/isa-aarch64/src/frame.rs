@@ -83,7 +83,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
     buffer.unwind(UnwindOp::Saved(FP, LINK_BYTES));
     buffer.unwind(UnwindOp::Saved(LR, LINK_BYTES - 8));
-    encode(rows::ADD64_RRI, &Args::imm(&[FP, SP], 0), buffer);
+    encode(rows::ADD_RRI.of(64), &Args::imm(&[FP, SP], 0), buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
     match guard {
         Some(guard) if frame.size > guard => probe(frame.size, guard, buffer),
@@ -103,7 +103,7 @@ fn hint(number: i64, buffer: &mut Buffer) {
 fn move_down(bytes: u64, buffer: &mut Buffer) {
     let (low, high) = (bytes & 0xfff, bytes & 0xfff000);
     if bytes >> 24 != 0 {
-        encode(rows::CONST64_I, &Args::imm(&[X17], bytes as i64), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[X17], bytes as i64), buffer);
         encode(rows::SUBSP_R, &Args::regs(&[X17]), buffer);
         return;
     }
@@ -122,9 +122,9 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
             step(guard, buffer);
         }
     } else {
-        encode(rows::CONST64_I, &Args::imm(&[X16], (steps * guard) as i64), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[X16], (steps * guard) as i64), buffer);
         let whole = i64::from(extended(Extend::Uxtx, 0));
-        encode(rows::SUB64_RRX, &Args::imm(&[X16, SP, X16], whole), buffer);
+        encode(rows::SUB_RRX.of(64), &Args::imm(&[X16, SP, X16], whole), buffer);
         let again = buffer.new_label();
         buffer.bind(again);
         step(guard, buffer);
@@ -138,7 +138,7 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
 fn step(guard: u64, buffer: &mut Buffer) {
     move_down(guard, buffer);
     let mem = Some(Mem::base(MemBase::StackPointer, 0));
-    encode(rows::STR64_MZ, &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
+    encode(rows::STR_MZ.of(64), &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
 }
 
 /// Emits the epilogue, then `exit`, which leaves the function. If `pops`, its stack arguments are taken off the stack.
@@ -183,7 +183,7 @@ fn move_up(bytes: u64, buffer: &mut Buffer) {
     if crate::immediates::add_sub(bytes).is_some() {
         encode(rows::ADDSP_I, &Args::imm(&[], bytes as i64), buffer);
     } else {
-        encode(rows::CONST64_I, &Args::imm(&[X16], bytes as i64), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[X16], bytes as i64), buffer);
         encode(rows::ADDSP_R, &Args::regs(&[X16]), buffer);
     }
 }
@@ -218,19 +218,19 @@ impl Save {
 
 fn pair_row(int: bool, store: bool) -> RowId {
     match (int, store) {
-        (true, true) => rows::STP64_MRR,
-        (true, false) => rows::LDP64_RRM,
-        (false, true) => rows::STP128_MFF,
-        (false, false) => rows::LDP128_FFM,
+        (true, true) => rows::STP_MRR.of(64),
+        (true, false) => rows::LDP_RRM.of(64),
+        (false, true) => rows::STP_MFF.of(128),
+        (false, false) => rows::LDP_FFM.of(128),
     }
 }
 
 fn single_row(int: bool, store: bool) -> RowId {
     match (int, store) {
-        (true, true) => rows::STR64_MR,
-        (true, false) => rows::LDR64_RM,
-        (false, true) => rows::STR128_MF,
-        (false, false) => rows::LDR128_FM,
+        (true, true) => rows::STR_MR.of(64),
+        (true, false) => rows::LDR_RM.of(64),
+        (false, true) => rows::STR_MF.of(128),
+        (false, false) => rows::LDR_FM.of(128),
     }
 }
 

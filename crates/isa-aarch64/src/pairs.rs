@@ -119,19 +119,19 @@ mod tests {
         let (sp, fp) = (MemBase::StackPointer, MemBase::FramePointer);
         let cases: [(Case, Case, u32); 7] = [
             // stp x1, x0, [sp, #16]
-            ((rows::STR64_MR, x(0), sp, 24), (rows::STR64_MR, x(1), sp, 16), 0xa901_03e1),
+            ((rows::STR_MR.of(64), x(0), sp, 24), (rows::STR_MR.of(64), x(1), sp, 16), 0xa901_03e1),
             // stp x0, x0, [x29, #-16]
-            ((rows::STR64_MR, x(0), fp, -16), (rows::STR64_MR, x(0), fp, -8), 0xa93f_03a0),
+            ((rows::STR_MR.of(64), x(0), fp, -16), (rows::STR_MR.of(64), x(0), fp, -8), 0xa93f_03a0),
             // ldp w2, w3, [x29, #-256]
-            ((rows::LDR32_RM, x(2), fp, -256), (rows::LDR32_RM, x(3), fp, -252), 0x2960_0fa2),
+            ((rows::LDR_RM.of(32), x(2), fp, -256), (rows::LDR_RM.of(32), x(3), fp, -252), 0x2960_0fa2),
             // ldp w2, w3, [sp, #252]
-            ((rows::LDR32_RM, x(2), sp, 252), (rows::LDR32_RM, x(3), sp, 256), 0x295f_8fe2),
+            ((rows::LDR_RM.of(32), x(2), sp, 252), (rows::LDR_RM.of(32), x(3), sp, 256), 0x295f_8fe2),
             // ldp s4, s5, [sp]
-            ((rows::LDR32_FM, v(5), sp, 4), (rows::LDR32_FM, v(4), sp, 0), 0x2d40_17e4),
+            ((rows::LDR_FM.of(32), v(5), sp, 4), (rows::LDR_FM.of(32), v(4), sp, 0), 0x2d40_17e4),
             // stp d4, d5, [sp, #8]
-            ((rows::STR64_MF, v(4), sp, 8), (rows::STR64_MF, v(5), sp, 16), 0x6d00_97e4),
+            ((rows::STR_MF.of(64), v(4), sp, 8), (rows::STR_MF.of(64), v(5), sp, 16), 0x6d00_97e4),
             // ldp q4, q5, [x29, #-32]
-            ((rows::LDR128_FM, v(4), fp, -32), (rows::LDR128_FM, v(5), fp, -16), 0xad7f_17a4),
+            ((rows::LDR_FM.of(128), v(4), fp, -32), (rows::LDR_FM.of(128), v(5), fp, -16), 0xad7f_17a4),
         ];
         for (first, second, expected) in cases {
             assert_eq!(joined(first, second), [expected], "{first:?}, {second:?}");
@@ -141,29 +141,29 @@ mod tests {
     #[test]
     fn others_are_left_alone() {
         let (sp, fp) = (MemBase::StackPointer, MemBase::FramePointer);
-        let first: Case = (rows::LDR64_RM, x(0), sp, 16);
+        let first: Case = (rows::LDR_RM.of(64), x(0), sp, 16);
         let others: [Case; 8] = [
-            (rows::LDR64_RM, x(1), sp, 32),
-            (rows::LDR64_RM, x(0), sp, 24),
-            (rows::LDR64_RM, x(1), fp, 24),
-            (rows::LDR64_RM, x(1), MemBase::Reg(x(5)), 24),
-            (rows::LDR64_FM, v(1), sp, 24),
-            (rows::LDR32_RM, x(1), sp, 24),
-            (rows::STR64_MR, x(1), sp, 24),
+            (rows::LDR_RM.of(64), x(1), sp, 32),
+            (rows::LDR_RM.of(64), x(0), sp, 24),
+            (rows::LDR_RM.of(64), x(1), fp, 24),
+            (rows::LDR_RM.of(64), x(1), MemBase::Reg(x(5)), 24),
+            (rows::LDR_FM.of(64), v(1), sp, 24),
+            (rows::LDR_RM.of(32), x(1), sp, 24),
+            (rows::STR_MR.of(64), x(1), sp, 24),
             (rows::LDRSW64_RM, x(1), sp, 24),
         ];
         for second in others {
             assert_eq!(joined(first, second).len(), 2, "{second:?}");
         }
         // Out of a pair's reach, and not a multiple of the size.
-        assert_eq!(joined((rows::LDR64_RM, x(0), sp, 512), (rows::LDR64_RM, x(1), sp, 520)).len(), 2);
-        assert_eq!(joined((rows::LDR64_RM, x(0), sp, 4), (rows::LDR64_RM, x(1), sp, 12)).len(), 2);
+        assert_eq!(joined((rows::LDR_RM.of(64), x(0), sp, 512), (rows::LDR_RM.of(64), x(1), sp, 520)).len(), 2);
+        assert_eq!(joined((rows::LDR_RM.of(64), x(0), sp, 4), (rows::LDR_RM.of(64), x(1), sp, 12)).len(), 2);
     }
 
     #[test]
     fn a_label_or_a_trap_keeps_them_apart() {
         let load = |buffer: &mut Buffer, reg, disp| {
-            encode(rows::LDR64_RM, &Args::mem(&[reg], Mem::base(MemBase::StackPointer, disp)), buffer);
+            encode(rows::LDR_RM.of(64), &Args::mem(&[reg], Mem::base(MemBase::StackPointer, disp)), buffer);
         };
         let length = |between: fn(&mut Buffer)| {
             let mut buffer = Buffer::default();

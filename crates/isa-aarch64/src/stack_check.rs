@@ -30,16 +30,16 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let over = buffer.new_label();
     if bytes < SMALL {
         move_down(bytes, buffer);
-        encode(rows::CMP64_RR, &Args::regs(&[X17, limit]), buffer);
+        encode(rows::CMP_RR.of(64), &Args::regs(&[X17, limit]), buffer);
         jump_if(CC_HS, over, buffer);
     } else {
         // How much there is, so that nothing wraps.
         let exhausted = buffer.new_label();
         encode(rows::MOV64_FROM_SP, &Args::regs(&[X17]), buffer);
-        encode(rows::SUBS64_RRR, &Args::regs(&[X17, X17, limit]), buffer);
+        encode(rows::SUBS_RRR.of(64), &Args::regs(&[X17, X17, limit]), buffer);
         jump_if(CC_LO, exhausted, buffer);
-        encode(rows::CONST64_I, &Args::imm(&[X16], bytes as i64), buffer);
-        encode(rows::CMP64_RR, &Args::regs(&[X17, X16]), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[X16], bytes as i64), buffer);
+        encode(rows::CMP_RR.of(64), &Args::regs(&[X17, X16]), buffer);
         jump_if(CC_HS, over, buffer);
         buffer.bind(exhausted);
     }
@@ -50,11 +50,11 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
 /// `x17` becomes the stack pointer less `bytes`.
 fn move_down(bytes: u64, buffer: &mut Buffer) {
     if add_sub(bytes).is_some() {
-        encode(rows::SUB64_RRI, &Args::imm(&[X17, SP], bytes as i64), buffer);
+        encode(rows::SUB_RRI.of(64), &Args::imm(&[X17, SP], bytes as i64), buffer);
     } else {
-        encode(rows::CONST64_I, &Args::imm(&[X17], bytes as i64), buffer);
+        encode(rows::CONST_I.of(64), &Args::imm(&[X17], bytes as i64), buffer);
         let whole = i64::from(extended(Extend::Uxtx, 0));
-        encode(rows::SUB64_RRX, &Args::imm(&[X17, SP, X17], whole), buffer);
+        encode(rows::SUB_RRX.of(64), &Args::imm(&[X17, SP, X17], whole), buffer);
     }
 }
 
@@ -63,7 +63,7 @@ fn compute(limit: &StackLimit, buffer: &mut Buffer) -> PReg {
     let mut at = limit.base;
     for &step in &limit.steps {
         let (row, offset, trap) = match step {
-            LimitStep::Load { offset, trap } => (rows::LDR64_RM, offset, trap),
+            LimitStep::Load { offset, trap } => (rows::LDR_RM.of(64), offset, trap),
             LimitStep::Add(offset) => (rows::ADDR64_RM, offset, None),
         };
         let mem = Some(Mem::base(MemBase::Reg(at), i64::from(offset)));

@@ -182,9 +182,9 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
 /// Instructions on the stack pointer, which is register 31 of some rows.
 fn add_stack_pointer(cases: &mut Cases) {
     for (a, b) in [(SP, SP), (x(29), SP), (SP, x(1))] {
-        add(cases, rows::ADD64_RRI, &[a, b], None, 0xfff);
-        add(cases, rows::SUB64_RRI, &[a, b], None, 0x1000);
-        add(cases, rows::ADD64_RRX, &[a, b, x(3)], None, 3 << 3);
+        add(cases, rows::ADD_RRI.of(64), &[a, b], None, 0xfff);
+        add(cases, rows::SUB_RRI.of(64), &[a, b], None, 0x1000);
+        add(cases, rows::ADD_RRX.of(64), &[a, b, x(3)], None, 3 << 3);
     }
     add(cases, rows::STP64_PRE, &[SP, SP, x(29), x(30)], None, -16);
     add(cases, rows::LDP64_POST, &[SP, SP, x(29), x(30)], None, 16);
@@ -194,10 +194,10 @@ fn add_stack_pointer(cases: &mut Cases) {
 /// All bit patterns, of both widths.
 fn add_logical(cases: &mut Cases) {
     for field in logical_fields(64) {
-        add(cases, rows::AND64_RRI, &[x(3), x(4)], None, field);
+        add(cases, rows::AND_RRI.of(64), &[x(3), x(4)], None, field);
     }
     for field in logical_fields(32) {
-        add(cases, rows::EOR32_RRI, &[x(3), x(4)], None, field);
+        add(cases, rows::EOR_RRI.of(32), &[x(3), x(4)], None, field);
     }
 }
 
@@ -269,28 +269,28 @@ fn add_sequences(cases: &mut Cases) {
     let (fp, sp, x1, x16) = (MemBase::FramePointer, MemBase::StackPointer, MemBase::Reg(x(1)), MemBase::Reg(x(16)));
     let none = IndexExtend::None;
     let mems: &[(RowId, Mem, &str)] = &[
-        (rows::LDR64_RM, base(fp, -264), "sub x16, x29, #0x1000\nldr x0, [x16, #3832]"),
-        (rows::LDR64_RM, base(fp, 32768), "add x16, x29, #0x8000\nldr x0, [x16]"),
-        (rows::LDR32_RM, base(x1, 0x12_3458), "add x16, x1, #0x123000\nldr w0, [x16, #0x458]"),
-        (rows::LDRB_RM, base(sp, -0xff_f001), "mov x16, #0xffffffffff000fff\nldrb w0, [sp, x16]"),
-        (rows::LDR64_RM, base(x1, 0x7_1003), "add x16, x1, #0x71000\nldr x0, [x16, #3]"),
-        (rows::LDR64_RM, base(x1, 0x7_1ff3), "movz x16, #0x1ff3\nmovk x16, #7, lsl 16\nldr x0, [x1, x16]"),
-        (rows::LDR64_RM, base(x1, 0x1234_5678), "movz x16, #0x5678\nmovk x16, #0x1234, lsl 16\nldr x0, [x1, x16]"),
-        (rows::LDR64_RM, base(sp, 0x100_0000), "movz x16, #0x100, lsl 16\nldr x0, [sp, x16]"),
-        (rows::LDR64_RM, base(x16, 0x100_0000), "movz x17, #0x100, lsl 16\nldr x0, [x16, x17]"),
-        (rows::LDR64_RM, index(3, none, 8), "add x16, x1, x2, uxtx #3\nldr x0, [x16, #8]"),
-        (rows::LDR64_RM, index(2, none, 0), "add x16, x1, x2, uxtx #2\nldr x0, [x16]"),
-        (rows::LDRB_RM, index(1, IndexExtend::Sign32, -3), "add x16, x1, w2, sxtw #1\nldurb w0, [x16, #-3]"),
+        (rows::LDR_RM.of(64), base(fp, -264), "sub x16, x29, #0x1000\nldr x0, [x16, #3832]"),
+        (rows::LDR_RM.of(64), base(fp, 32768), "add x16, x29, #0x8000\nldr x0, [x16]"),
+        (rows::LDR_RM.of(32), base(x1, 0x12_3458), "add x16, x1, #0x123000\nldr w0, [x16, #0x458]"),
+        (rows::LDR_RM.of(8), base(sp, -0xff_f001), "mov x16, #0xffffffffff000fff\nldrb w0, [sp, x16]"),
+        (rows::LDR_RM.of(64), base(x1, 0x7_1003), "add x16, x1, #0x71000\nldr x0, [x16, #3]"),
+        (rows::LDR_RM.of(64), base(x1, 0x7_1ff3), "movz x16, #0x1ff3\nmovk x16, #7, lsl 16\nldr x0, [x1, x16]"),
+        (rows::LDR_RM.of(64), base(x1, 0x1234_5678), "movz x16, #0x5678\nmovk x16, #0x1234, lsl 16\nldr x0, [x1, x16]"),
+        (rows::LDR_RM.of(64), base(sp, 0x100_0000), "movz x16, #0x100, lsl 16\nldr x0, [sp, x16]"),
+        (rows::LDR_RM.of(64), base(x16, 0x100_0000), "movz x17, #0x100, lsl 16\nldr x0, [x16, x17]"),
+        (rows::LDR_RM.of(64), index(3, none, 8), "add x16, x1, x2, uxtx #3\nldr x0, [x16, #8]"),
+        (rows::LDR_RM.of(64), index(2, none, 0), "add x16, x1, x2, uxtx #2\nldr x0, [x16]"),
+        (rows::LDR_RM.of(8), index(1, IndexExtend::Sign32, -3), "add x16, x1, w2, sxtw #1\nldurb w0, [x16, #-3]"),
         (
-            rows::STR128_MF,
+            rows::STR_MF.of(128),
             index(4, IndexExtend::Zero32, 1 << 24),
             "add x16, x1, w2, uxtw #4\nmovz x17, #0x100, lsl 16\nstr q0, [x16, x17]",
         ),
-        (rows::LDR64_RM, symbol(1), "adrp x16, symbol1+8\nadd x16, x16, :lo12:symbol1+8\nldr x0, [x16]"),
-        (rows::STP64_MRR, base(sp, 512), "add x16, sp, #512\nstp x0, x3, [x16]"),
-        (rows::STP64_MRR, index(3, none, 0), "add x16, x1, x2, uxtx #3\nstp x0, x3, [x16]"),
-        (rows::LDAR64_RM, base(x1, 8), "add x16, x1, #8\nldar x0, [x16]"),
-        (rows::LDAR64_RM, symbol(0), "adrp x16, symbol0\nadd x16, x16, :lo12:symbol0\nldar x0, [x16]"),
+        (rows::LDR_RM.of(64), symbol(1), "adrp x16, symbol1+8\nadd x16, x16, :lo12:symbol1+8\nldr x0, [x16]"),
+        (rows::STP_MRR.of(64), base(sp, 512), "add x16, sp, #512\nstp x0, x3, [x16]"),
+        (rows::STP_MRR.of(64), index(3, none, 0), "add x16, x1, x2, uxtx #3\nstp x0, x3, [x16]"),
+        (rows::LDAR_RM.of(64), base(x1, 8), "add x16, x1, #8\nldar x0, [x16]"),
+        (rows::LDAR_RM.of(64), symbol(0), "adrp x16, symbol0\nadd x16, x16, :lo12:symbol0\nldar x0, [x16]"),
         (rows::ADDR64_RM, base(x1, 4095), "add x0, x1, #4095"),
         (rows::ADDR64_RM, base(sp, 0), "mov x0, sp"),
         (rows::ADDR64_RM, base(fp, -0x12_3456), "sub x0, x29, #0x123000\nsub x0, x0, #0x456"),
@@ -308,13 +308,13 @@ fn add_sequences(cases: &mut Cases) {
         lines(cases, text, row, &args);
     }
     let constants: &[(RowId, i64, &str)] = &[
-        (rows::CONST64_I, 0, "movz x0, #0"),
-        (rows::CONST64_I, -1, "movn x0, #0"),
-        (rows::CONST32_I, -2, "movn w0, #1"),
-        (rows::CONST64_I, 0x5555_5555_5555_5555, "mov x0, #0x5555555555555555"),
-        (rows::CONST32_I, 0x5555_5555, "mov w0, #0x55555555"),
-        (rows::CONST64_I, 0x1234_0000_5678, "movz x0, #0x5678\nmovk x0, #0x1234, lsl 32"),
-        (rows::CONST32_I, 0x1234_5678, "movz w0, #0x5678\nmovk w0, #0x1234, lsl 16"),
+        (rows::CONST_I.of(64), 0, "movz x0, #0"),
+        (rows::CONST_I.of(64), -1, "movn x0, #0"),
+        (rows::CONST_I.of(32), -2, "movn w0, #1"),
+        (rows::CONST_I.of(64), 0x5555_5555_5555_5555, "mov x0, #0x5555555555555555"),
+        (rows::CONST_I.of(32), 0x5555_5555, "mov w0, #0x55555555"),
+        (rows::CONST_I.of(64), 0x1234_0000_5678, "movz x0, #0x5678\nmovk x0, #0x1234, lsl 32"),
+        (rows::CONST_I.of(32), 0x1234_5678, "movz w0, #0x5678\nmovk w0, #0x1234, lsl 16"),
     ];
     for &(row, imm, text) in constants {
         lines(cases, text, row, &Args::imm(&[x(0)], imm));

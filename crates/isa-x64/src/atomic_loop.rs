@@ -36,36 +36,42 @@ struct Rows {
 
 /// Registers hold at least 32 bits, so narrow operations only load, compare and exchange narrowly.
 const NARROW: Rows = Rows {
-    load: MOV32_RM,
-    copy: MOV32_RR,
-    and: AND32_RR,
-    or: OR32_RR,
-    xor: XOR32_RR,
-    not: NOT32_R,
-    add: ADD32_RR,
-    cmp: CMP32_RR,
-    select: CMOV32_RR,
-    reverse: BSWAP32_R,
-    exchange: LOCK_CMPXCHG32_MR,
+    load: MOV_RM.of(32),
+    copy: MOV_RR.of(32),
+    and: AND_RR.of(32),
+    or: OR_RR.of(32),
+    xor: XOR_RR.of(32),
+    not: NOT_R.of(32),
+    add: ADD_RR.of(32),
+    cmp: CMP_RR.of(32),
+    select: CMOV_RR.of(32),
+    reverse: BSWAP_R.of(32),
+    exchange: LOCK_CMPXCHG_MR.of(32),
 };
 
 /// By binary logarithm of the width.
 const WIDTHS: [Rows; 4] = [
-    Rows { load: MOVZX32_8_RM, cmp: CMP8_RR, exchange: LOCK_CMPXCHG8_MR, ..NARROW },
-    Rows { load: MOVZX32_16_RM, cmp: CMP16_RR, reverse: ROL16_RI, exchange: LOCK_CMPXCHG16_MR, ..NARROW },
+    Rows { load: MOVZX32_RM.of(8), cmp: CMP_RR.of(8), exchange: LOCK_CMPXCHG_MR.of(8), ..NARROW },
+    Rows {
+        load: MOVZX32_RM.of(16),
+        cmp: CMP_RR.of(16),
+        reverse: ROL_RI.of(16),
+        exchange: LOCK_CMPXCHG_MR.of(16),
+        ..NARROW
+    },
     NARROW,
     Rows {
-        load: MOV64_RM,
-        copy: MOV64_RR,
-        and: AND64_RR,
-        or: OR64_RR,
-        xor: XOR64_RR,
-        not: NOT64_R,
-        add: ADD64_RR,
-        cmp: CMP64_RR,
-        select: CMOV64_RR,
-        reverse: BSWAP64_R,
-        exchange: LOCK_CMPXCHG64_MR,
+        load: MOV_RM.of(64),
+        copy: MOV_RR.of(64),
+        and: AND_RR.of(64),
+        or: OR_RR.of(64),
+        xor: XOR_RR.of(64),
+        not: NOT_R.of(64),
+        add: ADD_RR.of(64),
+        cmp: CMP_RR.of(64),
+        select: CMOV_RR.of(64),
+        reverse: BSWAP_R.of(64),
+        exchange: LOCK_CMPXCHG_MR.of(64),
     },
 ];
 

@@ -75,7 +75,7 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
     let start = inst.imm as usize;
     let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
     branching(cx, buffer).chain(targets, default, [CC_B, CC_E, CC_BE].map(form), |number, buffer| {
-        encode(rows::CMP32_RI, &Args::imm(cx.regs, number), buffer);
+        encode(rows::CMP_RI.of(32), &Args::imm(cx.regs, number), buffer);
     });
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
         MachineEdit::Move(from, to, width) => encode(move_row(from, width), &Args::regs(&[to, from]), buffer),
         MachineEdit::Exchange(a, b, width) => {
             debug_assert_eq!(a.class(), RegClass::Int, "only general-purpose registers can be exchanged");
-            let row = if width <= 4 { rows::XCHG32_RR } else { rows::XCHG64_RR };
+            let row = if width <= 4 { rows::XCHG_RR.of(32) } else { rows::XCHG_RR.of(64) };
             encode(row, &Args::regs(&[a, b]), buffer);
         }
         MachineEdit::Spill(from, to, width) => encode(spill_row(from.class(), width), &Args::mem(&[from], to), buffer),
@@ -103,8 +103,8 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
 
 fn move_row(reg: PReg, width: u8) -> RowId {
     match (reg.class(), width) {
-        (RegClass::Int, ..=4) => rows::MOV32_RR,
-        (RegClass::Int, _) => rows::MOV64_RR,
+        (RegClass::Int, ..=4) => rows::MOV_RR.of(32),
+        (RegClass::Int, _) => rows::MOV_RR.of(64),
         (RegClass::Float, _) => rows::MOVAPS_RR,
     }
 }
@@ -112,12 +112,12 @@ fn move_row(reg: PReg, width: u8) -> RowId {
 /// The row that stores `width` bytes of a register.
 pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
-        (RegClass::Int, ..=1) => rows::MOV8_MR,
-        (RegClass::Int, 2) => rows::MOV16_MR,
-        (RegClass::Int, 3..=4) => rows::MOV32_MR,
-        (RegClass::Int, _) => rows::MOV64_MR,
-        (RegClass::Float, ..=4) => rows::MOVSS_MR,
-        (RegClass::Float, 5..=8) => rows::MOVSD_MR,
+        (RegClass::Int, ..=1) => rows::MOV_MR.of(8),
+        (RegClass::Int, 2) => rows::MOV_MR.of(16),
+        (RegClass::Int, 3..=4) => rows::MOV_MR.of(32),
+        (RegClass::Int, _) => rows::MOV_MR.of(64),
+        (RegClass::Float, ..=4) => rows::MOVS_MR.of(32),
+        (RegClass::Float, 5..=8) => rows::MOVS_MR.of(64),
         (RegClass::Float, _) => rows::MOVUPS_MR,
     }
 }
@@ -125,12 +125,12 @@ pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
 /// The row that loads `width` bytes into a register, with zeros above.
 pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
-        (RegClass::Int, ..=1) => rows::MOVZX32_8_RM,
-        (RegClass::Int, 2) => rows::MOVZX32_16_RM,
-        (RegClass::Int, 3..=4) => rows::MOV32_RM,
-        (RegClass::Int, _) => rows::MOV64_RM,
-        (RegClass::Float, ..=4) => rows::MOVSS_RM,
-        (RegClass::Float, 5..=8) => rows::MOVSD_RM,
+        (RegClass::Int, ..=1) => rows::MOVZX32_RM.of(8),
+        (RegClass::Int, 2) => rows::MOVZX32_RM.of(16),
+        (RegClass::Int, 3..=4) => rows::MOV_RM.of(32),
+        (RegClass::Int, _) => rows::MOV_RM.of(64),
+        (RegClass::Float, ..=4) => rows::MOVS_RM.of(32),
+        (RegClass::Float, 5..=8) => rows::MOVS_RM.of(64),
         (RegClass::Float, _) => rows::MOVUPS_RM,
     }
 }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn faulting_instructions_are_noted_at_their_start() {
-        let mut load = MInst::new(rows::MOV64_RM);
+        let mut load = MInst::new(rows::MOV_RM.of(64));
         load.set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         let frame = FrameLayout::default();
         let mem = Some(Mem::base(MemBase::Reg(RDI), 0));
@@ -277,10 +277,10 @@ mod tests {
     fn loops_compare_and_exchange() {
         let mem = Some(Mem::base(MemBase::Reg(RDI), 0));
         // mov eax, [rdi]; 1: mov ecx, eax; and ecx, ebx; not ecx; lock cmpxchg [rdi], ecx; jne 1b
-        let nand = MInst::new(rows::ATOMIC_NAND32_MR);
+        let nand = MInst::new(rows::ATOMIC_NAND_MR.of(32));
         assert_eq!(inst(&nand, &[RAX, RCX, RBX], mem, None), "8b0789c121d9f7d1f00fb10f75f4");
         // movzx eax, byte ptr [rdi]; 1: mov r9d, ebx; cmp al, bl; cmovle r9d, eax; lock cmpxchg [rdi], r9b; jne 1b
-        let smin = MInst::new(rows::ATOMIC_SMIN8_MR);
+        let smin = MInst::new(rows::ATOMIC_SMIN_MR.of(8));
         assert_eq!(inst(&smin, &[RAX, R9, RBX], mem, None), "0fb6074189d938d8440f4ec8f0440fb00f75f0");
     }
 

@@ -342,6 +342,39 @@ impl Encoding {
         self
     }
 
+    /// Two bytes of immediate if operands have `bytes` = 2, one if they have 1, else four.
+    pub(crate) const fn iz(mut self, bytes: u8) -> Encoding {
+        self.imm = if bytes < 4 { bytes } else { 4 };
+        self
+    }
+
+    /// The form for operands of `bytes` bytes, said last: that for bytes has the opcode below and no short immediate, the
+    /// others differ by the operand-size prefix and REX.W or VEX.W.
+    pub(crate) const fn size(mut self, bytes: u8) -> Encoding {
+        match bytes {
+            1 => {
+                self.opcode &= !1;
+                self.acc &= !1;
+                self.one &= !1;
+                self.short = 0;
+            }
+            2 => self.prefix = 0x66,
+            8 => self.w = true,
+            _ => {}
+        }
+        self
+    }
+
+    /// The mandatory prefix of scalar floats of `bytes` bytes.
+    pub(crate) const fn scalar(self, bytes: u8) -> Encoding {
+        self.prefix(if bytes == 8 { 0xf2 } else { 0xf3 })
+    }
+
+    /// The mandatory prefix of packed floats of `bytes` bytes.
+    pub(crate) const fn packed(self, bytes: u8) -> Encoding {
+        self.prefix(if bytes == 8 { 0x66 } else { 0 })
+    }
+
     pub(crate) const fn short(mut self, opcode: u8) -> Encoding {
         self.short = opcode;
         self

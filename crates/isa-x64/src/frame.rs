@@ -66,7 +66,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     encode(rows::PUSH_R, &Args::regs(&[RBP]), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
     buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
-    encode(rows::MOV64_RR, &Args::regs(&[RBP, RSP]), buffer);
+    encode(rows::MOV_RR.of(64), &Args::regs(&[RBP, RSP]), buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
     let Some(guard) = guard.filter(|&guard| frame.size > guard) else {
         move_down(frame.size, buffer);
@@ -84,7 +84,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
 
 fn save(frame: &FrameLayout, buffer: &mut Buffer) {
     for &(reg, below) in &frame.saves {
-        let row = if reg.class() == RegClass::Int { rows::MOV64_MR } else { rows::MOVUPS_MR };
+        let row = if reg.class() == RegClass::Int { rows::MOV_MR.of(64) } else { rows::MOVUPS_MR };
         encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
@@ -116,7 +116,7 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
         }
     } else {
         let last = Mem::base(MemBase::StackPointer, -((steps * guard) as i64));
-        encode(rows::LEA64_RM, &Args::mem(&[R11], last), buffer);
+        encode(rows::LEA_RM.of(64), &Args::mem(&[R11], last), buffer);
         let again = buffer.new_label();
         buffer.bind(again);
         step(guard, buffer);
@@ -131,7 +131,7 @@ fn step(guard: u64, buffer: &mut Buffer) {
     move_down(guard, buffer);
     buffer.trap(TrapCode::STACK_OVERFLOW);
     let args = Args { mem: Some(Mem::base(MemBase::StackPointer, 0)), ..Args::default() };
-    encode(rows::MOV32_MI, &args, buffer);
+    encode(rows::MOV_MI.of(32), &args, buffer);
 }
 
 /// Emits the epilogue, then `exit`, which leaves the function.
@@ -142,7 +142,7 @@ pub(crate) fn epilogue(frame: &FrameLayout, buffer: &mut Buffer, exit: impl FnOn
     }
     buffer.unwind(UnwindOp::EpilogueBegin);
     for &(reg, below) in &frame.saves {
-        let row = if reg.class() == RegClass::Int { rows::MOV64_RM } else { rows::MOVUPS_RM };
+        let row = if reg.class() == RegClass::Int { rows::MOV_RM.of(64) } else { rows::MOVUPS_RM };
         encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
         buffer.unwind(UnwindOp::Restored(reg));
     }

@@ -36,12 +36,12 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let over = buffer.new_label();
     if bytes < SMALL {
         let end = Mem::base(MemBase::StackPointer, -(bytes as i64));
-        encode(rows::LEA64_RM, &Args::mem(&[R11], end), buffer);
+        encode(rows::LEA_RM.of(64), &Args::mem(&[R11], end), buffer);
         match limit {
-            Limit::Reg(reg) => encode(rows::CMP64_RR, &Args::regs(&[R11, reg]), buffer),
+            Limit::Reg(reg) => encode(rows::CMP_RR.of(64), &Args::regs(&[R11, reg]), buffer),
             Limit::Mem(mem, trap) => {
                 note(trap, buffer);
-                encode(rows::CMP64_RM, &Args::mem(&[R11], mem), buffer);
+                encode(rows::CMP_RM.of(64), &Args::mem(&[R11], mem), buffer);
             }
         }
         jump_if(CC_AE, over, buffer);
@@ -50,14 +50,14 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
         let exhausted = buffer.new_label();
         encode(rows::MOV64_FROM_RSP, &Args::regs(&[R11]), buffer);
         match limit {
-            Limit::Reg(reg) => encode(rows::SUB64_RR, &Args::regs(&[R11, R11, reg]), buffer),
+            Limit::Reg(reg) => encode(rows::SUB_RR.of(64), &Args::regs(&[R11, R11, reg]), buffer),
             Limit::Mem(mem, trap) => {
                 note(trap, buffer);
-                encode(rows::SUB64_RM, &Args::mem(&[R11, R11], mem), buffer);
+                encode(rows::SUB_RM.of(64), &Args::mem(&[R11, R11], mem), buffer);
             }
         }
         jump_if(CC_B, exhausted, buffer);
-        encode(rows::CMP64_RI, &Args::imm(&[R11], bytes as i64), buffer);
+        encode(rows::CMP_RI.of(64), &Args::imm(&[R11], bytes as i64), buffer);
         jump_if(CC_AE, over, buffer);
         buffer.bind(exhausted);
     }
@@ -73,7 +73,7 @@ fn compute(limit: &StackLimit, buffer: &mut Buffer) -> Limit {
             Limit::Reg(reg) => reg,
             Limit::Mem(mem, trap) => {
                 note(trap, buffer);
-                encode(rows::MOV64_RM, &Args::mem(&[R10], mem), buffer);
+                encode(rows::MOV_RM.of(64), &Args::mem(&[R10], mem), buffer);
                 R10
             }
         };
@@ -81,7 +81,7 @@ fn compute(limit: &StackLimit, buffer: &mut Buffer) -> Limit {
             LimitStep::Load { offset, trap } => Limit::Mem(Mem::base(MemBase::Reg(reg), i64::from(offset)), trap),
             LimitStep::Add(offset) => {
                 let sum = Mem::base(MemBase::Reg(reg), i64::from(offset));
-                encode(rows::LEA64_RM, &Args::mem(&[R10], sum), buffer);
+                encode(rows::LEA_RM.of(64), &Args::mem(&[R10], sum), buffer);
                 Limit::Reg(R10)
             }
         };

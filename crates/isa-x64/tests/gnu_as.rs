@@ -23,8 +23,14 @@ const STRIDE: usize = 16;
 const FILLER: u8 = 0xcc;
 
 /// Rows that are encoded in full for all address forms: with and without operand, immediate and VEX.
-const ALL_ADDRESSES: [RowId; 6] =
-    [rows::MOV64_RM, rows::MOV8_MR, rows::CMP32_MI, rows::MOVSD_RM, rows::ANDN64_RM, rows::CALL_M];
+const ALL_ADDRESSES: [RowId; 6] = [
+    rows::MOV_RM.of(64),
+    rows::MOV_MR.of(8),
+    rows::CMP_MI.of(32),
+    rows::MOVS_RM.of(64),
+    rows::ANDN_RM.of(64),
+    rows::CALL_M,
+];
 
 fn add(cases: &mut Cases, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
     let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
@@ -148,7 +154,7 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
     for regs in &choices {
         let regs = assign(row, regs);
         // The assembler turns an exchange of the accumulator with itself into `nop`. Nobody asks for it.
-        if row_id == rows::XCHG64_RR && regs == [PReg::int(0); 2] {
+        if row_id == rows::XCHG_RR.of(64) && regs == [PReg::int(0); 2] {
             continue;
         }
         if relocated {
@@ -248,7 +254,7 @@ fn pool_entries_are_addressed_from_the_end_of_the_instruction() {
     let entry = pool.constant(&[1; 16]);
     assert!(matches!(pool.entries[0], PoolEntry::Bytes { len: 16, .. }));
     let mem = Some(Mem::base(MemBase::Pool(entry), 0));
-    encode(rows::CMP64_MI, &Args { mem, imm: 1000, ..Args::default() }, &mut buffer);
+    encode(rows::CMP_MI.of(64), &Args { mem, imm: 1000, ..Args::default() }, &mut buffer);
     let first = buffer.len();
     encode(rows::MOVUPS_CONST, &Args { mem, regs: &[PReg::float(9)], ..Args::default() }, &mut buffer);
     let second = buffer.len();

@@ -1,5 +1,7 @@
 //! Operands of rows by letter and width in bytes, as tables are written in: `U` a use, `D` a def, `T` a def tied to
 //! operand 1, `M` a use in a register or memory. With an `F` in front: in a float register.
+//!
+//! Lines of families are written in letters without width. What they stand for at each width is in a module of its own.
 
 use crate::row::{OperandSpec, Place};
 use kingpost_regalloc::RegClass;
@@ -30,4 +32,68 @@ letters! { Float:
     4 FU4 FM4 FD4 FT4;
     8 FU8 FM8 FD8 FT8;
     16 FU16 FM16 FD16 FT16;
+}
+
+macro_rules! scopes {
+    ($($(#[$doc:meta])* $scope:ident $infix:literal $bytes:literal $int:literal;)+) => {$(
+        $(#[$doc])*
+        pub mod $scope {
+            use crate::row::{OperandSpec, Place};
+            use kingpost_regalloc::RegClass::{Float, Int};
+
+            /// What names and texts of rows say about the width.
+            pub const INFIX: &str = $infix;
+            /// Bytes.
+            pub const W: u8 = $bytes;
+            /// Binary logarithm of the bytes.
+            pub const LOG: u8 = W.trailing_zeros() as u8;
+            /// Bits.
+            pub const BITS: u32 = 8 * W as u32;
+            /// A use.
+            pub const U: OperandSpec = OperandSpec::uses(Int, $int);
+            /// A use in a register or memory.
+            pub const M: OperandSpec = U.at(Place::MemOk);
+            /// A def.
+            pub const D: OperandSpec = OperandSpec::defs(Int, $int);
+            /// A def in the place of operand 1.
+            pub const T: OperandSpec = D.reuse(1);
+            /// A use of a float.
+            pub const FU: OperandSpec = OperandSpec::uses(Float, W);
+            /// A use of a float in a register or memory.
+            pub const FM: OperandSpec = FU.at(Place::MemOk);
+            /// A def of a float.
+            pub const FD: OperandSpec = OperandSpec::defs(Float, W);
+            /// A def of a float in the place of operand 1.
+            pub const FT: OperandSpec = FD.reuse(1);
+        }
+    )+};
+}
+
+scopes! {
+    /// 8 bits.
+    w8 "8" 1 1;
+    /// 16 bits.
+    w16 "16" 2 2;
+    /// 32 bits.
+    w32 "32" 4 4;
+    /// 64 bits.
+    w64 "64" 8 8;
+    /// 128 bits, of float registers.
+    w128 "128" 16 8;
+    /// 8 bits where integer registers have no less than 32.
+    w8r32 "8" 1 4;
+    /// 16 bits where integer registers have no less than 32.
+    w16r32 "16" 2 4;
+    /// Single precision, named `s`.
+    ss "s" 4 4;
+    /// Double precision, named `d`.
+    sd "d" 8 8;
+    /// 32 bits, named `d`.
+    d "d" 4 4;
+    /// 64 bits, named `q`.
+    q "q" 8 8;
+    /// Vectors of 8 bytes, named `8b`.
+    v8b "8b" 8 8;
+    /// Vectors of 16 bytes, named `16b`.
+    v16b "16b" 16 8;
 }

@@ -10,6 +10,44 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RowId(pub u16);
 
+/// The rows of one operation that differ by their width only: of operands, of a precision, of a lane.
+///
+/// Each is twice as wide as the one before it, and they follow each other in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Family {
+    first: RowId,
+    /// Binary logarithms of the least and greatest width in bits.
+    least: u8,
+    most: u8,
+}
+
+impl Family {
+    /// The family whose rows begin with `first`, with their widths in bits.
+    ///
+    /// # Panics
+    /// If the widths are not powers of two that double.
+    pub const fn new(first: RowId, widths: &[u32]) -> Family {
+        let mut i = 0;
+        while i < widths.len() {
+            assert!(
+                widths[i] == widths[0] << i && widths[i].is_power_of_two(),
+                "each width is twice the one before it"
+            );
+            i += 1;
+        }
+        let least = widths[0].trailing_zeros() as u8;
+        Family { first, least, most: least + widths.len() as u8 - 1 }
+    }
+
+    /// The narrowest row that holds `bits` bits, which are a power of two and no more than the widest has.
+    #[inline]
+    pub const fn of(self, bits: u32) -> RowId {
+        let log = bits.trailing_zeros() as u8;
+        debug_assert!(bits.is_power_of_two() && log <= self.most, "no row is as wide");
+        RowId(self.first.0 + log.saturating_sub(self.least) as u16)
+    }
+}
+
 /// Where the operand of a row may be: the constraint before values are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {

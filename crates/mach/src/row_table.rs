@@ -78,81 +78,264 @@ impl<E: Copy> Line<E> {
     }
 }
 
-/// `text` in lower case.
-pub const fn lower<const N: usize>(text: &str) -> [u8; N] {
-    let mut out = [0; N];
+/// Where the infix stands in a row's name, and whether an underscore comes before it.
+const fn infix_position(name: &str) -> (usize, bool) {
+    let name = name.as_bytes();
+    let mut at = name.len() - 1;
+    while at > 0 && name[at] != b'_' {
+        at -= 1;
+    }
+    (at, at > 0 && name[at - 1].is_ascii_digit())
+}
+
+/// Bytes of [`row_name`]'s result.
+pub const fn row_name_len(name: &str, infix: &str) -> usize {
+    let separated = !infix.is_empty() && infix_position(name).1;
+    name.len() + infix.len() + separated as usize
+}
+
+/// `name` in lower case with `infix`, if there is one, before its last underscore, and another one between two numbers.
+pub const fn row_name<const N: usize>(name: &str, infix: &str) -> [u8; N] {
+    let (at, _) = infix_position(name);
+    let tail = N + at - name.len();
+    let mut out = [b'_'; N];
     let mut i = 0;
-    while i < N {
-        out[i] = text.as_bytes()[i].to_ascii_lowercase();
+    while i < name.len() {
+        out[if i < at { i } else { tail + i - at }] = name.as_bytes()[i].to_ascii_lowercase();
+        i += 1;
+    }
+    let mut i = 0;
+    while i < infix.len() {
+        out[tail - infix.len() + i] = infix.as_bytes()[i];
         i += 1;
     }
     out
 }
 
-/// The rows of all files of a table, in the order of their numbers.
-pub const fn rows<E: Copy, const N: usize>(files: &[&[Line<E>]]) -> [Row; N] {
-    let mut rows = [files[0][0].row; N];
+/// Bytes of [`row_text`]'s result.
+pub const fn row_text_len(text: &str, infix: &str) -> usize {
+    let (mut i, mut len) = (0, 0);
+    while i < text.len() {
+        len += if text.as_bytes()[i] == b'*' { infix.len() } else { 1 };
+        i += 1;
+    }
+    len
+}
+
+/// `text` with `infix` for each `*`.
+pub const fn row_text<const N: usize>(text: &str, infix: &str) -> [u8; N] {
+    let mut out = [0; N];
+    let (mut i, mut n) = (0, 0);
+    while i < text.len() {
+        if text.as_bytes()[i] == b'*' {
+            let mut k = 0;
+            while k < infix.len() {
+                out[n + k] = infix.as_bytes()[k];
+                k += 1;
+            }
+            n += infix.len();
+        } else {
+            out[n] = text.as_bytes()[i];
+            n += 1;
+        }
+        i += 1;
+    }
+    out
+}
+
+/// The text that table lines are made of.
+///
+/// # Panics
+/// If it is not UTF-8.
+pub const fn utf8(bytes: &[u8]) -> &str {
+    match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("tables are written in UTF-8"),
+    }
+}
+
+/// The number of the first row of line `index` in a file whose rows begin at `base`, with each line's widths.
+pub const fn start(base: u16, widths: &[&[&str]], index: usize) -> u16 {
+    let (mut n, mut i) = (base, 0);
+    while i < index {
+        n += if widths[i].is_empty() { 1 } else { widths[i].len() as u16 };
+        i += 1;
+    }
+    n
+}
+
+/// The lines of all files of a table, in the order of their numbers.
+const fn flatten<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Line<E>; N] {
+    let mut lines = [files[0][0][0]; N];
     let (mut n, mut file) = (0, 0);
     while file < files.len() {
-        let mut i = 0;
-        while i < files[file].len() {
-            rows[n] = files[file][i].row;
-            n += 1;
-            i += 1;
+        let mut line = 0;
+        while line < files[file].len() {
+            let mut i = 0;
+            while i < files[file][line].len() {
+                lines[n] = files[file][line][i];
+                n += 1;
+                i += 1;
+            }
+            line += 1;
         }
         file += 1;
     }
     assert!(n == N, "a file is missing");
+    lines
+}
+
+/// The rows of all files of a table, in the order of their numbers.
+pub const fn rows<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Row; N] {
+    let lines: [Line<E>; N] = flatten(files);
+    let mut rows = [lines[0].row; N];
+    let mut i = 0;
+    while i < N {
+        rows[i] = lines[i].row;
+        i += 1;
+    }
     rows
 }
 
 /// Their encodings.
-pub const fn encodings<E: Copy, const N: usize>(files: &[&[Line<E>]]) -> [E; N] {
-    let mut encodings = [files[0][0].encoding; N];
-    let (mut n, mut file) = (0, 0);
-    while file < files.len() {
-        let mut i = 0;
-        while i < files[file].len() {
-            encodings[n] = files[file][i].encoding;
-            n += 1;
-            i += 1;
-        }
-        file += 1;
+pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; N] {
+    let lines: [Line<E>; N] = flatten(files);
+    let mut encodings = [lines[0].encoding; N];
+    let mut i = 0;
+    while i < N {
+        encodings[i] = lines[i].encoding;
+        i += 1;
     }
     encodings
 }
 
-/// Makes the constants and lines of one file of the table. `$line` makes a line of type `$ty` from name, text, effect on
-/// the flags, operands and encoding. Row numbers start at `$base` and end before `END`.
+/// Makes the constants and lines of one file of the table. Row numbers start at `$base` and end before `END`.
+///
+/// `NAME = flags "text" [operands] encoding, .more();` makes the row `NAME`. `NAME[8 16] = …` makes the
+/// [`Family`](crate::Family) `NAME`, a row for each width. Its operands and encoding are in terms of what the module of
+/// the width in [`operands`](crate::operands) has; the row's name has the width before its last underscore (`name8_r` is
+/// of `NAME_R`), its text has it for each `*`, and its twin is that of the same width of the family that `.twin` names.
+///
+/// The module above the file's has the type `Line`, the function `line` that makes one of name, text, effect on the flags,
+/// operands and encoding, and the widths' modules.
 #[macro_export]
 macro_rules! rows {
-    ($line:path, $ty:ty; $base:expr; $( $name:ident = $flags:ident $asm:literal [$($spec:expr),*] $encoding:expr
-        $(, .$method:ident($($arg:expr),*))* ; )*) => {
+    ($base:expr; $( $name:ident $([$($width:tt)+])? = $flags:ident $asm:tt $specs:tt $encoding:expr
+        $(, .$method:ident $args:tt)* ; )*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy)]
         enum Index { $( $name, )* COUNT }
 
-        $(
-            #[doc = concat!("`", $asm, "`")]
-            pub const $name: $crate::RowId = $crate::RowId($base + Index::$name as u16);
-        )*
+        const WIDTHS: [&[&str]; Index::COUNT as usize] = [$( &[$($(stringify!($width)),+)?] ),*];
+
+        $( $crate::row_const! {
+            $name $asm $crate::row_table::start($base, &WIDTHS, Index::$name as usize); $($($width)+)?
+        } )*
 
         /// The first row number behind this file's.
-        pub(super) const END: u16 = $base + Index::COUNT as u16;
+        pub(super) const END: u16 = $crate::row_table::start($base, &WIDTHS, Index::COUNT as usize);
 
-        /// This file's lines.
-        pub(super) const LINES: [$ty; Index::COUNT as usize] = [$(
-            {
-                const NAME: &str = stringify!($name);
-                const LOWER: [u8; NAME.len()] = $crate::row_table::lower(NAME);
-                const TEXT: &str = match str::from_utf8(&LOWER) {
-                    Ok(text) => text,
-                    Err(_) => NAME,
-                };
-                const OPERANDS: &[$crate::OperandSpec] = &[$($spec),*];
-                $line(TEXT, $asm, $crate::FlagsEffect::$flags, OPERANDS, $encoding) $(.$method($($arg),*))*
-            },
-        )*];
+        /// The rows of each of this file's lines.
+        pub(super) const LINES: [&[super::Line]; Index::COUNT as usize] = [$(
+            $crate::row_lines!([$($($width)+)?] ($(.$method $args)*) $name $flags $asm $specs ($encoding))
+        ),*];
+    };
+}
+
+/// The constant of a line: a row, or with widths a family.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_const {
+    ($name:ident $asm:tt $start:expr;) => {
+        #[doc = concat!("`", $crate::row_asm!($asm), "`")]
+        pub const $name: $crate::RowId = $crate::RowId($start);
+    };
+    ($name:ident $asm:tt $start:expr; $($width:tt)+) => {
+        #[doc = concat!("`", $crate::row_asm!($asm), "`, for", $(" ", stringify!($width)),+, ".")]
+        pub const $name: $crate::Family = $crate::Family::new(
+            $crate::RowId($start),
+            &[$({ $crate::row_scope!($width); BITS }),+],
+        );
+    };
+}
+
+/// The rows of a line.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_lines {
+    ([] ($(.$method:ident $args:tt)*) $name:ident $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
+        &[$crate::row_line!($name "" $flags $asm $specs ($encoding)) $(.$method $args)*]
+    };
+    ([$($width:tt)+] $more:tt $name:ident $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
+        &[$({
+            $crate::row_scope!($width);
+            $crate::row_with!($more $crate::row_line!($name INFIX $flags $asm $specs ($encoding)))
+        }),+]
+    };
+}
+
+/// A line of a family with what is more about it. Its twin is in a family, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_with {
+    ((.twin($operand:expr, $family:expr) $(.$method:ident $args:tt)*) $line:expr) => {
+        $line.twin($operand, $family.of(BITS)) $(.$method $args)*
+    };
+    (($(.$method:ident $args:tt)*) $line:expr) => {
+        $line $(.$method $args)*
+    };
+}
+
+/// One row.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_line {
+    ($name:ident $infix:tt $flags:ident $asm:tt [$($spec:expr),*] ($encoding:expr)) => {{
+        use $crate::row_table::{row_name, row_name_len, row_text, row_text_len, utf8};
+        const LINE: &str = stringify!($name);
+        const NAME: [u8; row_name_len(LINE, $infix)] = row_name(LINE, $infix);
+        const TEMPLATE: &str = $crate::row_asm!($asm);
+        const TEXT: [u8; row_text_len(TEMPLATE, $infix)] = row_text(TEMPLATE, $infix);
+        const OPERANDS: &[$crate::OperandSpec] = &[$($spec),*];
+        super::line(utf8(&NAME), utf8(&TEXT), $crate::FlagsEffect::$flags, OPERANDS, $encoding)
+    }};
+}
+
+/// The text of a line: a literal, or several in parentheses one after the other.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_asm {
+    (($($part:literal)+)) => { concat!($($part),+) };
+    ($text:literal) => { $text };
+}
+
+/// Brings what a width's module has into scope.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_scope {
+    (8) => {
+        use super::w8::*;
+    };
+    (16) => {
+        use super::w16::*;
+    };
+    (32) => {
+        use super::w32::*;
+    };
+    (64) => {
+        use super::w64::*;
+    };
+    (128) => {
+        use super::w128::*;
+    };
+    (8b) => {
+        use super::v8b::*;
+    };
+    (16b) => {
+        use super::v16b::*;
+    };
+    ($scope:ident) => {
+        use super::$scope::*;
     };
 }
 

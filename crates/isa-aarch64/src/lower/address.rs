@@ -128,9 +128,9 @@ impl Cx<'_, '_> {
     /// `def = base + (extended value << shift)`.
     pub(super) fn emit_sum(&mut self, def: VReg, [base, value]: [VReg; 2], extend: IndexExtend, shift: u8) {
         let (row, imm) = match extend {
-            IndexExtend::None => (rows::ADD64_RRR, immediates::shifted(Shift::Lsl, shift)),
-            IndexExtend::Zero32 => (rows::ADD64_RRX, immediates::extended(Extend::Uxtw, shift)),
-            IndexExtend::Sign32 => (rows::ADD64_RRX, immediates::extended(Extend::Sxtw, shift)),
+            IndexExtend::None => (rows::ADD_RRR.of(64), immediates::shifted(Shift::Lsl, shift)),
+            IndexExtend::Zero32 => (rows::ADD_RRX.of(64), immediates::extended(Extend::Uxtw, shift)),
+            IndexExtend::Sign32 => (rows::ADD_RRX.of(64), immediates::extended(Extend::Sxtw, shift)),
         };
         self.emit_imm(row, &[def, base, value], imm);
     }

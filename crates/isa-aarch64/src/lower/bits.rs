@@ -10,7 +10,7 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Type, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{pick, working_bits};
+use kingpost_mach::lower::working_bits;
 use kingpost_regalloc::VReg;
 
 /// `bitrev`.
@@ -23,17 +23,17 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     if let [low, high] = parts[..] {
-        cx.emit(rows::RBIT64_RR, &[defs[0], high]);
-        cx.emit(rows::RBIT64_RR, &[defs[1], low]);
+        cx.emit(rows::RBIT_RR.of(64), &[defs[0], high]);
+        cx.emit(rows::RBIT_RR.of(64), &[defs[1], low]);
         return Ok(());
     }
     if ty.bits() >= 32 {
-        cx.emit(pick(ty.bits(), rows::RBIT32_RR, rows::RBIT64_RR), &[defs[0], parts[0]]);
+        cx.emit(rows::RBIT_RR.of(ty.bits()), &[defs[0], parts[0]]);
         return Ok(());
     }
     let reversed = cx.int_temp(32);
-    cx.emit(rows::RBIT32_RR, &[reversed, parts[0]]);
-    cx.emit_imm(rows::LSR32_RRI, &[defs[0], reversed], 32 - ty.bits() as i32);
+    cx.emit(rows::RBIT_RR.of(32), &[reversed, parts[0]]);
+    cx.emit_imm(rows::LSR_RRI.of(32), &[defs[0], reversed], 32 - ty.bits() as i32);
     Ok(())
 }
 
@@ -50,17 +50,17 @@ fn count_wide(
     cx.add_constant(more, far, 64, 64);
     cx.load_constant(defs[1], 0, 64);
     cx.compare_constant(first, 0, 64);
-    cx.emit_imm(rows::CSEL64_RRR, &[defs[0], near, more], CC_NE);
+    cx.emit_imm(rows::CSEL_RRR.of(64), &[defs[0], near, more], CC_NE);
 }
 
 fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
-    cx.emit(rows::CLZ64_RR, &[def, source]);
+    cx.emit(rows::CLZ_RR.of(64), &[def, source]);
 }
 
 fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     let reversed = cx.int_temp(64);
-    cx.emit(rows::RBIT64_RR, &[reversed, source]);
-    cx.emit(rows::CLZ64_RR, &[def, reversed]);
+    cx.emit(rows::RBIT_RR.of(64), &[reversed, source]);
+    cx.emit(rows::CLZ_RR.of(64), &[def, reversed]);
 }
 
 /// `clz`.
@@ -75,7 +75,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.use_zero_extended(x));
-    count_above(cx, pick(ty.bits(), rows::CLZ32_RR, rows::CLZ64_RR), def, source, ty);
+    count_above(cx, rows::CLZ_RR.of(ty.bits()), def, source, ty);
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source
     }
     let count = cx.int_temp(32);
     cx.emit(row, &[count, source]);
-    cx.emit_imm(rows::SUB32_RRI, &[def, count], surplus as i32);
+    cx.emit_imm(rows::SUB_RRI.of(32), &[def, count], surplus as i32);
 }
 
 /// `cls`.
@@ -102,7 +102,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.use_sign_extended(x));
-    count_above(cx, pick(ty.bits(), rows::CLS32_RR, rows::CLS64_RR), def, source, ty);
+    count_above(cx, rows::CLS_RR.of(ty.bits()), def, source, ty);
     Ok(())
 }
 
@@ -110,11 +110,11 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::ASR64_RRI, &[sign, parts[1]], 63);
-    cx.emit(rows::EOR64_RRR, &[low, parts[0], sign]);
-    cx.emit(rows::EOR64_RRR, &[high, parts[1], sign]);
+    cx.emit_imm(rows::ASR_RRI.of(64), &[sign, parts[1]], 63);
+    cx.emit(rows::EOR_RRR.of(64), &[low, parts[0], sign]);
+    cx.emit(rows::EOR_RRR.of(64), &[high, parts[1], sign]);
     count_wide(cx, &[count, defs[1]], [high, low], leading_zeros);
-    cx.emit_imm(rows::SUB64_RRI, &[defs[0], count], 1);
+    cx.emit_imm(rows::SUB_RRI.of(64), &[defs[0], count], 1);
 }
 
 /// `ctz`. A bit set above a narrow value ends the search there.
@@ -133,12 +133,12 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
         let guard = immediates::logical(1 << ty.bits(), 32).expect("one bit is a pattern");
-        cx.emit_imm(rows::ORR32_RRI, &[guarded, source], guard);
+        cx.emit_imm(rows::ORR_RRI.of(32), &[guarded, source], guard);
         source = guarded;
     }
     let reversed = cx.int_temp(bits);
-    cx.emit(pick(bits, rows::RBIT32_RR, rows::RBIT64_RR), &[reversed, source]);
-    cx.emit(pick(bits, rows::CLZ32_RR, rows::CLZ64_RR), &[def, reversed]);
+    cx.emit(rows::RBIT_RR.of(bits), &[reversed, source]);
+    cx.emit(rows::CLZ_RR.of(bits), &[def, reversed]);
     Ok(())
 }
 
@@ -150,20 +150,20 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if ty == I128 {
         let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
         let [low, image, counts, total] = std::array::from_fn(|_| cx.float_temp(128));
-        cx.emit(rows::FMOV64_FR, &[low, parts[0]]);
+        cx.emit(rows::FMOV_FR.of(64), &[low, parts[0]]);
         cx.emit(rows::INS64_HIGH_FR, &[image, low, parts[1]]);
-        cx.emit(rows::CNT16B_FF, &[counts, image]);
-        cx.emit(rows::ADDV16B_FF, &[total, counts]);
-        cx.emit(rows::FMOV32_RF, &[defs[0], total]);
+        cx.emit(rows::CNT_FF.of(128), &[counts, image]);
+        cx.emit(rows::ADDV_FF.of(128), &[total, counts]);
+        cx.emit(rows::FMOV_RF.of(32), &[defs[0], total]);
         cx.load_constant(defs[1], 0, 64);
         return Ok(());
     }
     cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     let [image, counts, total] = std::array::from_fn(|_| cx.float_temp(64));
-    cx.emit(pick(ty.bits(), rows::FMOV32_FR, rows::FMOV64_FR), &[image, source]);
-    cx.emit(rows::CNT8B_FF, &[counts, image]);
-    cx.emit(rows::ADDV8B_FF, &[total, counts]);
-    cx.emit(rows::FMOV32_RF, &[def, total]);
+    cx.emit(rows::FMOV_FR.of(ty.bits()), &[image, source]);
+    cx.emit(rows::CNT_FF.of(64), &[counts, image]);
+    cx.emit(rows::ADDV_FF.of(64), &[total, counts]);
+    cx.emit(rows::FMOV_RF.of(32), &[def, total]);
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::immediates;
 use crate::regs::{CC_EQ, CC_LO, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
-use kingpost_mach::lower::{Cond, branch_on, pick, trap_on};
+use kingpost_mach::lower::{Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
@@ -15,8 +15,8 @@ use kingpost_regalloc::{Block, VReg};
 pub(super) fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     let branch = match test {
         Test::Flags(cond) => return branch_on(cx, cond, then, other),
-        Test::Zero { reg, bits, zero: true } => cx.emit(pick(bits, rows::CBZ32_R, rows::CBZ64_R), &[reg]),
-        Test::Zero { reg, bits, zero: false } => cx.emit(pick(bits, rows::CBNZ32_R, rows::CBNZ64_R), &[reg]),
+        Test::Zero { reg, bits, zero: true } => cx.emit(rows::CBZ_R.of(bits), &[reg]),
+        Test::Zero { reg, bits, zero: false } => cx.emit(rows::CBNZ_R.of(bits), &[reg]),
         Test::Bit { reg, bit, set } => {
             let row = if set { rows::TBNZ_RI } else { rows::TBZ_RI };
             cx.emit_imm(row, &[reg], bit as i32)
@@ -38,11 +38,11 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
     let limited = cx.int_temp(32);
     let [start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
     compare_length(cx, index, len);
-    cx.emit_imm(rows::CSEL32_RRR, &[limited, index, end], CC_LO);
+    cx.emit_imm(rows::CSEL_RRR.of(32), &[limited, index, end], CC_LO);
     cx.emit_lea(start, Address::Pool(table));
     let entry = Address::Index { base: start, index: limited, shift: 2, extend: IndexExtend::Zero32, disp: 0 };
     cx.emit_mem(rows::LDRSW64_RM, &[distance], entry);
-    cx.emit(rows::ADD64_RRR, &[target, start, distance]);
+    cx.emit(rows::ADD_RRR.of(64), &[target, start, distance]);
     let jump = cx.emit(rows::BR_R, &[target]);
     jump.aux = NO_BLOCK;
     jump.extra = NO_BLOCK;
@@ -53,7 +53,7 @@ fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
         cx.compare_constant(index, i64::from(len), 32);
     } else {
         let end = cx.constant_temp(u64::from(len), 32);
-        cx.emit(rows::CMP32_RR, &[index, end]);
+        cx.emit(rows::CMP_RR.of(32), &[index, end]);
     }
 }
 
@@ -63,17 +63,13 @@ pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
     match cx.test(arg) {
         Test::Flags(cond) => trap_on(cx, cond.inverse_if(zero), code),
         Test::Zero { reg, bits, zero: asked } => {
-            let rows = if asked != zero {
-                (rows::TRAP_CBZ32_R, rows::TRAP_CBZ64_R)
-            } else {
-                (rows::TRAP_CBNZ32_R, rows::TRAP_CBNZ64_R)
-            };
-            cx.emit(pick(bits, rows.0, rows.1), &[reg]).set_trap(Some(code));
+            let family = if asked != zero { rows::TRAP_CBZ_R } else { rows::TRAP_CBNZ_R };
+            cx.emit(family.of(bits), &[reg]).set_trap(Some(code));
         }
         Test::Bit { reg, bit, set } => {
             let bits = if bit < 32 { 32 } else { 64 };
             let mask = immediates::logical(1 << bit, bits).expect("one bit is a pattern");
-            cx.emit_imm(pick(bits, rows::TST32_RI, rows::TST64_RI), &[reg], mask);
+            cx.emit_imm(rows::TST_RI.of(bits), &[reg], mask);
             let cond = Cond::One(if set { CC_NE } else { CC_EQ });
             trap_on(cx, cond.inverse_if(zero), code);
         }

@@ -4,7 +4,6 @@
 
 use super::condition::{Comparison, float_code, int_code, is_signed};
 use super::cx::Cx;
-use super::float::FloatRows;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS};
 use crate::rows;
@@ -12,7 +11,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, invert, is_word, pick};
+use kingpost_mach::lower::{Cond, invert, is_word};
 use smallvec::SmallVec;
 
 /// How many comparisons are joined at most.
@@ -148,7 +147,7 @@ fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) ->
             let Cond::One(condition) = float_code(cond).inverse_if(link.negated) else {
                 unreachable!("links have one condition")
             };
-            let row = FloatRows::COMPARE_IF.of(cx.ty(x));
+            let row = rows::FCCMP_FF.of(cx.ty(x).bits());
             let operands = [cx.use_reg(x), cx.use_reg(y)];
             cx.emit_imm(row, &operands, immediates::compare(before, flags(condition), 0));
             condition
@@ -164,16 +163,16 @@ fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before:
     let constant = if signed { cx.constant_signed(y) } else { cx.constant(y).map(|c| c as i64) };
     match constant {
         Some(constant @ 0..=MAX_CONSTANT) => {
-            let row = pick(bits, rows::CCMP32_RI, rows::CCMP64_RI);
+            let row = rows::CCMP_RI.of(bits);
             cx.emit_imm(row, &[first], immediates::compare(before, flags, constant as i32));
         }
         Some(constant) if (-MAX_CONSTANT..0).contains(&constant) => {
-            let row = pick(bits, rows::CCMN32_RI, rows::CCMN64_RI);
+            let row = rows::CCMN_RI.of(bits);
             cx.emit_imm(row, &[first], immediates::compare(before, flags, -constant as i32));
         }
         _ => {
             let second = cx.use_extended(y, signed);
-            let row = pick(bits, rows::CCMP32_RR, rows::CCMP64_RR);
+            let row = rows::CCMP_RR.of(bits);
             cx.emit_imm(row, &[first, second], immediates::compare(before, flags, 0));
         }
     }

@@ -9,7 +9,7 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::lower::{Cond, invert, is_word, min_max_condition, pick, working_bits};
+use kingpost_mach::lower::{Cond, invert, is_word, min_max_condition, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -41,10 +41,10 @@ fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let bits = cx.ty(x).bits();
     let source = cx.use_reg(x);
     if bits >= 32 {
-        cx.emit_imm(pick(bits, rows::LSR32_RRI, rows::LSR64_RRI), &[def, source], bits as i32 - 1);
+        cx.emit_imm(rows::LSR_RRI.of(bits), &[def, source], bits as i32 - 1);
     } else {
         let field = immediates::bitfield_extract(bits as u8 - 1, 1);
-        cx.emit_imm(rows::UBFM32_RRI, &[def, source], field);
+        cx.emit_imm(rows::UBFM_RRI.of(32), &[def, source], field);
     }
 }
 
@@ -52,19 +52,19 @@ fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
 pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     match cond {
         Cond::One(cc) => {
-            cx.emit_imm(rows::CSET32_R, &[def], cc);
+            cx.emit_imm(rows::CSET_R.of(32), &[def], cc);
         }
         // The first condition's answer, or 1 where the second one holds as well.
         Cond::Or(a, b) => {
             let first = cx.int_temp(32);
-            cx.emit_imm(rows::CSET32_R, &[first], a);
-            cx.emit_imm(rows::CSINC32_RRZ, &[def, first], invert(b));
+            cx.emit_imm(rows::CSET_R.of(32), &[first], a);
+            cx.emit_imm(rows::CSINC_RRZ.of(32), &[def, first], invert(b));
         }
         // The first condition's answer where the second one holds, else 0.
         Cond::And(a, b) => {
             let first = cx.int_temp(32);
-            cx.emit_imm(rows::CSET32_R, &[first], a);
-            cx.emit_imm(rows::CSEL32_RRZ, &[def, first], b);
+            cx.emit_imm(rows::CSET_R.of(32), &[first], a);
+            cx.emit_imm(rows::CSEL_RRZ.of(32), &[def, first], b);
         }
     }
 }
@@ -88,8 +88,8 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Ok(());
     }
     let row = match ty.is_int() {
-        true => rows::CSEL64_RRR,
-        false => pick(ty.bits(), rows::FCSEL32_FFF, rows::FCSEL64_FFF),
+        true => rows::CSEL_RRR.of(64),
+        false => rows::FCSEL_FFF.of(ty.bits()),
     };
     for k in 0..defs.len() {
         choose(cx, row, cond, defs[k], x[k], y[k]);
@@ -109,9 +109,9 @@ impl Change {
     /// The conditional instruction.
     fn row(self, bits: u32) -> RowId {
         match self {
-            Change::Increment => pick(bits, rows::CSINC32_RRR, rows::CSINC64_RRR),
-            Change::Complement => pick(bits, rows::CSINV32_RRR, rows::CSINV64_RRR),
-            Change::Negate => pick(bits, rows::CSNEG32_RRR, rows::CSNEG64_RRR),
+            Change::Increment => rows::CSINC_RRR.of(bits),
+            Change::Complement => rows::CSINV_RRR.of(bits),
+            Change::Negate => rows::CSNEG_RRR.of(bits),
         }
     }
 
@@ -121,10 +121,10 @@ impl Change {
         match self {
             Change::Increment => cx.add_constant(def, operand, 1, bits),
             Change::Complement => {
-                cx.emit(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, operand]);
+                cx.emit(rows::MVN_RR.of(bits), &[def, operand]);
             }
             Change::Negate => {
-                cx.emit(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[def, operand]);
+                cx.emit(rows::NEG_RR.of(bits), &[def, operand]);
             }
         }
         def
@@ -139,7 +139,7 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
     let def = cx.result(value);
     let bits = working_bits(cx.ty(x));
     let constants = (cx.constant_signed(x), cx.constant_signed(y));
-    let (set_one, set_ones) = ((rows::CSET32_R, rows::CSET64_R), (rows::CSETM32_R, rows::CSETM64_R));
+    let (set_one, set_ones) = (rows::CSET_R, rows::CSETM_R);
     let whole = match constants {
         (Some(1), Some(0)) => Some((set_one, false)),
         (Some(0), Some(1)) => Some((set_one, true)),
@@ -147,18 +147,18 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
         (Some(0), Some(-1)) => Some((set_ones, true)),
         _ => None,
     };
-    if let Some((rows, negated)) = whole {
+    if let Some((family, negated)) = whole {
         let cond = cx.condition(c).inverse_if(negated);
         if let Cond::One(cc) = cond {
-            cx.emit_imm(pick(bits, rows.0, rows.1), &[def], cc);
+            cx.emit_imm(family.of(bits), &[def], cc);
             return;
         }
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let cond = cond.inverse_if(negated);
-        choose(cx, pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR), cond, def, x, y);
+        choose(cx, rows::CSEL_RRR.of(bits), cond, def, x, y);
         return;
     }
-    let select = pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR);
+    let select = rows::CSEL_RRR.of(bits);
     for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
         let Some((change, operand)) = changed_arm(cx, arm) else { continue };
         let (operand, plain) = (cx.use_reg(operand), cx.use_reg(plain));
@@ -191,9 +191,9 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
 /// The conditional instruction that makes the constant `value` of the zero register if the condition does not hold.
 fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
     match cx.constant_signed(value)? {
-        0 => Some(pick(bits, rows::CSEL32_RRZ, rows::CSEL64_RRZ)),
-        1 => Some(pick(bits, rows::CSINC32_RRZ, rows::CSINC64_RRZ)),
-        -1 => Some(pick(bits, rows::CSINV32_RRZ, rows::CSINV64_RRZ)),
+        0 => Some(rows::CSEL_RRZ.of(bits)),
+        1 => Some(rows::CSINC_RRZ.of(bits)),
+        -1 => Some(rows::CSINV_RRZ.of(bits)),
         _ => None,
     }
 }
@@ -239,10 +239,10 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     let [bit, mask] = std::array::from_fn(|_| cx.int_temp(64));
     let [low, both] = std::array::from_fn(|_| cx.float_temp(128));
     set(cx, bit, cond);
-    cx.emit(rows::NEG64_RR, &[mask, bit]);
-    cx.emit(rows::FMOV64_FR, &[low, mask]);
+    cx.emit(rows::NEG_RR.of(64), &[mask, bit]);
+    cx.emit(rows::FMOV_FR.of(64), &[low, mask]);
     cx.emit(rows::INS64_HIGH_FR, &[both, low, mask]);
-    cx.emit(rows::BSL16B_FFF, &[def, both, x, y]);
+    cx.emit(rows::BSL_FFF.of(128), &[def, both, x, y]);
 }
 
 /// `smin`, `smax`, `umin`, `umax`.
@@ -257,7 +257,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cc = cx.compare(cond, [x, y]);
-    let row = pick(working_bits(ty).min(64), rows::CSEL32_RRR, rows::CSEL64_RRR);
+    let row = rows::CSEL_RRR.of(working_bits(ty).min(64));
     for k in 0..defs.len() {
         choose(cx, row, cc, defs[k], xs[k], ys[k]);
     }
@@ -266,8 +266,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// `def` is `x` if the comparison of `x` and `y` holds, else `y`.
 pub(super) fn limit(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [x, y]: [VReg; 2], cond: IntCC) {
-    cx.emit(pick(bits, rows::CMP32_RR, rows::CMP64_RR), &[x, y]);
-    cx.emit_imm(pick(bits, rows::CSEL32_RRR, rows::CSEL64_RRR), &[def, x, y], int_code(cond));
+    cx.emit(rows::CMP_RR.of(bits), &[x, y]);
+    cx.emit_imm(rows::CSEL_RRR.of(bits), &[def, x, y], int_code(cond));
 }
 
 /// `iabs`: the negation, or the operand if that is not negative.
@@ -283,7 +283,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     cx.compare_constant(source, 0, bits);
-    cx.emit_imm(pick(bits, rows::CSNEG32_RRR, rows::CSNEG64_RRR), &[def, source, source], CC_GE);
+    cx.emit_imm(rows::CSNEG_RRR.of(bits), &[def, source, source], CC_GE);
     Ok(())
 }
 
@@ -291,11 +291,11 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
     let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::ASR64_RRI, &[sign, x[1]], 63);
-    cx.emit(rows::EOR64_RRR, &[low, x[0], sign]);
-    cx.emit(rows::EOR64_RRR, &[high, x[1], sign]);
-    cx.emit(rows::SUBS64_RRR, &[defs[0], low, sign]);
-    cx.emit(rows::SBC64_RRR, &[defs[1], high, sign]);
+    cx.emit_imm(rows::ASR_RRI.of(64), &[sign, x[1]], 63);
+    cx.emit(rows::EOR_RRR.of(64), &[low, x[0], sign]);
+    cx.emit(rows::EOR_RRR.of(64), &[high, x[1], sign]);
+    cx.emit(rows::SUBS_RRR.of(64), &[defs[0], low, sign]);
+    cx.emit(rows::SBC_RRR.of(64), &[defs[1], high, sign]);
 }
 
 /// `bmask`.
@@ -307,16 +307,16 @@ pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let cond = cx.condition(x);
     match cond {
         Cond::One(cc) => {
-            cx.emit_imm(pick(bits, rows::CSETM32_R, rows::CSETM64_R), &[defs[0]], cc);
+            cx.emit_imm(rows::CSETM_R.of(bits), &[defs[0]], cc);
         }
         _ => {
             let bit = cx.int_temp(bits);
             set(cx, bit, cond);
-            cx.emit(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[defs[0], bit]);
+            cx.emit(rows::NEG_RR.of(bits), &[defs[0], bit]);
         }
     }
     if let Some(&high) = defs.get(1) {
-        cx.emit(rows::MOV64_RR, &[high, defs[0]]);
+        cx.emit(rows::MOV_RR.of(64), &[high, defs[0]]);
     }
     Ok(())
 }

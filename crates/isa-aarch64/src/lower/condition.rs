@@ -8,7 +8,6 @@
 
 use super::chain::{self, CompareChain};
 use super::cx::{Alu, Cx};
-use super::float::FloatRows;
 use super::operand::{Operand2, extension};
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
@@ -191,8 +190,8 @@ impl Cx<'_, '_> {
         if self.ty(value) == I128 {
             let parts = self.use_regs(value);
             let any = self.int_temp(64);
-            self.emit(rows::ORR64_RRR, &[any, parts[0], parts[1]]);
-            self.emit_imm(rows::CMP64_RI, &[any], 0);
+            self.emit(rows::ORR_RRR.of(64), &[any, parts[0], parts[1]]);
+            self.emit_imm(rows::CMP_RI.of(64), &[any], 0);
         } else {
             self.compare_with_zero(value, false);
         }
@@ -250,10 +249,10 @@ impl Cx<'_, '_> {
     /// Emits the flags of `x` and a constant that fits the instruction.
     pub(super) fn compare_constant(&mut self, x: VReg, constant: i64, bits: u32) {
         let row = match (constant < 0, bits == 64) {
-            (false, false) => rows::CMP32_RI,
-            (false, true) => rows::CMP64_RI,
-            (true, false) => rows::CMN32_RI,
-            (true, true) => rows::CMN64_RI,
+            (false, false) => rows::CMP_RI.of(32),
+            (false, true) => rows::CMP_RI.of(64),
+            (true, false) => rows::CMN_RI.of(32),
+            (true, true) => rows::CMN_RI.of(64),
         };
         self.emit_imm(row, &[x], constant.unsigned_abs() as i32);
     }
@@ -272,7 +271,7 @@ impl Cx<'_, '_> {
             let [x, mask] = self.mask_second([x, y]);
             if let Some(mask) = self.constant(mask).and_then(|mask| immediates::logical(mask, 32)) {
                 let x = self.use_reg(x);
-                self.emit_imm(rows::TST32_RI, &[x], mask);
+                self.emit_imm(rows::TST_RI.of(32), &[x], mask);
                 return;
             }
         }
@@ -285,7 +284,7 @@ impl Cx<'_, '_> {
         } else {
             let x = self.use_reg(value);
             let mask = immediates::logical((1 << bits) - 1, 32).expect("low ones are a pattern");
-            self.emit_imm(rows::TST32_RI, &[x], mask);
+            self.emit_imm(rows::TST_RI.of(32), &[x], mask);
         }
     }
 
@@ -301,16 +300,16 @@ impl Cx<'_, '_> {
             }
             Some(constant) => {
                 let constant = self.constant_temp(constant as u64, 32);
-                self.emit(rows::CMP32_RR, &[first, constant]);
+                self.emit(rows::CMP_RR.of(32), &[first, constant]);
             }
             None if !signed && self.has_zeros(y) => {
                 let second = self.use_reg(y);
-                self.emit(rows::CMP32_RR, &[first, second]);
+                self.emit(rows::CMP_RR.of(32), &[first, second]);
             }
             None => {
                 let second = self.use_reg(y);
                 let imm = immediates::extended(extension(bits, signed), 0);
-                self.emit_imm(rows::CMP32_RX, &[first, second], imm);
+                self.emit_imm(rows::CMP_RX.of(32), &[first, second], imm);
             }
         }
     }
@@ -320,13 +319,13 @@ impl Cx<'_, '_> {
     fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
         let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
         let (x, y) = (self.use_regs(x), self.use_regs(y));
-        self.emit(rows::CMP64_RR, &[x[0], y[0]]);
+        self.emit(rows::CMP_RR.of(64), &[x[0], y[0]]);
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
             let imm = immediates::compare(CC_EQ, chain::failing(CC_EQ), 0);
-            self.emit_imm(rows::CCMP64_RR, &[x[1], y[1]], imm);
+            self.emit_imm(rows::CCMP_RR.of(64), &[x[1], y[1]], imm);
         } else {
             let unused = self.int_temp(64);
-            self.emit(rows::SBCS64_RRR, &[unused, x[1], y[1]]);
+            self.emit(rows::SBCS_RRR.of(64), &[unused, x[1], y[1]]);
         }
         Cond::One(int_code(cond))
     }
@@ -336,16 +335,16 @@ impl Cx<'_, '_> {
         let ty = self.ty(x);
         if self.is_float_zero(y) {
             let x = self.use_reg(x);
-            self.emit(FloatRows::COMPARE_ZERO.of(ty), &[x]);
+            self.emit(rows::FCMP_FZ.of(ty.bits()), &[x]);
             return float_code(cond);
         }
         if self.is_float_zero(x) {
             let y = self.use_reg(y);
-            self.emit(FloatRows::COMPARE_ZERO.of(ty), &[y]);
+            self.emit(rows::FCMP_FZ.of(ty.bits()), &[y]);
             return float_code(cond.swap_args());
         }
         let operands = [self.use_reg(x), self.use_reg(y)];
-        self.emit(FloatRows::COMPARE.of(ty), &operands);
+        self.emit(rows::FCMP_FF.of(ty.bits()), &operands);
         float_code(cond)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.sign_extend(defs[0], source, from, to);
     }
     if let Some(&high) = defs.get(1) {
-        cx.emit_imm(rows::ASR64_RRI, &[high, defs[0]], 63);
+        cx.emit_imm(rows::ASR_RRI.of(64), &[high, defs[0]], 63);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::isa::A64;
 use crate::rows;
 use kingpost_ir::Value;
-use kingpost_mach::{Lower, RowId};
+use kingpost_mach::{Family, Lower};
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
@@ -25,23 +25,13 @@ impl<'f> DerefMut for Cx<'_, 'f> {
     }
 }
 
-/// One row for 32 bits and one for 64.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair(pub(super) RowId, pub(super) RowId);
-
-impl Pair {
-    pub(super) fn of(self, bits: u32) -> RowId {
-        if bits == 64 { self.1 } else { self.0 }
-    }
-}
-
 /// A two-operand integer operation in both widths, by what its second operand is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alu {
     /// A register, shifted by a constant if the immediate says so.
-    pub(super) rr: Pair,
+    pub(super) rr: Family,
     /// An immediate.
-    pub(super) ri: Pair,
+    pub(super) ri: Family,
     /// How immediates stand there.
     pub(super) immediates: Immediates,
 }
@@ -52,64 +42,30 @@ pub(super) enum Immediates {
     /// A number; negated, the other row is given it. An extended register has a row of its own.
     Number {
         /// The opposite operation.
-        negated: Pair,
+        negated: Family,
         /// With an extended register, shifted left by up to 4.
-        rx: Pair,
+        rx: Family,
     },
     /// A bit pattern. With the complement of a register, the row is this one, if there is one.
-    Pattern(Option<Pair>),
-}
-
-macro_rules! pair {
-    ($narrow:ident $wide:ident) => {
-        Pair(rows::$narrow, rows::$wide)
-    };
+    Pattern(Option<Family>),
 }
 
 impl Alu {
-    pub(super) const ADD: Alu = Alu::numbers(
-        pair!(ADD32_RRR ADD64_RRR),
-        pair!(ADD32_RRI ADD64_RRI),
-        pair!(SUB32_RRI SUB64_RRI),
-        pair!(ADD32_RRX ADD64_RRX),
-    );
-    pub(super) const SUB: Alu = Alu::numbers(
-        pair!(SUB32_RRR SUB64_RRR),
-        pair!(SUB32_RRI SUB64_RRI),
-        pair!(ADD32_RRI ADD64_RRI),
-        pair!(SUB32_RRX SUB64_RRX),
-    );
-    pub(super) const ADDS: Alu = Alu::numbers(
-        pair!(ADDS32_RRR ADDS64_RRR),
-        pair!(ADDS32_RRI ADDS64_RRI),
-        pair!(SUBS32_RRI SUBS64_RRI),
-        pair!(ADDS32_RRX ADDS64_RRX),
-    );
-    pub(super) const SUBS: Alu = Alu::numbers(
-        pair!(SUBS32_RRR SUBS64_RRR),
-        pair!(SUBS32_RRI SUBS64_RRI),
-        pair!(ADDS32_RRI ADDS64_RRI),
-        pair!(SUBS32_RRX SUBS64_RRX),
-    );
-    pub(super) const CMP: Alu = Alu::numbers(
-        pair!(CMP32_RR CMP64_RR),
-        pair!(CMP32_RI CMP64_RI),
-        pair!(CMN32_RI CMN64_RI),
-        pair!(CMP32_RX CMP64_RX),
-    );
-    pub(super) const AND: Alu =
-        Alu::patterns(pair!(AND32_RRR AND64_RRR), pair!(AND32_RRI AND64_RRI), Some(pair!(BIC32_RRR BIC64_RRR)));
-    pub(super) const OR: Alu =
-        Alu::patterns(pair!(ORR32_RRR ORR64_RRR), pair!(ORR32_RRI ORR64_RRI), Some(pair!(ORN32_RRR ORN64_RRR)));
-    pub(super) const XOR: Alu =
-        Alu::patterns(pair!(EOR32_RRR EOR64_RRR), pair!(EOR32_RRI EOR64_RRI), Some(pair!(EON32_RRR EON64_RRR)));
-    pub(super) const TST: Alu = Alu::patterns(pair!(TST32_RR TST64_RR), pair!(TST32_RI TST64_RI), None);
+    pub(super) const ADD: Alu = Alu::numbers(rows::ADD_RRR, rows::ADD_RRI, rows::SUB_RRI, rows::ADD_RRX);
+    pub(super) const SUB: Alu = Alu::numbers(rows::SUB_RRR, rows::SUB_RRI, rows::ADD_RRI, rows::SUB_RRX);
+    pub(super) const ADDS: Alu = Alu::numbers(rows::ADDS_RRR, rows::ADDS_RRI, rows::SUBS_RRI, rows::ADDS_RRX);
+    pub(super) const SUBS: Alu = Alu::numbers(rows::SUBS_RRR, rows::SUBS_RRI, rows::ADDS_RRI, rows::SUBS_RRX);
+    pub(super) const CMP: Alu = Alu::numbers(rows::CMP_RR, rows::CMP_RI, rows::CMN_RI, rows::CMP_RX);
+    pub(super) const AND: Alu = Alu::patterns(rows::AND_RRR, rows::AND_RRI, Some(rows::BIC_RRR));
+    pub(super) const OR: Alu = Alu::patterns(rows::ORR_RRR, rows::ORR_RRI, Some(rows::ORN_RRR));
+    pub(super) const XOR: Alu = Alu::patterns(rows::EOR_RRR, rows::EOR_RRI, Some(rows::EON_RRR));
+    pub(super) const TST: Alu = Alu::patterns(rows::TST_RR, rows::TST_RI, None);
 
-    const fn numbers(rr: Pair, ri: Pair, negated: Pair, rx: Pair) -> Alu {
+    const fn numbers(rr: Family, ri: Family, negated: Family, rx: Family) -> Alu {
         Alu { rr, ri, immediates: Immediates::Number { negated, rx } }
     }
 
-    const fn patterns(rr: Pair, ri: Pair, complement: Option<Pair>) -> Alu {
+    const fn patterns(rr: Family, ri: Family, complement: Option<Family>) -> Alu {
         Alu { rr, ri, immediates: Immediates::Pattern(complement) }
     }
 
@@ -126,16 +82,16 @@ impl Alu {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct ShiftRows {
     /// By a register, modulo the width.
-    pub(super) rr: Pair,
+    pub(super) rr: Family,
     /// By a constant.
-    pub(super) ri: Pair,
+    pub(super) ri: Family,
 }
 
 impl ShiftRows {
-    pub(super) const LSL: ShiftRows = ShiftRows { rr: pair!(LSL32_RRR LSL64_RRR), ri: pair!(LSL32_RRI LSL64_RRI) };
-    pub(super) const LSR: ShiftRows = ShiftRows { rr: pair!(LSR32_RRR LSR64_RRR), ri: pair!(LSR32_RRI LSR64_RRI) };
-    pub(super) const ASR: ShiftRows = ShiftRows { rr: pair!(ASR32_RRR ASR64_RRR), ri: pair!(ASR32_RRI ASR64_RRI) };
-    pub(super) const ROR: ShiftRows = ShiftRows { rr: pair!(ROR32_RRR ROR64_RRR), ri: pair!(ROR32_RRI ROR64_RRI) };
+    pub(super) const LSL: ShiftRows = ShiftRows { rr: rows::LSL_RRR, ri: rows::LSL_RRI };
+    pub(super) const LSR: ShiftRows = ShiftRows { rr: rows::LSR_RRR, ri: rows::LSR_RRI };
+    pub(super) const ASR: ShiftRows = ShiftRows { rr: rows::ASR_RRR, ri: rows::ASR_RRI };
+    pub(super) const ROR: ShiftRows = ShiftRows { rr: rows::ROR_RRR, ri: rows::ROR_RRI };
 }
 
 impl Cx<'_, '_> {

@@ -6,7 +6,7 @@
 use super::Lowered;
 use super::compare::limit;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic};
+use super::float::arithmetic;
 use crate::regs::{CC_GE, CC_LS, CC_MI, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
@@ -19,23 +19,23 @@ use kingpost_regalloc::VReg;
 /// Truncation of a float to an integer of 32 and of 64 bits.
 fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
     let family = match (bits == 64, signed) {
-        (false, true) => FloatRows(rows::FCVTZS32_32_RF, rows::FCVTZS32_64_RF),
-        (true, true) => FloatRows(rows::FCVTZS64_32_RF, rows::FCVTZS64_64_RF),
-        (false, false) => FloatRows(rows::FCVTZU32_32_RF, rows::FCVTZU32_64_RF),
-        (true, false) => FloatRows(rows::FCVTZU64_32_RF, rows::FCVTZU64_64_RF),
+        (false, true) => rows::FCVTZS32_RF,
+        (true, true) => rows::FCVTZS64_RF,
+        (false, false) => rows::FCVTZU32_RF,
+        (true, false) => rows::FCVTZU64_RF,
     };
-    family.of(from)
+    family.of(from.bits())
 }
 
 /// Conversion of an integer of 32 and of 64 bits to a float.
 fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
-    let family = match (bits == 64, signed) {
-        (false, true) => FloatRows(rows::SCVTF32_32_FR, rows::SCVTF64_32_FR),
-        (true, true) => FloatRows(rows::SCVTF32_64_FR, rows::SCVTF64_64_FR),
-        (false, false) => FloatRows(rows::UCVTF32_32_FR, rows::UCVTF64_32_FR),
-        (true, false) => FloatRows(rows::UCVTF32_64_FR, rows::UCVTF64_64_FR),
+    let family = match (to == F64, signed) {
+        (false, true) => rows::SCVTF32_FR,
+        (true, true) => rows::SCVTF64_FR,
+        (false, false) => rows::UCVTF32_FR,
+        (true, false) => rows::UCVTF64_FR,
     };
-    family.of(to)
+    family.of(bits)
 }
 
 /// `fpromote`, `fdemote`.
@@ -92,7 +92,7 @@ pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Traps if `x` is NaN, at least `end`, or fails the comparison with `low`.
 fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails: i32) {
-    let compare = FloatRows::COMPARE.of(ty);
+    let compare = rows::FCMP_FF.of(ty.bits());
     let [end, low] = [end, low].map(|bound| cx.float_constant(float_bits(ty, bound), ty));
     cx.emit(compare, &[x, end]);
     trap_on(cx, Cond::One(CC_VS), TrapCode::BAD_CONVERSION_TO_INTEGER);

@@ -2,26 +2,24 @@
 
 use super::Lowered;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic, unary};
+use super::float::{arithmetic, unary};
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::Family;
 
 /// `ceil`, `floor`, `trunc`, `nearest`.
 pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let family = match cx.func.dfg.opcode(inst) {
-        Opcode::Nearest => FloatRows(rows::FRINTN32_FF, rows::FRINTN64_FF),
-        Opcode::Floor => FloatRows(rows::FRINTM32_FF, rows::FRINTM64_FF),
-        Opcode::Ceil => FloatRows(rows::FRINTP32_FF, rows::FRINTP64_FF),
-        _ => FloatRows(rows::FRINTZ32_FF, rows::FRINTZ64_FF),
+        Opcode::Nearest => rows::FRINTN_FF,
+        Opcode::Floor => rows::FRINTM_FF,
+        Opcode::Ceil => rows::FRINTP_FF,
+        _ => rows::FRINTZ_FF,
     };
     unary(cx, inst, family)
 }
 
 /// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
-const FUSED: [[FloatRows; 2]; 2] = [
-    [FloatRows(rows::FMADD32_FFFF, rows::FMADD64_FFFF), FloatRows(rows::FNMSUB32_FFFF, rows::FNMSUB64_FFFF)],
-    [FloatRows(rows::FMSUB32_FFFF, rows::FMSUB64_FFFF), FloatRows(rows::FNMADD32_FFFF, rows::FNMADD64_FFFF)],
-];
+const FUSED: [[Family; 2]; 2] = [[rows::FMADD_FFFF, rows::FNMSUB_FFFF], [rows::FMSUB_FFFF, rows::FNMADD_FFFF]];
 
 /// `fma`.
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
@@ -32,7 +30,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         let (x, negate_x) = cx.without_sign_change(x);
         let (y, negate_y) = cx.without_sign_change(y);
         let (z, negate_z) = cx.without_sign_change(z);
-        let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
+        let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty.bits());
         let operands = [def, cx.use_reg(x), cx.use_reg(y), cx.use_reg(z)];
         cx.emit(row, &operands);
     })

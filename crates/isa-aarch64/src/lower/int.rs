@@ -10,14 +10,14 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::RowId;
-use kingpost_mach::lower::{Cond, invert, is_float_reg, pick, working_bits};
+use kingpost_mach::lower::{Cond, invert, is_float_reg, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
-        cx.emit_halves(inst, rows::ADDS64_RRR, rows::ADC64_RRR);
+        cx.emit_halves(inst, rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64));
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
@@ -39,7 +39,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
     let bits = working_bits(cx.ty(value));
     match cx.condition(condition) {
         Cond::One(cc) => {
-            cx.emit_imm(pick(bits, rows::CSINC32_RRR, rows::CSINC64_RRR), &[def, x, x], invert(cc));
+            cx.emit_imm(rows::CSINC_RRR.of(bits), &[def, x, x], invert(cc));
         }
         cond => {
             let bit = cx.int_temp(bits);
@@ -54,7 +54,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if cx.ty(x) == I128 {
-        cx.emit_halves(inst, rows::SUBS64_RRR, rows::SBC64_RRR);
+        cx.emit_halves(inst, rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64));
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
@@ -103,7 +103,7 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let def = cx.result(value);
     if let Some(chain) = CompareChain::of(cx, value) {
         let condition = chain.emit(cx);
-        cx.emit_imm(rows::CSET32_R, &[def], condition);
+        cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
         return Ok(());
     }
     if (alu == Alu::AND && (extract_field(cx, inst) || place_field(cx, inst)))
@@ -123,9 +123,9 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
 /// The row on float registers, which works on all their bits.
 fn float_row(alu: Alu) -> RowId {
     match alu {
-        Alu::AND => rows::AND16B_FFF,
-        Alu::OR => rows::ORR16B_FFF,
-        _ => rows::EOR16B_FFF,
+        Alu::AND => rows::AND_FFF.of(128),
+        Alu::OR => rows::ORR_FFF.of(128),
+        _ => rows::EOR_FFF.of(128),
     }
 }
 
@@ -168,7 +168,7 @@ fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let value = cx.first_result(inst);
     let operands = [cx.result(value), cx.use_reg(x)];
     let imm = immediates::bitfield_extract(lsb as u8, width as u8);
-    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
+    cx.emit_imm(rows::UBFM_RRI.of(bits), &operands, imm);
     true
 }
 
@@ -186,7 +186,7 @@ fn place_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let value = cx.first_result(inst);
     let operands = [cx.result(value), cx.use_reg(x)];
     let imm = immediates::bitfield_insert(lsb as u8, ones.trailing_ones() as u8, bits as u8);
-    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &operands, imm);
+    cx.emit_imm(rows::UBFM_RRI.of(bits), &operands, imm);
     true
 }
 
@@ -205,7 +205,7 @@ fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
         let value = cx.first_result(inst);
         let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(source)];
         let imm = immediates::bitfield_insert(lsb as u8, width as u8, bits as u8);
-        cx.emit_imm(pick(bits, rows::BFM32_RRI, rows::BFM64_RRI), &operands, imm);
+        cx.emit_imm(rows::BFM_RRI.of(bits), &operands, imm);
         return true;
     }
     false
@@ -242,13 +242,13 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     if ty == I128 {
         let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::MVN64_RR, &[defs[0], x[0]]);
-        cx.emit(rows::MVN64_RR, &[defs[1], x[1]]);
+        cx.emit(rows::MVN_RR.of(64), &[defs[0], x[0]]);
+        cx.emit(rows::MVN_RR.of(64), &[defs[1], x[1]]);
         return Ok(());
     }
     if is_float_reg(ty) {
         let operands = [cx.result(value), cx.use_reg(x)];
-        cx.emit(rows::NOT16B_FF, &operands);
+        cx.emit(rows::NOT_FF.of(128), &operands);
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
@@ -257,7 +257,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         let [a, b] = cx.args(xor);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
             let operands = [def, cx.use_reg(a), cx.use_reg(b)];
-            cx.emit(pick(bits, rows::EON32_RRR, rows::EON64_RRR), &operands);
+            cx.emit(rows::EON_RRR.of(bits), &operands);
             return Ok(());
         }
     }
@@ -269,7 +269,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let (source, imm) = cx.shifted_operand(x, Alu::OR);
     let (source, bits) = (cx.use_reg(source), working_bits(cx.ty(x)));
-    cx.emit_imm(pick(bits, rows::MVN32_RR, rows::MVN64_RR), &[def, source], imm);
+    cx.emit_imm(rows::MVN_RR.of(bits), &[def, source], imm);
 }
 
 /// `ineg`.
@@ -278,8 +278,8 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.ty(x) == I128 {
         let value = cx.first_result(inst);
         let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::NEGS64_RR, &[defs[0], x[0]]);
-        cx.emit(rows::NGC64_RR, &[defs[1], x[1]]);
+        cx.emit(rows::NEGS_RR.of(64), &[defs[0], x[0]]);
+        cx.emit(rows::NGC_RR.of(64), &[defs[1], x[1]]);
         return Ok(());
     }
     cx.require_word(inst, cx.result_ty(inst))?;
@@ -294,13 +294,13 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
         let [a, b] = cx.args(mul);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
             let operands = [def, cx.use_reg(a), cx.use_reg(b)];
-            cx.emit(pick(bits, rows::MNEG32_RRR, rows::MNEG64_RRR), &operands);
+            cx.emit(rows::MNEG_RRR.of(bits), &operands);
             return Ok(());
         }
     }
     let (source, imm) = cx.shifted_operand(x, Alu::ADD);
     let source = cx.use_reg(source);
-    cx.emit_imm(pick(bits, rows::NEG32_RR, rows::NEG64_RR), &[def, source], imm);
+    cx.emit_imm(rows::NEG_RR.of(bits), &[def, source], imm);
     Ok(())
 }
 
@@ -311,7 +311,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     if is_float_reg(ty) {
         let operands = [cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y)];
-        cx.emit(rows::BSL16B_FFF, &operands);
+        cx.emit(rows::BSL_FFF.of(128), &operands);
         return Ok(());
     }
     if !ty.is_int() {
@@ -322,7 +322,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     for k in 0..defs.len() {
         let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
         cx.emit(Alu::AND.rr.of(bits), &[taken, x[k], c[k]]);
-        cx.emit(pick(bits, rows::BIC32_RRR, rows::BIC64_RRR), &[kept, y[k], c[k]]);
+        cx.emit(rows::BIC_RRR.of(bits), &[kept, y[k], c[k]]);
         cx.emit(Alu::OR.rr.of(bits), &[defs[k], taken, kept]);
     }
     Ok(())

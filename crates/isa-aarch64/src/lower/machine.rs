@@ -7,7 +7,7 @@ use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::{CommonRows, Lowered, Machine, pick, use_widened};
+use kingpost_mach::lower::{CommonRows, Lowered, Machine, use_widened};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -26,17 +26,17 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         call_near: rows::BL_SYM,
         call_far: rows::BL_SYM,
         call_reg: rows::BLR_R,
-        move32: rows::MOV32_RR,
-        move64: rows::MOV64_RR,
-        add64: rows::ADD64_RRR,
-        shift_right32: rows::LSR32_RRI,
-        shift_right64: rows::LSR64_RRI,
-        int_to_float32: rows::FMOV32_FR,
-        int_to_float64: rows::FMOV64_FR,
-        float_to_int32: rows::FMOV32_RF,
-        float_to_int64: rows::FMOV64_RF,
+        move32: rows::MOV_RR.of(32),
+        move64: rows::MOV_RR.of(64),
+        add64: rows::ADD_RRR.of(64),
+        shift_right32: rows::LSR_RRI.of(32),
+        shift_right64: rows::LSR_RRI.of(64),
+        int_to_float32: rows::FMOV_FR.of(32),
+        int_to_float64: rows::FMOV_FR.of(64),
+        float_to_int32: rows::FMOV_RF.of(32),
+        float_to_int64: rows::FMOV_RF.of(64),
         zero128: rows::MOVI128_ZERO,
-        pool128: rows::LDR128_FCONST,
+        pool128: rows::LDR_FCONST.of(128),
         address: rows::ADDR64_CONST,
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
@@ -83,7 +83,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn align_down(&mut self, def: VReg, source: VReg, align: u32) {
         let mask = immediates::logical(u64::from(align).wrapping_neg(), 64).expect("the upper bits are a pattern");
-        self.emit_imm(rows::AND64_RRI, &[def, source], mask);
+        self.emit_imm(rows::AND_RRI.of(64), &[def, source], mask);
     }
 
     fn load_row(class: RegClass, bytes: u8) -> RowId {
@@ -96,13 +96,13 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {
         match (signed, from, to) {
-            (false, 8, _) => rows::LDRB_RM,
-            (false, 16, _) => rows::LDRH_RM,
-            (false, _, _) => rows::LDR32_RM,
-            (true, 8, ..=32) => rows::LDRSB32_RM,
-            (true, 16, ..=32) => rows::LDRSH32_RM,
-            (true, 8, _) => rows::LDRSB64_RM,
-            (true, 16, _) => rows::LDRSH64_RM,
+            (false, 8, _) => rows::LDR_RM.of(8),
+            (false, 16, _) => rows::LDR_RM.of(16),
+            (false, _, _) => rows::LDR_RM.of(32),
+            (true, 8, ..=32) => rows::LDRSB_RM.of(32),
+            (true, 16, ..=32) => rows::LDRSH_RM.of(32),
+            (true, 8, _) => rows::LDRSB_RM.of(64),
+            (true, 16, _) => rows::LDRSH_RM.of(64),
             (true, _, _) => rows::LDRSW64_RM,
         }
     }
@@ -113,10 +113,10 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             return false;
         }
         let row = match ty.bits() {
-            8 => rows::STRB_MZ,
-            16 => rows::STRH_MZ,
-            32 => rows::STR32_MZ,
-            64 => rows::STR64_MZ,
+            8 => rows::STR_MZ.of(8),
+            16 => rows::STR_MZ.of(16),
+            32 => rows::STR_MZ.of(32),
+            64 => rows::STR_MZ.of(64),
             _ => return false,
         };
         self.emit_mem(row, &[], address).set_trap(flags.trap_code());
@@ -124,7 +124,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     }
 
     fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
-        let (row, mask) = if bits < 64 { (rows::CONST32_I, (1 << bits) - 1) } else { (rows::CONST64_I, u64::MAX) };
+        let (row, mask) =
+            if bits < 64 { (rows::CONST_I.of(32), (1 << bits) - 1) } else { (rows::CONST_I.of(64), u64::MAX) };
         self.emit(row, &[def]).set_imm64(value & mask);
     }
 
@@ -132,19 +133,19 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         if value == 0 {
             self.emit(rows::MOVI64_ZERO, &[def]);
         } else if let Some(imm) = immediates::float(value, bits) {
-            self.emit_imm(pick(bits, rows::FMOV32_FI, rows::FMOV64_FI), &[def], imm);
+            self.emit_imm(rows::FMOV_FI.of(bits), &[def], imm);
         } else {
             let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
-            self.emit_mem(pick(bits, rows::LDR32_FCONST, rows::LDR64_FCONST), &[def], Address::Pool(entry));
+            self.emit_mem(rows::LDR_FCONST.of(bits), &[def], Address::Pool(entry));
         }
     }
 
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {
         let row = match bits {
-            8 => rows::MOV32_RR,
-            16 => rows::REV16_32_RR,
-            32 => rows::REV32_RR,
-            _ => rows::REV64_RR,
+            8 => rows::MOV_RR.of(32),
+            16 => rows::REV16_RR.of(32),
+            32 => rows::REV_RR.of(32),
+            _ => rows::REV_RR.of(64),
         };
         self.emit(row, &[def, source]);
     }
@@ -154,19 +155,19 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             8 => rows::UXTB32_RR,
             16 => rows::UXTH32_RR,
             32 => rows::MOVZX64_32_RR,
-            _ => rows::MOV64_RR,
+            _ => rows::MOV_RR.of(64),
         };
         self.emit(row, &[def, source]);
     }
 
     fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32) {
         let row = match (from, to) {
-            (8, ..=32) => rows::SXTB32_RR,
-            (16, ..=32) => rows::SXTH32_RR,
-            (8, _) => rows::SXTB64_RR,
-            (16, _) => rows::SXTH64_RR,
+            (8, ..=32) => rows::SXTB_RR.of(32),
+            (16, ..=32) => rows::SXTH_RR.of(32),
+            (8, _) => rows::SXTB_RR.of(64),
+            (16, _) => rows::SXTH_RR.of(64),
             (32, _) => rows::SXTW64_RR,
-            _ => rows::MOV64_RR,
+            _ => rows::MOV_RR.of(64),
         };
         self.emit(row, &[def, source]);
     }
@@ -177,27 +178,27 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn float_move_row(bits: u32) -> RowId {
         match bits {
-            ..=32 => rows::FMOV32_FF,
-            64 => rows::FMOV64_FF,
+            ..=32 => rows::FMOV_FF.of(32),
+            64 => rows::FMOV_FF.of(64),
             _ => rows::MOV128_FF,
         }
     }
 
     fn join_halves(&mut self, def: VReg, low: VReg, high: VReg) {
         let image = self.float_temp(128);
-        self.emit(rows::FMOV64_FR, &[image, low]);
+        self.emit(rows::FMOV_FR.of(64), &[image, low]);
         self.emit(rows::INS64_HIGH_FR, &[def, image, high]);
     }
 
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {
-        self.emit(rows::FMOV64_RF, &[low, source]);
+        self.emit(rows::FMOV_RF.of(64), &[low, source]);
         self.emit(rows::UMOV64_HIGH_RF, &[high, source]);
     }
 
     fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
         let bits = self.ty(low).bits();
         let operands = [def, self.use_reg(low), self.use_reg(high)];
-        let row = pick(bits * 2, rows::BFM32_RRI, rows::BFM64_RRI);
+        let row = rows::BFM_RRI.of(bits * 2);
         let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
         self.emit_imm(row, &operands, field);
     }

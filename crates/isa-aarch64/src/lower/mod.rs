@@ -36,8 +36,8 @@ mod shift;
 
 pub(crate) use cx::Cx;
 
+use crate::rows;
 use cx::{Alu, ShiftRows};
-use float::FloatRows;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Lower;
@@ -102,17 +102,17 @@ fn dispatch(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         Opcode::FcvtToSintSat => fconvert::to_sint_sat(cx, inst),
         Opcode::FcvtToUintSat => fconvert::to_uint_sat(cx, inst),
 
-        Opcode::Fadd => float::binary(cx, inst, FloatRows::ADD),
-        Opcode::Fsub => float::binary(cx, inst, FloatRows::SUB),
-        Opcode::Fmul => float::binary(cx, inst, FloatRows::MUL),
-        Opcode::Fdiv => float::binary(cx, inst, FloatRows::DIV),
-        Opcode::Sqrt => float::unary(cx, inst, FloatRows::SQRT),
+        Opcode::Fadd => float::binary(cx, inst, rows::FADD_FFF),
+        Opcode::Fsub => float::binary(cx, inst, rows::FSUB_FFF),
+        Opcode::Fmul => float::binary(cx, inst, rows::FMUL_FFF),
+        Opcode::Fdiv => float::binary(cx, inst, rows::FDIV_FFF),
+        Opcode::Sqrt => float::unary(cx, inst, rows::FSQRT_FF),
         Opcode::Fma => fround::fma(cx, inst),
         Opcode::Fneg => float::fneg(cx, inst),
         Opcode::Fabs => float::fabs(cx, inst),
         Opcode::Fcopysign => float::fcopysign(cx, inst),
-        Opcode::Fmin => float::binary(cx, inst, FloatRows::MIN),
-        Opcode::Fmax => float::binary(cx, inst, FloatRows::MAX),
+        Opcode::Fmin => float::binary(cx, inst, rows::FMIN_FFF),
+        Opcode::Fmax => float::binary(cx, inst, rows::FMAX_FFF),
         Opcode::Ceil | Opcode::Floor | Opcode::Trunc | Opcode::Nearest => fround::round(cx, inst),
 
         Opcode::AtomicLoad => atomic::load(cx, inst),

@@ -11,7 +11,7 @@ use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
 use kingpost_ir::types::{I32, I128};
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
-use kingpost_mach::lower::{Cond, pick, trap_on, working_bits};
+use kingpost_mach::lower::{Cond, trap_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -38,7 +38,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Ok(());
     }
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(pick(bits, rows::MUL32_RRR, rows::MUL64_RRR), &operands);
+    cx.emit(rows::MUL_RRR.of(bits), &operands);
     Ok(())
 }
 
@@ -47,7 +47,7 @@ fn by_constant(cx: &mut Cx<'_, '_>, def: VReg, x: Value, constant: u64, bits: u3
     if constant.is_power_of_two() {
         let source = cx.use_reg(x);
         let amount = constant.trailing_zeros() as i32;
-        cx.emit_imm(pick(bits, rows::LSL32_RRI, rows::LSL64_RRI), &[def, source], amount);
+        cx.emit_imm(rows::LSL_RRI.of(bits), &[def, source], amount);
         return true;
     }
     if constant > 2 && (constant - 1).is_power_of_two() {
@@ -90,8 +90,8 @@ pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, produ
         (Some((factors, false)), true) => (factors, rows::UMSUBL_RRRR),
         (Some((factors, true)), false) => (factors, rows::SMADDL_RRRR),
         (Some((factors, true)), true) => (factors, rows::SMSUBL_RRRR),
-        (None, false) => (factors, pick(bits, rows::MADD32_RRRR, rows::MADD64_RRRR)),
-        (None, true) => (factors, pick(bits, rows::MSUB32_RRRR, rows::MSUB64_RRRR)),
+        (None, false) => (factors, rows::MADD_RRRR.of(bits)),
+        (None, true) => (factors, rows::MSUB_RRRR.of(bits)),
     };
     let operands = [def, cx.use_reg(factors[0]), cx.use_reg(factors[1]), cx.use_reg(addend)];
     cx.emit(row, &operands);
@@ -105,9 +105,9 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let [high, sum] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit(rows::UMULH_RRR, &[high, x[0], y[0]]);
-    cx.emit(rows::MADD64_RRRR, &[sum, x[0], y[1], high]);
-    cx.emit(rows::MADD64_RRRR, &[defs[1], x[1], y[0], sum]);
-    cx.emit(rows::MUL64_RRR, &[defs[0], x[0], y[0]]);
+    cx.emit(rows::MADD_RRRR.of(64), &[sum, x[0], y[1], high]);
+    cx.emit(rows::MADD_RRRR.of(64), &[defs[1], x[1], y[0], sum]);
+    cx.emit(rows::MUL_RRR.of(64), &[defs[0], x[0], y[0]]);
     Ok(())
 }
 
@@ -126,10 +126,10 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let product = cx.int_temp(bits * 2);
     if bits == 32 {
         cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &[product, x, y]);
-        cx.emit_imm(rows::LSR64_RRI, &[def, product], 32);
+        cx.emit_imm(rows::LSR_RRI.of(64), &[def, product], 32);
     } else {
-        cx.emit(rows::MUL32_RRR, &[product, x, y]);
-        cx.emit_imm(rows::LSR32_RRI, &[def, product], bits as i32);
+        cx.emit(rows::MUL_RRR.of(32), &[product, x, y]);
+        cx.emit_imm(rows::LSR_RRI.of(32), &[def, product], bits as i32);
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let bits = working_bits(ty);
     let (dividend, divisor) = (cx.use_zero_extended(x), cx.use_zero_extended(y));
     check_divisor(cx, y, divisor);
-    divide(cx, inst, pick(bits, rows::UDIV32_RRR, rows::UDIV64_RRR), [dividend, divisor], part);
+    divide(cx, inst, rows::UDIV_RRR.of(bits), [dividend, divisor], part);
     Ok(())
 }
 
@@ -170,13 +170,13 @@ fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) {
     }
     let (lsb, width) = if part == Part::Quotient { (exponent, bits - exponent) } else { (0, exponent) };
     let imm = immediates::bitfield_extract(lsb as u8, width as u8);
-    cx.emit_imm(pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI), &[def, source], imm);
+    cx.emit_imm(rows::UBFM_RRI.of(bits), &[def, source], imm);
 }
 
 /// Traps if the divisor is zero.
 fn check_divisor(cx: &mut Cx<'_, '_>, y: Value, divisor: VReg) {
     if cx.constant(y).is_none_or(|constant| constant == 0) {
-        let row = pick(cx.ty(y).bits(), rows::TRAP_CBZ32_R, rows::TRAP_CBZ64_R);
+        let row = rows::TRAP_CBZ_R.of(cx.ty(y).bits());
         cx.emit(row, &[divisor]).set_trap(Some(TrapCode::INTEGER_DIVISION_BY_ZERO));
     }
 }
@@ -191,7 +191,7 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
     }
     let quotient = cx.int_temp(bits);
     cx.emit(row, &[quotient, dividend, divisor]);
-    cx.emit(pick(bits, rows::MSUB32_RRRR, rows::MSUB64_RRRR), &[def, quotient, divisor, dividend]);
+    cx.emit(rows::MSUB_RRRR.of(bits), &[def, quotient, divisor, dividend]);
 }
 
 /// `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
@@ -205,7 +205,7 @@ pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     if part == Part::Quotient && cx.constant_signed(y).is_none_or(|constant| constant == -1) {
         check_overflow(cx, ty.bits(), dividend, divisor);
     }
-    divide(cx, inst, pick(bits, rows::SDIV32_RRR, rows::SDIV64_RRR), [dividend, divisor], part);
+    divide(cx, inst, rows::SDIV_RRR.of(bits), [dividend, divisor], part);
     Ok(())
 }
 
@@ -214,11 +214,11 @@ fn check_overflow(cx: &mut Cx<'_, '_>, bits: u32, dividend: VReg, divisor: VReg)
     let mut subject = dividend;
     if bits < 32 {
         subject = cx.int_temp(32);
-        cx.emit_imm(rows::LSL32_RRI, &[subject, dividend], 32 - bits as i32);
+        cx.emit_imm(rows::LSL_RRI.of(32), &[subject, dividend], 32 - bits as i32);
     }
     let bits = bits.max(32);
     cx.compare_constant(divisor, -1, bits);
     let imm = immediates::compare(CC_EQ, failing(CC_VS), 1);
-    cx.emit_imm(pick(bits, rows::CCMP32_RI, rows::CCMP64_RI), &[subject], imm);
+    cx.emit_imm(rows::CCMP_RI.of(bits), &[subject], imm);
     trap_on(cx, Cond::One(CC_VS), TrapCode::INTEGER_OVERFLOW);
 }

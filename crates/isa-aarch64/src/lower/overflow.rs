@@ -10,7 +10,7 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, is_word, pick, trap_on};
+use kingpost_mach::lower::{Cond, is_word, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
@@ -34,8 +34,8 @@ impl Op {
     /// The row that takes the carry of the one before, and gives one.
     fn next(self, bits: u32) -> kingpost_mach::RowId {
         match self.subtract {
-            true => pick(bits, rows::SBCS32_RRR, rows::SBCS64_RRR),
-            false => pick(bits, rows::ADCS32_RRR, rows::ADCS64_RRR),
+            true => rows::SBCS_RRR.of(bits),
+            false => rows::ADCS_RRR.of(bits),
         }
     }
 
@@ -58,7 +58,7 @@ fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
 /// The second result, if the condition holds.
 fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     if let Some(def) = overflow_result(cx, inst) {
-        cx.emit_imm(rows::CSET32_R, &[def], condition);
+        cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
     }
 }
 
@@ -70,8 +70,8 @@ fn set_narrow_overflow(cx: &mut Cx<'_, '_>, inst: Inst, result: VReg, bits: u32,
 
 fn narrow_overflow(cx: &mut Cx<'_, '_>, def: VReg, result: VReg, bits: u32, signed: bool) {
     let imm = immediates::extended(extension(bits, signed), 0);
-    cx.emit_imm(rows::CMP32_RX, &[result, result], imm);
-    cx.emit_imm(rows::CSET32_R, &[def], CC_NE);
+    cx.emit_imm(rows::CMP_RX.of(32), &[result, result], imm);
+    cx.emit_imm(rows::CSET_R.of(32), &[def], CC_NE);
 }
 
 /// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
@@ -92,7 +92,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
         set_overflow(cx, inst, op.overflow());
     } else {
         let (x, y) = (cx.use_extended(x, op.signed), cx.use_extended(y, op.signed));
-        let row = if op.subtract { rows::SUB32_RRR } else { rows::ADD32_RRR };
+        let row = if op.subtract { rows::SUB_RRR.of(32) } else { rows::ADD_RRR.of(32) };
         cx.emit(row, &[defs[0], x, y]);
         set_narrow_overflow(cx, inst, defs[0], ty.bits(), op.signed);
     }
@@ -131,15 +131,15 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered 
     for k in 0..sums.len() {
         cx.emit(if k == 0 { op.alu().rr.of(bits) } else { op.next(bits) }, &[sums[k], x[k], y[k]]);
     }
-    cx.emit_imm(rows::CSET32_R, &[first], CC_VS);
+    cx.emit_imm(rows::CSET_R.of(32), &[first], CC_VS);
     take_carry(cx, op, carry);
     for k in 0..defs.len() {
         cx.emit(op.next(bits), &[defs[k], sums[k], zero]);
     }
-    cx.emit_imm(rows::CSET32_R, &[second], CC_VS);
+    cx.emit_imm(rows::CSET_R.of(32), &[second], CC_VS);
     let overflow = cx.func.dfg.inst_results(inst)[1];
     let overflow = cx.result(overflow);
-    cx.emit(rows::ORR32_RRR, &[overflow, first, second]);
+    cx.emit(rows::ORR_RRR.of(32), &[overflow, first, second]);
     Ok(())
 }
 
@@ -147,7 +147,7 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered 
 fn take_carry(cx: &mut Cx<'_, '_>, op: Op, carry: VReg) {
     if op.subtract {
         let unused = cx.int_temp(32);
-        cx.emit(rows::NEGS32_RR, &[unused, carry]);
+        cx.emit(rows::NEGS_RR.of(32), &[unused, carry]);
     } else {
         cx.compare_constant(carry, 1, 32);
     }
@@ -159,8 +159,8 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
     let bits = cx.ty(x_arg).bits();
     let [one, sum] = std::array::from_fn(|_| cx.int_temp(32));
     cx.compare_constant(carry, 0, 32);
-    cx.emit_imm(rows::CSET32_R, &[one], CC_NE);
-    let row = if op.subtract { rows::SUB32_RRR } else { rows::ADD32_RRR };
+    cx.emit_imm(rows::CSET_R.of(32), &[one], CC_NE);
+    let row = if op.subtract { rows::SUB_RRR.of(32) } else { rows::ADD_RRR.of(32) };
     cx.emit(row, &[sum, x, y]);
     if !op.signed {
         cx.emit(row, &[def, sum, one]);
@@ -169,12 +169,12 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
     }
     let [cut, first, second] = std::array::from_fn(|_| cx.int_temp(32));
     narrow_overflow(cx, first, sum, bits, true);
-    cx.emit(if bits == 8 { rows::SXTB32_RR } else { rows::SXTH32_RR }, &[cut, sum]);
+    cx.emit(if bits == 8 { rows::SXTB_RR.of(32) } else { rows::SXTH_RR.of(32) }, &[cut, sum]);
     cx.emit(row, &[def, cut, one]);
     narrow_overflow(cx, second, def, bits, true);
     let overflow = cx.func.dfg.inst_results(inst)[1];
     let overflow = cx.result(overflow);
-    cx.emit(rows::ORR32_RRR, &[overflow, first, second]);
+    cx.emit(rows::ORR_RRR.of(32), &[overflow, first, second]);
 }
 
 /// `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
@@ -187,23 +187,23 @@ pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let (x, y) = (cx.use_extended(x, signed), cx.use_extended(y, signed));
     match bits {
         8 | 16 => {
-            cx.emit(rows::MUL32_RRR, &[def, x, y]);
+            cx.emit(rows::MUL_RRR.of(32), &[def, x, y]);
             set_narrow_overflow(cx, inst, def, bits, signed);
         }
         32 => {
             let product = cx.int_temp(64);
             cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &[product, x, y]);
             let extend = if signed { Extend::Sxtw } else { Extend::Uxtw };
-            cx.emit_imm(rows::CMP64_RX, &[product, product], immediates::extended(extend, 0));
+            cx.emit_imm(rows::CMP_RX.of(64), &[product, product], immediates::extended(extend, 0));
             set_overflow(cx, inst, CC_NE);
-            cx.emit(rows::MOV32_RR, &[def, product]);
+            cx.emit(rows::MOV_RR.of(32), &[def, product]);
         }
         _ => {
             let high = cx.int_temp(64);
-            cx.emit(rows::MUL64_RRR, &[def, x, y]);
+            cx.emit(rows::MUL_RRR.of(64), &[def, x, y]);
             cx.emit(if signed { rows::SMULH_RRR } else { rows::UMULH_RRR }, &[high, x, y]);
             if signed {
-                cx.emit_imm(rows::CMP64_RR, &[high, def], immediates::shifted(Shift::Asr, 63));
+                cx.emit_imm(rows::CMP_RR.of(64), &[high, def], immediates::shifted(Shift::Asr, 63));
             } else {
                 cx.compare_constant(high, 0, 64);
             }

@@ -8,7 +8,7 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{is_word, pick};
+use kingpost_mach::lower::is_word;
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
@@ -48,8 +48,8 @@ fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) {
         return;
     }
     let row = match op == ShiftRows::ASR {
-        true => pick(bits, rows::SBFM32_RRI, rows::SBFM64_RRI),
-        false => pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI),
+        true => rows::SBFM_RRI.of(bits),
+        false => rows::UBFM_RRI.of(bits),
     };
     if let Some((source, before)) = left_shift(cx, x) {
         // The bits that stay have moved up by `before` and then down by `amount`.
@@ -87,8 +87,8 @@ fn shift_left(cx: &mut Cx<'_, '_>, def: VReg, x: Value, amount: u32) {
         let width = width.min(bits - amount);
         let imm = immediates::bitfield_insert(amount as u8, width as u8, bits as u8);
         let row = match signed {
-            true => pick(bits, rows::SBFM32_RRI, rows::SBFM64_RRI),
-            false => pick(bits, rows::UBFM32_RRI, rows::UBFM64_RRI),
+            true => rows::SBFM_RRI.of(bits),
+            false => rows::UBFM_RRI.of(bits),
         };
         let source = cx.use_reg(source);
         cx.emit_imm(row, &[def, source], imm);
@@ -119,7 +119,7 @@ fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
 fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     let low = cx.int_temp(32);
     let mask = immediates::logical(u64::from(modulus), 32).expect("low ones are a pattern");
-    cx.emit_imm(rows::AND32_RRI, &[low, amount], mask);
+    cx.emit_imm(rows::AND_RRI.of(32), &[low, amount], mask);
     low
 }
 
@@ -134,8 +134,8 @@ fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
         Some((sub, Opcode::Isub)) if cx.is_single_use(amount) && is_word(cx.ty(amount)) => {
             let [x, y] = cx.args(sub);
             let row = match cx.constant(x).map(|x| x as u32 & modulus) {
-                Some(0) => Some(rows::NEG32_RR),
-                Some(low) if low == modulus => Some(rows::MVN32_RR),
+                Some(0) => Some(rows::NEG_RR.of(32)),
+                Some(low) if low == modulus => Some(rows::MVN_RR.of(32)),
                 _ => None,
             };
             if let Some(row) = row {
@@ -183,7 +183,7 @@ fn right_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32, left: bool) -> VR
         return amount;
     }
     let negated = cx.int_temp(32);
-    cx.emit(rows::NEG32_RR, &[negated, amount]);
+    cx.emit(rows::NEG_RR.of(32), &[negated, amount]);
     negated
 }
 
@@ -193,7 +193,7 @@ fn repeated(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     let mut bits = cx.ty(x).bits() as u8;
     while bits < 32 {
         let twice = cx.int_temp(32);
-        cx.emit_imm(rows::BFM32_RRI, &[twice, at, at], immediates::bitfield_insert(bits, bits, 32));
+        cx.emit_imm(rows::BFM_RRI.of(32), &[twice, at, at], immediates::bitfield_insert(bits, bits, 32));
         at = twice;
         bits *= 2;
     }
@@ -213,7 +213,7 @@ impl Wide {
         let parts = cx.use_regs(x);
         let amount = count(cx, amount, 127);
         let rest = cx.int_temp(32);
-        cx.emit(rows::MVN32_RR, &[rest, amount]);
+        cx.emit(rows::MVN_RR.of(32), &[rest, amount]);
         Wide { low: parts[0], high: parts[1], amount, rest }
     }
 
@@ -232,7 +232,7 @@ impl Wide {
     /// The flags say whether the amount is 64 or more.
     fn test(&self, cx: &mut Cx<'_, '_>) {
         let mask = immediates::logical(64, 32).expect("one bit is a pattern");
-        cx.emit_imm(rows::TST32_RI, &[self.amount], mask);
+        cx.emit_imm(rows::TST_RI.of(32), &[self.amount], mask);
     }
 }
 
@@ -251,14 +251,14 @@ fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let (near_def, far_def) = if left { (defs[1], defs[0]) } else { (defs[0], defs[1]) };
     if op == ShiftRows::ASR {
         let sign = cx.int_temp(64);
-        cx.emit_imm(rows::ASR64_RRI, &[sign, wide.high], 63);
+        cx.emit_imm(rows::ASR_RRI.of(64), &[sign, wide.high], 63);
         wide.test(cx);
-        cx.emit_imm(rows::CSEL64_RRR, &[far_def, sign, shifted], CC_NE);
+        cx.emit_imm(rows::CSEL_RRR.of(64), &[far_def, sign, shifted], CC_NE);
     } else {
         wide.test(cx);
-        cx.emit_imm(rows::CSEL64_RZR, &[far_def, shifted], CC_NE);
+        cx.emit_imm(rows::CSEL_RZR.of(64), &[far_def, shifted], CC_NE);
     }
-    cx.emit_imm(rows::CSEL64_RRR, &[near_def, shifted, mixed], CC_NE);
+    cx.emit_imm(rows::CSEL_RRR.of(64), &[near_def, shifted, mixed], CC_NE);
     Ok(())
 }
 
@@ -270,11 +270,11 @@ fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let wide = Wide::new(cx, x, amount);
     let (low, high) = (cx.int_temp(64), cx.int_temp(64));
     wide.test(cx);
-    cx.emit_imm(rows::CSEL64_RRR, &[low, wide.high, wide.low], CC_NE);
-    cx.emit_imm(rows::CSEL64_RRR, &[high, wide.low, wide.high], CC_NE);
+    cx.emit_imm(rows::CSEL_RRR.of(64), &[low, wide.high, wide.low], CC_NE);
+    cx.emit_imm(rows::CSEL_RRR.of(64), &[high, wide.low, wide.high], CC_NE);
     for (def, near, far) in [(defs[0], low, high), (defs[1], high, low)] {
         let both = wide.double(cx, left, near, far);
-        cx.emit(rows::MOV64_RR, &[def, both]);
+        cx.emit(rows::MOV_RR.of(64), &[def, both]);
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! the number of the tested bit. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
-use crate::rows::rows;
 use kingpost_mach::operands::{D8, FD8, FU8, T8, U4, U8};
+use kingpost_mach::rows;
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {
@@ -19,10 +19,8 @@ rows! {
     // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
     B_CHAIN2_R = Clobber "b.chain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch);
     B_CHAIN3_R = Clobber "b.chain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch);
-    CBZ32_R = None "cbz {0}, {t}" [U4] jump_test(0x3400_0000), .kind(RowKind::Branch);
-    CBZ64_R = None "cbz {0}, {t}" [U8] jump_test(0xb400_0000), .kind(RowKind::Branch);
-    CBNZ32_R = None "cbnz {0}, {t}" [U4] jump_test(0x3500_0000), .kind(RowKind::Branch);
-    CBNZ64_R = None "cbnz {0}, {t}" [U8] jump_test(0xb500_0000), .kind(RowKind::Branch);
+    CBZ_R[32 64] = None "cbz {0}, {t}" [U] jump_test(0x3400_0000).sf(W), .kind(RowKind::Branch);
+    CBNZ_R[32 64] = None "cbnz {0}, {t}" [U] jump_test(0x3500_0000).sf(W), .kind(RowKind::Branch);
     TBZ_RI = None "tbz {0}, {i}, {t}" [U8] jump_test(0x3600_0000).test_bit(), .kind(RowKind::Branch);
     TBNZ_RI = None "tbnz {0}, {i}, {t}" [U8] jump_test(0x3700_0000).test_bit(), .kind(RowKind::Branch);
     BR_R = None "br {0}" [U8] op(0xd61f_0000).rn(0), .kind(RowKind::Branch);
@@ -39,10 +37,8 @@ rows! {
     TRAP_IF = Use "trap.{c}" [] special(Special::TrapIf);
     TRAP_IF_OR = Use "trap.{c}; or" [] special(Special::TrapIfOr);
     TRAP_IF_AND = Use "trap.{c}; and" [] special(Special::TrapIfAnd);
-    TRAP_CBZ32_R = None "trap.z {0}" [U4] trap_test(0x3400_0000);
-    TRAP_CBZ64_R = None "trap.z {0}" [U8] trap_test(0xb400_0000);
-    TRAP_CBNZ32_R = None "trap.nz {0}" [U4] trap_test(0x3500_0000);
-    TRAP_CBNZ64_R = None "trap.nz {0}" [U8] trap_test(0xb500_0000);
+    TRAP_CBZ_R[32 64] = None "trap.z {0}" [U] trap_test(0x3400_0000).sf(W);
+    TRAP_CBNZ_R[32 64] = None "trap.nz {0}" [U] trap_test(0x3500_0000).sf(W);
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);
     // Frames: emitted by prologue and epilogue. Operand 0 is the moved base, in the place of the base before.

@@ -1,21 +1,17 @@
 //! Multiplication and division.
 
 use crate::encoding::{rrr, rrrr};
-use crate::rows::rows;
-use kingpost_mach::operands::{D4, D8, U4, U8};
+use kingpost_mach::operands::{D8, U4, U8};
+use kingpost_mach::rows;
 
 rows! {
     crate::rows::mov::END;
 
     // Operand 1 times operand 2, added to or taken from operand 3 or zero.
-    MADD32_RRRR = None "madd {0}, {1}, {2}, {3}" [D4, U4, U4, U4] rrrr(0x1b00_0000);
-    MSUB32_RRRR = None "msub {0}, {1}, {2}, {3}" [D4, U4, U4, U4] rrrr(0x1b00_8000);
-    MUL32_RRR = None "mul {0}, {1}, {2}" [D4, U4, U4] rrr(0x1b00_7c00);
-    MNEG32_RRR = None "mneg {0}, {1}, {2}" [D4, U4, U4] rrr(0x1b00_fc00);
-    MADD64_RRRR = None "madd {0}, {1}, {2}, {3}" [D8, U8, U8, U8] rrrr(0x9b00_0000);
-    MSUB64_RRRR = None "msub {0}, {1}, {2}, {3}" [D8, U8, U8, U8] rrrr(0x9b00_8000);
-    MUL64_RRR = None "mul {0}, {1}, {2}" [D8, U8, U8] rrr(0x9b00_7c00);
-    MNEG64_RRR = None "mneg {0}, {1}, {2}" [D8, U8, U8] rrr(0x9b00_fc00);
+    MADD_RRRR[32 64] = None "madd {0}, {1}, {2}, {3}" [D, U, U, U] rrrr(0x1b00_0000).sf(W);
+    MSUB_RRRR[32 64] = None "msub {0}, {1}, {2}, {3}" [D, U, U, U] rrrr(0x1b00_8000).sf(W);
+    MUL_RRR[32 64] = None "mul {0}, {1}, {2}" [D, U, U] rrr(0x1b00_7c00).sf(W);
+    MNEG_RRR[32 64] = None "mneg {0}, {1}, {2}" [D, U, U] rrr(0x1b00_fc00).sf(W);
     // Products of 32-bit operands.
     SMADDL_RRRR = None "smaddl {0}, {1}, {2}, {3}" [D8, U4, U4, U8] rrrr(0x9b20_0000);
     SMSUBL_RRRR = None "smsubl {0}, {1}, {2}, {3}" [D8, U4, U4, U8] rrrr(0x9b20_8000);
@@ -27,8 +23,6 @@ rows! {
     SMULH_RRR = None "smulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9b40_7c00);
     UMULH_RRR = None "umulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9bc0_7c00);
     // Quotients. Division by zero gives 0, the least number by -1 gives itself.
-    UDIV32_RRR = None "udiv {0}, {1}, {2}" [D4, U4, U4] rrr(0x1ac0_0800);
-    SDIV32_RRR = None "sdiv {0}, {1}, {2}" [D4, U4, U4] rrr(0x1ac0_0c00);
-    UDIV64_RRR = None "udiv {0}, {1}, {2}" [D8, U8, U8] rrr(0x9ac0_0800);
-    SDIV64_RRR = None "sdiv {0}, {1}, {2}" [D8, U8, U8] rrr(0x9ac0_0c00);
+    UDIV_RRR[32 64] = None "udiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0800).sf(W);
+    SDIV_RRR[32 64] = None "sdiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0c00).sf(W);
 }

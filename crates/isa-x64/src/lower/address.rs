@@ -85,7 +85,7 @@ impl Cx<'_, '_> {
             Err(_) => {
                 let far = self.constant_temp(terms.disp as u64, 64);
                 let sum = self.int_temp(64);
-                self.emit(rows::ADD64_RR, &[sum, base, far]);
+                self.emit(rows::ADD_RR.of(64), &[sum, base, far]);
                 base = sum;
                 0
             }

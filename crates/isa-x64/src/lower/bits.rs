@@ -8,7 +8,7 @@ use crate::regs::{CC_E, CC_NE};
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::lower::{pick, working_bits};
+use kingpost_mach::lower::working_bits;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -36,10 +36,10 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `((x >> distance) & mask) | ((x & mask) << distance)`.
 fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -> VReg {
     let [right, left, def] = std::array::from_fn(|_| cx.int_temp(bits));
-    cx.emit_imm(pick(bits, rows::SHR32_RI, rows::SHR64_RI), &[right, x], distance);
+    cx.emit_imm(rows::SHR_RI.of(bits), &[right, x], distance);
     let [upper, lower] = masked(cx, [right, x], mask, bits);
-    cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[left, lower], distance);
-    cx.emit(pick(bits, rows::OR32_RR, rows::OR64_RR), &[def, upper, left]);
+    cx.emit_imm(rows::SHL_RI.of(bits), &[left, lower], distance);
+    cx.emit(rows::OR_RR.of(bits), &[def, upper, left]);
     def
 }
 
@@ -51,7 +51,7 @@ fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bit
     let mask = cx.constant_temp(mask, bits);
     values.map(|value| {
         let masked = cx.int_temp(bits);
-        cx.emit(rows::AND64_RR, &[masked, value, mask]);
+        cx.emit(rows::AND_RR.of(64), &[masked, value, mask]);
         masked
     })
 }
@@ -66,10 +66,10 @@ fn count_wide(
     let [near, far, more] = std::array::from_fn(|_| cx.int_temp(64));
     count(cx, near, first);
     count(cx, far, second);
-    cx.emit_imm(rows::ADD64_RI, &[more, far], 64);
+    cx.emit_imm(rows::ADD_RI.of(64), &[more, far], 64);
     cx.load_constant(defs[1], 0, 64);
-    cx.emit(rows::TEST64_RR, &[first, first]);
-    cx.emit_imm(rows::CMOV64_RR, &[defs[0], more, near], CC_NE);
+    cx.emit(rows::TEST_RR.of(64), &[first, first]);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[defs[0], more, near], CC_NE);
 }
 
 /// `clz`.
@@ -91,14 +91,14 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `def` is the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
 fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
     if cx.isa.flags.has_lzcnt {
-        let row = pick(bits, rows::LZCNT32_RR, rows::LZCNT64_RR);
+        let row = rows::LZCNT_RR.of(bits);
         let surplus = bits as i32 - value_bits;
         if surplus == 0 {
             cx.emit(row, &[def, source]);
         } else {
             let count = cx.int_temp(bits);
             cx.emit(row, &[count, source]);
-            cx.emit_imm(pick(bits, rows::SUB32_RI, rows::SUB64_RI), &[def, count], surplus);
+            cx.emit_imm(rows::SUB_RI.of(bits), &[def, count], surplus);
         }
         return;
     }
@@ -106,9 +106,9 @@ fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_
     let none = cx.constant_temp(u64::MAX, bits);
     let [found, highest] = std::array::from_fn(|_| cx.int_temp(bits));
     let top = cx.constant_temp(value_bits as u64 - 1, bits);
-    cx.emit(pick(bits, rows::BSR32_RR, rows::BSR64_RR), &[found, source]);
-    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[highest, found, none], CC_E);
-    cx.emit(pick(bits, rows::SUB32_RR, rows::SUB64_RR), &[def, top, highest]);
+    cx.emit(rows::BSR_RR.of(bits), &[found, source]);
+    cx.emit_imm(rows::CMOV_RR.of(bits), &[highest, found, none], CC_E);
+    cx.emit(rows::SUB_RR.of(bits), &[def, top, highest]);
 }
 
 /// `cls`: leading zeros once the sign is taken out, but for the sign itself.
@@ -124,21 +124,21 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
-    cx.emit_imm(pick(bits, rows::SAR32_RI, rows::SAR64_RI), &[sign, source], bits as i32 - 1);
-    cx.emit(pick(bits, rows::XOR32_RR, rows::XOR64_RR), &[magnitude, source, sign]);
+    cx.emit_imm(rows::SAR_RI.of(bits), &[sign, source], bits as i32 - 1);
+    cx.emit(rows::XOR_RR.of(bits), &[magnitude, source, sign]);
     leading_zeros(cx, count, magnitude, bits, ty.bits() as i32);
-    cx.emit_imm(pick(bits, rows::SUB32_RI, rows::SUB64_RI), &[def, count], 1);
+    cx.emit_imm(rows::SUB_RI.of(bits), &[def, count], 1);
     Ok(())
 }
 
 fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::SAR64_RI, &[sign, parts[1]], 63);
-    cx.emit(rows::XOR64_RR, &[low, parts[0], sign]);
-    cx.emit(rows::XOR64_RR, &[high, parts[1], sign]);
+    cx.emit_imm(rows::SAR_RI.of(64), &[sign, parts[1]], 63);
+    cx.emit(rows::XOR_RR.of(64), &[low, parts[0], sign]);
+    cx.emit(rows::XOR_RR.of(64), &[high, parts[1], sign]);
     count_wide(cx, &[count, defs[1]], [high, low], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
-    cx.emit_imm(rows::SUB64_RI, &[defs[0], count], 1);
+    cx.emit_imm(rows::SUB_RI.of(64), &[defs[0], count], 1);
 }
 
 /// `ctz`. A bit set above a narrow value ends the search there.
@@ -155,7 +155,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, mut source) = (cx.result(value), cx.use_reg(x));
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
-        cx.emit_imm(rows::OR32_RI, &[guarded, source], 1 << ty.bits());
+        cx.emit_imm(rows::OR_RI.of(32), &[guarded, source], 1 << ty.bits());
         source = guarded;
     }
     trailing_zeros(cx, def, source, working_bits(ty));
@@ -165,12 +165,12 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `def` is the number of trailing zeros of `source`.
 fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     if cx.isa.flags.has_bmi1 {
-        cx.emit(pick(bits, rows::TZCNT32_RR, rows::TZCNT64_RR), &[def, source]);
+        cx.emit(rows::TZCNT_RR.of(bits), &[def, source]);
     } else {
         let width = cx.constant_temp(u64::from(bits), bits);
         let found = cx.int_temp(bits);
-        cx.emit(pick(bits, rows::BSF32_RR, rows::BSF64_RR), &[found, source]);
-        cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, found, width], CC_E);
+        cx.emit(rows::BSF_RR.of(bits), &[found, source]);
+        cx.emit_imm(rows::CMOV_RR.of(bits), &[def, found, width], CC_E);
     }
 }
 
@@ -184,7 +184,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         let [low, high] = std::array::from_fn(|_| cx.int_temp(64));
         count_bits(cx, low, parts[0], 64);
         count_bits(cx, high, parts[1], 64);
-        cx.emit(rows::ADD64_RR, &[defs[0], low, high]);
+        cx.emit(rows::ADD_RR.of(64), &[defs[0], low, high]);
         cx.load_constant(defs[1], 0, 64);
         return Ok(());
     }
@@ -197,7 +197,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `def` is the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
 fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
     if cx.isa.flags.has_popcnt {
-        cx.emit(pick(bits, rows::POPCNT32_RR, rows::POPCNT64_RR), &[def, x]);
+        cx.emit(rows::POPCNT_RR.of(bits), &[def, x]);
         return;
     }
     let rows = Rows::of(bits);
@@ -230,10 +230,10 @@ impl Rows {
     fn of(bits: u32) -> Rows {
         Rows {
             bits,
-            shr: pick(bits, rows::SHR32_RI, rows::SHR64_RI),
-            add: pick(bits, rows::ADD32_RR, rows::ADD64_RR),
-            sub: pick(bits, rows::SUB32_RR, rows::SUB64_RR),
-            mul: pick(bits, rows::IMUL32_RR, rows::IMUL64_RR),
+            shr: rows::SHR_RI.of(bits),
+            add: rows::ADD_RR.of(bits),
+            sub: rows::SUB_RR.of(bits),
+            mul: rows::IMUL_RR.of(bits),
         }
     }
 

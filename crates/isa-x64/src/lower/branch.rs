@@ -11,7 +11,7 @@ use kingpost_regalloc::{Block, VReg};
 
 /// Goes to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
-    cx.emit_imm(rows::CMP32_RI, &[index], limit as i32);
+    cx.emit_imm(rows::CMP_RI.of(32), &[index], limit as i32);
     branch_on(cx, Cond::One(CC_B), then, other);
 }
 
@@ -19,12 +19,12 @@ pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then
 pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u32) {
     let end = cx.constant_temp(u64::from(len), 32);
     let [limited, start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::CMP32_RI, &[index], len as i32);
-    cx.emit_imm(rows::CMOV32_RR, &[limited, end, index], CC_B);
+    cx.emit_imm(rows::CMP_RI.of(32), &[index], len as i32);
+    cx.emit_imm(rows::CMOV_RR.of(32), &[limited, end, index], CC_B);
     cx.emit_lea(start, Address::Pool(table));
     let entry = Address::Index { base: start, index: limited, shift: 2, extend: IndexExtend::None, disp: 0 };
     cx.emit_mem(rows::MOVSX64_32_RM, &[distance], entry);
-    cx.emit(rows::ADD64_RR, &[target, distance, start]);
+    cx.emit(rows::ADD_RR.of(64), &[target, distance, start]);
     let jump = cx.emit(rows::JMP_R, &[target]);
     jump.aux = NO_BLOCK;
     jump.extra = NO_BLOCK;

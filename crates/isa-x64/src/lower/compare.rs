@@ -7,7 +7,7 @@ use crate::rows;
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, min_max_condition, pick, working_bits};
+use kingpost_mach::lower::{Cond, min_max_condition, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `icmp`, `fcmp`.
@@ -34,8 +34,8 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
             cx.emit_imm(rows::SETCC_R, &[def], cc);
             return;
         }
-        Cond::Or(a, b) => (a, b, rows::OR8_RR),
-        Cond::And(a, b) => (a, b, rows::AND8_RR),
+        Cond::Or(a, b) => (a, b, rows::OR_RR.of(8)),
+        Cond::And(a, b) => (a, b, rows::AND_RR.of(8)),
     };
     let (first, second) = (cx.int_temp(8), cx.int_temp(8));
     cx.emit_imm(rows::SETCC_R, &[first], a);
@@ -55,7 +55,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let cond = cx.condition(c, inst)?;
     for k in 0..defs.len() {
         let row = match ty.is_int() {
-            true => pick(working_bits(ty).min(64), rows::CMOV32_RR, rows::CMOV64_RR),
+            true => rows::CMOV_RR.of(working_bits(ty).min(64)),
             false => rows::SELECT_F,
         };
         choose(cx, row, cond, defs[k], x[k], y[k]);
@@ -96,10 +96,10 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let cc = if ty == I128 {
         cx.compare(cond, [x, y], None)?
     } else {
-        cx.emit(super::cx::Alu::CMP.rr(ty.bits()), &[xs[0], ys[0]]);
+        cx.emit(rows::CMP_RR.of(ty.bits()), &[xs[0], ys[0]]);
         Cond::One(int_code(cond))
     };
-    let row = pick(working_bits(ty).min(64), rows::CMOV32_RR, rows::CMOV64_RR);
+    let row = rows::CMOV_RR.of(working_bits(ty).min(64));
     for k in 0..defs.len() {
         choose(cx, row, cc, defs[k], xs[k], ys[k]);
     }
@@ -114,9 +114,9 @@ pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(cx.ty(value)).min(64);
     let zero = cx.constant_temp(0, bits);
     negate_for_carry(cx, x);
-    cx.emit_imm(pick(bits, rows::SBB32_RI, rows::SBB64_RI), &[defs[0], zero], 0);
+    cx.emit_imm(rows::SBB_RI.of(bits), &[defs[0], zero], 0);
     if let Some(&high) = defs.get(1) {
-        cx.emit(rows::MOV64_RR, &[high, defs[0]]);
+        cx.emit(rows::MOV_RR.of(64), &[high, defs[0]]);
     }
     Ok(())
 }
@@ -128,11 +128,11 @@ fn negate_for_carry(cx: &mut Cx<'_, '_>, x: Value) {
     let source = match parts[..] {
         [low, high] => {
             let any = cx.int_temp(64);
-            cx.emit(rows::OR64_RR, &[any, low, high]);
+            cx.emit(rows::OR_RR.of(64), &[any, low, high]);
             any
         }
         _ => parts[0],
     };
     let negated = cx.int_temp(bits.min(64));
-    cx.emit(super::cx::neg(bits.min(64)), &[negated, source]);
+    cx.emit(rows::NEG_R.of(bits.min(64)), &[negated, source]);
 }

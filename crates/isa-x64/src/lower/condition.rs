@@ -5,8 +5,7 @@
 //! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
-use super::cx::{Alu, Cx, test_ri, test_rr};
-use super::float::FloatRows;
+use super::cx::{Alu, Cx};
 use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -61,7 +60,7 @@ impl Cx<'_, '_> {
         if self.ty(value) == I128 {
             let parts = self.use_regs(value);
             let any = self.int_temp(64);
-            self.emit(rows::OR64_RR, &[any, parts[0], parts[1]]);
+            self.emit(rows::OR_RR.of(64), &[any, parts[0], parts[1]]);
         } else {
             self.test(value, test.sole.then_some(user))?;
         }
@@ -81,29 +80,29 @@ impl Cx<'_, '_> {
             if let Some(user) = sole
                 && let Some(load) = self.fold_load(x, bits, user)?
             {
-                self.emit_folded(cmp.mi(bits), &[], load).imm = imm;
+                self.emit_folded(cmp.mi.of(bits), &[], load).imm = imm;
             } else if imm == 0 {
                 self.test(x, sole)?;
             } else {
                 let x = self.use_reg(x);
-                self.emit_imm(cmp.ri(bits), &[x], imm);
+                self.emit_imm(cmp.ri.of(bits), &[x], imm);
             }
             return Ok(cc);
         }
         if let Some(user) = sole {
             if let Some(load) = self.fold_load(y, bits, user)? {
                 let x = self.use_reg(x);
-                self.emit_folded(cmp.rm(bits), &[x], load);
+                self.emit_folded(cmp.rm.of(bits), &[x], load);
                 return Ok(cc);
             }
             if let Some(load) = self.fold_load(x, bits, user)? {
                 let y = self.use_reg(y);
-                self.emit_folded(cmp.mr(bits), &[y], load);
+                self.emit_folded(cmp.mr.of(bits), &[y], load);
                 return Ok(cc);
             }
         }
         let operands = [self.use_reg(x), self.use_reg(y)];
-        self.emit(cmp.rr(bits), &operands);
+        self.emit(cmp.rr.of(bits), &operands);
         Ok(cc)
     }
 
@@ -116,21 +115,21 @@ impl Cx<'_, '_> {
             let (x, y) = if self.constant(x).is_some() { (y, x) } else { (x, y) };
             if let Some(imm) = self.imm32(y) {
                 let x = self.use_reg(x);
-                self.emit_imm(test_ri(bits), &[x], imm);
+                self.emit_imm(rows::TEST_RI.of(bits), &[x], imm);
             } else {
                 let operands = [self.use_reg(x), self.use_reg(y)];
-                self.emit(test_rr(bits), &operands);
+                self.emit(rows::TEST_RR.of(bits), &operands);
             }
             return Ok(());
         }
         if let Some(user) = sole
             && let Some(load) = self.fold_load(value, bits, user)?
         {
-            self.emit_folded(Alu::CMP.mi(bits), &[], load).imm = 0;
+            self.emit_folded(Alu::CMP.mi.of(bits), &[], load).imm = 0;
             return Ok(());
         }
         let value = self.use_reg(value);
-        self.emit(test_rr(bits), &[value, value]);
+        self.emit(rows::TEST_RR.of(bits), &[value, value]);
         Ok(())
     }
 
@@ -140,13 +139,13 @@ impl Cx<'_, '_> {
         let (x, y) = (self.use_regs(x), self.use_regs(y));
         if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
             let [low, high, any] = std::array::from_fn(|_| self.int_temp(64));
-            self.emit(rows::XOR64_RR, &[low, x[0], y[0]]);
-            self.emit(rows::XOR64_RR, &[high, x[1], y[1]]);
-            self.emit(rows::OR64_RR, &[any, low, high]);
+            self.emit(rows::XOR_RR.of(64), &[low, x[0], y[0]]);
+            self.emit(rows::XOR_RR.of(64), &[high, x[1], y[1]]);
+            self.emit(rows::OR_RR.of(64), &[any, low, high]);
         } else {
             let unused = self.int_temp(64);
-            self.emit(rows::CMP64_RR, &[x[0], y[0]]);
-            self.emit(rows::SBB64_RR, &[unused, x[1], y[1]]);
+            self.emit(rows::CMP_RR.of(64), &[x[0], y[0]]);
+            self.emit(rows::SBB_RR.of(64), &[unused, x[1], y[1]]);
         }
         Cond::One(int_code(cond))
     }
@@ -175,7 +174,7 @@ impl Cx<'_, '_> {
             FloatCC::UnorderedOrGreaterThanOrEqual => (Cond::One(CC_BE), true),
         };
         let (x, y) = if swap { (y, x) } else { (x, y) };
-        let row = FloatRows::COMPARE.of(self.ty(x));
+        let row = rows::UCOMIS_RR.of(self.ty(x).bits());
         let x = self.use_reg(x);
         match sole {
             Some(user) => {

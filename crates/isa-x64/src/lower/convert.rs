@@ -9,12 +9,10 @@ use kingpost_mach::{Machine, RowId};
 /// Rows that sign-extend `from` bits to `to` bits: from a register, and from memory.
 pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
     match (from, to) {
-        (8, ..=32) => (rows::MOVSX32_8_RR, rows::MOVSX32_8_RM),
-        (16, ..=32) => (rows::MOVSX32_16_RR, rows::MOVSX32_16_RM),
-        (8, _) => (rows::MOVSX64_8_RR, rows::MOVSX64_8_RM),
-        (16, _) => (rows::MOVSX64_16_RR, rows::MOVSX64_16_RM),
+        (8 | 16, ..=32) => (rows::MOVSX32_RR.of(from), rows::MOVSX32_RM.of(from)),
+        (8 | 16, _) => (rows::MOVSX64_RR.of(from), rows::MOVSX64_RM.of(from)),
         (32, _) => (rows::MOVSX64_32_RR, rows::MOVSX64_32_RM),
-        _ => (rows::MOV64_RR, rows::MOV64_RM),
+        _ => (rows::MOV_RR.of(64), rows::MOV_RM.of(64)),
     }
 }
 
@@ -34,7 +32,7 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         }
     }
     if let Some(&high) = defs.get(1) {
-        cx.emit_imm(rows::SAR64_RI, &[high, defs[0]], 63);
+        cx.emit_imm(rows::SAR_RI.of(64), &[high, defs[0]], 63);
     }
     Ok(())
 }

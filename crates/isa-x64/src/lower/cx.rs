@@ -2,6 +2,7 @@
 
 use crate::isa::X64;
 use crate::rows;
+pub(super) use crate::rows::{Alu, Shift};
 use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
 use kingpost_mach::lower::is_little;
@@ -25,93 +26,6 @@ impl<'f> Deref for Cx<'_, 'f> {
 impl<'f> DerefMut for Cx<'_, 'f> {
     fn deref_mut(&mut self) -> &mut Lower<'f> {
         self.lower
-    }
-}
-
-/// The row for `bits` (8 to 64) in a family that lists `forms` rows for each width, 8 bits first.
-pub(super) fn by_width(first: RowId, bits: u32, forms: u16, form: u16) -> RowId {
-    debug_assert!(matches!(bits, 8 | 16 | 32 | 64), "no row of {bits} bits");
-    RowId(first.0 + (bits.trailing_zeros() as u16 - 3) * forms + form)
-}
-
-/// A two-operand integer operation in all widths.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Alu(RowId);
-
-impl Alu {
-    pub(super) const ADD: Alu = Alu(rows::ADD8_RR);
-    pub(super) const OR: Alu = Alu(rows::OR8_RR);
-    pub(super) const ADC: Alu = Alu(rows::ADC8_RR);
-    pub(super) const SBB: Alu = Alu(rows::SBB8_RR);
-    pub(super) const AND: Alu = Alu(rows::AND8_RR);
-    pub(super) const SUB: Alu = Alu(rows::SUB8_RR);
-    pub(super) const XOR: Alu = Alu(rows::XOR8_RR);
-    pub(super) const CMP: Alu = Alu(rows::CMP8_RR);
-
-    pub(super) fn rr(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 5, 0)
-    }
-
-    pub(super) fn rm(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 5, 1)
-    }
-
-    pub(super) fn mr(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 5, 2)
-    }
-
-    pub(super) fn ri(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 5, 3)
-    }
-
-    pub(super) fn mi(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 5, 4)
-    }
-
-    pub(super) fn commutes(self) -> bool {
-        self != Alu::SUB
-    }
-}
-
-/// `test`.
-pub(super) fn test_rr(bits: u32) -> RowId {
-    by_width(rows::TEST8_RR, bits, 4, 0)
-}
-
-/// `test` with an immediate.
-pub(super) fn test_ri(bits: u32) -> RowId {
-    by_width(rows::TEST8_RR, bits, 4, 2)
-}
-
-/// `neg`.
-pub(super) fn neg(bits: u32) -> RowId {
-    by_width(rows::NEG8_R, bits, 2, 0)
-}
-
-/// `not`.
-pub(super) fn not(bits: u32) -> RowId {
-    by_width(rows::NOT8_R, bits, 2, 0)
-}
-
-/// A shift or rotation in all widths.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shift(RowId);
-
-impl Shift {
-    pub(super) const ROL: Shift = Shift(rows::ROL8_RC);
-    pub(super) const ROR: Shift = Shift(rows::ROR8_RC);
-    pub(super) const SHL: Shift = Shift(rows::SHL8_RC);
-    pub(super) const SHR: Shift = Shift(rows::SHR8_RC);
-    pub(super) const SAR: Shift = Shift(rows::SAR8_RC);
-
-    /// By the count in `cl`.
-    pub(super) fn rc(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 4, 0)
-    }
-
-    /// By a constant.
-    pub(super) fn ri(self, bits: u32) -> RowId {
-        by_width(self.0, bits, 4, 2)
     }
 }
 
@@ -156,50 +70,7 @@ impl Cx<'_, '_> {
     /// `value` masked by `mask`, in 32 bits.
     pub(super) fn masked(&mut self, value: VReg, mask: i32) -> VReg {
         let masked = self.int_temp(I32.bits());
-        self.emit_imm(rows::AND32_RI, &[masked, value], mask);
+        self.emit_imm(rows::AND_RI.of(32), &[masked, value], mask);
         masked
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_a_family_follow_each_other() {
-        let name = |row: RowId| rows::ROWS[usize::from(row.0)].name;
-        let families = [
-            (Alu::ADD, "add"),
-            (Alu::OR, "or"),
-            (Alu::ADC, "adc"),
-            (Alu::SBB, "sbb"),
-            (Alu::AND, "and"),
-            (Alu::SUB, "sub"),
-            (Alu::XOR, "xor"),
-            (Alu::CMP, "cmp"),
-        ];
-        for bits in [8, 16, 32, 64] {
-            for (family, mnemonic) in families {
-                assert_eq!(name(family.rr(bits)), format!("{mnemonic}{bits}_rr"));
-                assert_eq!(name(family.rm(bits)), format!("{mnemonic}{bits}_rm"));
-                assert_eq!(name(family.mr(bits)), format!("{mnemonic}{bits}_mr"));
-                assert_eq!(name(family.ri(bits)), format!("{mnemonic}{bits}_ri"));
-                assert_eq!(name(family.mi(bits)), format!("{mnemonic}{bits}_mi"));
-            }
-            for (family, mnemonic) in [
-                (Shift::ROL, "rol"),
-                (Shift::ROR, "ror"),
-                (Shift::SHL, "shl"),
-                (Shift::SHR, "shr"),
-                (Shift::SAR, "sar"),
-            ] {
-                assert_eq!(name(family.rc(bits)), format!("{mnemonic}{bits}_rc"));
-                assert_eq!(name(family.ri(bits)), format!("{mnemonic}{bits}_ri"));
-            }
-            assert_eq!(name(test_rr(bits)), format!("test{bits}_rr"));
-            assert_eq!(name(test_ri(bits)), format!("test{bits}_ri"));
-            assert_eq!(name(neg(bits)), format!("neg{bits}_r"));
-            assert_eq!(name(not(bits)), format!("not{bits}_r"));
-        }
     }
 }

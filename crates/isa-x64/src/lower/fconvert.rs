@@ -5,33 +5,25 @@
 
 use super::Lowered;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic};
+use super::float::arithmetic;
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
 use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
 use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
-use kingpost_mach::lower::{Cond, float_bits, pick, precision, trap_on};
+use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Truncation of a float to a signed integer of 32 and of 64 bits.
 fn truncate_row(from: Type, bits: u32) -> RowId {
-    let family = if bits == 64 {
-        FloatRows(rows::CVTTSS2SI64_RR, rows::CVTTSD2SI64_RR)
-    } else {
-        FloatRows(rows::CVTTSS2SI32_RR, rows::CVTTSD2SI32_RR)
-    };
-    family.of(from)
+    let family = if from == F64 { rows::CVTTSD2SI_RR } else { rows::CVTTSS2SI_RR };
+    family.of(bits)
 }
 
 /// Conversion of a signed integer of 32 and of 64 bits to a float.
 fn convert_row(to: Type, bits: u32) -> RowId {
-    let family = if bits == 64 {
-        FloatRows(rows::CVTSI2SS64_RR, rows::CVTSI2SD64_RR)
-    } else {
-        FloatRows(rows::CVTSI2SS32_RR, rows::CVTSI2SD32_RR)
-    };
-    family.of(to)
+    let family = if to == F64 { rows::CVTSI2SD_RR } else { rows::CVTSI2SS_RR };
+    family.of(bits)
 }
 
 /// The bits of `2^exponent` in `ty`.
@@ -122,21 +114,21 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
     let x = cx.use_reg(x);
     let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::SHR64_RI, &[half, x], 1);
-    cx.emit_imm(rows::AND32_RI, &[lost, x], 1);
-    cx.emit(rows::OR64_RR, &[halved, half, lost]);
-    cx.emit(rows::TEST64_RR, &[x, x]);
-    cx.emit_imm(rows::CMOV64_RR, &[chosen, x, halved], crate::regs::CC_S);
+    cx.emit_imm(rows::SHR_RI.of(64), &[half, x], 1);
+    cx.emit_imm(rows::AND_RI.of(32), &[lost, x], 1);
+    cx.emit(rows::OR_RR.of(64), &[halved, half, lost]);
+    cx.emit(rows::TEST_RR.of(64), &[x, x]);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[chosen, x, halved], crate::regs::CC_S);
     let rounded = cx.float_like(to);
     convert(cx, rounded, to, chosen, 64);
     let wide = to == F64;
     let bits = to.bits();
     let (top, one, image, doubled) = (cx.int_temp(64), cx.int_temp(64), cx.int_temp(bits), cx.int_temp(bits));
-    cx.emit(if wide { rows::MOVQ_RF } else { rows::MOVD_RF }, &[image, rounded]);
-    cx.emit_imm(rows::SHR64_RI, &[top, x], 63);
-    cx.emit_imm(rows::SHL64_RI, &[one, top], precision(to) as i32 - 1);
-    cx.emit(pick(bits, rows::ADD32_RR, rows::ADD64_RR), &[doubled, image, one]);
-    cx.emit(if wide { rows::MOVQ_FR } else { rows::MOVD_FR }, &[def, doubled]);
+    cx.emit(if wide { rows::MOV_RF.of(64) } else { rows::MOV_RF.of(32) }, &[image, rounded]);
+    cx.emit_imm(rows::SHR_RI.of(64), &[top, x], 63);
+    cx.emit_imm(rows::SHL_RI.of(64), &[one, top], precision(to) as i32 - 1);
+    cx.emit(rows::ADD_RR.of(bits), &[doubled, image, one]);
+    cx.emit(if wide { rows::MOV_FR.of(64) } else { rows::MOV_FR.of(32) }, &[def, doubled]);
 }
 
 /// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
@@ -166,7 +158,7 @@ pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Traps if `x` is NaN, at least `end`, or fails the comparison with `low`.
 fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails: i32) {
-    let compare = FloatRows::COMPARE.of(ty);
+    let compare = rows::UCOMIS_RR.of(ty.bits());
     cx.emit_float_constant(compare, &[x], end, ty);
     trap_on(cx, Cond::One(CC_P), TrapCode::BAD_CONVERSION_TO_INTEGER);
     trap_on(cx, Cond::One(CC_AE), TrapCode::INTEGER_OVERFLOW);
@@ -184,17 +176,17 @@ fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: 
     // From 2^63 on the first result is the smallest integer, which supplies the top bit; the second one supplies the others.
     let below = cx.float_like(from);
     let [low, high, large, rest] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_float_constant(FloatRows::SUB.of(from), &[below, x], power(from, 63), from);
+    cx.emit_float_constant(rows::SUBS_RR.of(from.bits()), &[below, x], power(from, 63), from);
     cx.emit(truncate_row(from, 64), &[low, x]);
     cx.emit(truncate_row(from, 64), &[high, below]);
-    cx.emit_imm(rows::SAR64_RI, &[large, low], 63);
-    cx.emit(rows::AND64_RR, &[rest, high, large]);
-    cx.emit(rows::OR64_RR, &[def, low, rest]);
+    cx.emit_imm(rows::SAR_RI.of(64), &[large, low], 63);
+    cx.emit(rows::AND_RR.of(64), &[rest, high, large]);
+    cx.emit(rows::OR_RR.of(64), &[def, low, rest]);
 }
 
 /// `def = x`, or the constant `other` if the flags say `condition`.
 fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VReg, bits: u32) {
-    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, x, other], condition);
+    cx.emit_imm(rows::CMOV_RR.of(bits), &[def, x, other], condition);
 }
 
 /// `fcvt_to_sint_sat`. What is too small becomes the smallest integer by itself; the rest is put right afterwards.
@@ -205,8 +197,8 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bound = (1u64 << (bits - 1)) as f64;
     if bits < 32 {
         let [above, within] = std::array::from_fn(|_| cx.float_like(from));
-        cx.emit_float_constant(FloatRows::MAX.of(from), &[above, source], float_bits(from, -bound), from);
-        cx.emit_float_constant(FloatRows::MIN.of(from), &[within, above], float_bits(from, bound - 1.0), from);
+        cx.emit_float_constant(rows::MAXS_RR.of(from.bits()), &[above, source], float_bits(from, -bound), from);
+        cx.emit_float_constant(rows::MINS_RR.of(from.bits()), &[within, above], float_bits(from, bound - 1.0), from);
         source = within;
     }
     let value = cx.first_result(inst);
@@ -215,7 +207,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.emit(truncate_row(from, bits), &[truncated, source]);
     let largest = cx.constant_temp((1 << (bits - 1)) - 1, bits);
     let zero = cx.constant_temp(0, bits);
-    cx.emit_float_constant(FloatRows::COMPARE.of(from), &[nan], power(from, bits - 1), from);
+    cx.emit_float_constant(rows::UCOMIS_RR.of(from.bits()), &[nan], power(from, bits - 1), from);
     replace_if(cx, CC_AE, limited, truncated, largest, bits);
     replace_if(cx, CC_P, def, limited, zero, bits);
     Ok(())
@@ -227,13 +219,13 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let source = cx.use_reg(x);
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
-    cx.emit(FloatRows::MAX.of(from), &[positive, source, zero]);
+    cx.emit(rows::MAXS_RR.of(from.bits()), &[positive, source, zero]);
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let truncated = cx.int_temp(bits);
     truncate_unsigned(cx, truncated, positive, from, bits);
     let largest = cx.constant_temp(u64::MAX >> (64 - bits), bits);
-    cx.emit_float_constant(FloatRows::COMPARE.of(from), &[positive], power(from, bits), from);
+    cx.emit_float_constant(rows::UCOMIS_RR.of(from.bits()), &[positive], power(from, bits), from);
     replace_if(cx, CC_AE, def, truncated, largest, bits);
     Ok(())
 }

@@ -9,33 +9,12 @@ use crate::rows;
 use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
 use kingpost_mach::lower::float_pattern;
-use kingpost_mach::{Address, LowerError, MInst, RowId};
+use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
 /// Predicate of `cmpss` and `cmpsd`: some operand is NaN.
 const UNORDERED: i32 = 3;
-
-/// One operation in single and double precision. Rows with an operand in memory are the twins of these.
-#[derive(Clone, Copy)]
-pub(super) struct FloatRows(pub(super) RowId, pub(super) RowId);
-
-impl FloatRows {
-    pub(super) const ADD: FloatRows = FloatRows(rows::ADDSS_RR, rows::ADDSD_RR);
-    pub(super) const SUB: FloatRows = FloatRows(rows::SUBSS_RR, rows::SUBSD_RR);
-    pub(super) const MUL: FloatRows = FloatRows(rows::MULSS_RR, rows::MULSD_RR);
-    pub(super) const DIV: FloatRows = FloatRows(rows::DIVSS_RR, rows::DIVSD_RR);
-    pub(super) const SQRT: FloatRows = FloatRows(rows::SQRTSS_RR, rows::SQRTSD_RR);
-    pub(super) const MIN: FloatRows = FloatRows(rows::MINSS_RR, rows::MINSD_RR);
-    pub(super) const MAX: FloatRows = FloatRows(rows::MAXSS_RR, rows::MAXSD_RR);
-    pub(super) const COMPARE: FloatRows = FloatRows(rows::UCOMISS_RR, rows::UCOMISD_RR);
-    const MASK: FloatRows = FloatRows(rows::CMPSS_RRI, rows::CMPSD_RRI);
-    const SHIFT_RIGHT: FloatRows = FloatRows(rows::PSRLD_RI, rows::PSRLQ_RI);
-
-    pub(super) fn of(self, ty: Type) -> RowId {
-        if ty == F64 { self.1 } else { self.0 }
-    }
-}
 
 impl Cx<'_, '_> {
     /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant nobody else uses.
@@ -118,7 +97,7 @@ pub(super) fn arithmetic(
     compute(cx, raw)?;
     // The operand where it is a number, the canonical NaN elsewhere.
     let [nan, number, canonical] = std::array::from_fn(|_| cx.float_like(ty));
-    cx.emit_imm(FloatRows::MASK.of(ty), &[nan, raw, raw], UNORDERED);
+    cx.emit_imm(rows::CMPS_RRI.of(ty.bits()), &[nan, raw, raw], UNORDERED);
     cx.emit(rows::ANDNPS_RR, &[number, nan, raw]);
     cx.emit_mask(rows::ANDPS_RM, &[canonical, nan], float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
     cx.emit(rows::ORPS_RR, &[def, number, canonical]);
@@ -126,7 +105,7 @@ pub(super) fn arithmetic(
 }
 
 /// `fadd`, `fsub`, `fmul`, `fdiv`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowered {
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
@@ -136,7 +115,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: FloatRows) -> Lowe
     let [x, y] = if swap { [y, x] } else { [x, y] };
     arithmetic(cx, inst, |cx, def| {
         let x = cx.use_reg(x);
-        cx.emit_float(family.of(ty), &[def, x], y, inst)?;
+        cx.emit_float(family.of(ty.bits()), &[def, x], y, inst)?;
         Ok(())
     })
 }
@@ -147,7 +126,7 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
-        cx.emit_float(FloatRows::SQRT.of(ty), &[def], x, inst)?;
+        cx.emit_float(rows::SQRTS_RR.of(ty.bits()), &[def], x, inst)?;
         Ok(())
     })
 }
@@ -199,7 +178,7 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `fmin`: both orders of `minss`, which gives its second operand for two zeros or a NaN. Either-or keeps the sign of a
 /// negative zero and every bit that makes a NaN.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
+    min_max(cx, inst, rows::MINS_RR, |cx, ty, [first, second]| {
         let both = cx.float_like(ty);
         cx.emit(rows::ORPS_RR, &[both, first, second]);
         both
@@ -209,11 +188,11 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
 /// the two orders differ is 0.0 for them, the operand where they agree, and a NaN for a NaN.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
+    min_max(cx, inst, rows::MAXS_RR, |cx, ty, [first, second]| {
         let [different, either, both] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::XORPS_RR, &[different, second, first]);
         cx.emit(rows::ORPS_RR, &[either, first, different]);
-        cx.emit(FloatRows::SUB.of(ty), &[both, either, different]);
+        cx.emit(rows::SUBS_RR.of(ty.bits()), &[both, either, different]);
         both
     })
 }
@@ -221,13 +200,13 @@ pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn min_max(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
-    family: FloatRows,
+    family: Family,
     join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> VReg,
 ) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let row = family.of(ty);
+    let row = family.of(ty.bits());
     arithmetic(cx, inst, |cx, def| {
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let [first, second, nan, quiet, payload] = std::array::from_fn(|_| cx.float_like(ty));
@@ -236,9 +215,9 @@ fn min_max(
         let both = join(cx, ty, [first, second]);
         // A NaN made of two operands is cut down to the bits of the canonical one, whose significand has one bit set.
         let significand = if ty == F64 { 52 } else { 23 };
-        cx.emit_imm(FloatRows::MASK.of(ty), &[nan, both, both], UNORDERED);
+        cx.emit_imm(rows::CMPS_RRI.of(ty.bits()), &[nan, both, both], UNORDERED);
         cx.emit(rows::ORPS_RR, &[quiet, both, nan]);
-        cx.emit_imm(FloatRows::SHIFT_RIGHT.of(ty), &[payload, nan], ty.bits() as i32 - (significand - 1));
+        cx.emit_imm(rows::PSRL_RI.of(ty.bits()), &[payload, nan], ty.bits() as i32 - (significand - 1));
         cx.emit(rows::ANDNPS_RR, &[def, payload, quiet]);
         Ok(())
     })

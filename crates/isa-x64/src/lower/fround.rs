@@ -3,12 +3,13 @@
 
 use super::Lowered;
 use super::cx::Cx;
-use super::float::{FloatRows, arithmetic};
+use super::float::arithmetic;
 use crate::regs::xmm;
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::Family;
 use kingpost_mach::lower::libcall;
 use kingpost_regalloc::{Operand, PRegSet, VReg};
 use smallvec::SmallVec;
@@ -29,7 +30,7 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     arithmetic(cx, inst, |cx, def| {
         if cx.isa.flags.has_sse41 {
-            let row = FloatRows(rows::ROUNDSS_RRI, rows::ROUNDSD_RRI).of(ty);
+            let row = rows::ROUNDS_RRI.of(ty.bits());
             cx.emit_float(row, &[def], x, inst)?.imm = QUIET | mode;
         } else {
             let x = cx.use_reg(x);
@@ -40,13 +41,8 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
-const FUSED: [[FloatRows; 2]; 2] = [
-    [FloatRows(rows::VFMADD213SS_RRR, rows::VFMADD213SD_RRR), FloatRows(rows::VFMSUB213SS_RRR, rows::VFMSUB213SD_RRR)],
-    [
-        FloatRows(rows::VFNMADD213SS_RRR, rows::VFNMADD213SD_RRR),
-        FloatRows(rows::VFNMSUB213SS_RRR, rows::VFNMSUB213SD_RRR),
-    ],
-];
+const FUSED: [[Family; 2]; 2] =
+    [[rows::VFMADD213S_RRR, rows::VFMSUB213S_RRR], [rows::VFNMADD213S_RRR, rows::VFNMSUB213S_RRR]];
 
 /// `fma`.
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
@@ -58,7 +54,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             let (x, negate_x) = cx.without_sign_change(x);
             let (y, negate_y) = cx.without_sign_change(y);
             let (z, negate_z) = cx.without_sign_change(z);
-            let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty);
+            let row = FUSED[usize::from(negate_x != negate_y)][usize::from(negate_z)].of(ty.bits());
             let factors = [cx.use_reg(x), cx.use_reg(y)];
             cx.emit_float(row, &[def, factors[0], factors[1]], z, inst)?;
         } else {

@@ -2,12 +2,12 @@
 
 use super::Lowered;
 use super::address::{AddressExpr, MAX_SHIFT};
-use super::cx::{Alu, Cx, neg, not};
+use super::cx::{Alu, Cx};
 use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::lower::{is_float_reg, is_word, pick, working_bits};
+use kingpost_mach::lower::{is_float_reg, is_word, working_bits};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
@@ -16,7 +16,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if ty == I128 {
-        cx.emit_halves(inst, Alu::ADD.rr(64), Alu::ADC.rr(64));
+        cx.emit_halves(inst, Alu::ADD.rr.of(64), Alu::ADC.rr.of(64));
         return Ok(());
     }
     if is_word(ty)
@@ -25,7 +25,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         let value = cx.first_result(inst);
         let def = cx.result(value);
         let address = cx.register_address(&terms);
-        cx.emit_mem(pick(ty.bits(), rows::LEA32_RM, rows::LEA64_RM), &[def], address);
+        cx.emit_mem(rows::LEA_RM.of(ty.bits()), &[def], address);
         return Ok(());
     }
     two_operands(cx, inst, Alu::ADD)
@@ -53,7 +53,7 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
 /// `isub`.
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.result_ty(inst) == I128 {
-        cx.emit_halves(inst, Alu::SUB.rr(64), Alu::SBB.rr(64));
+        cx.emit_halves(inst, Alu::SUB.rr.of(64), Alu::SBB.rr.of(64));
         return Ok(());
     }
     two_operands(cx, inst, Alu::SUB)
@@ -63,7 +63,7 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let ty = cx.result_ty(inst);
     if ty == I128 {
-        cx.emit_halves(inst, alu.rr(64), alu.rr(64));
+        cx.emit_halves(inst, alu.rr.of(64), alu.rr.of(64));
         return Ok(());
     }
     if is_float_reg(ty) {
@@ -95,13 +95,13 @@ fn mask(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let Some(constant) = cx.constant(y) else { return false };
     let bits = cx.ty(x).bits();
     let row = match constant {
-        0xff if bits > 8 => rows::MOVZX32_8_RR,
-        0xffff if bits > 16 => rows::MOVZX32_16_RR,
+        0xff if bits > 8 => rows::MOVZX32_RR.of(8),
+        0xffff if bits > 16 => rows::MOVZX32_RR.of(16),
         0xffff_ffff if bits == 64 => rows::MOVZX64_32_RR,
         0..=0xffff_ffff if bits == 64 => {
             let value = cx.first_result(inst);
             let operands = [cx.result(value), cx.use_reg(x)];
-            cx.emit_imm(rows::AND32_RI, &operands, constant as i32);
+            cx.emit_imm(rows::AND_RI.of(32), &operands, constant as i32);
             return true;
         }
         _ => return false,
@@ -124,7 +124,7 @@ fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
             let [source] = cx.args(bnot);
             let value = cx.first_result(inst);
             let operands = [cx.result(value), cx.use_reg(source), cx.use_reg(plain)];
-            cx.emit(pick(bits, rows::ANDN32_RR, rows::ANDN64_RR), &operands);
+            cx.emit(rows::ANDN_RR.of(bits), &operands);
             return true;
         }
     }
@@ -152,25 +152,25 @@ pub(super) fn operate(
 ) -> Result<(), LowerError> {
     if let Some(imm) = cx.imm32(y) {
         let source = cx.use_reg(x);
-        cx.emit_imm(alu.ri(bits), &[def, source], imm);
+        cx.emit_imm(alu.ri.of(bits), &[def, source], imm);
         return Ok(());
     }
     if let Some(load) = cx.fold_load(y, bits, inst)? {
         let source = cx.use_reg(x);
-        cx.emit_folded(alu.rm(bits), &[def, source], load);
+        cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
     if alu.commutes()
         && let Some(load) = cx.fold_load(x, bits, inst)?
     {
         let source = cx.use_reg(y);
-        cx.emit_folded(alu.rm(bits), &[def, source], load);
+        cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
     // The result takes the place of the first operand: better one that nobody needs afterwards.
     let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(alu.rr(bits), &operands);
+    cx.emit(alu.rr.of(bits), &operands);
     Ok(())
 }
 
@@ -181,8 +181,8 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     if ty == I128 {
         let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::NOT64_R, &[defs[0], x[0]]);
-        cx.emit(rows::NOT64_R, &[defs[1], x[1]]);
+        cx.emit(rows::NOT_R.of(64), &[defs[0], x[0]]);
+        cx.emit(rows::NOT_R.of(64), &[defs[1], x[1]]);
         return Ok(());
     }
     if is_float_reg(ty) {
@@ -192,7 +192,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit(rows::XORPS_RR, &operands);
         return Ok(());
     }
-    one_operand(cx, inst, ty, not(working_bits(ty).min(64)))
+    one_operand(cx, inst, ty, rows::NOT_R.of(working_bits(ty).min(64)))
 }
 
 /// `ineg`.
@@ -203,11 +203,11 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         let value = cx.first_result(inst);
         let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
         let zero = cx.constant_temp(0, 64);
-        cx.emit(rows::NEG64_R, &[defs[0], x[0]]);
-        cx.emit(rows::SBB64_RR, &[defs[1], zero, x[1]]);
+        cx.emit(rows::NEG_R.of(64), &[defs[0], x[0]]);
+        cx.emit(rows::SBB_RR.of(64), &[defs[1], zero, x[1]]);
         return Ok(());
     }
-    one_operand(cx, inst, ty, neg(working_bits(ty).min(64)))
+    one_operand(cx, inst, ty, rows::NEG_R.of(working_bits(ty).min(64)))
 }
 
 fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Lowered {
@@ -231,9 +231,9 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
     let (def, source) = (cx.result(value), cx.use_reg(x));
-    cx.emit(neg(ty.bits()), &[negated, source]);
+    cx.emit(rows::NEG_R.of(ty.bits()), &[negated, source]);
     // If the negation is not negative it is the result.
-    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[def, source, negated], CC_NS);
+    cx.emit_imm(rows::CMOV_RR.of(bits), &[def, source, negated], CC_NS);
     Ok(())
 }
 
@@ -241,11 +241,11 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Lowered {
     let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
     let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::SAR64_RI, &[sign, x[1]], 63);
-    cx.emit(rows::XOR64_RR, &[low, x[0], sign]);
-    cx.emit(rows::XOR64_RR, &[high, x[1], sign]);
-    cx.emit(rows::SUB64_RR, &[defs[0], low, sign]);
-    cx.emit(rows::SBB64_RR, &[defs[1], high, sign]);
+    cx.emit_imm(rows::SAR_RI.of(64), &[sign, x[1]], 63);
+    cx.emit(rows::XOR_RR.of(64), &[low, x[0], sign]);
+    cx.emit(rows::XOR_RR.of(64), &[high, x[1], sign]);
+    cx.emit(rows::SUB_RR.of(64), &[defs[0], low, sign]);
+    cx.emit(rows::SBB_RR.of(64), &[defs[1], high, sign]);
     Ok(())
 }
 
@@ -258,8 +258,8 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (xor, and) = match ty.bits() {
         _ if float => (rows::XORPS_RR, rows::ANDPS_RR),
         _ if !ty.is_int() => return Err(cx.unsupported(inst)),
-        64 | 128 => (rows::XOR64_RR, rows::AND64_RR),
-        _ => (rows::XOR32_RR, rows::AND32_RR),
+        64 | 128 => (rows::XOR_RR.of(64), rows::AND_RR.of(64)),
+        _ => (rows::XOR_RR.of(32), rows::AND_RR.of(32)),
     };
     let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
     for k in 0..defs.len() {

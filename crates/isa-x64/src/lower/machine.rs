@@ -26,15 +26,15 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         call_near: rows::CALL_SYM,
         call_far: rows::CALL_PLT,
         call_reg: rows::CALL_R,
-        move32: rows::MOV32_RR,
-        move64: rows::MOV64_RR,
-        add64: rows::ADD64_RR,
-        shift_right32: rows::SHR32_RI,
-        shift_right64: rows::SHR64_RI,
-        int_to_float32: rows::MOVD_FR,
-        int_to_float64: rows::MOVQ_FR,
-        float_to_int32: rows::MOVD_RF,
-        float_to_int64: rows::MOVQ_RF,
+        move32: rows::MOV_RR.of(32),
+        move64: rows::MOV_RR.of(64),
+        add64: rows::ADD_RR.of(64),
+        shift_right32: rows::SHR_RI.of(32),
+        shift_right64: rows::SHR_RI.of(64),
+        int_to_float32: rows::MOV_FR.of(32),
+        int_to_float64: rows::MOV_FR.of(64),
+        float_to_int32: rows::MOV_RF.of(32),
+        float_to_int64: rows::MOV_RF.of(64),
         zero128: rows::XORPS_ZERO,
         pool128: rows::MOVUPS_CONST,
         address: rows::LEA64_CONST,
@@ -62,7 +62,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn emit_lea(&mut self, def: VReg, address: Address) {
         let row = match address {
-            Address::Base { .. } | Address::Index { .. } => rows::LEA64_RM,
+            Address::Base { .. } | Address::Index { .. } => rows::LEA_RM.of(64),
             Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
                 rows::LEA64_CONST
             }
@@ -75,13 +75,13 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             Ok(disp) => self.emit_lea(def, Address::Base { base, disp }),
             Err(_) => {
                 let far = self.constant_temp(offset as u64, 64);
-                self.emit(rows::ADD64_RR, &[def, base, far]);
+                self.emit(rows::ADD_RR.of(64), &[def, base, far]);
             }
         }
     }
 
     fn align_down(&mut self, def: VReg, source: VReg, align: u32) {
-        self.emit_imm(rows::AND64_RI, &[def, source], (align as i32).wrapping_neg());
+        self.emit_imm(rows::AND_RI.of(64), &[def, source], (align as i32).wrapping_neg());
     }
 
     fn load_row(class: RegClass, bytes: u8) -> RowId {
@@ -95,9 +95,9 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId {
         match (signed, from) {
             (true, _) => sign_extend_rows(from, to).1,
-            (false, 8) => rows::MOVZX32_8_RM,
-            (false, 16) => rows::MOVZX32_16_RM,
-            (false, _) => rows::MOV32_RM,
+            (false, 8) => rows::MOVZX32_RM.of(8),
+            (false, 16) => rows::MOVZX32_RM.of(16),
+            (false, _) => rows::MOV_RM.of(32),
         }
     }
 
@@ -107,10 +107,10 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         }
         let Some(imm) = self.imm32(value) else { return false };
         let row = match ty.bits() {
-            8 => rows::MOV8_MI,
-            16 => rows::MOV16_MI,
-            32 => rows::MOV32_MI,
-            _ => rows::MOV64_MI,
+            8 => rows::MOV_MI.of(8),
+            16 => rows::MOV_MI.of(16),
+            32 => rows::MOV_MI.of(32),
+            _ => rows::MOV_MI.of(64),
         };
         let store = self.emit_mem(row, &[], address);
         store.imm = imm;
@@ -134,26 +134,26 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             self.emit(rows::XORPS_ZERO, &[def]);
             return;
         }
-        let row = if bits == 32 { rows::MOVSS_CONST } else { rows::MOVSD_CONST };
+        let row = if bits == 32 { rows::MOVS_CONST.of(32) } else { rows::MOVS_CONST.of(64) };
         let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
         self.emit_mem(row, &[def], Address::Pool(entry));
     }
 
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {
         match bits {
-            8 => self.emit(rows::MOV32_RR, &[def, source]),
-            16 => self.emit_imm(rows::ROL16_RI, &[def, source], 8),
-            32 => self.emit(rows::BSWAP32_R, &[def, source]),
-            _ => self.emit(rows::BSWAP64_R, &[def, source]),
+            8 => self.emit(rows::MOV_RR.of(32), &[def, source]),
+            16 => self.emit_imm(rows::ROL_RI.of(16), &[def, source], 8),
+            32 => self.emit(rows::BSWAP_R.of(32), &[def, source]),
+            _ => self.emit(rows::BSWAP_R.of(64), &[def, source]),
         };
     }
 
     fn zero_extend(&mut self, def: VReg, source: VReg, bits: u32) {
         let row = match bits {
-            8 => rows::MOVZX32_8_RR,
-            16 => rows::MOVZX32_16_RR,
+            8 => rows::MOVZX32_RR.of(8),
+            16 => rows::MOVZX32_RR.of(16),
             32 => rows::MOVZX64_32_RR,
-            _ => rows::MOV64_RR,
+            _ => rows::MOV_RR.of(64),
         };
         self.emit(row, &[def, source]);
     }
@@ -168,22 +168,26 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn join_halves(&mut self, def: VReg, low: VReg, high: VReg) {
         let (low_half, high_half) = (self.float_temp(128), self.float_temp(128));
-        self.emit(rows::MOVQ_FR, &[low_half, low]);
-        self.emit(rows::MOVQ_FR, &[high_half, high]);
+        self.emit(rows::MOV_FR.of(64), &[low_half, low]);
+        self.emit(rows::MOV_FR.of(64), &[high_half, high]);
         self.emit(rows::UNPCKLPD_RR, &[def, low_half, high_half]);
     }
 
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {
         let high_half = self.float_temp(128);
-        self.emit(rows::MOVQ_RF, &[low, source]);
+        self.emit(rows::MOV_RF.of(64), &[low, source]);
         self.emit(rows::UNPCKHPD_RR, &[high_half, source, source]);
-        self.emit(rows::MOVQ_RF, &[high, high_half]);
+        self.emit(rows::MOV_RF.of(64), &[high, high_half]);
     }
 
     fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
         let bits = self.ty(low).bits();
         let high = self.use_reg(high);
-        let (shl, or) = if bits == 32 { (rows::SHL64_RI, rows::OR64_RR) } else { (rows::SHL32_RI, rows::OR32_RR) };
+        let (shl, or) = if bits == 32 {
+            (rows::SHL_RI.of(64), rows::OR_RR.of(64))
+        } else {
+            (rows::SHL_RI.of(32), rows::OR_RR.of(32))
+        };
         let (shifted, extended) = (self.int_temp(bits * 2), self.int_temp(bits * 2));
         self.emit_imm(shl, &[shifted, high], bits as i32);
         let source = self.use_reg(low);

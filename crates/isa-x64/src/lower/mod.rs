@@ -32,8 +32,8 @@ mod shift;
 
 pub(crate) use cx::Cx;
 
+use crate::rows;
 use cx::{Alu, Shift};
-use float::FloatRows;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::Lower;
@@ -99,10 +99,10 @@ fn dispatch(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         Opcode::FcvtToUintSat => fconvert::to_uint_sat(cx, inst),
         Opcode::X86Cvtt2dq => fconvert::to_sint_or_minimum(cx, inst),
 
-        Opcode::Fadd => float::binary(cx, inst, FloatRows::ADD),
-        Opcode::Fsub => float::binary(cx, inst, FloatRows::SUB),
-        Opcode::Fmul => float::binary(cx, inst, FloatRows::MUL),
-        Opcode::Fdiv => float::binary(cx, inst, FloatRows::DIV),
+        Opcode::Fadd => float::binary(cx, inst, rows::ADDS_RR),
+        Opcode::Fsub => float::binary(cx, inst, rows::SUBS_RR),
+        Opcode::Fmul => float::binary(cx, inst, rows::MULS_RR),
+        Opcode::Fdiv => float::binary(cx, inst, rows::DIVS_RR),
         Opcode::Sqrt => float::sqrt(cx, inst),
         Opcode::Fma => fround::fma(cx, inst),
         Opcode::Fneg => float::fneg(cx, inst),

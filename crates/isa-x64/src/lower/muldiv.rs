@@ -4,12 +4,12 @@
 //! division meant is told apart by testing the divisor first, where it is not a constant.
 
 use super::Lowered;
-use super::cx::{Cx, test_rr};
+use super::cx::Cx;
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::lower::{Cond, pick, trap_on, working_bits};
+use kingpost_mach::lower::{Cond, trap_on, working_bits};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -28,21 +28,21 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if let Some(imm) = cx.imm32(y) {
         let source = cx.use_reg(x);
         if imm > 0 && imm & (imm - 1) == 0 {
-            cx.emit_imm(pick(bits, rows::SHL32_RI, rows::SHL64_RI), &[def, source], imm.trailing_zeros() as i32);
+            cx.emit_imm(rows::SHL_RI.of(bits), &[def, source], imm.trailing_zeros() as i32);
         } else {
-            cx.emit_imm(pick(bits, rows::IMUL32_RRI, rows::IMUL64_RRI), &[def, source], imm);
+            cx.emit_imm(rows::IMUL_RRI.of(bits), &[def, source], imm);
         }
         return Ok(());
     }
     for (kept, loaded) in [(x, y), (y, x)] {
         if let Some(load) = cx.fold_load(loaded, bits, inst)? {
             let source = cx.use_reg(kept);
-            cx.emit_folded(pick(bits, rows::IMUL32_RM, rows::IMUL64_RM), &[def, source], load);
+            cx.emit_folded(rows::IMUL_RM.of(bits), &[def, source], load);
             return Ok(());
         }
     }
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(pick(bits, rows::IMUL32_RR, rows::IMUL64_RR), &operands);
+    cx.emit(rows::IMUL_RR.of(bits), &operands);
     Ok(())
 }
 
@@ -52,11 +52,11 @@ fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let [high, a, b, sum] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit(rows::MUL64_WIDE, &[defs[0], high, x[0], y[0]]);
-    cx.emit(rows::IMUL64_RR, &[a, x[0], y[1]]);
-    cx.emit(rows::IMUL64_RR, &[b, x[1], y[0]]);
-    cx.emit(rows::ADD64_RR, &[sum, a, b]);
-    cx.emit(rows::ADD64_RR, &[defs[1], high, sum]);
+    cx.emit(rows::MULWIDE_R.of(64), &[defs[0], high, x[0], y[0]]);
+    cx.emit(rows::IMUL_RR.of(64), &[a, x[0], y[1]]);
+    cx.emit(rows::IMUL_RR.of(64), &[b, x[1], y[0]]);
+    cx.emit(rows::ADD_RR.of(64), &[sum, a, b]);
+    cx.emit(rows::ADD_RR.of(64), &[defs[1], high, sum]);
     Ok(())
 }
 
@@ -70,13 +70,13 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let bits = ty.bits();
     if bits == 8 {
         let product = cx.int_temp(16);
-        cx.emit(if signed { rows::IMUL8_WIDE } else { rows::MUL8_WIDE }, &[product, x, y]);
+        cx.emit(if signed { rows::IMULWIDE8_R } else { rows::MULWIDE8_R }, &[product, x, y]);
         cx.emit(rows::MOVZX32_AH, &[def, product]);
         return Ok(());
     }
     let low = cx.int_temp(bits);
     if !signed && cx.isa.flags.has_bmi2 && bits >= 32 {
-        cx.emit(pick(bits, rows::MULX32_RR, rows::MULX64_RR), &[def, low, x, y]);
+        cx.emit(rows::MULX_RR.of(bits), &[def, low, x, y]);
     } else {
         cx.emit(wide_product(bits, signed), &[low, def, x, y]);
     }
@@ -86,12 +86,12 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
 /// The row that gives both halves of a product of `bits` bits (not 8).
 pub(super) fn wide_product(bits: u32, signed: bool) -> RowId {
     match (bits, signed) {
-        (16, false) => rows::MUL16_WIDE,
-        (32, false) => rows::MUL32_WIDE,
-        (_, false) => rows::MUL64_WIDE,
-        (16, true) => rows::IMUL16_WIDE,
-        (32, true) => rows::IMUL32_WIDE,
-        (_, true) => rows::IMUL64_WIDE,
+        (16, false) => rows::MULWIDE_R.of(16),
+        (32, false) => rows::MULWIDE_R.of(32),
+        (_, false) => rows::MULWIDE_R.of(64),
+        (16, true) => rows::IMULWIDE_R.of(16),
+        (32, true) => rows::IMULWIDE_R.of(32),
+        (_, true) => rows::IMULWIDE_R.of(64),
     }
 }
 
@@ -122,9 +122,9 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let low = cx.use_reg(x);
     let high = cx.constant_temp(0, bits);
     let row = match bits {
-        16 => rows::DIV16_R,
-        32 => rows::DIV32_R,
-        _ => rows::DIV64_R,
+        16 => rows::DIV_R.of(16),
+        32 => rows::DIV_R.of(32),
+        _ => rows::DIV_R.of(64),
     };
     divide(cx, (row, bits), def, [low, high, divisor], part, trap);
     Ok(())
@@ -138,19 +138,19 @@ fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) ->
     let (def, source) = (cx.result(value), cx.use_reg(x));
     match part {
         Part::Quotient => {
-            let row = super::cx::Shift::SHR.ri(bits);
+            let row = rows::SHR_RI.of(bits);
             cx.emit_imm(row, &[def, source], divisor.trailing_zeros() as i32);
         }
         Part::Remainder if bits <= 32 => {
-            cx.emit_imm(rows::AND32_RI, &[def, source], (divisor - 1) as i32);
+            cx.emit_imm(rows::AND_RI.of(32), &[def, source], (divisor - 1) as i32);
         }
         Part::Remainder => match i32::try_from(divisor - 1) {
             Ok(mask) => {
-                cx.emit_imm(rows::AND64_RI, &[def, source], mask);
+                cx.emit_imm(rows::AND_RI.of(64), &[def, source], mask);
             }
             Err(_) => {
                 let mask = cx.constant_temp(divisor - 1, 64);
-                cx.emit(rows::AND64_RR, &[def, source, mask]);
+                cx.emit(rows::AND_RR.of(64), &[def, source, mask]);
             }
         },
     }
@@ -201,9 +201,9 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
         return;
     }
     let (sign, row) = match bits {
-        16 => (rows::CWD, rows::IDIV16_R),
-        32 => (rows::CDQ, rows::IDIV32_R),
-        _ => (rows::CQO, rows::IDIV64_R),
+        16 => (rows::CWD, rows::IDIV_R.of(16)),
+        32 => (rows::CDQ, rows::IDIV_R.of(32)),
+        _ => (rows::CQO, rows::IDIV_R.of(64)),
     };
     let high = cx.int_temp(bits);
     cx.emit(sign, &[high, low]);
@@ -226,7 +226,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     let divisor = cx.use_reg(y);
     if cx.constant(y).is_none_or(|constant| constant == 0) {
         let bits = cx.ty(y).bits();
-        cx.emit(test_rr(bits), &[divisor, divisor]);
+        cx.emit(rows::TEST_RR.of(bits), &[divisor, divisor]);
         trap_on(cx, Cond::One(CC_E), TrapCode::INTEGER_DIVISION_BY_ZERO);
     }
     Ok(divisor)
@@ -254,8 +254,8 @@ pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(ty);
     let divisor = cx.use_reg(y);
     let (one, safe) = (cx.constant_temp(1, bits), cx.int_temp(bits));
-    cx.emit_imm(super::cx::Alu::CMP.ri(ty.bits()), &[divisor], -1);
-    cx.emit_imm(pick(bits, rows::CMOV32_RR, rows::CMOV64_RR), &[safe, divisor, one], CC_E);
+    cx.emit_imm(rows::CMP_RI.of(ty.bits()), &[divisor], -1);
+    cx.emit_imm(rows::CMOV_RR.of(bits), &[safe, divisor, one], CC_E);
     divide_signed(cx, x, def, safe, Part::Remainder, Some(TrapCode::INTEGER_DIVISION_BY_ZERO));
     Ok(())
 }

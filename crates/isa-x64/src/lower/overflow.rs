@@ -34,8 +34,8 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
     if ty == I128 {
         let carry = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
         let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-        cx.emit(alu.rr(64), &[defs[0], x[0], y[0]]);
-        cx.emit(carry.rr(64), &[defs[1], x[1], y[1]]);
+        cx.emit(alu.rr.of(64), &[defs[0], x[0], y[0]]);
+        cx.emit(carry.rr.of(64), &[defs[1], x[1], y[1]]);
     } else {
         let def = cx.result(value);
         operate(cx, inst, alu, ty.bits(), def, [x, y])?;
@@ -58,9 +58,9 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let (carry, negated) = (cx.use_reg(carry), cx.int_temp(8));
     if condition == UNSIGNED {
-        cx.emit(rows::NEG8_R, &[negated, carry]);
+        cx.emit(rows::NEG_R.of(8), &[negated, carry]);
         for k in 0..defs.len() {
-            cx.emit(next.rr(bits), &[defs[k], x[k], y[k]]);
+            cx.emit(next.rr.of(bits), &[defs[k], x[k], y[k]]);
         }
         set_overflow(cx, inst, condition);
         return Ok(());
@@ -68,17 +68,17 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
     let sums: SmallVec<[VReg; 2]> = defs.iter().map(|_| cx.int_temp(bits)).collect();
     let [first, second] = std::array::from_fn(|_| cx.int_temp(8));
     for k in 0..sums.len() {
-        cx.emit(if k == 0 { alu } else { next }.rr(bits), &[sums[k], x[k], y[k]]);
+        cx.emit(if k == 0 { alu } else { next }.rr.of(bits), &[sums[k], x[k], y[k]]);
     }
     cx.emit_imm(rows::SETCC_R, &[first], condition);
-    cx.emit(rows::NEG8_R, &[negated, carry]);
+    cx.emit(rows::NEG_R.of(8), &[negated, carry]);
     for k in 0..defs.len() {
-        cx.emit_imm(next.ri(bits), &[defs[k], sums[k]], 0);
+        cx.emit_imm(next.ri.of(bits), &[defs[k], sums[k]], 0);
     }
     cx.emit_imm(rows::SETCC_R, &[second], condition);
     let overflow = cx.func.dfg.inst_results(inst)[1];
     let overflow = cx.result(overflow);
-    cx.emit(rows::OR8_RR, &[overflow, first, second]);
+    cx.emit(rows::OR_RR.of(8), &[overflow, first, second]);
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     match bits {
         8 => {
-            cx.emit(rows::MUL8_WIDE, &[def, x, y]);
+            cx.emit(rows::MULWIDE8_R, &[def, x, y]);
         }
         16..=64 => {
             let high = cx.int_temp(bits);
@@ -107,10 +107,10 @@ pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
     let operands: [VReg; 3] = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
     let row = match bits {
-        8 => rows::IMUL8_WIDE,
-        16 => rows::IMUL16_RR,
-        32 => rows::IMUL32_RR,
-        64 => rows::IMUL64_RR,
+        8 => rows::IMULWIDE8_R,
+        16 => rows::IMUL_RR.of(16),
+        32 => rows::IMUL_RR.of(32),
+        64 => rows::IMUL_RR.of(64),
         _ => return Err(cx.unsupported(inst)),
     };
     cx.emit(row, &operands);

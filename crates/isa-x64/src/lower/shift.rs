@@ -7,7 +7,6 @@ use crate::rows;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::pick;
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
@@ -24,7 +23,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let modulus = ty.bits() as i32 - 1;
     if let Some(constant) = cx.constant(amount) {
         let operands = [cx.result(value), cx.use_reg(x)];
-        cx.emit_imm(op.ri(bits), &operands, constant as i32 & modulus);
+        cx.emit_imm(op.ri.of(bits), &operands, constant as i32 & modulus);
         return Ok(());
     }
     let amount = count(cx, amount, modulus);
@@ -33,7 +32,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     if let (true, 32 | 64) = (cx.isa.flags.has_bmi2, bits) {
         cx.emit(three_operands(op, bits), &[def, source, amount]);
     } else {
-        cx.emit(op.rc(bits), &[def, source, amount]);
+        cx.emit(op.rc.of(bits), &[def, source, amount]);
     }
     Ok(())
 }
@@ -41,9 +40,9 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
 /// BMI2's shifts.
 fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
     match op {
-        Shift::SHL => pick(bits, rows::SHLX32_RR, rows::SHLX64_RR),
-        Shift::SHR => pick(bits, rows::SHRX32_RR, rows::SHRX64_RR),
-        _ => pick(bits, rows::SARX32_RR, rows::SARX64_RR),
+        Shift::SHL => rows::SHLX_RR.of(bits),
+        Shift::SHR => rows::SHRX_RR.of(bits),
+        _ => rows::SARX_RR.of(bits),
     }
 }
 
@@ -68,16 +67,16 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
         let operands = [cx.result(value), cx.use_reg(x)];
         if let (true, 32 | 64) = (cx.isa.flags.has_bmi2, bits) {
             let right = if op == Shift::ROR { constant } else { (bits as i32 - constant) & modulus };
-            cx.emit_imm(pick(bits, rows::RORX32_RRI, rows::RORX64_RRI), &operands, right);
+            cx.emit_imm(rows::RORX_RRI.of(bits), &operands, right);
         } else {
-            cx.emit_imm(op.ri(bits), &operands, constant);
+            cx.emit_imm(op.ri.of(bits), &operands, constant);
         }
         return Ok(());
     }
     // Rotating 8 or 16 bits by up to 31 is the same as by the amount modulo the width.
     let amount = count(cx, amount, modulus);
     let operands = [cx.result(value), cx.use_reg(x), amount];
-    cx.emit(op.rc(bits), &operands);
+    cx.emit(op.rc.of(bits), &operands);
     Ok(())
 }
 
@@ -104,21 +103,21 @@ fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let wide = Wide::new(cx, x, amount);
     // `far` is the half that bits come from, `near` the one they leave into.
     let (near, far, double) = match op {
-        Shift::SHL => (wide.high, wide.low, rows::SHLD64_RRC),
-        _ => (wide.low, wide.high, rows::SHRD64_RRC),
+        Shift::SHL => (wide.high, wide.low, rows::SHLD_RRC.of(64)),
+        _ => (wide.low, wide.high, rows::SHRD_RRC.of(64)),
     };
     let [mixed, shifted, fill] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit(double, &[mixed, near, far, wide.amount]);
-    cx.emit(op.rc(64), &[shifted, far, wide.amount]);
+    cx.emit(op.rc.of(64), &[shifted, far, wide.amount]);
     if op == Shift::SAR {
-        cx.emit_imm(rows::SAR64_RI, &[fill, wide.high], 63);
+        cx.emit_imm(rows::SAR_RI.of(64), &[fill, wide.high], 63);
     } else {
         cx.load_constant(fill, 0, 64);
     }
     let (near_def, far_def) = if op == Shift::SHL { (defs[1], defs[0]) } else { (defs[0], defs[1]) };
-    cx.emit_imm(rows::TEST8_RI, &[wide.amount], 64);
-    cx.emit_imm(rows::CMOV64_RR, &[near_def, mixed, shifted], CC_NE);
-    cx.emit_imm(rows::CMOV64_RR, &[far_def, shifted, fill], CC_NE);
+    cx.emit_imm(rows::TEST_RI.of(8), &[wide.amount], 64);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[near_def, mixed, shifted], CC_NE);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[far_def, shifted, fill], CC_NE);
     Ok(())
 }
 
@@ -129,10 +128,10 @@ fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let defs = cx.result_parts(value);
     let wide = Wide::new(cx, x, amount);
     let (low, high) = (cx.int_temp(64), cx.int_temp(64));
-    cx.emit_imm(rows::TEST8_RI, &[wide.amount], 64);
-    cx.emit_imm(rows::CMOV64_RR, &[low, wide.low, wide.high], CC_NE);
-    cx.emit_imm(rows::CMOV64_RR, &[high, wide.high, wide.low], CC_NE);
-    let double = if op == Shift::ROL { rows::SHLD64_RRC } else { rows::SHRD64_RRC };
+    cx.emit_imm(rows::TEST_RI.of(8), &[wide.amount], 64);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[low, wide.low, wide.high], CC_NE);
+    cx.emit_imm(rows::CMOV_RR.of(64), &[high, wide.high, wide.low], CC_NE);
+    let double = if op == Shift::ROL { rows::SHLD_RRC.of(64) } else { rows::SHRD_RRC.of(64) };
     cx.emit(double, &[defs[0], low, high, wide.amount]);
     cx.emit(double, &[defs[1], high, low, wide.amount]);
     Ok(())

@@ -1,212 +1,82 @@
 //! Add, subtract, bitwise operations, compare and test.
 
-use crate::encoding::{op, op16, op64};
-use crate::rows::rows;
-use kingpost_mach::operands::{M1, M2, M4, M8, T1, T2, T4, T8, U1, U2, U4, U8};
+use crate::encoding::op;
+use kingpost_mach::Family;
+use kingpost_mach::rows;
 
-rows! {
-    0;
+/// The rows of an operation on two integers, by where its operands are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alu {
+    /// Two registers.
+    pub rr: Family,
+    /// A register and memory.
+    pub rm: Family,
+    /// Memory and a register.
+    pub mr: Family,
+    /// A register and an immediate.
+    pub ri: Family,
+    /// Memory and an immediate.
+    pub mi: Family,
+}
 
-    // `add`.
-    ADD8_RR = Def "add {0}, {2}" [T1, U1, M1] op(0x00).reg(2).rm(0), .twin(2, ADD8_RM);
-    ADD8_RM = Def "add {0}, {m}" [T1, U1] op(0x02).reg(0).mem(1);
-    ADD8_MR = Def "add {m}, {0}" [U1] op(0x00).reg(0).mem(1);
-    ADD8_RI = Def "add {0}, {i}" [T1, M1] op(0x80).digit(0).rm(0).ib().acc(0x04), .twin(1, ADD8_MI);
-    ADD8_MI = Def "add {m}, {i}" [] op(0x80).digit(0).mem(1).ib();
-    ADD16_RR = Def "add {0}, {2}" [T2, U2, M2] op16(0x01).reg(2).rm(0), .twin(2, ADD16_RM);
-    ADD16_RM = Def "add {0}, {m}" [T2, U2] op16(0x03).reg(0).mem(2);
-    ADD16_MR = Def "add {m}, {0}" [U2] op16(0x01).reg(0).mem(2);
-    ADD16_RI = Def "add {0}, {i}" [T2, M2] op16(0x81).digit(0).rm(0).iw().short(0x83).acc(0x05), .twin(1, ADD16_MI);
-    ADD16_MI = Def "add {m}, {i}" [] op16(0x81).digit(0).mem(2).iw().short(0x83);
-    ADD32_RR = Def "add {0}, {2}" [T4, U4, M4] op(0x01).reg(2).rm(0), .twin(2, ADD32_RM);
-    ADD32_RM = Def "add {0}, {m}" [T4, U4] op(0x03).reg(0).mem(4);
-    ADD32_MR = Def "add {m}, {0}" [U4] op(0x01).reg(0).mem(4);
-    ADD32_RI = Def "add {0}, {i}" [T4, M4] op(0x81).digit(0).rm(0).id().short(0x83).acc(0x05), .twin(1, ADD32_MI);
-    ADD32_MI = Def "add {m}, {i}" [] op(0x81).digit(0).mem(4).id().short(0x83);
-    ADD64_RR = Def "add {0}, {2}" [T8, U8, M8] op64(0x01).reg(2).rm(0), .twin(2, ADD64_RM);
-    ADD64_RM = Def "add {0}, {m}" [T8, U8] op64(0x03).reg(0).mem(8);
-    ADD64_MR = Def "add {m}, {0}" [U8] op64(0x01).reg(0).mem(8);
-    ADD64_RI = Def "add {0}, {i}" [T8, M8] op64(0x81).digit(0).rm(0).id().short(0x83).acc(0x05), .twin(1, ADD64_MI);
-    ADD64_MI = Def "add {m}, {i}" [] op64(0x81).digit(0).mem(8).id().short(0x83);
-    // `or`.
-    OR8_RR = Def "or {0}, {2}" [T1, U1, M1] op(0x08).reg(2).rm(0), .twin(2, OR8_RM);
-    OR8_RM = Def "or {0}, {m}" [T1, U1] op(0x0a).reg(0).mem(1);
-    OR8_MR = Def "or {m}, {0}" [U1] op(0x08).reg(0).mem(1);
-    OR8_RI = Def "or {0}, {i}" [T1, M1] op(0x80).digit(1).rm(0).ib().acc(0x0c), .twin(1, OR8_MI);
-    OR8_MI = Def "or {m}, {i}" [] op(0x80).digit(1).mem(1).ib();
-    OR16_RR = Def "or {0}, {2}" [T2, U2, M2] op16(0x09).reg(2).rm(0), .twin(2, OR16_RM);
-    OR16_RM = Def "or {0}, {m}" [T2, U2] op16(0x0b).reg(0).mem(2);
-    OR16_MR = Def "or {m}, {0}" [U2] op16(0x09).reg(0).mem(2);
-    OR16_RI = Def "or {0}, {i}" [T2, M2] op16(0x81).digit(1).rm(0).iw().short(0x83).acc(0x0d), .twin(1, OR16_MI);
-    OR16_MI = Def "or {m}, {i}" [] op16(0x81).digit(1).mem(2).iw().short(0x83);
-    OR32_RR = Def "or {0}, {2}" [T4, U4, M4] op(0x09).reg(2).rm(0), .twin(2, OR32_RM);
-    OR32_RM = Def "or {0}, {m}" [T4, U4] op(0x0b).reg(0).mem(4);
-    OR32_MR = Def "or {m}, {0}" [U4] op(0x09).reg(0).mem(4);
-    OR32_RI = Def "or {0}, {i}" [T4, M4] op(0x81).digit(1).rm(0).id().short(0x83).acc(0x0d), .twin(1, OR32_MI);
-    OR32_MI = Def "or {m}, {i}" [] op(0x81).digit(1).mem(4).id().short(0x83);
-    OR64_RR = Def "or {0}, {2}" [T8, U8, M8] op64(0x09).reg(2).rm(0), .twin(2, OR64_RM);
-    OR64_RM = Def "or {0}, {m}" [T8, U8] op64(0x0b).reg(0).mem(8);
-    OR64_MR = Def "or {m}, {0}" [U8] op64(0x09).reg(0).mem(8);
-    OR64_RI = Def "or {0}, {i}" [T8, M8] op64(0x81).digit(1).rm(0).id().short(0x83).acc(0x0d), .twin(1, OR64_MI);
-    OR64_MI = Def "or {m}, {i}" [] op64(0x81).digit(1).mem(8).id().short(0x83);
-    // `adc`.
-    ADC8_RR = UseDef "adc {0}, {2}" [T1, U1, M1] op(0x10).reg(2).rm(0), .twin(2, ADC8_RM);
-    ADC8_RM = UseDef "adc {0}, {m}" [T1, U1] op(0x12).reg(0).mem(1);
-    ADC8_MR = UseDef "adc {m}, {0}" [U1] op(0x10).reg(0).mem(1);
-    ADC8_RI = UseDef "adc {0}, {i}" [T1, M1] op(0x80).digit(2).rm(0).ib().acc(0x14), .twin(1, ADC8_MI);
-    ADC8_MI = UseDef "adc {m}, {i}" [] op(0x80).digit(2).mem(1).ib();
-    ADC16_RR = UseDef "adc {0}, {2}" [T2, U2, M2] op16(0x11).reg(2).rm(0), .twin(2, ADC16_RM);
-    ADC16_RM = UseDef "adc {0}, {m}" [T2, U2] op16(0x13).reg(0).mem(2);
-    ADC16_MR = UseDef "adc {m}, {0}" [U2] op16(0x11).reg(0).mem(2);
-    ADC16_RI = UseDef "adc {0}, {i}" [T2, M2] op16(0x81).digit(2).rm(0).iw().short(0x83).acc(0x15), .twin(1, ADC16_MI);
-    ADC16_MI = UseDef "adc {m}, {i}" [] op16(0x81).digit(2).mem(2).iw().short(0x83);
-    ADC32_RR = UseDef "adc {0}, {2}" [T4, U4, M4] op(0x11).reg(2).rm(0), .twin(2, ADC32_RM);
-    ADC32_RM = UseDef "adc {0}, {m}" [T4, U4] op(0x13).reg(0).mem(4);
-    ADC32_MR = UseDef "adc {m}, {0}" [U4] op(0x11).reg(0).mem(4);
-    ADC32_RI = UseDef "adc {0}, {i}" [T4, M4] op(0x81).digit(2).rm(0).id().short(0x83).acc(0x15), .twin(1, ADC32_MI);
-    ADC32_MI = UseDef "adc {m}, {i}" [] op(0x81).digit(2).mem(4).id().short(0x83);
-    ADC64_RR = UseDef "adc {0}, {2}" [T8, U8, M8] op64(0x11).reg(2).rm(0), .twin(2, ADC64_RM);
-    ADC64_RM = UseDef "adc {0}, {m}" [T8, U8] op64(0x13).reg(0).mem(8);
-    ADC64_MR = UseDef "adc {m}, {0}" [U8] op64(0x11).reg(0).mem(8);
-    ADC64_RI = UseDef "adc {0}, {i}" [T8, M8] op64(0x81).digit(2).rm(0).id().short(0x83).acc(0x15), .twin(1, ADC64_MI);
-    ADC64_MI = UseDef "adc {m}, {i}" [] op64(0x81).digit(2).mem(8).id().short(0x83);
-    // `sbb`.
-    SBB8_RR = UseDef "sbb {0}, {2}" [T1, U1, M1] op(0x18).reg(2).rm(0), .twin(2, SBB8_RM);
-    SBB8_RM = UseDef "sbb {0}, {m}" [T1, U1] op(0x1a).reg(0).mem(1);
-    SBB8_MR = UseDef "sbb {m}, {0}" [U1] op(0x18).reg(0).mem(1);
-    SBB8_RI = UseDef "sbb {0}, {i}" [T1, M1] op(0x80).digit(3).rm(0).ib().acc(0x1c), .twin(1, SBB8_MI);
-    SBB8_MI = UseDef "sbb {m}, {i}" [] op(0x80).digit(3).mem(1).ib();
-    SBB16_RR = UseDef "sbb {0}, {2}" [T2, U2, M2] op16(0x19).reg(2).rm(0), .twin(2, SBB16_RM);
-    SBB16_RM = UseDef "sbb {0}, {m}" [T2, U2] op16(0x1b).reg(0).mem(2);
-    SBB16_MR = UseDef "sbb {m}, {0}" [U2] op16(0x19).reg(0).mem(2);
-    SBB16_RI = UseDef "sbb {0}, {i}" [T2, M2] op16(0x81).digit(3).rm(0).iw().short(0x83).acc(0x1d), .twin(1, SBB16_MI);
-    SBB16_MI = UseDef "sbb {m}, {i}" [] op16(0x81).digit(3).mem(2).iw().short(0x83);
-    SBB32_RR = UseDef "sbb {0}, {2}" [T4, U4, M4] op(0x19).reg(2).rm(0), .twin(2, SBB32_RM);
-    SBB32_RM = UseDef "sbb {0}, {m}" [T4, U4] op(0x1b).reg(0).mem(4);
-    SBB32_MR = UseDef "sbb {m}, {0}" [U4] op(0x19).reg(0).mem(4);
-    SBB32_RI = UseDef "sbb {0}, {i}" [T4, M4] op(0x81).digit(3).rm(0).id().short(0x83).acc(0x1d), .twin(1, SBB32_MI);
-    SBB32_MI = UseDef "sbb {m}, {i}" [] op(0x81).digit(3).mem(4).id().short(0x83);
-    SBB64_RR = UseDef "sbb {0}, {2}" [T8, U8, M8] op64(0x19).reg(2).rm(0), .twin(2, SBB64_RM);
-    SBB64_RM = UseDef "sbb {0}, {m}" [T8, U8] op64(0x1b).reg(0).mem(8);
-    SBB64_MR = UseDef "sbb {m}, {0}" [U8] op64(0x19).reg(0).mem(8);
-    SBB64_RI = UseDef "sbb {0}, {i}" [T8, M8] op64(0x81).digit(3).rm(0).id().short(0x83).acc(0x1d), .twin(1, SBB64_MI);
-    SBB64_MI = UseDef "sbb {m}, {i}" [] op64(0x81).digit(3).mem(8).id().short(0x83);
-    // `and`.
-    AND8_RR = Def "and {0}, {2}" [T1, U1, M1] op(0x20).reg(2).rm(0), .twin(2, AND8_RM);
-    AND8_RM = Def "and {0}, {m}" [T1, U1] op(0x22).reg(0).mem(1);
-    AND8_MR = Def "and {m}, {0}" [U1] op(0x20).reg(0).mem(1);
-    AND8_RI = Def "and {0}, {i}" [T1, M1] op(0x80).digit(4).rm(0).ib().acc(0x24), .twin(1, AND8_MI);
-    AND8_MI = Def "and {m}, {i}" [] op(0x80).digit(4).mem(1).ib();
-    AND16_RR = Def "and {0}, {2}" [T2, U2, M2] op16(0x21).reg(2).rm(0), .twin(2, AND16_RM);
-    AND16_RM = Def "and {0}, {m}" [T2, U2] op16(0x23).reg(0).mem(2);
-    AND16_MR = Def "and {m}, {0}" [U2] op16(0x21).reg(0).mem(2);
-    AND16_RI = Def "and {0}, {i}" [T2, M2] op16(0x81).digit(4).rm(0).iw().short(0x83).acc(0x25), .twin(1, AND16_MI);
-    AND16_MI = Def "and {m}, {i}" [] op16(0x81).digit(4).mem(2).iw().short(0x83);
-    AND32_RR = Def "and {0}, {2}" [T4, U4, M4] op(0x21).reg(2).rm(0), .twin(2, AND32_RM);
-    AND32_RM = Def "and {0}, {m}" [T4, U4] op(0x23).reg(0).mem(4);
-    AND32_MR = Def "and {m}, {0}" [U4] op(0x21).reg(0).mem(4);
-    AND32_RI = Def "and {0}, {i}" [T4, M4] op(0x81).digit(4).rm(0).id().short(0x83).acc(0x25), .twin(1, AND32_MI);
-    AND32_MI = Def "and {m}, {i}" [] op(0x81).digit(4).mem(4).id().short(0x83);
-    AND64_RR = Def "and {0}, {2}" [T8, U8, M8] op64(0x21).reg(2).rm(0), .twin(2, AND64_RM);
-    AND64_RM = Def "and {0}, {m}" [T8, U8] op64(0x23).reg(0).mem(8);
-    AND64_MR = Def "and {m}, {0}" [U8] op64(0x21).reg(0).mem(8);
-    AND64_RI = Def "and {0}, {i}" [T8, M8] op64(0x81).digit(4).rm(0).id().short(0x83).acc(0x25), .twin(1, AND64_MI);
-    AND64_MI = Def "and {m}, {i}" [] op64(0x81).digit(4).mem(8).id().short(0x83);
-    // `sub`.
-    SUB8_RR = Def "sub {0}, {2}" [T1, U1, M1] op(0x28).reg(2).rm(0), .twin(2, SUB8_RM);
-    SUB8_RM = Def "sub {0}, {m}" [T1, U1] op(0x2a).reg(0).mem(1);
-    SUB8_MR = Def "sub {m}, {0}" [U1] op(0x28).reg(0).mem(1);
-    SUB8_RI = Def "sub {0}, {i}" [T1, M1] op(0x80).digit(5).rm(0).ib().acc(0x2c), .twin(1, SUB8_MI);
-    SUB8_MI = Def "sub {m}, {i}" [] op(0x80).digit(5).mem(1).ib();
-    SUB16_RR = Def "sub {0}, {2}" [T2, U2, M2] op16(0x29).reg(2).rm(0), .twin(2, SUB16_RM);
-    SUB16_RM = Def "sub {0}, {m}" [T2, U2] op16(0x2b).reg(0).mem(2);
-    SUB16_MR = Def "sub {m}, {0}" [U2] op16(0x29).reg(0).mem(2);
-    SUB16_RI = Def "sub {0}, {i}" [T2, M2] op16(0x81).digit(5).rm(0).iw().short(0x83).acc(0x2d), .twin(1, SUB16_MI);
-    SUB16_MI = Def "sub {m}, {i}" [] op16(0x81).digit(5).mem(2).iw().short(0x83);
-    SUB32_RR = Def "sub {0}, {2}" [T4, U4, M4] op(0x29).reg(2).rm(0), .twin(2, SUB32_RM);
-    SUB32_RM = Def "sub {0}, {m}" [T4, U4] op(0x2b).reg(0).mem(4);
-    SUB32_MR = Def "sub {m}, {0}" [U4] op(0x29).reg(0).mem(4);
-    SUB32_RI = Def "sub {0}, {i}" [T4, M4] op(0x81).digit(5).rm(0).id().short(0x83).acc(0x2d), .twin(1, SUB32_MI);
-    SUB32_MI = Def "sub {m}, {i}" [] op(0x81).digit(5).mem(4).id().short(0x83);
-    SUB64_RR = Def "sub {0}, {2}" [T8, U8, M8] op64(0x29).reg(2).rm(0), .twin(2, SUB64_RM);
-    SUB64_RM = Def "sub {0}, {m}" [T8, U8] op64(0x2b).reg(0).mem(8);
-    SUB64_MR = Def "sub {m}, {0}" [U8] op64(0x29).reg(0).mem(8);
-    SUB64_RI = Def "sub {0}, {i}" [T8, M8] op64(0x81).digit(5).rm(0).id().short(0x83).acc(0x2d), .twin(1, SUB64_MI);
-    SUB64_MI = Def "sub {m}, {i}" [] op64(0x81).digit(5).mem(8).id().short(0x83);
-    // `xor`.
-    XOR8_RR = Def "xor {0}, {2}" [T1, U1, M1] op(0x30).reg(2).rm(0), .twin(2, XOR8_RM);
-    XOR8_RM = Def "xor {0}, {m}" [T1, U1] op(0x32).reg(0).mem(1);
-    XOR8_MR = Def "xor {m}, {0}" [U1] op(0x30).reg(0).mem(1);
-    XOR8_RI = Def "xor {0}, {i}" [T1, M1] op(0x80).digit(6).rm(0).ib().acc(0x34), .twin(1, XOR8_MI);
-    XOR8_MI = Def "xor {m}, {i}" [] op(0x80).digit(6).mem(1).ib();
-    XOR16_RR = Def "xor {0}, {2}" [T2, U2, M2] op16(0x31).reg(2).rm(0), .twin(2, XOR16_RM);
-    XOR16_RM = Def "xor {0}, {m}" [T2, U2] op16(0x33).reg(0).mem(2);
-    XOR16_MR = Def "xor {m}, {0}" [U2] op16(0x31).reg(0).mem(2);
-    XOR16_RI = Def "xor {0}, {i}" [T2, M2] op16(0x81).digit(6).rm(0).iw().short(0x83).acc(0x35), .twin(1, XOR16_MI);
-    XOR16_MI = Def "xor {m}, {i}" [] op16(0x81).digit(6).mem(2).iw().short(0x83);
-    XOR32_RR = Def "xor {0}, {2}" [T4, U4, M4] op(0x31).reg(2).rm(0), .twin(2, XOR32_RM);
-    XOR32_RM = Def "xor {0}, {m}" [T4, U4] op(0x33).reg(0).mem(4);
-    XOR32_MR = Def "xor {m}, {0}" [U4] op(0x31).reg(0).mem(4);
-    XOR32_RI = Def "xor {0}, {i}" [T4, M4] op(0x81).digit(6).rm(0).id().short(0x83).acc(0x35), .twin(1, XOR32_MI);
-    XOR32_MI = Def "xor {m}, {i}" [] op(0x81).digit(6).mem(4).id().short(0x83);
-    XOR64_RR = Def "xor {0}, {2}" [T8, U8, M8] op64(0x31).reg(2).rm(0), .twin(2, XOR64_RM);
-    XOR64_RM = Def "xor {0}, {m}" [T8, U8] op64(0x33).reg(0).mem(8);
-    XOR64_MR = Def "xor {m}, {0}" [U8] op64(0x31).reg(0).mem(8);
-    XOR64_RI = Def "xor {0}, {i}" [T8, M8] op64(0x81).digit(6).rm(0).id().short(0x83).acc(0x35), .twin(1, XOR64_MI);
-    XOR64_MI = Def "xor {m}, {i}" [] op64(0x81).digit(6).mem(8).id().short(0x83);
-    // `cmp`.
-    CMP8_RR = Def "cmp {0}, {1}" [U1, M1] op(0x38).reg(1).rm(0), .twin(1, CMP8_RM);
-    CMP8_RM = Def "cmp {0}, {m}" [U1] op(0x3a).reg(0).mem(1);
-    CMP8_MR = Def "cmp {m}, {0}" [U1] op(0x38).reg(0).mem(1);
-    CMP8_RI = Def "cmp {0}, {i}" [M1] op(0x80).digit(7).rm(0).ib().acc(0x3c), .twin(0, CMP8_MI);
-    CMP8_MI = Def "cmp {m}, {i}" [] op(0x80).digit(7).mem(1).ib();
-    CMP16_RR = Def "cmp {0}, {1}" [U2, M2] op16(0x39).reg(1).rm(0), .twin(1, CMP16_RM);
-    CMP16_RM = Def "cmp {0}, {m}" [U2] op16(0x3b).reg(0).mem(2);
-    CMP16_MR = Def "cmp {m}, {0}" [U2] op16(0x39).reg(0).mem(2);
-    CMP16_RI = Def "cmp {0}, {i}" [M2] op16(0x81).digit(7).rm(0).iw().short(0x83).acc(0x3d), .twin(0, CMP16_MI);
-    CMP16_MI = Def "cmp {m}, {i}" [] op16(0x81).digit(7).mem(2).iw().short(0x83);
-    CMP32_RR = Def "cmp {0}, {1}" [U4, M4] op(0x39).reg(1).rm(0), .twin(1, CMP32_RM);
-    CMP32_RM = Def "cmp {0}, {m}" [U4] op(0x3b).reg(0).mem(4);
-    CMP32_MR = Def "cmp {m}, {0}" [U4] op(0x39).reg(0).mem(4);
-    CMP32_RI = Def "cmp {0}, {i}" [M4] op(0x81).digit(7).rm(0).id().short(0x83).acc(0x3d), .twin(0, CMP32_MI);
-    CMP32_MI = Def "cmp {m}, {i}" [] op(0x81).digit(7).mem(4).id().short(0x83);
-    CMP64_RR = Def "cmp {0}, {1}" [U8, M8] op64(0x39).reg(1).rm(0), .twin(1, CMP64_RM);
-    CMP64_RM = Def "cmp {0}, {m}" [U8] op64(0x3b).reg(0).mem(8);
-    CMP64_MR = Def "cmp {m}, {0}" [U8] op64(0x39).reg(0).mem(8);
-    CMP64_RI = Def "cmp {0}, {i}" [M8] op64(0x81).digit(7).rm(0).id().short(0x83).acc(0x3d), .twin(0, CMP64_MI);
-    CMP64_MI = Def "cmp {m}, {i}" [] op64(0x81).digit(7).mem(8).id().short(0x83);
-    // `test`.
-    TEST8_RR = Def "test {0}, {1}" [M1, U1] op(0x84).reg(1).rm(0), .twin(0, TEST8_MR);
-    TEST8_MR = Def "test {m}, {0}" [U1] op(0x84).reg(0).mem(1);
-    TEST8_RI = Def "test {0}, {i}" [M1] op(0xf6).digit(0).rm(0).ib().acc(0xa8), .twin(0, TEST8_MI);
-    TEST8_MI = Def "test {m}, {i}" [] op(0xf6).digit(0).mem(1).ib();
-    TEST16_RR = Def "test {0}, {1}" [M2, U2] op16(0x85).reg(1).rm(0), .twin(0, TEST16_MR);
-    TEST16_MR = Def "test {m}, {0}" [U2] op16(0x85).reg(0).mem(2);
-    TEST16_RI = Def "test {0}, {i}" [M2] op16(0xf7).digit(0).rm(0).iw().acc(0xa9), .twin(0, TEST16_MI);
-    TEST16_MI = Def "test {m}, {i}" [] op16(0xf7).digit(0).mem(2).iw();
-    TEST32_RR = Def "test {0}, {1}" [M4, U4] op(0x85).reg(1).rm(0), .twin(0, TEST32_MR);
-    TEST32_MR = Def "test {m}, {0}" [U4] op(0x85).reg(0).mem(4);
-    TEST32_RI = Def "test {0}, {i}" [M4] op(0xf7).digit(0).rm(0).id().acc(0xa9), .twin(0, TEST32_MI);
-    TEST32_MI = Def "test {m}, {i}" [] op(0xf7).digit(0).mem(4).id();
-    TEST64_RR = Def "test {0}, {1}" [M8, U8] op64(0x85).reg(1).rm(0), .twin(0, TEST64_MR);
-    TEST64_MR = Def "test {m}, {0}" [U8] op64(0x85).reg(0).mem(8);
-    TEST64_RI = Def "test {0}, {i}" [M8] op64(0xf7).digit(0).rm(0).id().acc(0xa9), .twin(0, TEST64_MI);
-    TEST64_MI = Def "test {m}, {i}" [] op64(0xf7).digit(0).mem(8).id();
-    // `neg`, `not`.
-    NEG8_R = Def "neg {0}" [T1, M1] op(0xf6).digit(3).rm(0), .twin(1, NEG8_M);
-    NEG8_M = Def "neg {m}" [] op(0xf6).digit(3).mem(1);
-    NEG16_R = Def "neg {0}" [T2, M2] op16(0xf7).digit(3).rm(0), .twin(1, NEG16_M);
-    NEG16_M = Def "neg {m}" [] op16(0xf7).digit(3).mem(2);
-    NEG32_R = Def "neg {0}" [T4, M4] op(0xf7).digit(3).rm(0), .twin(1, NEG32_M);
-    NEG32_M = Def "neg {m}" [] op(0xf7).digit(3).mem(4);
-    NEG64_R = Def "neg {0}" [T8, M8] op64(0xf7).digit(3).rm(0), .twin(1, NEG64_M);
-    NEG64_M = Def "neg {m}" [] op64(0xf7).digit(3).mem(8);
-    NOT8_R = None "not {0}" [T1, M1] op(0xf6).digit(2).rm(0), .twin(1, NOT8_M);
-    NOT8_M = None "not {m}" [] op(0xf6).digit(2).mem(1);
-    NOT16_R = None "not {0}" [T2, M2] op16(0xf7).digit(2).rm(0), .twin(1, NOT16_M);
-    NOT16_M = None "not {m}" [] op16(0xf7).digit(2).mem(2);
-    NOT32_R = None "not {0}" [T4, M4] op(0xf7).digit(2).rm(0), .twin(1, NOT32_M);
-    NOT32_M = None "not {m}" [] op(0xf7).digit(2).mem(4);
-    NOT64_R = None "not {0}" [T8, M8] op64(0xf7).digit(2).rm(0), .twin(1, NOT64_M);
-    NOT64_M = None "not {m}" [] op64(0xf7).digit(2).mem(8);
+/// Operations by their number `n`: their opcodes are `8 * n` and the five behind it, and `/n` with an immediate.
+macro_rules! alu {
+    ({ $($op:ident = $flags:ident $asm:literal /$n:literal $rr:ident $rm:ident $mr:ident $ri:ident $mi:ident;)* } $($rest:tt)*) => {
+        impl Alu {$(
+            #[doc = concat!("`", $asm, "`.")]
+            pub const $op: Alu = Alu { rr: $rr, rm: $rm, mr: $mr, ri: $ri, mi: $mi };
+        )*}
+
+        rows! {
+            0;
+
+            $(
+                $rr[8 16 32 64] = $flags ($asm " {0}, {2}") [T, U, M] op(8 * $n + 1).reg(2).rm(0).size(W), .twin(2, $rm);
+                $rm[8 16 32 64] = $flags ($asm " {0}, {m}") [T, U] op(8 * $n + 3).reg(0).mem(W).size(W);
+                $mr[8 16 32 64] = $flags ($asm " {m}, {0}") [U] op(8 * $n + 1).reg(0).mem(W).size(W);
+                $ri[8 16 32 64] = $flags ($asm " {0}, {i}") [T, M] op(0x81).digit($n).rm(0).iz(W).short(0x83).acc(8 * $n + 5).size(W), .twin(1, $mi);
+                $mi[8 16 32 64] = $flags ($asm " {m}, {i}") [] op(0x81).digit($n).mem(W).iz(W).short(0x83).size(W);
+            )*
+
+            $($rest)*
+        }
+    };
+}
+
+alu! {
+    {
+        ADD = Def "add" /0 ADD_RR ADD_RM ADD_MR ADD_RI ADD_MI;
+        OR = Def "or" /1 OR_RR OR_RM OR_MR OR_RI OR_MI;
+        ADC = UseDef "adc" /2 ADC_RR ADC_RM ADC_MR ADC_RI ADC_MI;
+        SBB = UseDef "sbb" /3 SBB_RR SBB_RM SBB_MR SBB_RI SBB_MI;
+        AND = Def "and" /4 AND_RR AND_RM AND_MR AND_RI AND_MI;
+        SUB = Def "sub" /5 SUB_RR SUB_RM SUB_MR SUB_RI SUB_MI;
+        XOR = Def "xor" /6 XOR_RR XOR_RM XOR_MR XOR_RI XOR_MI;
+    }
+
+    // Compare and test: as the others, without a result.
+    CMP_RR[8 16 32 64] = Def "cmp {0}, {1}" [U, M] op(0x39).reg(1).rm(0).size(W), .twin(1, CMP_RM);
+    CMP_RM[8 16 32 64] = Def "cmp {0}, {m}" [U] op(0x3b).reg(0).mem(W).size(W);
+    CMP_MR[8 16 32 64] = Def "cmp {m}, {0}" [U] op(0x39).reg(0).mem(W).size(W);
+    CMP_RI[8 16 32 64] = Def "cmp {0}, {i}" [M] op(0x81).digit(7).rm(0).iz(W).short(0x83).acc(0x3d).size(W), .twin(0, CMP_MI);
+    CMP_MI[8 16 32 64] = Def "cmp {m}, {i}" [] op(0x81).digit(7).mem(W).iz(W).short(0x83).size(W);
+    TEST_RR[8 16 32 64] = Def "test {0}, {1}" [M, U] op(0x85).reg(1).rm(0).size(W), .twin(0, TEST_MR);
+    TEST_MR[8 16 32 64] = Def "test {m}, {0}" [U] op(0x85).reg(0).mem(W).size(W);
+    TEST_RI[8 16 32 64] = Def "test {0}, {i}" [M] op(0xf7).digit(0).rm(0).iz(W).acc(0xa9).size(W), .twin(0, TEST_MI);
+    TEST_MI[8 16 32 64] = Def "test {m}, {i}" [] op(0xf7).digit(0).mem(W).iz(W).size(W);
+    // Negation and complement.
+    NEG_R[8 16 32 64] = Def "neg {0}" [T, M] op(0xf7).digit(3).rm(0).size(W), .twin(1, NEG_M);
+    NEG_M[8 16 32 64] = Def "neg {m}" [] op(0xf7).digit(3).mem(W).size(W);
+    NOT_R[8 16 32 64] = None "not {0}" [T, M] op(0xf7).digit(2).rm(0).size(W), .twin(1, NOT_M);
+    NOT_M[8 16 32 64] = None "not {m}" [] op(0xf7).digit(2).mem(W).size(W);
+}
+
+impl Alu {
+    /// `cmp`, which has no result.
+    pub const CMP: Alu = Alu { rr: CMP_RR, rm: CMP_RM, mr: CMP_MR, ri: CMP_RI, mi: CMP_MI };
+
+    /// May its operands change places?
+    pub fn commutes(self) -> bool {
+        self != Alu::SUB
+    }
 }

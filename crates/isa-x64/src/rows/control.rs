@@ -5,8 +5,8 @@
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RBP, RSP};
-use crate::rows::rows;
 use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
+use kingpost_mach::rows;
 use kingpost_mach::{RelocKind, RowKind};
 
 rows! {

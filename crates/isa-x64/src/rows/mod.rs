@@ -1,12 +1,14 @@
 //! The instruction table: one line per instruction form.
 //!
 //! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and its
-//! encoding. Two-address instructions define operand 0 in the place of operand 1; the text names operand 0 for both.
+//! encoding. `NAME[8 16 32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
+//! [`rows!`](kingpost_mach::rows). Two-address instructions define operand 0 in the place of operand 1; the text names
+//! operand 0 for both.
 //!
-//! Names: mnemonic, operand width in bits, then where operands are: `R` register, `M` memory, `I` immediate, `C` the
-//! count in `cl`, destination first. `ADD32_RM` adds memory to a register, `ADD32_MR` a register to memory. In moves
-//! and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a line has a twin, the named operand may be
-//! in a spill slot; the twin is then emitted.
+//! Names: mnemonic, then where operands are: `R` register, `M` memory, `I` immediate, `C` the count in `cl`, destination
+//! first. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Rows have the operand width in bits in
+//! between: `add32_rm`. In moves and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a line has a
+//! twin, the named operand may be in a spill slot; the twin is then emitted.
 
 mod alu;
 mod atomic;
@@ -29,8 +31,7 @@ pub use muldiv::*;
 pub use shift::*;
 
 use crate::encoding::Encoding;
-use crate::regs::RAX;
-use kingpost_mach::operands::{D1, D2, D4, D8};
+use kingpost_mach::operands::{d, q, sd, ss, w8, w16, w32, w64};
 use kingpost_mach::{FlagsEffect, OperandSpec, Row, row_table};
 use kingpost_regalloc::{Kind, RegClass};
 
@@ -65,28 +66,10 @@ const fn zero_extends(operands: &[OperandSpec]) -> bool {
     true
 }
 
-// Of compare-exchange loops: the old value, and a temporary. Both are written before operands were read for the last time.
-const OLD1: OperandSpec = D1.fixed(RAX).early();
-const OLD2: OperandSpec = D2.fixed(RAX).early();
-const OLD4: OperandSpec = D4.fixed(RAX).early();
-const OLD8: OperandSpec = D8.fixed(RAX).early();
-const TMP1: OperandSpec = D1.early();
-const TMP2: OperandSpec = D2.early();
-const TMP4: OperandSpec = D4.early();
-const TMP8: OperandSpec = D8.early();
-
-/// The lines of one file of the table.
-macro_rules! rows {
-    ($($tokens:tt)*) => {
-        kingpost_mach::rows! { crate::rows::line, crate::rows::Line; $($tokens)* }
-    };
-}
-use rows;
-
 const COUNT: usize = shift::END as usize;
 
 /// All files' lines in the order of their numbers.
-const FILES: [&[Line]; 9] = [
+const FILES: [&[&[Line]]; 9] = [
     &alu::LINES,
     &atomic::LINES,
     &bits::LINES,
@@ -109,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_as_tables_are() {
+    fn row_table_is_well_formed() {
         assert_eq!(row_table::check(&ROWS), [""; 0]);
-        assert_eq!(ROWS[usize::from(ADD32_RR.0)].name, "add32_rr");
-        assert_eq!(ROWS[usize::from(RORX64_RMI.0)].name, "rorx64_rmi");
+        assert_eq!(ROWS[usize::from(ADD_RR.of(32).0)].name, "add32_rr");
+        assert_eq!(ROWS[usize::from(RORX_RMI.of(64).0)].name, "rorx64_rmi");
     }
 }

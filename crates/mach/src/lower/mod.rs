@@ -73,7 +73,7 @@ pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use opcodes::{Piece, piece};
 pub use symbol::near_symbol;
-pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, of_width, pick, precision, working_bits};
+pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
 pub use width::use_widened;
 
 /// The result of lowering an instruction.

@@ -1,8 +1,7 @@
-//! What lowering asks of types, and rows by width.
+//! What lowering asks of types.
 
 use super::{Lower, Lowered};
 use crate::error::LowerError;
-use crate::row::RowId;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, Type, Value};
 
@@ -24,17 +23,6 @@ pub fn is_float_reg(ty: Type) -> bool {
 /// The width in which an integer of this type is computed where upper bits do not matter.
 pub fn working_bits(ty: Type) -> u32 {
     ty.bits().max(32)
-}
-
-/// One row for 32 bits and one for 64.
-pub fn pick(bits: u32, narrow: RowId, wide: RowId) -> RowId {
-    if bits == 64 { wide } else { narrow }
-}
-
-/// The row for `bits` (8 to 64) in a family with one row for each width, 8 bits first.
-pub fn of_width(first: RowId, bits: u32) -> RowId {
-    debug_assert!(matches!(bits, 8 | 16 | 32 | 64), "no row of {bits} bits");
-    RowId(first.0 + (bits.trailing_zeros() as u16 - 3))
 }
 
 /// The bits of a float constant that has its own in each precision.
