@@ -208,3 +208,16 @@ impl fmt::Display for Row {
         f.write_str(self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_has_the_narrowest_row_that_is_wide_enough() {
+        let all = Family::new(RowId(10), &[8, 16, 32, 64]);
+        assert_eq!([8, 16, 32, 64].map(|bits| all.of(bits).0), [10, 11, 12, 13]);
+        let wide = Family::new(RowId(20), &[32, 64]);
+        assert_eq!([8, 16, 32, 64].map(|bits| wide.of(bits).0), [20, 20, 20, 21]);
+    }
+}

@@ -410,4 +410,12 @@ mod tests {
         check_lines(&[load.kind(RowKind::Move)], &["load: rule 3 of row tables"]);
         check_lines(&[line("const", IN_PLACE, 0).kind(RowKind::Remat)], &["const: rule 3 of row tables"]);
     }
+
+    #[test]
+    fn rows_of_families_are_named_and_written_by_width() {
+        assert_eq!((row_name_len("NOP", ""), &row_name("NOP", "")), (3, b"nop"));
+        assert_eq!((row_name_len("ADD_RR", "16"), &row_name("ADD_RR", "16")), (8, b"add16_rr"));
+        assert_eq!((row_name_len("REV16_RR", "32"), &row_name("REV16_RR", "32")), (11, b"rev16_32_rr"));
+        assert_eq!((row_text_len("and*, {l*}", "32"), &row_text("and*, {l*}", "32")), (12, b"and32, {l32}"));
+    }
 }
