@@ -5,13 +5,15 @@
 //! |---|---|
 //! | `congruence.rs` | classes of values that are never live at one point |
 //! | `edge_sites.rs` | where the edits of an edge stand; a majority vote for join points |
+//! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |
-//! | `point.rs` | program points: a position in the linear order and one of its four phases |
 //! | `order.rs` | the linear order of blocks, positions of their instructions, the loops |
+//! | `point.rs` | program points: a position in the linear order and one of its four phases |
 //! | `slot_packing.rs` | spill slots for lifetimes |
 
 pub mod congruence;
 pub mod edge_sites;
+pub mod live_blocks;
 pub mod matching;
 pub mod order;
 pub mod point;

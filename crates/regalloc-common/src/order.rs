@@ -24,6 +24,9 @@ pub struct BlockIndex(u32);
 entity_impl!(BlockIndex, "block ");
 
 impl BlockIndex {
+    /// The entry block.
+    pub const FIRST: BlockIndex = BlockIndex(0);
+
     /// The next block of the order.
     #[inline]
     #[must_use]
@@ -380,6 +383,12 @@ impl LinearOrder {
     pub fn loop_of_header(&self, index: BlockIndex) -> Option<&Loop> {
         self.last_back_edge(index)?;
         self.loops_around(index).next()
+    }
+
+    /// The points of a loop.
+    pub fn loop_points(&self, l: &Loop) -> PointRange {
+        let stop = self.blocks.get(l.end).map_or(self.stop(), |block| block.start());
+        PointRange::new(self.blocks[l.header].start(), stop)
     }
 
     /// Does an edge lead back to the block?

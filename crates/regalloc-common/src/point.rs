@@ -11,12 +11,12 @@
 //! ```
 //!
 //! A block head is a position of its own, so that what a block receives differs from what is moved before its first
-//! instruction. Ranges of points are half-open: an early use ends a range at the late point, a late one at the point after.
+//! instruction. Ranges of points are half-open.
 
 use std::fmt;
 
 /// The position of a block head or an instruction in the linear order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position(u32);
 
 impl Position {
@@ -158,6 +158,14 @@ impl ProgPoint {
         ProgPoint::before(self.position().next())
     }
 
+    /// The end of the live range of a value last used here: an early use ends before late operands are written, a late
+    /// use or that of an edge with the position.
+    #[inline]
+    #[must_use]
+    pub const fn end_of_use(self) -> ProgPoint {
+        ProgPoint((self.0 & !1) + 2)
+    }
+
     /// The number of points from `earlier` to this one, 0 if that is later.
     #[inline]
     pub const fn since(self, earlier: ProgPoint) -> u32 {
@@ -275,6 +283,8 @@ mod tests {
             assert_eq!(point.next_position(), ProgPoint::before(at.next()));
         }
         assert_eq!(points[3].next(), ProgPoint::before(at.next()));
+        let ends = [points[2], points[2], points[3].next(), points[3].next()];
+        assert_eq!(points.map(ProgPoint::end_of_use), ends);
         assert_eq!(points.map(ProgPoint::phase), [Phase::Before, Phase::Early, Phase::Late, Phase::After]);
     }
 

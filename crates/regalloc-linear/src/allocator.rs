@@ -4,22 +4,19 @@ use crate::emit::{self, Emit};
 use crate::hints::Hints;
 use crate::liveness::Liveness;
 use crate::machine::Machine;
-use crate::order::Order;
 use crate::resolve::{Input, Resolved};
 use crate::slots::Slots;
 use crate::survey;
 use crate::values::Values;
 use crate::walk::{self, Found, Scan};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
-
-/// Instructions and blocks together that points can number.
-const MAX_SLOTS: u64 = 1 << 30;
+use kingpost_regalloc_common::order::LinearOrder;
 
 /// Linear scan register allocation. Memory is kept from one problem to the next.
 #[derive(Default)]
 pub struct LinearScan {
     machine: Machine,
-    order: Order,
+    order: LinearOrder,
     values: Values,
     live: Liveness,
     hints: Hints,
@@ -44,9 +41,6 @@ impl LinearScan {
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<(), AllocError> {
         out.reset(problem);
-        if (problem.num_insts() + problem.num_blocks()) as u64 > MAX_SLOTS {
-            return Err(AllocError::TooLarge { what: "instructions and blocks", limit: MAX_SLOTS });
-        }
         let mut stage = |name| {
             log::trace!("{name} of {}", problem.name);
             if let Some(observer) = &mut observer {
@@ -55,7 +49,7 @@ impl LinearScan {
         };
         stage("liveness");
         self.machine.build(problem, env);
-        self.order.build(problem);
+        self.order.build(problem)?;
         survey::run(problem, &self.order, &self.machine, &mut self.values, &mut self.live, &mut self.hints);
         self.live.find_ranges(problem, &self.order, &mut self.values)?;
 

@@ -2,11 +2,13 @@
 //! terminator, the block's parameters.
 
 use crate::machine::{Reg, regs};
-use crate::order::{NONE, Place};
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Event, RegClass, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// So many edges are asked for the registers of their arguments.
 const PREDECESSORS_ASKED: usize = 64;
@@ -14,8 +16,8 @@ const PREDECESSORS_ASKED: usize = 64;
 const FEW_PARAMS: usize = 2;
 
 impl Scan<'_, '_> {
-    pub(crate) fn start_block(&mut self, at: u32) {
-        let place = self.order.places[at as usize];
+    pub(crate) fn start_block(&mut self, at: BlockIndex) {
+        let place = *self.order.block(at);
         let preds = self.problem.preds(place.block);
         let reference = self.reference(preds, at);
         match reference {
@@ -23,11 +25,11 @@ impl Scan<'_, '_> {
             None => self.close_all(place.start()),
         }
         let begins = self.begin_values(&place, reference.map(|(edge, _)| edge));
-        self.found.settled[at as usize] = match reference {
+        self.found.settled[at.index()] = match reference {
             Some((edge, _)) if !begins => edge.as_u32(),
             _ => NONE,
         };
-        self.found.resolve[at as usize] = begins || preds.len() >= 2 || reference.is_none();
+        self.found.resolve[at.index()] = begins || preds.len() >= 2 || reference.is_none();
         if let (Some((edge, _)), true) = (reference, preds.len() >= 2) {
             self.reload_at_head(at);
             self.settle_loop(at, self.problem.edge(edge).freq.0);
@@ -35,18 +37,18 @@ impl Scan<'_, '_> {
         for vreg in self.s.edge_values.drain(..) {
             self.values[vreg].edge_reg = Reg::NONE;
         }
-        if self.found.resolve[at as usize] {
-            self.found.at_head[at as usize] = self.save_map();
+        if self.found.resolve[at.index()] {
+            self.found.at_head[at.index()] = self.save_map();
         }
     }
 
-    pub(crate) fn end_block(&mut self, at: u32) {
-        let place = self.order.places[at as usize];
+    pub(crate) fn end_block(&mut self, at: BlockIndex) {
+        let place = *self.order.block(at);
         let goes_on = match *self.problem.succs(place.block) {
             [] => true,
             [edge] => {
                 let to = self.problem.edge(edge).to;
-                self.order.at(to) == at + 1
+                self.order.index(to) == at.next()
                     && self.problem.preds(to).len() == 1
                     && self.problem.params(to).is_empty()
                     && self.problem.edge_defs(edge).is_empty()
@@ -54,7 +56,7 @@ impl Scan<'_, '_> {
             _ => false,
         };
         if !goes_on {
-            self.found.at_end[at as usize] = self.save_map();
+            self.found.at_end[at.index()] = self.save_map();
         }
     }
 
@@ -70,16 +72,16 @@ impl Scan<'_, '_> {
     }
 
     /// The most frequent edge from a block that was visited, and that block's index.
-    fn reference(&self, preds: &[Edge], at: u32) -> Option<(Edge, u32)> {
-        let visited = preds.iter().map(|&edge| (edge, self.order.at(self.problem.edge(edge).from)));
+    fn reference(&self, preds: &[Edge], at: BlockIndex) -> Option<(Edge, BlockIndex)> {
+        let visited = preds.iter().map(|&edge| (edge, self.order.index(self.problem.edge(edge).from)));
         visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
     }
 
     /// Values that left the predecessor in registers and are live here stay where they are.
-    fn take_over(&mut self, edge: Edge, pred: u32, at: u32) {
-        let start = self.order.places[at as usize].start();
+    fn take_over(&mut self, edge: Edge, pred: BlockIndex, at: BlockIndex) {
+        let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
-        if pred + 1 == at {
+        if pred.next() == at {
             for class in 0..2 {
                 for reg in regs(class, self.found.residence.held[class]) {
                     if has_args {
@@ -93,8 +95,8 @@ impl Scan<'_, '_> {
             return;
         }
         self.close_all(start);
-        let last = self.order.places[pred as usize].stop().prev();
-        for i in self.found.at_end[pred as usize].clone() {
+        let last = self.order.block(pred).stop().prev();
+        for i in self.found.at_end[pred.index()].clone() {
             let stay = *self.found.residence.stay(self.found.maps[i as usize]);
             if !stay.covers(last) {
                 continue;
@@ -109,7 +111,7 @@ impl Scan<'_, '_> {
     }
 
     /// Is the value live into the block that begins at `start`, rather than defined by it once more?
-    fn goes_on(&mut self, vreg: VReg, start: Point) -> bool {
+    fn goes_on(&mut self, vreg: VReg, start: ProgPoint) -> bool {
         self.values.def(vreg) != start && self.values.is_live(vreg, start)
     }
 
@@ -119,7 +121,7 @@ impl Scan<'_, '_> {
     }
 
     /// Places the values that begin with the block. Are there any?
-    fn begin_values(&mut self, place: &Place, reference: Option<Edge>) -> bool {
+    fn begin_values(&mut self, place: &OrderedBlock, reference: Option<Edge>) -> bool {
         let start = place.start();
         let params = self.problem.params(place.block);
         let args = reference.map_or(&[][..], |edge| self.problem.edge_args(edge));
@@ -158,7 +160,7 @@ impl Scan<'_, '_> {
 
     /// Several parameters in memory mean several moves from slot to slot on an edge, which go through a register, and
     /// perhaps round in a circle, which takes another. It is cheaper to leave two empty than to borrow one for each move.
-    fn leave_some_free(&mut self, params: &[VReg], start: Point) {
+    fn leave_some_free(&mut self, params: &[VReg], start: ProgPoint) {
         for class in RegClass::ALL {
             let c = class.index();
             let env = self.env.class(class);
@@ -184,7 +186,7 @@ impl Scan<'_, '_> {
     }
 
     /// Results of a terminator begin in the registers it wrote.
-    fn place_edge_defs(&mut self, edge: Edge, start: Point) {
+    fn place_edge_defs(&mut self, edge: Edge, start: ProgPoint) {
         let terminator = self.problem.terminator(self.problem.edge(edge).from);
         for at in self.problem.operand_range(terminator) {
             let operand = self.problem.all_operands()[at];
@@ -199,11 +201,11 @@ impl Scan<'_, '_> {
 
     /// The register for a parameter that saves most moves: that of its argument on the best known edge, `reg`, one that
     /// arguments of other edges are in, or the one that it is wanted in later.
-    fn best_for_param(&self, k: usize, param: VReg, reg: Reg, place: &Place) -> Reg {
+    fn best_for_param(&self, k: usize, param: VReg, reg: Reg, place: &OrderedBlock) -> Reg {
         let preds = self.problem.preds(place.block);
         let (wish, wish_slot) = self.values.wish(param);
         // What a loop passes back is not known yet.
-        if preds.len() < 2 || self.order.is_loop_head(place.block) {
+        if preds.len() < 2 || self.order.is_header(self.order.index_at(place.head)) {
             return reg;
         }
         let args = || {
@@ -223,12 +225,12 @@ impl Scan<'_, '_> {
         }
         let worth = |reg: Reg| {
             let there = args().filter(|&(arg, _)| arg == reg).map(|(_, freq)| freq);
-            let wished = if reg == wish { self.order.freq_at(wish_slot) } else { 0 };
+            let wished = if reg == wish { self.order.freq_at(wish_slot).0 } else { 0 };
             there.fold(wished, u64::saturating_add)
         };
         // Whoever lives on after the wish was met has to leave the register there.
         let is_wish_kept =
-            self.values.end(param) <= Point::early(wish_slot + 1) && self.is_kept_until(param, wish, wish_slot);
+            self.values.end(param) <= ProgPoint::before(wish_slot.next()) && self.is_kept_until(param, wish, wish_slot);
         let is_open = |other: Reg| {
             !other.is_none()
                 && other.class() == self.values[param].class()
@@ -251,7 +253,7 @@ impl Scan<'_, '_> {
     }
 
     /// A parameter takes the register of its argument if that is free now and will be for as long as any other.
-    fn inherit(&mut self, param: VReg, reg: Reg, start: Point) {
+    fn inherit(&mut self, param: VReg, reg: Reg, start: ProgPoint) {
         let class = self.values[param].class();
         if reg.is_none() || !self.is_used(param) || reg.is_in(&self.found.residence.held) || reg.class() != class {
             return;
@@ -267,17 +269,13 @@ impl Scan<'_, '_> {
         }
     }
 
-    fn place_param(&mut self, param: VReg, arg: Option<VReg>, place: &Place) {
+    fn place_param(&mut self, param: VReg, arg: Option<VReg>, place: &OrderedBlock) {
         if !self.is_used(param) || !self.values.home(param).is_none() {
             return;
         }
         let start = place.start();
         let prefer = arg.map_or(Reg::NONE, |arg| self.values[arg].edge_reg);
-        let is_head = self
-            .order
-            .loops
-            .get(place.innermost as usize)
-            .is_some_and(|l| self.order.places[l.head as usize].block == place.block);
+        let is_head = self.order.is_header(self.order.index_at(place.head));
         // From memory to memory costs nothing where both share a slot.
         if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.values.is_remat(arg)) {
             return;

@@ -2,10 +2,10 @@
 
 use crate::hints::Obstacle;
 use crate::machine::{Reg, regs};
-use crate::point::Point;
 use crate::values::Value;
 use crate::walk::Scan;
 use kingpost_regalloc::{ClobberId, VReg};
+use kingpost_regalloc_common::point::{Phase, Position, ProgPoint};
 
 /// How many obstacles ahead are looked at when a register is chosen.
 const HORIZON: usize = 8;
@@ -20,7 +20,7 @@ const MUCH_LATER_CALLS: u64 = 16;
 impl Scan<'_, '_> {
     /// The best register for a value that begins at `point`, out of `free`, which must not be empty: one it wishes for,
     /// one that no obstacle takes before the value's range ends, or the one taken last.
-    pub(crate) fn choose(&mut self, vreg: VReg, free: u64, point: Point, prefer: Reg) -> Reg {
+    pub(crate) fn choose(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let until = self.values.live_until(vreg, point);
         let blocked = self.blocked(vreg, until);
         let value = &self.values[vreg];
@@ -51,20 +51,20 @@ impl Scan<'_, '_> {
 
     /// The register of the loop parameter that a result is passed to, if the parameter had better leave it for another
     /// one here: where the edge back has a block of its own, a move there would cost that block's jump as well.
-    pub(crate) fn parameters_register(&mut self, vreg: VReg, slot: u32) -> Option<Reg> {
+    pub(crate) fn parameters_register(&mut self, vreg: VReg, slot: Position) -> Option<Reg> {
         let param = self.values.partner(vreg)?;
-        if !self.values.is_at_head(param) || self.values.def(param) >= Point::early(slot) {
+        if !self.values.is_at_head(param) || self.values.def(param) >= ProgPoint::before(slot) {
             return None;
         }
         let reg = self.values.home(param);
-        let edge = self.order.place_at(self.values[vreg].last.slot());
+        let edge = self.order.block_at(self.values[vreg].last.position());
         let costs = self.env.costs;
-        let on_edge = u64::from(costs.mov + costs.edge_block).saturating_mul(edge.freq);
-        let here = u64::from(costs.mov).saturating_mul(self.order.freq_at(slot));
+        let on_edge = u64::from(costs.mov + costs.edge_block).saturating_mul(edge.freq.0);
+        let here = u64::from(costs.mov).saturating_mul(self.order.freq_at(slot).0);
         if reg.is_none()
-            || edge.end - edge.head != 2
+            || edge.num_insts() != 1
             || here >= on_edge
-            || !self.values.is_live(param, Point::late(slot))
+            || !self.values.is_live(param, ProgPoint::late(slot))
         {
             return None;
         }
@@ -72,31 +72,31 @@ impl Scan<'_, '_> {
         let residence = &self.found.residence;
         let fresh = self.machine.callee_saved[class] & !residence.used[class];
         let free = self.machine.allocatable[class] & !residence.held[class] & !fresh;
-        let until = self.values.live_until(param, Point::late(slot));
+        let until = self.values.live_until(param, ProgPoint::late(slot));
         (free & !self.blocked(param, until) != 0 && self.blocked(vreg, self.values.end(vreg)) & reg.bit() == 0)
             .then_some(reg)
     }
 
     /// Registers of the value's class that some obstacle near ahead takes before `until`.
     #[inline]
-    pub(crate) fn blocked(&self, vreg: VReg, until: Point) -> u64 {
-        if self.s.obstacle_slot >= until.next().slot() { 0 } else { self.blocked_ahead(vreg, until) }
+    pub(crate) fn blocked(&self, vreg: VReg, until: ProgPoint) -> u64 {
+        if ProgPoint::early(self.s.obstacle_slot) >= until { 0 } else { self.blocked_ahead(vreg, until) }
     }
 
-    fn blocked_ahead(&self, vreg: VReg, until: Point) -> u64 {
+    fn blocked_ahead(&self, vreg: VReg, until: ProgPoint) -> u64 {
         let value = &self.values[vreg];
         self.ahead(until).fold(0, |mask, obstacle| mask | self.taken(obstacle, value, until))
     }
 
-    fn ahead(&self, until: Point) -> impl Iterator<Item = &Obstacle> {
+    fn ahead(&self, until: ProgPoint) -> impl Iterator<Item = &Obstacle> {
         let obstacles = &self.hints.obstacles[self.s.obstacle.min(self.hints.obstacles.len())..];
-        obstacles.iter().take(HORIZON).take_while(move |o| Point::early(o.slot) < until)
+        obstacles.iter().take(HORIZON).take_while(move |o| ProgPoint::early(o.slot) < until)
     }
 
     /// Registers of the value's class that an obstacle takes from it, if it lives until `until`.
-    fn taken(&self, obstacle: &Obstacle, value: &Value, until: Point) -> u64 {
+    fn taken(&self, obstacle: &Obstacle, value: &Value, until: ProgPoint) -> u64 {
         let class = value.class();
-        if Point::late(obstacle.slot) >= until {
+        if ProgPoint::late(obstacle.slot) >= until {
             return obstacle.early[class];
         }
         if obstacle.safepoint && value.is_ref() {
@@ -107,28 +107,28 @@ impl Scan<'_, '_> {
     }
 
     /// Does no obstacle near ahead take the register from the value before `slot`?
-    pub(crate) fn is_kept_until(&self, vreg: VReg, reg: Reg, slot: u32) -> bool {
+    pub(crate) fn is_kept_until(&self, vreg: VReg, reg: Reg, slot: Position) -> bool {
         self.first_taken(vreg, reg) >= slot
     }
 
     /// The slot of the first obstacle near ahead that takes the register from the value.
-    fn first_taken(&self, vreg: VReg, reg: Reg) -> u32 {
-        let taken = |o: &&Obstacle| self.taken(o, &self.values[vreg], Point::OPEN) & reg.bit() != 0;
-        self.ahead(Point::OPEN).find(taken).map_or(u32::MAX, |o| o.slot)
+    fn first_taken(&self, vreg: VReg, reg: Reg) -> Position {
+        let taken = |o: &&Obstacle| self.taken(o, &self.values[vreg], ProgPoint::OPEN) & reg.bit() != 0;
+        self.ahead(ProgPoint::OPEN).find(taken).map_or(Position::END, |o| o.slot)
     }
 
     /// The slot of the first call near ahead in which the value is lost, if it is in `reg` and lives until `until`.
-    pub(crate) fn first_lost(&self, vreg: VReg, reg: Reg, until: Point) -> Option<u32> {
+    pub(crate) fn first_lost(&self, vreg: VReg, reg: Reg, until: ProgPoint) -> Option<Position> {
         let value = &self.values[vreg];
         let is_lost = |o: &&Obstacle| {
-            let is_call = o.clobbers != ClobberId::NONE && Point::late(o.slot) < until;
+            let is_call = o.clobbers != ClobberId::NONE && ProgPoint::late(o.slot) < until;
             is_call && self.taken(o, value, until) & reg.bit() != 0
         };
         self.ahead(until).find(is_lost).map(|o| o.slot)
     }
 
     /// The member of `free` that obstacles leave alone for longest.
-    fn blocked_last(&self, vreg: VReg, free: u64, until: Point) -> Reg {
+    fn blocked_last(&self, vreg: VReg, free: u64, until: ProgPoint) -> Reg {
         let mut left = free;
         for obstacle in self.ahead(until) {
             let next = left & !self.taken(obstacle, &self.values[vreg], until);
@@ -141,7 +141,7 @@ impl Scan<'_, '_> {
     }
 
     /// Is saving one more callee-saved register cheaper than to spill the value at the first obstacle?
-    fn saving_pays(&mut self, vreg: VReg, point: Point) -> bool {
+    fn saving_pays(&mut self, vreg: VReg, point: ProgPoint) -> bool {
         match self.hints.obstacles.get(self.s.obstacle) {
             Some(obstacle) => {
                 let later = self.hints.calls_from(self.s.obstacle + 1) / LATER_CALLS;
@@ -153,10 +153,10 @@ impl Scan<'_, '_> {
 
     /// Is it cheaper to move the value to one more callee-saved register here, where it must leave its own, than to spill
     /// it?
-    pub(crate) fn saving_pays_here(&mut self, vreg: VReg, slot: u32) -> bool {
+    pub(crate) fn saving_pays_here(&mut self, vreg: VReg, slot: Position) -> bool {
         let later = self.hints.calls_from(self.s.obstacle) / MUCH_LATER_CALLS;
-        let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(slot));
-        self.spilling_costs(vreg, Point::early(slot), slot, later) > self.price_of_saving().saturating_add(copy)
+        let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(slot).0);
+        self.spilling_costs(vreg, ProgPoint::before(slot), slot, later) > self.price_of_saving().saturating_add(copy)
     }
 
     fn price_of_saving(&self) -> u64 {
@@ -164,18 +164,18 @@ impl Scan<'_, '_> {
     }
 
     /// What it costs to spill the value in `slot`, and others, who would use the register it might have, `later` times.
-    fn spilling_costs(&mut self, vreg: VReg, point: Point, slot: u32, later: u64) -> u64 {
+    fn spilling_costs(&mut self, vreg: VReg, point: ProgPoint, slot: Position, later: u64) -> u64 {
         let costs = self.env.costs;
         let remat = self.values.is_remat(vreg);
         let (store, load) = if remat { (0, costs.remat) } else { (costs.spill, costs.fill) };
         let first = self.values.find_use(vreg, point);
-        let stored = self.order.freq_at(self.values.def(vreg).slot()).min(self.order.freq_at(slot));
+        let stored = self.order.freq_at(self.values.def(vreg).position()).min(self.order.freq_at(slot)).0;
         let mut cost = u64::from(store) * stored;
-        let mut last_block = u32::MAX;
-        for slot in self.values.uses_from(first).map(|u| u.slot()).filter(|&used| used >= slot).take(PRICED_USES) {
-            let block = self.order.at_slot(slot);
-            if std::mem::replace(&mut last_block, block) != block {
-                cost += u64::from(load) * self.order.freq_at(slot);
+        let mut last_block = None;
+        for slot in self.values.uses_from(first).map(|u| u.position()).filter(|&used| used >= slot).take(PRICED_USES) {
+            let block = self.order.index_at(slot);
+            if last_block.replace(block) != Some(block) {
+                cost += u64::from(load) * self.order.freq_at(slot).0;
             }
         }
         let later = later.saturating_mul(u64::from(costs.spill + costs.fill));
@@ -184,10 +184,10 @@ impl Scan<'_, '_> {
 
     /// As [`Scan::next_use`], but what a forward edge passes on counts as used where the parameter is, and a parameter
     /// that an edge passes to itself as not used there.
-    pub(crate) fn next_use_through(&mut self, vreg: VReg, point: Point) -> Point {
+    pub(crate) fn next_use_through(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let index = self.values.find_use(vreg, point);
         let Some(next) = self.values.use_at(index) else { return self.values.end(vreg) };
-        if next.point.is_early() {
+        if next.point.phase() != Phase::After {
             return next.point;
         }
         match self.values.partner(vreg) {
@@ -201,12 +201,12 @@ impl Scan<'_, '_> {
 
     /// Of the registers in `candidates`, the one whose value is used again last. Computing a value again is cheap, so
     /// that its next use counts as twice as far.
-    pub(crate) fn farthest(&mut self, class: usize, candidates: u64, point: Point) -> Option<(Reg, Point)> {
-        let mut best: Option<(u64, Reg, Point)> = None;
+    pub(crate) fn farthest(&mut self, class: usize, candidates: u64, point: ProgPoint) -> Option<(Reg, ProgPoint)> {
+        let mut best: Option<(u64, Reg, ProgPoint)> = None;
         for reg in regs(class, candidates) {
             let vreg = self.found.residence.holder_vreg(reg);
             let next = self.next_use_through(vreg, point);
-            let distance = u64::from(next.since(point)) << u32::from(self.values.is_remat(vreg));
+            let distance = u64::from(next.since(point) / 2) << u32::from(self.values.is_remat(vreg));
             if best.is_none_or(|(most, ..)| distance > most) {
                 best = Some((distance, reg, next));
             }

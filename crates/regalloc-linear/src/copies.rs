@@ -8,12 +8,12 @@
 //! aside otherwise. The choices are those of `instruction.rs`.
 
 use crate::machine::{Masks, Reg, regs};
-use crate::order::NONE;
 use crate::plan::Copy;
-use crate::point::Point;
 use crate::simple::{NO_DEF, Shape};
+use crate::values::NONE;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 impl Scan<'_, '_> {
     /// Serves a common instruction with copies if registers are left for them. Nothing is decided if not.
@@ -21,7 +21,7 @@ impl Scan<'_, '_> {
     pub(crate) fn serve_with_copies(
         &mut self,
         inst: Inst,
-        slot: u32,
+        slot: Position,
         base: usize,
         operands: &[Operand],
         shape: &Shape,
@@ -38,7 +38,7 @@ impl Scan<'_, '_> {
         if let (Some(def), Some(source)) = (def, operands.get(tied)) {
             result = self.values.home(source.vreg());
             if !result.is_in(&shape.dying) {
-                result = self.choose_left(def, &mut taken, Point::late(slot))?;
+                result = self.choose_left(def, &mut taken, ProgPoint::late(slot))?;
                 self.plan_copy(source.vreg(), result, false);
                 self.out.locs[base + tied] = self.loc(result);
             }
@@ -49,8 +49,8 @@ impl Scan<'_, '_> {
             if self.s.plan.copies.iter().any(|copy| copy.vreg == vreg) {
                 return None;
             }
-            let lives_on = self.values.is_live(vreg, Point::late(slot));
-            let reg = match self.choose_left(*operand, &mut taken, Point::early(slot)) {
+            let lives_on = self.values.is_live(vreg, ProgPoint::late(slot));
+            let reg = match self.choose_left(*operand, &mut taken, ProgPoint::before(slot)) {
                 Some(reg) => reg,
                 None => self.choose_loser(operands, *operand, &taken, &mut losers, slot)?,
             };
@@ -71,7 +71,7 @@ impl Scan<'_, '_> {
         }
         for (class, losers) in losers.into_iter().enumerate() {
             for reg in regs(class, losers) {
-                self.evict(reg, Point::early(slot));
+                self.evict(reg, ProgPoint::before(slot));
             }
         }
         self.s.plan.slot = slot;
@@ -91,7 +91,7 @@ impl Scan<'_, '_> {
     }
 
     /// The best register that nobody lives in, apart from those in `taken`, to which it is added.
-    fn choose_left(&mut self, operand: Operand, taken: &mut Masks, point: Point) -> Option<Reg> {
+    fn choose_left(&mut self, operand: Operand, taken: &mut Masks, point: ProgPoint) -> Option<Reg> {
         let class = self.values[operand.vreg()].class();
         let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !taken[class];
         if free == 0 {
@@ -109,7 +109,7 @@ impl Scan<'_, '_> {
         operand: Operand,
         taken: &Masks,
         losers: &mut Masks,
-        slot: u32,
+        slot: Position,
     ) -> Option<Reg> {
         let class = self.values[operand.vreg()].class();
         let mut candidates = self.found.residence.held[class] & !taken[class];
@@ -130,7 +130,7 @@ impl Scan<'_, '_> {
         def: Operand,
         loaded: &Masks,
         losers: &mut Masks,
-        slot: u32,
+        slot: Position,
     ) -> Option<Reg> {
         let value = &self.values[def.vreg()];
         let class = value.class();
@@ -147,13 +147,20 @@ impl Scan<'_, '_> {
         operands.iter().all(|operand| operand.vreg() != loser).then_some(reg)
     }
 
-    fn lose(&mut self, class: usize, candidates: u64, operand: Operand, losers: &mut Masks, slot: u32) -> Option<Reg> {
+    fn lose(
+        &mut self,
+        class: usize,
+        candidates: u64,
+        operand: Operand,
+        losers: &mut Masks,
+        slot: Position,
+    ) -> Option<Reg> {
         self.out.stats.steps += u64::from(candidates.count_ones());
-        let (reg, _) = self.farthest(class, candidates, Point::early(slot))?;
+        let (reg, _) = self.farthest(class, candidates, ProgPoint::before(slot))?;
         losers[class] |= reg.bit();
         self.out.stats.evictions += 1;
         let (vreg, winner) = (self.found.residence.holder_vreg(reg), operand.vreg());
-        self.event(Event::Evict { vreg, winner, at: self.inst_at(Point::early(slot)) });
+        self.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(slot)) });
         Some(reg)
     }
 }

@@ -2,12 +2,12 @@
 //! one is left until the value is used again, else to memory. Copies that operands need are listed and recorded as well.
 
 use crate::machine::{Reg, regs};
-use crate::order::NONE;
 use crate::plan::{BOTH, Copy, EARLY, UNTIED};
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::{Gap, GapMove, Scan};
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 impl Scan<'_, '_> {
     /// Does `vreg`, in `reg` before the instruction, still have it afterwards?
@@ -67,34 +67,34 @@ impl Scan<'_, '_> {
     }
 
     /// The value that lives in `reg` leaves it if it must.
-    fn clear(&mut self, reg: Reg, slot: u32) {
+    fn clear(&mut self, reg: Reg, slot: Position) {
         let stay = self.found.residence.holder(reg);
         let vreg = self.found.residence.holder_vreg(reg);
         let gone_early = self.s.plan.owner(reg, 0).is_some_and(|owner| owner != vreg);
-        let lives_on = self.values.is_live(vreg, Point::late(slot));
+        let lives_on = self.values.is_live(vreg, ProgPoint::late(slot));
         if !gone_early && (!lives_on || self.survives(vreg, reg)) {
             return;
         }
         if !lives_on {
             let is_copied = self.s.plan.copies.iter().any(|copy| copy.vreg == vreg && !copy.to.is_none());
             if is_copied || self.copy_aside(vreg, stay, EARLY) {
-                self.close(reg, Point::early(slot));
+                self.close(reg, ProgPoint::before(slot));
             } else {
-                self.evict(reg, Point::early(slot));
+                self.evict(reg, ProgPoint::before(slot));
             }
             return;
         }
         let lasting = |s: &Self, copy: &Copy| copy.vreg == vreg && !copy.to.is_none() && s.survives(vreg, copy.to);
         if let Some(k) = self.s.plan.copies.iter().position(|copy| lasting(self, copy)) {
             self.s.plan.copies[k].moves_home = true;
-            self.close(reg, Point::early(slot));
+            self.close(reg, ProgPoint::before(slot));
         } else if self.copy_aside(vreg, stay, BOTH) {
-            self.close(reg, Point::early(slot));
-        } else if !gone_early && self.values.next_use(vreg, Point::early(slot)).slot() == slot {
+            self.close(reg, ProgPoint::before(slot));
+        } else if !gone_early && self.values.next_use(vreg, ProgPoint::before(slot)).position() == slot {
             self.s.plan.claim(reg, vreg, EARLY);
-            self.evict(reg, Point::late(slot));
+            self.evict(reg, ProgPoint::late(slot));
         } else {
-            self.evict(reg, Point::early(slot));
+            self.evict(reg, ProgPoint::before(slot));
         }
     }
 
@@ -119,13 +119,13 @@ impl Scan<'_, '_> {
         if free == 0 {
             return false;
         }
-        let point = Point::early(plan.slot);
+        let point = ProgPoint::before(plan.slot);
         if points == BOTH {
             self.values.find_use(vreg, point);
-            let next = self.first_use_from(vreg, Point::early(point.slot() + 1));
+            let next = self.first_use_from(vreg, ProgPoint::before(point.position().next()));
             let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
             free &= !self.blocked(vreg, next);
-            if free & !fresh != 0 || !self.saving_pays_here(vreg, point.slot()) {
+            if free & !fresh != 0 || !self.saving_pays_here(vreg, point.position()) {
                 free &= !fresh;
             }
         }
@@ -138,14 +138,14 @@ impl Scan<'_, '_> {
     }
 
     /// The first use at or after `point`, found without moving the cursor past uses of this instruction.
-    fn first_use_from(&self, vreg: VReg, point: Point) -> Point {
+    fn first_use_from(&self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let uses = self.values.uses_from(self.values[vreg].next);
         uses.into_iter().find(|&u| u >= point).unwrap_or(self.values.end(vreg))
     }
 
     /// Values that were in memory and live on keep the register they were loaded into.
     fn settle_loaded(&mut self) {
-        let late = Point::late(self.s.plan.slot);
+        let late = ProgPoint::late(self.s.plan.slot);
         for i in 0..self.s.plan.copies.len() {
             let Copy { vreg, from, to, .. } = self.s.plan.copies[i];
             let has_home = self.s.plan.copies[..i].iter().any(|copy| copy.vreg == vreg && copy.moves_home);
@@ -164,30 +164,31 @@ impl Scan<'_, '_> {
             if moves_home || from == NONE || to.is_none() || self.values.open_stay(vreg) != Some(from) {
                 continue;
             }
-            if !self.survives(vreg, to) || !self.values.is_live(vreg, Point::late(slot)) {
+            if !self.survives(vreg, to) || !self.values.is_live(vreg, ProgPoint::late(slot)) {
                 continue;
             }
-            self.values.find_use(vreg, Point::early(slot));
-            let again = self.first_use_from(vreg, Point::early(slot + 1));
+            self.values.find_use(vreg, ProgPoint::before(slot));
+            let again = self.first_use_from(vreg, ProgPoint::before(slot.next()));
             if self.survives(vreg, to)
-                && self.values.is_live(vreg, Point::late(slot))
+                && self.values.is_live(vreg, ProgPoint::late(slot))
                 && self.is_wanted_in(vreg, to, again)
             {
                 let home = self.values.home(vreg);
-                self.close(home, Point::early(slot));
+                self.close(home, ProgPoint::before(slot));
                 self.s.plan.copies[i].moves_home = true;
             }
         }
     }
 
     /// Does an instruction further on in this block use the value in `reg`, which it can keep until then?
-    fn is_wanted_in(&self, vreg: VReg, reg: Reg, point: Point) -> bool {
-        let place = self.order.place_at(self.s.plan.slot);
+    fn is_wanted_in(&self, vreg: VReg, reg: Reg, point: ProgPoint) -> bool {
+        let place = self.order.block_at(self.s.plan.slot);
         if point >= place.stop() {
             return false;
         }
         let wants = |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.machine.preg(reg));
-        self.problem.operands(place.inst(point.slot())).iter().any(wants) && self.blocked(vreg, point) & reg.bit() == 0
+        self.problem.operands(place.inst(point.position())).iter().any(wants)
+            && self.blocked(vreg, point) & reg.bit() == 0
     }
 
     /// Records the copies of the gap and lets homes move.
@@ -195,7 +196,7 @@ impl Scan<'_, '_> {
         if self.s.plan.copies.is_empty() {
             return;
         }
-        let point = Point::early(self.s.plan.slot);
+        let point = ProgPoint::before(self.s.plan.slot);
         let first = self.found.gap_moves.len() as u32;
         let mut free = self.machine.allocatable;
         for (class, free) in free.iter_mut().enumerate() {

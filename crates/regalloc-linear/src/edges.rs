@@ -4,12 +4,12 @@
 //! registers, plus its arguments; blocks that simply go on where their only predecessor ended are skipped.
 
 use crate::machine::{Masks, Reg, TABLE, regs};
-use crate::point::Point;
 use crate::resolve::Input;
 use crate::values::{Values, fact};
 use crate::walk::Found;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edge, EdgeData, VReg};
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// A copy on an edge.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl EdgeMoves {
         self.block = None;
         for edge in input.problem.edges() {
             let data = input.problem.edge(edge);
-            let to = input.order.at(data.to) as usize;
+            let to = input.order.index(data.to).index();
             if found.resolve[to] && found.settled[to] != edge.as_u32() {
                 Resolution { input, values, found, out, leaving_freq, s: self }.edge(edge, data);
             }
@@ -87,14 +87,14 @@ impl Resolution<'_> {
     fn edge(&mut self, edge: Edge, data: &EdgeData) {
         let (problem, order) = (self.input.problem, self.input.order);
         self.read_end(data.from);
-        let head = order.at(data.to) as usize;
-        let start = order.places[head].start();
+        let head = order.index(data.to);
+        let start = order.block(head).start();
         let (args, defs) = (problem.edge_args(edge), problem.edge_defs(edge));
         let params = problem.params(data.to);
-        let last = order.place(data.from).stop().prev();
+        let last = order.block(order.index(data.from)).stop().prev();
         // Whoever has no register at the head of the successor.
         let mut left = self.s.held;
-        for &id in self.found.map(&self.found.at_head[head]) {
+        for &id in self.found.map(&self.found.at_head[head.index()]) {
             let stay = self.found.residence.stay(id);
             if !stay.covers(start) {
                 continue;
@@ -146,13 +146,13 @@ impl Resolution<'_> {
     /// store where the value is defined is cheaper than both, it is to be in memory from there on.
     fn weigh_jump(&mut self, vreg: VReg, data: &EdgeData) {
         let order = self.input.order;
-        let place = order.place(data.from);
-        if place.end - place.head != 2 || self.input.problem.succs(data.from).len() != 1 {
+        let place = order.block(order.index(data.from));
+        if place.num_insts() != 1 || self.input.problem.succs(data.from).len() != 1 {
             return;
         }
         let costs = self.input.machine.costs();
         let jump = data.freq.0.saturating_mul(costs.edge_block.into()) / u64::from(costs.spill.max(1));
-        if data.freq.0.saturating_add(jump) > order.place_at(self.values.def(vreg).slot()).freq {
+        if data.freq.0.saturating_add(jump) > order.block_at(self.values.def(vreg).position()).freq.0 {
             self.values.note_read(vreg);
             let leaving = &mut self.leaving_freq[vreg.index()];
             *leaving = leaving.saturating_add(jump);
@@ -164,11 +164,11 @@ impl Resolution<'_> {
         if self.s.block.replace(block) == Some(block) {
             return;
         }
-        let at = self.input.order.at(block) as usize;
-        let last = self.input.order.places[at].stop().prev();
+        let at = self.input.order.index(block);
+        let last = self.input.order.block(at).stop().prev();
         self.s.held = [0; 2];
         self.s.since_def = [0; 2];
-        for &id in self.found.map(&self.found.at_end[at]) {
+        for &id in self.found.map(&self.found.at_end[at.index()]) {
             let stay = self.found.residence.stay(id);
             if stay.covers(last) {
                 self.s.held[stay.reg.class()] |= stay.reg.bit();
@@ -223,7 +223,7 @@ impl Resolution<'_> {
     }
 
     /// The value was in `reg` and may be in memory where the successor begins.
-    fn leave(&mut self, vreg: VReg, reg: Reg, start: Point, freq: u64) {
+    fn leave(&mut self, vreg: VReg, reg: Reg, start: ProgPoint, freq: u64) {
         if self.values.is_remat(vreg) || !self.values.is_live_at(vreg, start) || self.values.def(vreg) == start {
             return;
         }

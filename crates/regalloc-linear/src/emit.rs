@@ -6,14 +6,16 @@
 
 use crate::edges::EdgeMove;
 use crate::machine::{Masks, regs};
-use crate::order::{NONE, Place};
 use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
+use crate::values::NONE;
 use crate::values::{Values, fact};
 use crate::walk::Found;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, Loc, MachineEnv, NoRegister, Operand, PReg,
     PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
+use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 
 /// So many moves of one place are looked at one by one for whether they depend on each other.
 const MOST_DIRECT: usize = 16;
@@ -81,7 +83,7 @@ impl Emit<'_> {
         let mut next = Next { stored: 0, leaving: 0, store: NONE };
         self.find_store(&mut next);
         for block in self.input.problem.blocks() {
-            self.block(self.input.order.at(block) as usize, &mut next)?;
+            self.block(self.input.order.index(block), &mut next)?;
         }
         self.drop_instructions();
         for &(inst, vreg) in &self.resolved.references {
@@ -100,12 +102,12 @@ impl Emit<'_> {
     }
 
     /// Visits the places in a block at which something happens, not its instructions.
-    fn block(&mut self, at: usize, next: &mut Next) -> Result<(), AllocError> {
+    fn block(&mut self, at: BlockIndex, next: &mut Next) -> Result<(), AllocError> {
         let problem = self.input.problem;
-        let place = &self.input.order.places[at];
+        let place = &self.input.order.block(at);
         let terminator = problem.terminator(place.block);
         self.block_head(place, at)?;
-        let mut gaps = self.found.gaps_of[at].clone();
+        let mut gaps = self.found.gaps_of[at.index()].clone();
         while next.store <= terminator.as_u32() || !gaps.is_empty() {
             let gap = gaps.clone().next().map(|gap| self.found.gaps[gap as usize].inst.as_u32());
             if gap.is_none_or(|gap| next.store <= gap) {
@@ -146,7 +148,7 @@ impl Emit<'_> {
     }
 
     /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
-    fn block_head(&mut self, place: &Place, at: usize) -> Result<(), AllocError> {
+    fn block_head(&mut self, place: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(place.block);
         if let &[edge] = problem.preds(place.block)
@@ -163,7 +165,7 @@ impl Emit<'_> {
             return Ok(());
         }
         let start = place.start();
-        for &id in self.found.map(&self.found.at_head[at]) {
+        for &id in self.found.map(&self.found.at_head[at.index()]) {
             let stay = self.found.residence.stay(id);
             let begins = stay.from == start && !stay.is_void() && self.values.def(stay.vreg) == start;
             if begins && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
@@ -252,10 +254,10 @@ impl Emit<'_> {
 
     /// Registers that hold nothing where the edge ends.
     fn free_after(&self, edge: Edge) -> Masks {
-        let head = self.input.order.at(self.input.problem.edge(edge).to) as usize;
-        let start = self.input.order.places[head].start();
+        let head = self.input.order.index(self.input.problem.edge(edge).to);
+        let start = self.input.order.block(head).start();
         let mut free = self.input.machine.allocatable;
-        for &id in self.found.map(&self.found.at_head[head]) {
+        for &id in self.found.map(&self.found.at_head[head.index()]) {
             let stay = self.found.residence.stay(id);
             if stay.covers(start) {
                 free[stay.reg.class()] &= !stay.reg.bit();

@@ -7,9 +7,9 @@
 use crate::instruction::NoneLeft;
 use crate::machine::{Reg, regs};
 use crate::plan::{BOTH, EARLY, LATE, UNTIED};
-use crate::point::Point;
 use crate::walk::Scan;
 use kingpost_regalloc::{AllocError, Constraint, Inst, Operand, VReg};
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// Registers tried for one instruction before it is given up.
 const TRIES: u64 = 50_000;
@@ -143,7 +143,7 @@ impl Scan<'_, '_> {
 
     fn note_loaded(&mut self, operand: Operand, reg: Reg) {
         let vreg = operand.vreg();
-        let late = Point::late(self.s.plan.slot);
+        let late = ProgPoint::late(self.s.plan.slot);
         if operand.is_use() && self.values.home(vreg) != reg && self.values.is_live(vreg, late) {
             self.s.plan.loaded[reg.class()] |= reg.bit();
         }

@@ -6,15 +6,16 @@
 //! Cost: linear in operands and edge arguments.
 
 use crate::machine::{Masks, Reg};
-use crate::order::{NONE, Order};
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::Values;
 use kingpost_regalloc::{ClobberId, Inst, Operand, Pos, VReg};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::{Phase, Position, ProgPoint};
 
 /// An instruction at which registers are taken by fixed operands, lost to clobbers, or useless to references.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Obstacle {
-    pub(crate) slot: u32,
+    pub(crate) slot: Position,
     pub(crate) clobbers: ClobberId,
     pub(crate) safepoint: bool,
     /// Taken at the early point by fixed operands.
@@ -48,7 +49,7 @@ impl Hints {
     }
 
     /// All instructions have come.
-    pub(crate) fn finish(&mut self, order: &Order, values: &mut Values) {
+    pub(crate) fn finish(&mut self, order: &LinearOrder, values: &mut Values) {
         self.weigh_calls(order);
         self.obstacles.reverse();
         // Whoever must be in memory for some operand needs a slot, so computing it again saves nothing.
@@ -57,12 +58,12 @@ impl Hints {
         }
     }
 
-    fn weigh_calls(&mut self, order: &Order) {
+    fn weigh_calls(&mut self, order: &LinearOrder) {
         let mut sum = 0u64;
         self.calls_from.clear();
         for obstacle in &self.obstacles {
             if obstacle.clobbers != ClobberId::NONE {
-                sum = sum.saturating_add(order.freq_at(obstacle.slot));
+                sum = sum.saturating_add(order.freq_at(obstacle.slot).0);
             }
             self.calls_from.push(sum);
         }
@@ -78,12 +79,14 @@ impl Hints {
     pub(crate) fn passes(&mut self, values: &mut Values, arg: VReg, param: VReg) {
         let data = values[param];
         let first = values.use_at(data.next);
-        let point = first.map_or(Point::FIRST, |first| first.point);
+        let point = first.map_or(ProgPoint::FIRST, |first| first.point);
         values[param].first_use = match (data.partner(), first) {
-            (Some(next), Some(first)) if next == param && !point.is_early() => {
+            (Some(next), Some(first)) if next == param && point.phase() == Phase::After => {
                 values.use_at(first.next).map_or(point, |second| second.point)
             }
-            (Some(next), _) if !point.is_early() && values.def(next) > point => values[next].first_use.max(point),
+            (Some(next), _) if point.phase() == Phase::After && values.def(next) > point => {
+                values[next].first_use.max(point)
+            }
             _ => point,
         };
         self.flows(values, arg, param);
@@ -101,12 +104,12 @@ impl Hints {
     }
 
     /// The instruction in `slot`, before which nothing in that slot came, is an obstacle.
-    pub(crate) fn obstacle(&mut self, slot: u32, clobbers: ClobberId, safepoint: bool) {
+    pub(crate) fn obstacle(&mut self, slot: Position, clobbers: ClobberId, safepoint: bool) {
         self.obstacles.push(Obstacle { slot, clobbers, safepoint, early: [0; 2], late: [0; 2] });
     }
 
     /// An operand fixed to `reg`, at the instruction that `at` tells of.
-    pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (u32, ClobberId, bool)) {
+    pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (Position, ClobberId, bool)) {
         let (slot, clobbers, safepoint) = at;
         if self.obstacles.last().is_none_or(|last| last.slot != slot) {
             self.obstacle(slot, clobbers, safepoint);

@@ -15,15 +15,15 @@
 use crate::machine::Reg;
 pub(crate) use crate::plan::Plan;
 use crate::plan::{BOTH, EARLY, LATE, UNTIED};
-use crate::point::Point;
 use crate::walk::Scan;
 use kingpost_regalloc::{AllocError, ClobberId, Constraint, Event, Inst, InstFlags, Operand, Pos, VReg};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 /// No register is left for an operand.
 pub(crate) struct NoneLeft;
 
 impl Scan<'_, '_> {
-    pub(crate) fn instruction(&mut self, inst: Inst, slot: u32) -> Result<(), AllocError> {
+    pub(crate) fn instruction(&mut self, inst: Inst, slot: Position) -> Result<(), AllocError> {
         let problem = self.problem;
         let range = problem.operand_range(inst);
         let operands = &problem.all_operands()[range.clone()];
@@ -36,7 +36,7 @@ impl Scan<'_, '_> {
 
     /// Serves any instruction.
     #[inline(never)]
-    fn serve_fully(&mut self, inst: Inst, slot: u32, operands: &[Operand]) -> Result<(), AllocError> {
+    fn serve_fully(&mut self, inst: Inst, slot: Position, operands: &[Operand]) -> Result<(), AllocError> {
         self.begin_plan(inst, slot, operands);
         self.choose_registers(inst, operands)?;
         self.clear_the_way(operands);
@@ -62,7 +62,7 @@ impl Scan<'_, '_> {
         self.choose_exactly(inst, operands)
     }
 
-    fn begin_plan(&mut self, inst: Inst, slot: u32, operands: &[Operand]) {
+    fn begin_plan(&mut self, inst: Inst, slot: Position, operands: &[Operand]) {
         let kills = *self.machine.kills(self.problem.clobber_id(inst));
         let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
         self.s.plan.begin(slot, operands.len(), kills, safepoint);
@@ -78,7 +78,7 @@ impl Scan<'_, '_> {
 
     /// The registers whose values are read early and then dead.
     fn find_dying(&mut self, operands: &[Operand]) {
-        let late = Point::late(self.s.plan.slot);
+        let late = ProgPoint::late(self.s.plan.slot);
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             let home = self.values.home(operand.vreg());
             if !home.is_none() && !self.values.is_live(operand.vreg(), late) {
@@ -233,7 +233,7 @@ impl Scan<'_, '_> {
         let (source, result) = (operands[k], operands[def].vreg());
         let vreg = source.vreg();
         let home = self.values.home(vreg);
-        let late = Point::late(self.s.plan.slot);
+        let late = ProgPoint::late(self.s.plan.slot);
         let in_place = !home.is_none()
             && self.fits(source, home, BOTH)
             && self.s.plan.can_claim(home, vreg, EARLY)
@@ -258,7 +258,7 @@ impl Scan<'_, '_> {
         let reg = match self.s.plan.holding(vreg, class, allowed, points) {
             Some(reg) => reg,
             None => {
-                let lives_on = self.values.is_live(vreg, Point::late(self.s.plan.slot));
+                let lives_on = self.values.is_live(vreg, ProgPoint::late(self.s.plan.slot));
                 let lasting = if lives_on { self.pick_free(operand, vreg, BOTH, Reg::NONE) } else { None };
                 let reg = match lasting {
                     Some(reg) => reg,
@@ -342,7 +342,7 @@ impl Scan<'_, '_> {
         }
         let free = self.available(operand, vreg, points) & !lived_in;
         let from = if vreg == operand.vreg() && points & EARLY != 0 { EARLY } else { LATE };
-        let point = if from == EARLY { Point::early(plan.slot) } else { Point::late(plan.slot) };
+        let point = if from == EARLY { ProgPoint::early(plan.slot) } else { ProgPoint::late(plan.slot) };
         (free != 0).then(|| self.choose(vreg, free, point, prefer))
     }
 
@@ -354,7 +354,7 @@ impl Scan<'_, '_> {
         let class = self.class_of(operand);
         let available = self.available(operand, vreg, points);
         let lived_in = available & self.found.residence.held[class];
-        let point = Point::early(self.s.plan.slot);
+        let point = ProgPoint::before(self.s.plan.slot);
         self.out.stats.steps += u64::from(lived_in.count_ones());
         if let Some((reg, _)) = self.farthest(class, lived_in, point) {
             self.out.stats.evictions += 1;

@@ -1,10 +1,10 @@
 //! Where the values that debug information names are: in registers over their stays, else in their slots.
 
 use crate::emit::Emit;
-use crate::order::Place;
-use crate::point::Point;
 use crate::resolve::Input;
-use kingpost_regalloc::{Inst, LabelRange, LabelUse, Loc};
+use kingpost_regalloc::{LabelRange, LabelUse, Loc};
+use kingpost_regalloc_common::order::OrderedBlock;
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 impl Emit<'_> {
     /// Says where a labelled value is, stretch by stretch.
@@ -15,20 +15,20 @@ impl Emit<'_> {
         if !values.is_exact(vreg) || wish.from >= wish.to {
             return;
         }
-        let place = *order.place(problem.block_of(wish.from));
-        let (low, mut high) = (place.slot_of(wish.from), place.slot_of(wish.to).min(place.end));
+        let place = *order.block(order.index(problem.block_of(wish.from)));
+        let (low, mut high) = (place.position(wish.from), place.position(wish.to).min(place.end));
         if let &[edge] = problem.succs(place.block)
             && !self.is_at_head(edge)
             && !self.resolved.edges.of(edge).is_empty()
         {
             // The moves of the edge come before the terminator.
-            high = high.min(place.end - 1);
+            high = high.min(place.end.prev());
         }
         self.s.labels.clear();
         let residence = &self.found.residence;
         let mut id = values[vreg].stay;
         while let Some(stay) = residence.stays.get(id as usize) {
-            if stay.to <= Point::early(low) && !stay.is_void() {
+            if stay.to <= ProgPoint::before(low) && !stay.is_void() {
                 break;
             }
             self.s.labels.push(id);
@@ -41,7 +41,7 @@ impl Emit<'_> {
     }
 
     /// The part of a label over slots in which its value is live.
-    fn label_range(&mut self, wish: LabelUse, place: &Place, from: u32, to: u32) {
+    fn label_range(&mut self, wish: LabelUse, place: &OrderedBlock, from: Position, to: Position) {
         // The slot of a constant is written for single instructions only.
         let memory = if self.values.is_remat(wish.vreg) { Loc::NONE } else { self.memory(wish.vreg) };
         let mut at = from;
@@ -58,15 +58,15 @@ impl Emit<'_> {
         self.label_piece(wish, place, memory, at, to);
     }
 
-    fn label_piece(&mut self, wish: LabelUse, place: &Place, loc: Loc, from: u32, to: u32) {
+    fn label_piece(&mut self, wish: LabelUse, place: &OrderedBlock, loc: Loc, from: Position, to: Position) {
         if from < to && !loc.is_none() && !self.is_unread_constant(wish.vreg) {
-            let end = Inst::from_u32(place.inst(from).as_u32() + (to - from));
+            let end = place.inst(to);
             self.out.labels.push(LabelRange { label: wish.label, loc, from: place.inst(from), to: end });
         }
     }
 }
 
 /// The first slot whose early point is not before `point`.
-fn first_slot(point: Point) -> u32 {
-    point.prev().slot() + 1
+fn first_slot(point: ProgPoint) -> Position {
+    point.prev().position().next()
 }

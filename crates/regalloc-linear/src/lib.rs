@@ -2,8 +2,7 @@
 //!
 //! | stage | file | does |
 //! |---|---|---|
-//! | order | `order.rs`, `point.rs` | numbers blocks and instructions, finds loops |
-//! | survey | `survey.rs` | one pass over the code, for the next two |
+//! //! | survey | `survey.rs` | one pass over the code, for the next two |
 //! | | `values.rs` | what the stages know of each value |
 //! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
 //! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
@@ -27,14 +26,11 @@ mod exact;
 mod hints;
 mod instruction;
 mod labels;
-mod live_blocks;
 mod liveness;
 mod loops;
 mod machine;
-mod order;
 mod place;
 mod plan;
-mod point;
 mod residence;
 mod resolve;
 mod simple;

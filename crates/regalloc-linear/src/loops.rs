@@ -9,20 +9,21 @@
 //! begin. Cost: per loop head, registers times obstacles near ahead.
 
 use crate::machine::{Reg, regs};
-use crate::order::NONE;
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::VReg;
+use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::point::ProgPoint;
 
 impl Scan<'_, '_> {
     /// Makes room for the values held at the head of the block at `at`, which is entered `entered` times, if a loop
     /// begins there.
-    pub(crate) fn settle_loop(&mut self, at: u32, entered: u64) {
-        let place = self.order.places[at as usize];
-        let Some(l) = self.order.loops.get(place.innermost as usize).filter(|l| l.head == at) else { return };
-        let end = self.order.places[l.last as usize].stop();
-        if self.s.obstacle_slot >= end.slot() {
+    pub(crate) fn settle_loop(&mut self, at: BlockIndex, entered: u64) {
+        let Some(l) = self.order.loop_of_header(at) else { return };
+        let end = self.order.loop_points(l).to;
+        if self.s.obstacle_slot >= end.position() {
             return;
         }
         for class in 0..2 {
@@ -36,12 +37,12 @@ impl Scan<'_, '_> {
 
     /// Moves the value in `reg` if it is used before `end` and had to leave the register more often than the loop is
     /// entered.
-    fn keep_over_calls(&mut self, at: u32, reg: Reg, end: Point, entered: u64) {
-        let start = self.order.places[at as usize].start();
+    fn keep_over_calls(&mut self, at: BlockIndex, reg: Reg, end: ProgPoint, entered: u64) {
+        let start = self.order.block(at).start();
         let vreg = self.found.residence.holder_vreg(reg);
         let until = self.values.live_until(vreg, start).min(end);
         let Some(slot) = self.first_lost(vreg, reg, until) else { return };
-        if self.order.freq_at(slot) <= entered
+        if self.order.freq_at(slot).0 <= entered
             || self.values.is_remat(vreg)
             || self.next_use_through(vreg, start) >= end
         {
@@ -51,11 +52,11 @@ impl Scan<'_, '_> {
         let since_def = self.last_stay(vreg).is_some_and(|stay| stay.since_def);
         self.close(reg, start);
         self.open(vreg, to, start, since_def);
-        self.found.settled[at as usize] = NONE;
+        self.found.settled[at.index()] = NONE;
     }
 
     /// A register that no obstacle takes from the value: a free one, or one whose value the loop does not use.
-    fn register_over_calls(&mut self, vreg: VReg, start: Point, until: Point, end: Point) -> Option<Reg> {
+    fn register_over_calls(&mut self, vreg: VReg, start: ProgPoint, until: ProgPoint, end: ProgPoint) -> Option<Reg> {
         let class = self.values[vreg].class();
         let kept = self.machine.allocatable[class] & !self.blocked(vreg, until);
         let residence = &self.found.residence;

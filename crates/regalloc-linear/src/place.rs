@@ -1,12 +1,12 @@
 //! Writing down where the operands of one instruction are, and who lives where after it.
 
 use crate::machine::Reg;
-use crate::order::NONE;
 use crate::plan::UNTIED;
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Inst, Operand, Pos};
+use kingpost_regalloc_common::point::ProgPoint;
 
 impl Scan<'_, '_> {
     /// Writes down where the uses are read.
@@ -54,7 +54,7 @@ impl Scan<'_, '_> {
             return Reg::NONE;
         }
         match self.last_stay(vreg) {
-            Some(stay) if stay.to == Point::late(slot) && !stay.is_void() => stay.reg,
+            Some(stay) if stay.to == ProgPoint::late(slot) && !stay.is_void() => stay.reg,
             _ => {
                 self.s.plan.copies.iter().find(|c| c.vreg == vreg && !c.to.is_none()).map_or(Reg::NONE, |copy| copy.to)
             }
@@ -63,10 +63,10 @@ impl Scan<'_, '_> {
 
     /// Values read for the last time leave their registers.
     pub(crate) fn end_uses(&mut self, operands: &[Operand]) {
-        let after = Point::early(self.s.plan.slot + 1);
-        let late = Point::late(self.s.plan.slot);
+        let after = ProgPoint::before(self.s.plan.slot.next());
+        let late = ProgPoint::late(self.s.plan.slot);
         // What lives to the end of a block may go on in another one.
-        let ends_block = self.order.place_at(self.s.plan.slot).stop() == after;
+        let ends_block = self.order.block_at(self.s.plan.slot).stop() == after;
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             let home = self.values.home(operand.vreg());
             if home.is_none() {
@@ -93,14 +93,14 @@ impl Scan<'_, '_> {
                 continue;
             }
             if reg.is_none() && self.values.is_remat(vreg) {
-                self.plan_reload(vreg, Point::late(self.s.plan.slot));
+                self.plan_reload(vreg, ProgPoint::late(self.s.plan.slot));
                 continue;
             }
             if reg.is_none() {
                 self.found.note_in_memory(inst);
                 self.values.set(vreg, fact::DEF_IN_MEM | fact::MEM_READ);
                 if !is_dead && !self.values.is_edge_def(vreg) {
-                    self.plan_reload(vreg, Point::late(self.s.plan.slot));
+                    self.plan_reload(vreg, ProgPoint::late(self.s.plan.slot));
                 }
                 continue;
             }

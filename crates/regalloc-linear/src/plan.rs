@@ -2,6 +2,7 @@
 
 use crate::machine::{Kills, Masks, Reg, TABLE, regs};
 use kingpost_regalloc::VReg;
+use kingpost_regalloc_common::point::Position;
 
 /// The early point of the instruction.
 pub(crate) const EARLY: u8 = 1;
@@ -17,7 +18,7 @@ pub(crate) const UNTIED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) vreg: VReg,
-    /// The stay it is copied from, or [`NONE`](crate::order::NONE) if from memory.
+    /// The stay it is copied from, or [`NONE`](crate::values::NONE) if from memory.
     pub(crate) from: u32,
     /// None if it is copied to memory.
     pub(crate) to: Reg,
@@ -29,7 +30,7 @@ pub(crate) struct Copy {
 
 /// Who takes which register at which point.
 pub(crate) struct Plan {
-    pub(crate) slot: u32,
+    pub(crate) slot: Position,
     pub(crate) kills: Kills,
     pub(crate) safepoint: bool,
     /// Must operands that may be in memory be there, since there are too few registers otherwise?
@@ -52,7 +53,7 @@ impl Default for Plan {
     fn default() -> Plan {
         let nobody = [VReg::from_u32(0); TABLE];
         Plan {
-            slot: 0,
+            slot: Position::new(0),
             kills: Kills::default(),
             safepoint: false,
             prefers_memory: false,
@@ -68,7 +69,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    pub(crate) fn begin(&mut self, slot: u32, operands: usize, kills: Kills, safepoint: bool) {
+    pub(crate) fn begin(&mut self, slot: Position, operands: usize, kills: Kills, safepoint: bool) {
         self.slot = slot;
         self.kills = kills;
         self.safepoint = safepoint;

@@ -7,19 +7,20 @@
 //! 2. A stay that ends where it begins is void: it was taken back, and nothing may be read from it.
 
 use crate::machine::{Masks, Reg, TABLE, regs};
-use crate::order::NONE;
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::{Values, fact};
 use crate::walk::Scan;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::VReg;
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// A value in a register from one point to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     pub(crate) vreg: VReg,
-    pub(crate) from: Point,
-    /// First point after; [`Point::OPEN`] while it lasts.
-    pub(crate) to: Point,
+    pub(crate) from: ProgPoint,
+    /// First point after; [`ProgPoint::OPEN`] while it lasts.
+    pub(crate) to: ProgPoint,
     /// The value's stay before this one, or [`NONE`].
     pub(crate) prev: u32,
     pub(crate) reg: Reg,
@@ -37,7 +38,7 @@ impl Stay {
     }
 
     /// Is the value in the register at `point`?
-    pub(crate) fn covers(&self, point: Point) -> bool {
+    pub(crate) fn covers(&self, point: ProgPoint) -> bool {
         self.from <= point && point < self.to
     }
 }
@@ -48,7 +49,7 @@ struct Holder {
     stay: u32,
     vreg: VReg,
     /// The end of the live range that the value is in.
-    until: Point,
+    until: ProgPoint,
 }
 
 pub(crate) struct Residence {
@@ -64,7 +65,7 @@ pub(crate) struct Residence {
 
 impl Default for Residence {
     fn default() -> Residence {
-        let nobody = Holder { stay: NONE, vreg: VReg::from_u32(0), until: Point::FIRST };
+        let nobody = Holder { stay: NONE, vreg: VReg::from_u32(0), until: ProgPoint::FIRST };
         Residence { stays: Vec::new(), evicted: Vec::new(), holders: [nobody; TABLE], held: [0; 2], used: [0; 2] }
     }
 }
@@ -94,13 +95,13 @@ impl Residence {
     }
 
     /// The end of the live range that the value in a register that is held is in.
-    pub(crate) fn holder_until(&self, reg: Reg) -> Point {
+    pub(crate) fn holder_until(&self, reg: Reg) -> ProgPoint {
         self.holders[reg.index()].until
     }
 
     /// The value begins to live in `reg`, which nothing is in.
     #[inline(always)]
-    pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
+    pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
         debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
         let id = self.stays.len() as u32;
         let until = values.live_until(vreg, from);
@@ -113,7 +114,16 @@ impl Residence {
             debug_assert!(prev.to <= from, "{vreg} is in a register already");
             prev.continued |= prev.to == from;
         }
-        self.stays.push(Stay { vreg, from, to: Point::OPEN, prev, reg, since_def, evicted: false, continued: false });
+        self.stays.push(Stay {
+            vreg,
+            from,
+            to: ProgPoint::OPEN,
+            prev,
+            reg,
+            since_def,
+            evicted: false,
+            continued: false,
+        });
         value.stay = id;
         (value.home, value.last_reg) = (reg, reg);
         value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
@@ -125,7 +135,7 @@ impl Residence {
 
     /// What is in `reg` leaves it.
     #[inline]
-    fn close(&mut self, values: &mut Values, reg: Reg, to: Point) -> u32 {
+    fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> u32 {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         let Holder { stay: id, vreg, .. } = self.holders[reg.index()];
         self.stays[id as usize].to = to;
@@ -145,18 +155,18 @@ impl Residence {
 
 impl Scan<'_, '_> {
     /// The value begins to live in `reg`, which nothing is in.
-    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: Point, since_def: bool) -> u32 {
+    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
         self.found.residence.open(self.values, vreg, reg, from, since_def)
     }
 
     /// What is in `reg` leaves it.
     #[inline]
-    pub(crate) fn close(&mut self, reg: Reg, to: Point) -> u32 {
+    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> u32 {
         self.found.residence.close(self.values, reg, to)
     }
 
     /// Empties all registers.
-    pub(crate) fn close_all(&mut self, to: Point) {
+    pub(crate) fn close_all(&mut self, to: ProgPoint) {
         for class in 0..2 {
             for reg in regs(class, self.found.residence.held[class]) {
                 self.close(reg, to);
@@ -175,7 +185,7 @@ impl Scan<'_, '_> {
     }
 
     /// Takes back, from the block head `point` on, all that the closed stays of a value up to `id` claim.
-    pub(crate) fn cut_back(&mut self, mut id: u32, point: Point) {
+    pub(crate) fn cut_back(&mut self, mut id: u32, point: ProgPoint) {
         self.unsettle(point);
         while let Some(&stay) = self.found.residence.stays.get(id as usize) {
             if stay.to <= point {
@@ -195,7 +205,7 @@ impl Scan<'_, '_> {
     }
 
     /// If `point` is the head of a block, registers may change on all edges into it.
-    fn unsettle(&mut self, point: Point) {
-        self.found.settled[self.order.at_slot(point.slot()) as usize] = NONE;
+    fn unsettle(&mut self, point: ProgPoint) {
+        self.found.settled[self.order.index_at(point.position()).index()] = NONE;
     }
 }

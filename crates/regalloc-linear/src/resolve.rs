@@ -14,13 +14,14 @@
 use crate::edges::EdgeMoves;
 use crate::hints::Hints;
 use crate::machine::Machine;
-use crate::order::{NONE, Order};
-use crate::point::Point;
 use crate::residence::Stay;
+use crate::values::NONE;
 use crate::values::{Values, fact};
 use crate::walk::{Found, GapMove};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Inst, Problem, VReg};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 /// A place inside a block where a value leaves its register for memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -49,7 +50,7 @@ pub(crate) struct Resolved {
     /// By value: price of storing it wherever it leaves a register.
     leaving_freq: Vec<u64>,
     /// Safepoints, by slot.
-    safepoints: Vec<u32>,
+    safepoints: Vec<Position>,
     /// References in memory at safepoints.
     pub(crate) references: Vec<(Inst, VReg)>,
 }
@@ -57,7 +58,7 @@ pub(crate) struct Resolved {
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) machine: &'a Machine,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
     pub(crate) hints: &'a Hints,
 }
 
@@ -98,14 +99,14 @@ impl Resolved {
             if stay.is_void() || stay.continued || values.is_remat(stay.vreg) {
                 continue;
             }
-            let slot = stay.to.slot();
-            let place = input.order.place_at(slot);
+            let slot = stay.to.position();
+            let place = input.order.block_at(slot);
             // At a block's head the edges see to it.
             if place.head == slot {
                 continue;
             }
             let mut source = id;
-            if stay.from == Point::early(slot) {
+            if stay.from == ProgPoint::before(slot) {
                 // The stay is as short as one instruction: what counts is where the value was before.
                 match stays.get(stay.prev as usize) {
                     Some(prev) if prev.to == stay.from && !prev.is_void() => source = stay.prev,
@@ -114,7 +115,7 @@ impl Resolved {
             }
             self.leaving.push(Leaving { inst: place.inst(slot), vreg: stay.vreg, stay: source });
             let freq = &mut self.leaving_freq[stay.vreg.index()];
-            *freq = freq.saturating_add(place.freq);
+            *freq = freq.saturating_add(place.freq.0);
         }
         self.leaving.sort_unstable();
     }
@@ -134,9 +135,9 @@ impl Resolved {
             let Values { list, ranges, .. } = &mut *values;
             let value = &mut list[vreg.index()];
             for range in &ranges[value.ranges[0] as usize..value.ranges[1] as usize] {
-                let first = self.safepoints.partition_point(|&slot| Point::early(slot) < range.from);
-                for &slot in self.safepoints[first..].iter().take_while(|&&slot| Point::late(slot) < range.to) {
-                    self.references.push((input.order.place_at(slot).inst(slot), vreg));
+                let first = self.safepoints.partition_point(|&slot| ProgPoint::early(slot) < range.from);
+                for &slot in self.safepoints[first..].iter().take_while(|&&slot| ProgPoint::late(slot) < range.to) {
+                    self.references.push((input.order.block_at(slot).inst(slot), vreg));
                     value.facts |= fact::MEM_READ;
                 }
             }
@@ -158,15 +159,15 @@ impl Resolved {
             if is_remat || value.has(fact::DEF_IN_MEM) {
                 continue;
             }
-            let slot = value.def.slot();
-            let place = input.order.place_at(slot);
-            if !value.has(fact::FORCE_STORE) && self.leaving_freq[index] < place.freq {
+            let slot = value.def.position();
+            let place = input.order.block_at(slot);
+            if !value.has(fact::FORCE_STORE) && self.leaving_freq[index] < place.freq.0 {
                 value.facts |= fact::STORED_LATE;
                 continue;
             }
             value.facts |= fact::STORED_AT_DEF;
             if !value.has(fact::AT_HEAD) {
-                self.stored.push(Stored { before: place.inst(slot + 1), vreg });
+                self.stored.push(Stored { before: place.inst(slot.next()), vreg });
             }
         }
         self.stored.sort_unstable();
@@ -179,6 +180,6 @@ pub(crate) fn is_needed(stays: &[Stay], m: &GapMove) -> bool {
 }
 
 /// Is the value still in the register that the move was to read?
-pub(crate) fn is_from_reg(stays: &[Stay], m: &GapMove, point: Point) -> bool {
+pub(crate) fn is_from_reg(stays: &[Stay], m: &GapMove, point: ProgPoint) -> bool {
     stays.get(m.from as usize).is_some_and(|stay| !stay.is_void() && stay.to >= point)
 }

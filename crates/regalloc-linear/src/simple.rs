@@ -3,10 +3,10 @@
 //! that, into registers that are left, are served in `copies.rs`.
 
 use crate::machine::{Masks, Reg, regs};
-use crate::point::Point;
 use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Inst, Loc, Operand, Pos};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 use std::ops::Range;
 
 /// What a common instruction needs.
@@ -25,7 +25,13 @@ pub(crate) const NO_DEF: usize = usize::MAX;
 impl Scan<'_, '_> {
     /// Serves the instruction, which clobbers nothing and is no safepoint, if it is a common one. Nothing is decided if
     /// it is not.
-    pub(crate) fn serve_simply(&mut self, inst: Inst, slot: u32, range: Range<usize>, operands: &[Operand]) -> bool {
+    pub(crate) fn serve_simply(
+        &mut self,
+        inst: Inst,
+        slot: Position,
+        range: Range<usize>,
+        operands: &[Operand],
+    ) -> bool {
         match self.try_simply(inst, slot, range.start, operands) {
             Some(()) => true,
             None => {
@@ -35,7 +41,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    fn try_simply(&mut self, inst: Inst, slot: u32, base: usize, operands: &[Operand]) -> Option<()> {
+    fn try_simply(&mut self, inst: Inst, slot: Position, base: usize, operands: &[Operand]) -> Option<()> {
         let shape = self.place_common_uses(inst, slot, base, operands)?;
         if shape.missing != 0 {
             return self.serve_with_copies(inst, slot, base, operands, &shape);
@@ -68,18 +74,18 @@ impl Scan<'_, '_> {
 
     /// Values that are read for the last time leave their registers.
     #[inline]
-    pub(crate) fn end_dying(&mut self, slot: u32, dying: &Masks) {
+    pub(crate) fn end_dying(&mut self, slot: Position, dying: &Masks) {
         for (class, &dying) in dying.iter().enumerate() {
             for reg in regs(class, dying) {
-                self.close(reg, Point::late(slot));
+                self.close(reg, ProgPoint::late(slot));
             }
         }
     }
 
     /// Writes down where the uses are read that need nothing, if the instruction may be a common one.
     #[inline(always)]
-    fn place_common_uses(&mut self, inst: Inst, slot: u32, base: usize, operands: &[Operand]) -> Option<Shape> {
-        let late = Point::late(slot);
+    fn place_common_uses(&mut self, inst: Inst, slot: Position, base: usize, operands: &[Operand]) -> Option<Shape> {
+        let late = ProgPoint::late(slot);
         let (mut dying, mut def, mut missing) = ((0, 0), NO_DEF, 0);
         for (k, (&operand, loc)) in operands.iter().zip(&mut self.out.locs[base..]).enumerate() {
             let vreg = operand.vreg();
@@ -131,7 +137,7 @@ impl Scan<'_, '_> {
     #[inline]
     pub(crate) fn result_register(
         &mut self,
-        slot: u32,
+        slot: Position,
         def: Operand,
         dying: &Masks,
         loaded: &Masks,
@@ -152,7 +158,7 @@ impl Scan<'_, '_> {
         if free == 0 || self.parameters_register(vreg, slot).is_some() {
             return None;
         }
-        Some(self.choose(vreg, free, Point::late(slot), prefer))
+        Some(self.choose(vreg, free, ProgPoint::late(slot), prefer))
     }
 
     /// The result of `inst` begins to live in `reg`.

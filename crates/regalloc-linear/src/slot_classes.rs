@@ -11,10 +11,10 @@
 //! (Chaitin's aggressive coalescing, on slots). Each class has the union of its members' live ranges; classes of many
 //! ranges are not merged further, so that one merge takes bounded time. Cost: n log n in pairs of spilled values.
 
-use crate::point::Point;
 use crate::resolve::Input;
-use crate::values::{LiveRange, Value, Values, fact};
+use crate::values::{Value, Values, fact};
 use kingpost_regalloc::{Constraint, Problem, VReg};
+use kingpost_regalloc_common::point::PointRange;
 use std::cmp::Reverse;
 
 /// Classes of more ranges are left as they are.
@@ -44,9 +44,9 @@ struct Pair {
 #[derive(Default)]
 pub(crate) struct SlotClasses {
     pub(crate) classes: Vec<Class>,
-    ranges: Vec<LiveRange>,
+    ranges: Vec<PointRange>,
     pairs: Vec<Pair>,
-    merged: Vec<LiveRange>,
+    merged: Vec<PointRange>,
 }
 
 impl SlotClasses {
@@ -76,13 +76,13 @@ impl SlotClasses {
     }
 
     /// The first point at which a member is live, and the point after the last one.
-    pub(crate) fn life(&self, class: u32) -> LiveRange {
+    pub(crate) fn life(&self, class: u32) -> PointRange {
         let ranges = self.ranges_of(class);
         let (first, last) = (ranges[0], ranges[ranges.len() - 1]);
-        LiveRange { from: first.from, to: last.to }
+        PointRange::new(first.from, last.to)
     }
 
-    fn ranges_of(&self, class: u32) -> &[LiveRange] {
+    fn ranges_of(&self, class: u32) -> &[PointRange] {
         let class = &self.classes[class as usize];
         &self.ranges[class.first as usize..class.end as usize]
     }
@@ -107,7 +107,7 @@ impl SlotClasses {
         }
     }
 
-    fn add_class(&mut self, ranges: &[LiveRange], value: &Value) {
+    fn add_class(&mut self, ranges: &[PointRange], value: &Value) {
         let (first, def) = (self.ranges.len(), value.def);
         self.ranges.extend_from_slice(ranges);
         // In an unusual order uses may come before the definition, which then has a range of its own.
@@ -187,7 +187,7 @@ impl SlotClasses {
         };
         let end = start + self.merged.len();
         if end > self.ranges.len() {
-            self.ranges.resize(end, LiveRange { from: Point::FIRST, to: Point::FIRST });
+            self.ranges.resize(end, PointRange::EMPTY);
         }
         self.ranges[start..end].copy_from_slice(&self.merged);
         let is_written_early = first.is_written_early;
@@ -212,11 +212,11 @@ impl SlotClasses {
                 _ => left = &left[1..],
             }
             match merged.last_mut() {
-                Some(LiveRange { to, .. }) if *to > next.from => {
+                Some(PointRange { to, .. }) if *to > next.from => {
                     are_disjoint = false;
                     break;
                 }
-                Some(LiveRange { to, .. }) if *to == next.from => *to = next.to,
+                Some(PointRange { to, .. }) if *to == next.from => *to = next.to,
                 _ => merged.push(next),
             }
         }

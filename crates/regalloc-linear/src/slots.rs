@@ -3,11 +3,11 @@
 //! A linear scan over the lives of the classes, holes included, one list of free slots per width. Cost: n log n in spilled
 //! values.
 
-use crate::point::Point;
 use crate::resolve::Input;
 use crate::slot_classes::SlotClasses;
 use crate::values::{Values, fact};
 use kingpost_regalloc::{AllocError, Allocation, Slot, VReg};
+use kingpost_regalloc_common::point::ProgPoint;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,9 +22,9 @@ pub(crate) struct Slots {
     /// By class that was not merged into another one.
     slots: Vec<Option<Slot>>,
     /// Classes by the start of their lives.
-    sorted: Vec<(Point, u32)>,
+    sorted: Vec<(ProgPoint, u32)>,
     /// Slots in use, by the point where they come free.
-    busy: BinaryHeap<Reverse<(Point, u32)>>,
+    busy: BinaryHeap<Reverse<(ProgPoint, u32)>>,
     free: [Vec<Slot>; WIDTHS],
 }
 
@@ -76,7 +76,7 @@ impl Slots {
         self.sorted.sort_unstable();
     }
 
-    fn expire(&mut self, point: Point, out: &Allocation) {
+    fn expire(&mut self, point: ProgPoint, out: &Allocation) {
         while let Some(&Reverse((end, slot))) = self.busy.peek() {
             if end > point {
                 break;

@@ -1,11 +1,13 @@
 //! Taking a register from a value that is still live, and planning when it shall have one again.
 
 use crate::machine::Reg;
-use crate::order::NONE;
-use crate::point::Point;
+use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Event, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, Entries};
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// How many loops around a block are looked at for a better place to split.
 const LOOPS_TRIED: usize = 16;
@@ -13,7 +15,7 @@ const LOOPS_TRIED: usize = 16;
 impl Scan<'_, '_> {
     /// The value in `reg` is in memory from `point` on. If it has not been used since some loop around was entered it
     /// leaves its register where that loop begins.
-    pub(crate) fn evict(&mut self, reg: Reg, point: Point) {
+    pub(crate) fn evict(&mut self, reg: Reg, point: ProgPoint) {
         let id = self.close(reg, point);
         self.found.residence.evict(id);
         let vreg = self.found.residence.stay(id).vreg;
@@ -35,54 +37,44 @@ impl Scan<'_, '_> {
     }
 
     /// The head of the outermost loop around `point` that begins after `busy`.
-    fn outermost_loop(&self, point: Point, busy: Point) -> Option<Point> {
-        let mut id = self.order.place_at(point.slot()).innermost;
+    fn outermost_loop(&self, point: ProgPoint, busy: ProgPoint) -> Option<ProgPoint> {
         let mut best = None;
-        for _ in 0..LOOPS_TRIED {
-            let Some(l) = self.order.loops.get(id as usize) else { break };
-            let place = &self.order.places[l.head as usize];
+        for l in self.order.loops_around(self.order.index_at(point.position())).take(LOOPS_TRIED) {
+            let place = self.order.block(l.header);
             if place.start() <= busy {
                 break;
             }
             // Only where paths meet do edges compare registers; other heads take over what their predecessor left.
-            if l.is_sound && place.start() < point && self.problem.preds(place.block).len() >= 2 {
+            if l.entries != Entries::Anywhere && place.start() < point && self.problem.preds(place.block).len() >= 2 {
                 best = Some(place.start());
             }
-            id = l.parent;
         }
         best
     }
 
     /// The value is in memory at `point`. If its next use is in a loop further on, it should be in a register when that
     /// loop begins.
-    pub(crate) fn plan_reload(&mut self, vreg: VReg, point: Point) {
+    pub(crate) fn plan_reload(&mut self, vreg: VReg, point: ProgPoint) {
         let next = self.values.next_use(vreg, point);
         if next >= self.values.end(vreg) {
             return;
         }
-        let here = self.order.at_slot(point.slot());
-        let mut id = self.order.place_at(next.slot()).innermost;
-        let mut head = NONE;
-        for _ in 0..LOOPS_TRIED {
-            match self.order.loops.get(id as usize) {
-                Some(l) if l.head > here => {
-                    head = l.head;
-                    id = l.parent;
-                }
-                _ => break,
-            }
-        }
-        if head != NONE && self.problem.preds(self.order.places[head as usize].block).len() >= 2 {
-            let list = &mut self.s.reload_heads[head as usize];
+        let here = self.order.index_at(point.position());
+        let around = self.order.loops_around(self.order.index_at(next.position())).take(LOOPS_TRIED);
+        let ahead = around.take_while(|l| l.header > here).last();
+        if let Some(head) = ahead.map(|l| l.header)
+            && self.problem.preds(self.order.block(head).block).len() >= 2
+        {
+            let list = &mut self.s.reload_heads[head.index()];
             self.s.reloads.push((vreg, *list));
             *list = self.s.reloads.len() as u32 - 1;
         }
     }
 
     /// Gives registers that are left to the values that wait for one at the head of the block at `at`.
-    pub(crate) fn reload_at_head(&mut self, at: u32) {
-        let point = self.order.places[at as usize].start();
-        let mut item = self.s.reload_heads[at as usize];
+    pub(crate) fn reload_at_head(&mut self, at: BlockIndex) {
+        let point = self.order.block(at).start();
+        let mut item = self.s.reload_heads[at.index()];
         while item != NONE {
             let (vreg, next) = self.s.reloads[item as usize];
             item = next;
@@ -99,7 +91,7 @@ impl Scan<'_, '_> {
             if good != 0 {
                 let reg = self.choose(vreg, good, point, Reg::NONE);
                 self.open(vreg, reg, point, false);
-                self.found.settled[at as usize] = NONE;
+                self.found.settled[at.index()] = NONE;
             }
         }
     }

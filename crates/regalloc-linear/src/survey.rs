@@ -4,14 +4,14 @@
 use crate::hints::Hints;
 use crate::liveness::Liveness;
 use crate::machine::Machine;
-use crate::order::{Order, Place};
-use crate::point::Point;
 use crate::values::Values;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem};
+use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 pub(crate) fn run(
     problem: &Problem,
-    order: &Order,
+    order: &LinearOrder,
     machine: &Machine,
     values: &mut Values,
     live: &mut Liveness,
@@ -21,7 +21,7 @@ pub(crate) fn run(
     live.begin();
     hints.begin();
     let mut survey = Survey { problem, order, machine, values, live, hints };
-    for place in order.places.iter().rev() {
+    for place in order.blocks().values().rev() {
         survey.block(place);
     }
     hints.finish(order, values);
@@ -29,7 +29,7 @@ pub(crate) fn run(
 
 struct Survey<'a> {
     problem: &'a Problem,
-    order: &'a Order,
+    order: &'a LinearOrder,
     machine: &'a Machine,
     values: &'a mut Values,
     live: &'a mut Liveness,
@@ -37,10 +37,10 @@ struct Survey<'a> {
 }
 
 impl Survey<'_> {
-    fn block(&mut self, place: &Place) {
+    fn block(&mut self, place: &OrderedBlock) {
         let (start, stop) = (place.start(), place.stop());
         self.edges(place);
-        for (slot, inst) in (place.head + 1..place.end).zip(self.problem.insts(place.block)).rev() {
+        for (slot, inst) in place.positions().zip(self.problem.insts(place.block)).rev() {
             self.instruction(inst, slot, stop);
         }
         for &param in self.problem.params(place.block) {
@@ -50,7 +50,7 @@ impl Survey<'_> {
 
     /// Edges out of a block: their arguments are used, and their results begin where they lead to.
     #[inline(never)]
-    fn edges(&mut self, place: &Place) {
+    fn edges(&mut self, place: &OrderedBlock) {
         let (problem, stop) = (self.problem, place.stop());
         for &edge in problem.succs(place.block) {
             let args = problem.edge_args(edge);
@@ -61,13 +61,13 @@ impl Survey<'_> {
                 }
             }
             for &def in problem.edge_defs(edge) {
-                let target = self.order.place(problem.edge(edge).to);
+                let target = self.order.block(self.order.index(problem.edge(edge).to));
                 self.live.note_edge_def(self.values, def, stop, target.start(), target.stop());
             }
         }
     }
 
-    fn instruction(&mut self, inst: Inst, slot: u32, stop: Point) {
+    fn instruction(&mut self, inst: Inst, slot: Position, stop: ProgPoint) {
         let problem = self.problem;
         let operands = problem.operands(inst);
         let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
@@ -77,10 +77,10 @@ impl Survey<'_> {
         }
         for &operand in operands {
             let vreg = operand.vreg();
-            let point = if operand.pos() == Pos::Late { Point::late(slot) } else { Point::early(slot) };
+            let point = if operand.pos() == Pos::Late { ProgPoint::late(slot) } else { ProgPoint::early(slot) };
             if operand.is_def() {
                 self.live.note_def(self.values, vreg, point, stop);
-            } else if point.is_early() {
+            } else if operand.pos() == Pos::Early {
                 self.live.note_use(self.values, vreg, point);
             } else {
                 self.live.note_late_use(self.values, vreg, point);
@@ -94,7 +94,7 @@ impl Survey<'_> {
         }
     }
 
-    fn constraint(&mut self, inst: Inst, slot: u32, operands: &[Operand], operand: Operand) {
+    fn constraint(&mut self, inst: Inst, slot: Position, operands: &[Operand], operand: Operand) {
         match operand.constraint() {
             Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
             Constraint::Fixed(preg) => {

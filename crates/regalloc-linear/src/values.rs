@@ -2,23 +2,19 @@
 //! asks one thing about a value mostly asks for more.
 
 use crate::machine::Reg;
-use crate::order::NONE;
-use crate::point::Point;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
+use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveUse};
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 use std::ops::{Index, IndexMut, Range};
 
-/// Points over which a value is live: `from` is the first, `to` the first one after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LiveRange {
-    pub(crate) from: Point,
-    pub(crate) to: Point,
-}
+/// No index.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A use, and the next one of its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
-    pub(crate) point: Point,
+    pub(crate) point: ProgPoint,
     /// Index of the next use, or [`NONE`].
     pub(crate) next: u32,
 }
@@ -64,30 +60,30 @@ pub(crate) mod fact {
 #[repr(align(64))]
 pub(crate) struct Value {
     /// Where it begins to exist.
-    pub(crate) def: Point,
-    /// The last use, or [`Point::FIRST`].
-    pub(crate) last: Point,
+    pub(crate) def: ProgPoint,
+    /// The last use, or [`ProgPoint::FIRST`].
+    pub(crate) last: ProgPoint,
     /// Index of the next use, or [`NONE`]: the first one until the walk comes by.
     pub(crate) next: u32,
-    /// The use before that, or [`Point::FIRST`].
-    pub(crate) before: Point,
+    /// The use before that, or [`ProgPoint::FIRST`].
+    pub(crate) before: ProgPoint,
     /// Its part of the ranges.
     pub(crate) ranges: [u32; 2],
     /// Index of the range that the walk is in or comes to next; after the walk, if the value is [`fact::IN_SLOT`], its
     /// slot class, and in the end its slot.
     pub(crate) place: u32,
     /// The first point of that range.
-    pub(crate) from: Point,
+    pub(crate) from: ProgPoint,
     /// The point after it.
-    pub(crate) until: Point,
+    pub(crate) until: ProgPoint,
     /// The slot of the fixed operand that it flows into.
-    pub(crate) wish_slot: u32,
+    pub(crate) wish_slot: Position,
     /// The block parameter, tied result or copy it flows into, as a number, or [`NONE`].
     pub(crate) partner: u32,
     /// The instruction that computes it anywhere, or [`NONE`].
     pub(crate) remat: u32,
     /// If it is a block parameter: where it is read first by more than edges that pass it on.
-    pub(crate) first_use: Point,
+    pub(crate) first_use: ProgPoint,
     /// Its last stay in a register, or [`NONE`].
     pub(crate) stay: u32,
     /// Bits of [`fact`], and the logarithm of the width in bytes above them.
@@ -104,18 +100,18 @@ pub(crate) struct Value {
 
 /// A value of which nothing is known yet.
 const UNKNOWN: Value = Value {
-    def: Point::OPEN,
-    last: Point::FIRST,
+    def: ProgPoint::OPEN,
+    last: ProgPoint::FIRST,
     next: NONE,
-    before: Point::FIRST,
+    before: ProgPoint::FIRST,
     ranges: [0; 2],
     place: 0,
-    from: Point::FIRST,
-    until: Point::FIRST,
-    wish_slot: 0,
+    from: ProgPoint::FIRST,
+    until: ProgPoint::FIRST,
+    wish_slot: Position::new(0),
     partner: NONE,
     remat: NONE,
-    first_use: Point::FIRST,
+    first_use: ProgPoint::FIRST,
     stay: NONE,
     facts: 0,
     home: Reg::NONE,
@@ -151,12 +147,12 @@ impl Value {
     }
 
     pub(crate) fn is_used(&self) -> bool {
-        self.last != Point::FIRST
+        self.last != ProgPoint::FIRST
     }
 
     /// The value is live over this range, and no other.
     #[inline]
-    pub(crate) fn add_range(&mut self, range: LiveRange, ranges: &mut Vec<LiveRange>) {
+    pub(crate) fn add_range(&mut self, range: PointRange, ranges: &mut Vec<PointRange>) {
         let at = ranges.len() as u32;
         ranges.push(range);
         self.ranges = [at, at + 1];
@@ -164,11 +160,11 @@ impl Value {
         (self.from, self.until) = (range.from, range.to);
     }
 
-    /// The value is live over these of all ranges.
-    pub(crate) fn set_ranges(&mut self, span: [u32; 2], ranges: &[LiveRange]) {
-        self.ranges = span;
-        self.place = span[0];
-        if let Some(first) = ranges[..span[1] as usize].get(span[0] as usize) {
+    /// The walk begins with the first of the value's ranges.
+    pub(crate) fn begin_ranges(&mut self, ranges: &[PointRange]) {
+        let [start, end] = self.ranges;
+        self.place = start;
+        if let Some(first) = ranges[..end as usize].get(start as usize) {
             (self.from, self.until) = (first.from, first.to);
         }
     }
@@ -183,7 +179,7 @@ impl Value {
 pub(crate) struct Values {
     pub(crate) list: Vec<Value>,
     pub(crate) uses: Vec<Use>,
-    pub(crate) ranges: Vec<LiveRange>,
+    pub(crate) ranges: Vec<PointRange>,
 }
 
 impl Index<VReg> for Values {
@@ -233,7 +229,7 @@ impl Values {
     }
 
     #[inline]
-    pub(crate) fn def(&self, vreg: VReg) -> Point {
+    pub(crate) fn def(&self, vreg: VReg) -> ProgPoint {
         self[vreg].def
     }
 
@@ -262,7 +258,7 @@ impl Values {
 
     /// The register the value would like, and the slot of the operand that wants it there.
     #[inline]
-    pub(crate) fn wish(&self, vreg: VReg) -> (Reg, u32) {
+    pub(crate) fn wish(&self, vreg: VReg) -> (Reg, Position) {
         let value = &self[vreg];
         (value.wish, value.wish_slot)
     }
@@ -306,7 +302,7 @@ impl Values {
     }
 
     /// The points of use from the one with the given index on, which may be [`NONE`].
-    pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = Point> {
+    pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = ProgPoint> {
         std::iter::from_fn(move || {
             let at = self.uses.get(index as usize)?;
             index = at.next;
@@ -321,13 +317,13 @@ impl Values {
     }
 
     /// The live ranges, ascending, none adjacent to the next.
-    pub(crate) fn ranges(&self, vreg: VReg) -> &[LiveRange] {
+    pub(crate) fn ranges(&self, vreg: VReg) -> &[PointRange] {
         let [start, end] = self[vreg].ranges;
         &self.ranges[Range { start: start as usize, end: end as usize }]
     }
 
     /// Is the value live at `point`, wherever the walk is?
-    pub(crate) fn is_live_at(&self, vreg: VReg, point: Point) -> bool {
+    pub(crate) fn is_live_at(&self, vreg: VReg, point: ProgPoint) -> bool {
         match self.ranges(vreg) {
             [only] => only.from <= point && point < only.to,
             ranges => {
@@ -338,8 +334,29 @@ impl Values {
     }
 
     /// One past the last point of the value's life.
-    pub(crate) fn end(&self, vreg: VReg) -> Point {
+    pub(crate) fn end(&self, vreg: VReg) -> ProgPoint {
         self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
+    }
+}
+
+impl DefsAndUses for Values {
+    fn def(&self, vreg: VReg) -> ProgPoint {
+        self[vreg].def
+    }
+
+    fn last_use(&self, vreg: VReg) -> Option<ProgPoint> {
+        let value = &self[vreg];
+        value.is_used().then_some(value.last)
+    }
+
+    fn first_use(&self, vreg: VReg) -> u32 {
+        self[vreg].next
+    }
+
+    #[inline]
+    fn use_at(&self, cursor: u32) -> Option<LiveUse> {
+        let Use { point, next } = *self.uses.get(cursor as usize)?;
+        Some(LiveUse { point, end: point.end_of_use(), next })
     }
 }
 
@@ -347,7 +364,7 @@ impl Values {
 impl Values {
     /// The end of the range in which the value is live at `point`, or `point` if it is not.
     #[inline]
-    pub(crate) fn live_until(&mut self, vreg: VReg, point: Point) -> Point {
+    pub(crate) fn live_until(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let mut value = &self[vreg];
         if value.until <= point {
             self.next_range(vreg, point);
@@ -357,11 +374,11 @@ impl Values {
     }
 
     #[inline]
-    pub(crate) fn is_live(&mut self, vreg: VReg, point: Point) -> bool {
+    pub(crate) fn is_live(&mut self, vreg: VReg, point: ProgPoint) -> bool {
         self.live_until(vreg, point) > point
     }
 
-    fn next_range(&mut self, vreg: VReg, point: Point) {
+    fn next_range(&mut self, vreg: VReg, point: ProgPoint) {
         let Values { list, ranges, .. } = self;
         let value = &mut list[vreg.index()];
         while value.until <= point && value.place + 1 < value.ranges[1] {
@@ -373,7 +390,7 @@ impl Values {
 
     /// Moves the value's cursor to the first use at or after `point`, whose index it gives, or [`NONE`].
     #[inline]
-    pub(crate) fn find_use(&mut self, vreg: VReg, point: Point) -> u32 {
+    pub(crate) fn find_use(&mut self, vreg: VReg, point: ProgPoint) -> u32 {
         let Values { list, uses, .. } = self;
         let value = &mut list[vreg.index()];
         while let Some(next) = uses.get(value.next as usize).filter(|next| next.point < point) {
@@ -384,7 +401,7 @@ impl Values {
     }
 
     /// The first use at or after `point`; the end of the value's life if there is none.
-    pub(crate) fn next_use(&mut self, vreg: VReg, point: Point) -> Point {
+    pub(crate) fn next_use(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let next = self.find_use(vreg, point);
         self.use_at(next).map_or_else(|| self.end(vreg), |next| next.point)
     }

@@ -27,11 +27,12 @@ use crate::exact;
 use crate::hints::Hints;
 use crate::instruction::Plan;
 use crate::machine::{Machine, Masks, Reg};
-use crate::order::{NONE, Order};
-use crate::point::Point;
 use crate::residence::Residence;
+use crate::values::NONE;
 use crate::values::{Value, Values};
 use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 use std::ops::Range;
 
 /// One copy in the gap before an instruction.
@@ -51,7 +52,7 @@ pub(crate) struct GapMove {
 #[derive(Clone, Debug)]
 pub(crate) struct Gap {
     pub(crate) inst: Inst,
-    pub(crate) point: Point,
+    pub(crate) point: ProgPoint,
     pub(crate) moves: Range<u32>,
     /// Registers that hold nothing over the gap.
     pub(crate) free: Masks,
@@ -130,8 +131,8 @@ pub(crate) struct Scratch {
     pub(crate) edge_values: Vec<VReg>,
     /// Index of the first obstacle after the current slot.
     pub(crate) obstacle: usize,
-    /// Its slot, or `u32::MAX` if there is none.
-    pub(crate) obstacle_slot: u32,
+    /// Its slot, or the end.
+    pub(crate) obstacle_slot: Position,
     /// Registers that searches may still try.
     pub(crate) tries: u64,
 }
@@ -143,7 +144,7 @@ impl Scratch {
         self.reloads.clear();
         self.edge_values.clear();
         self.obstacle = 0;
-        self.obstacle_slot = hints.obstacles.first().map_or(u32::MAX, |o| o.slot);
+        self.obstacle_slot = hints.obstacles.first().map_or(Position::END, |o| o.slot);
         self.tries = exact::budget(problem.num_operands());
     }
 }
@@ -153,7 +154,7 @@ pub(crate) struct Scan<'a, 'o> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
     pub(crate) machine: &'a Machine,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
     pub(crate) values: &'a mut Values,
     pub(crate) hints: &'a Hints,
     pub(crate) found: &'a mut Found,
@@ -166,31 +167,30 @@ pub(crate) struct Scan<'a, 'o> {
 
 impl Scan<'_, '_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
-        let blocks = self.order.places.len();
+        let blocks = self.order.num_blocks();
         self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
         self.found.begin(blocks);
         self.s.begin(self.problem, self.hints, blocks);
-        for at in 0..blocks as u32 {
-            let place = self.order.places[at as usize];
+        for at in self.order.indices() {
+            let place = *self.order.block(at);
             self.start_block(at);
             let gaps = self.found.gaps.len() as u32;
-            for slot in place.head + 1..place.end {
+            for slot in place.positions() {
                 self.pass_obstacles(slot);
                 self.instruction(place.inst(slot), slot)?;
             }
             self.found.gaps_of.push(gaps..self.found.gaps.len() as u32);
             self.end_block(at);
         }
-        let end = Point::early(self.order.num_slots() as u32);
-        self.close_all(end);
+        self.close_all(self.order.stop());
         Ok(())
     }
 
     #[inline]
-    fn pass_obstacles(&mut self, slot: u32) {
+    fn pass_obstacles(&mut self, slot: Position) {
         while self.s.obstacle_slot <= slot {
             self.s.obstacle += 1;
-            self.s.obstacle_slot = self.hints.obstacles.get(self.s.obstacle).map_or(u32::MAX, |o| o.slot);
+            self.s.obstacle_slot = self.hints.obstacles.get(self.s.obstacle).map_or(Position::END, |o| o.slot);
         }
     }
 
@@ -211,9 +211,9 @@ impl Scan<'_, '_> {
     }
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
-    pub(crate) fn inst_at(&self, point: Point) -> Inst {
-        let place = self.order.place_at(point.slot());
-        place.inst(point.slot().max(place.head + 1))
+    pub(crate) fn inst_at(&self, point: ProgPoint) -> Inst {
+        let place = self.order.block_at(point.position());
+        place.inst(point.position().max(place.head.next()))
     }
 
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
@@ -230,7 +230,7 @@ impl Scan<'_, '_> {
 
     #[cold]
     fn tell_assigned(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
-        let last = Point::early(self.order.num_slots() as u32 - 1);
+        let last = self.order.stop().prev();
         let to = self.inst_at(self.values.end(vreg).prev().min(last));
         self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
     }
