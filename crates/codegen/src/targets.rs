@@ -5,7 +5,7 @@ use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::Isa;
 use kingpost_mach::settings::{SettingError, Settings};
 use std::fmt;
-use target_lexicon::{Aarch64Architecture, Architecture, BinaryFormat, Triple};
+use target_lexicon::{Aarch64Architecture, Architecture, BinaryFormat, PointerWidth, Triple};
 
 /// Why there is no compiler for a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +46,9 @@ impl From<SettingError> for TargetError {
 /// The instruction set for `triple`. Words that are no shared settings are flags of the instruction set.
 pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn Isa>, TargetError> {
     let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
-    if !matches!(triple.binary_format, BinaryFormat::Elf | BinaryFormat::Unknown) {
+    // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
+    let has_wide_pointers = triple.pointer_width() == Ok(PointerWidth::U64);
+    if !matches!(triple.binary_format, BinaryFormat::Elf | BinaryFormat::Unknown) || !has_wide_pointers {
         return Err(unavailable());
     }
     let mut flags = CpuFlags::base(triple.architecture).ok_or_else(unavailable)?;

@@ -20,7 +20,8 @@ use kingpost_ir::frontend::{FrontendContext, FunctionBuilder, Variable};
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, MemFlags, Value};
-use kingpost_jit::Image;
+use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
+use kingpost_jit::{Image, LoadError};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 
 /// A statement.
@@ -332,6 +333,11 @@ fn value_of(expression: &Expression, b: &mut FunctionBuilder<'_>) -> Result<Valu
     })
 }
 
+/// Bytes of what a call reads and writes: `n`, then the answer.
+const IO_BYTES: usize = 16;
+/// All calls of a program together may take so long.
+const SECONDS: u32 = 20;
+
 /// A program of the language in machine code.
 pub(crate) struct Compiled {
     image: Image,
@@ -355,10 +361,26 @@ impl Compiled {
         Ok(Compiled { image, code_bytes: module.code_bytes() })
     }
 
-    /// What the program answers to `n`.
-    pub(crate) fn answer(&self, n: i64) -> i64 {
-        let mut io = [n as u64, 0];
-        self.image.run(&SymbolName::named("program"), &mut io);
-        io[1] as i64
+    /// What the program answers to each number up to `count`. It runs in a process of its own, which shares `n` and the
+    /// answer of each call with this one.
+    ///
+    /// # Errors
+    /// A call that traps or does not end.
+    pub(crate) fn answers(&self, count: usize) -> Result<Vec<i64>> {
+        let failed = |error: LoadError| anyhow!("{error}");
+        let function = self.image.address(&SymbolName::named("program")).context("it was compiled")?;
+        let mut shared = SharedMemory::new(count * IO_BYTES).map_err(failed)?;
+        for (n, io) in shared.bytes_mut().chunks_exact_mut(IO_BYTES).take(count).enumerate() {
+            io[..8].copy_from_slice(&n.to_le_bytes());
+        }
+        let calls: Vec<IsolatedCall> = (0..count)
+            .map(|n| IsolatedCall { function, argument: shared.address() + n * IO_BYTES })
+            .collect();
+        let endings = isolate::run(&[&self.image], &calls, &mut [&mut shared], SECONDS).map_err(failed)?;
+        if let Some(n) = endings.iter().position(|ending| *ending != Ending::Returned) {
+            bail!("the program ended with {:?} for {n}", endings[n]);
+        }
+        let answer = |io: &[u8]| i64::from_le_bytes(io[8..].try_into().expect("eight bytes"));
+        Ok(shared.bytes().chunks_exact(IO_BYTES).take(count).map(answer).collect())
     }
 }

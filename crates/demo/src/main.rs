@@ -147,7 +147,7 @@ fn compile_and_compare(name: &str, text: &str, allocator: &str) -> Result<String
     let compiled = language::Compiled::new(&program, allocator)?;
     let compile = start.elapsed();
     let start = Instant::now();
-    let answers: Vec<i64> = (0..400).map(|n| compiled.answer(n)).collect();
+    let answers = compiled.answers(400)?;
     let run = start.elapsed();
     for (n, &answer) in (0..).zip(&answers) {
         ensure!(answer == program.evaluate(n), "answers {answer} to {n} instead of {}", program.evaluate(n));

@@ -5,7 +5,7 @@ use std::fmt;
 use kingpost_interpreter::DataValue;
 use kingpost_reader::{Comparison, Datum, Invocation, RunCommand, TestFunction};
 
-use crate::ending::{Ending, display};
+use crate::outcome::{Ending, display};
 use crate::report::Findings;
 
 /// What a directive calls.

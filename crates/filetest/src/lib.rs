@@ -14,7 +14,7 @@
 //! | `target.rs` | settings and flags of a `target` line |
 //! | `subtests/` | one file per `test` command, and the table of them |
 //! | `job.rs` | what a subtest works on |
-//! | `ending.rs` | how a call ended |
+//! | `outcome.rs` | how a call ended |
 //! | `directives.rs` | run directives and whether calls end as they ask |
 //! | `expect.rs` | filecheck over the comments of a function |
 //! | `precise.rs` | whole outputs in comments, and blessing them |
@@ -24,13 +24,13 @@
 
 mod data;
 mod directives;
-mod ending;
 mod expect;
 mod job;
 #[cfg(test)]
 mod manifests;
 pub mod native;
 mod options;
+mod outcome;
 mod plan;
 mod precise;
 mod report;
@@ -40,9 +40,9 @@ mod target;
 mod unit;
 
 pub use data::data_objects;
-pub use ending::Ending;
 pub use native::Via;
 pub use options::Options;
+pub use outcome::Ending;
 pub use report::{Outcome, Report, UnitReport};
 pub use runner::{run, run_text};
 pub use subtests::cfg_text;

@@ -88,6 +88,17 @@ fn word(setting: &Setting) -> String {
     }
 }
 
+/// The shared settings of the last target, for tests that need no target.
+///
+/// # Errors
+/// A setting that is not taken.
+pub(crate) fn last_settings(header: &Header) -> Result<Settings, NoCompiler> {
+    match header.targets.last() {
+        Some(target) => Ok(words(header, target)?.1),
+        None => settings(header, header.settings.len()),
+    }
+}
+
 /// What the verifier may know of a unit's target; in tests that need none it is the settings of the last
 /// target, and the target itself if there is exactly one.
 pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<Option<TargetInfo>, NoCompiler> {
@@ -95,7 +106,7 @@ pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<
         let (triple, settings, _) = words(header, target)?;
         return Ok(Some(target_info(&triple, &settings)));
     }
-    let settings = settings(header, header.settings.len())?;
+    let settings = last_settings(header)?;
     match &header.targets[..] {
         [target] => Ok(Some(target_info(&triple(&target.triple)?, &settings))),
         _ => Ok(None),

@@ -2,7 +2,7 @@
 //! to nearest even. f16 and f128 only have the operations on bits.
 //!
 //! Where the meaning leaves the bits of a NaN open, the result is the first NaN operand, made
-//! quiet, or else the positive canonical NaN.
+//! quiet, or else the positive canonical NaN. With the setting `enable_nan_canonicalization` it is always the latter.
 
 use kingpost_ir::condcodes::FloatCC;
 
@@ -22,6 +22,11 @@ fn significand_bits(bits: u32) -> u32 {
 /// The positive canonical NaN.
 fn canonical_nan(bits: u32) -> u128 {
     (mask(bits) >> 1) & !mask(significand_bits(bits) - 1)
+}
+
+/// The canonical NaN in place of any NaN.
+pub(crate) fn canonical(bits: u32, x: u128) -> u128 {
+    if is_nan(bits, x) { canonical_nan(bits) } else { x }
 }
 
 fn quiet_bit(bits: u32) -> u128 {
@@ -143,18 +148,18 @@ fn rank(bits: u32, x: u128) -> i128 {
     if x & sign_bit(bits) == 0 { magnitude } else { -1 - magnitude }
 }
 
-pub(crate) fn min(bits: u32, x: u128, y: u128) -> u128 {
+pub(crate) fn min(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return settle(bits, canonical_nan(bits), &[x, y]);
+        return Ok(settle(bits, canonical_nan(bits), &[x, y]));
     }
-    if rank(bits, x) <= rank(bits, y) { x } else { y }
+    Ok(if rank(bits, x) <= rank(bits, y) { x } else { y })
 }
 
-pub(crate) fn max(bits: u32, x: u128, y: u128) -> u128 {
+pub(crate) fn max(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return settle(bits, canonical_nan(bits), &[x, y]);
+        return Ok(settle(bits, canonical_nan(bits), &[x, y]));
     }
-    if rank(bits, x) >= rank(bits, y) { x } else { y }
+    Ok(if rank(bits, x) >= rank(bits, y) { x } else { y })
 }
 
 pub(crate) fn compare(cond: FloatCC, bits: u32, x: u128, y: u128) -> bool {
@@ -223,18 +228,19 @@ mod tests {
     fn nan_results() {
         assert_eq!(div(32, ZERO, MINUS_ZERO), Ok(NAN));
         assert_eq!(add(32, bits(1.0), SIGNALLING), Ok(0xffc0_0001));
-        assert_eq!(max(32, SIGNALLING, NAN), 0xffc0_0001);
+        assert_eq!(max(32, SIGNALLING, NAN), Ok(0xffc0_0001));
         assert_eq!(sqrt(32, bits(-1.0)), Ok(NAN));
         assert_eq!(sqrt(32, MINUS_ZERO), Ok(MINUS_ZERO));
         assert_eq!(nearest(32, SIGNALLING), Ok(0xffc0_0001));
         assert_eq!(neg(32, SIGNALLING), 0x7f80_0001);
         assert_eq!(convert(32, 64, SIGNALLING), Ok(0xfff8_0000_2000_0000));
         assert_eq!(convert(64, 32, 0x7ff0_0000_0000_0001), Ok(NAN));
+        assert_eq!((canonical(32, SIGNALLING), canonical(32, MINUS_ZERO)), (NAN, MINUS_ZERO));
     }
 
     #[test]
     fn zeros() {
-        assert_eq!((min(32, ZERO, MINUS_ZERO), max(32, MINUS_ZERO, ZERO)), (MINUS_ZERO, ZERO));
+        assert_eq!((min(32, ZERO, MINUS_ZERO), max(32, MINUS_ZERO, ZERO)), (Ok(MINUS_ZERO), Ok(ZERO)));
         assert!(compare(FloatCC::Equal, 32, ZERO, MINUS_ZERO));
         assert_eq!(nearest(32, bits(-0.5)), Ok(MINUS_ZERO));
         assert_eq!(nearest(32, bits(2.5)), Ok(bits(2.0)));

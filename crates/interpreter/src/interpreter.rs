@@ -55,6 +55,8 @@ pub struct Interpreter<'a> {
     values: Vec<u128>,
     pub(crate) memory: Memory,
     pub(crate) pinned: u64,
+    /// Whether a NaN that arithmetic yields is replaced by the canonical one.
+    pub(crate) canonical_nans: bool,
 }
 
 /// One execution of an instruction: what its meaning depends on besides values and memory.
@@ -126,7 +128,25 @@ impl<'a> Interpreter<'a> {
             values: Vec::new(),
             memory: Memory::default(),
             pinned: 0,
+            canonical_nans: false,
         }
+    }
+
+    /// The same machine with or without the setting `enable_nan_canonicalization`.
+    #[must_use]
+    pub fn with_canonical_nans(mut self, canonical_nans: bool) -> Interpreter<'a> {
+        self.canonical_nans = canonical_nans;
+        self
+    }
+
+    /// Instructions that are left of the fuel of the call made last.
+    pub fn fuel_left(&self) -> u64 {
+        self.fuel
+    }
+
+    /// Changes how much the next calls may use.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// An empty stack, full fuel, and data objects as they are at first.
@@ -140,8 +160,9 @@ impl<'a> Interpreter<'a> {
 
     /// Pays for so many instructions.
     pub(crate) fn burn_fuel(&mut self, instructions: u64) -> Result<(), Stop> {
-        self.fuel = self.fuel.checked_sub(instructions).ok_or(Stop::Fuel)?;
-        Ok(())
+        let left = self.fuel.checked_sub(instructions);
+        self.fuel = left.unwrap_or(0);
+        if left.is_some() { Ok(()) } else { Err(Stop::Fuel) }
     }
 
     /// Pays for memory that is filled or copied.

@@ -3,6 +3,7 @@
 use kingpost_ir::{InstView, Type};
 
 use crate::error::{Fault, Stop};
+use crate::float;
 use crate::int::Overflow;
 use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
@@ -83,6 +84,37 @@ impl Interpreter<'_> {
         self.lanes2(cx, |bits, x, y| Ok(op(bits, x, y)))
     }
 
+    /// What makes the result of floating-point arithmetic canonical, if NaNs are to be canonical. It takes the lane's width.
+    fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
+        let canonical = self.canonical_nans;
+        move |bits, x| if canonical { float::canonical(bits, x) } else { x }
+    }
+
+    pub(crate) fn float1(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
+        let settled = self.settled();
+        self.lanes1(cx, |bits, x| Ok(settled(bits, op(bits, x)?)))
+    }
+
+    pub(crate) fn float2(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
+        let settled = self.settled();
+        self.lanes2(cx, |bits, x, y| Ok(settled(bits, op(bits, x, y)?)))
+    }
+
+    pub(crate) fn float3(
+        &mut self,
+        cx: Cx<'_>,
+        op: fn(u32, u128, u128, u128) -> Result<u128, Fault>,
+    ) -> Result<Flow, Stop> {
+        let settled = self.settled();
+        self.lanes3(cx, |bits, x, y, z| Ok(settled(bits, op(bits, x, y, z)?)))
+    }
+
+    /// A conversion between floating-point formats.
+    pub(crate) fn float_convert(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let settled = self.settled();
+        self.converted(cx, |from, to, x| Ok(settled(to, float::convert(from, to, x)?)))
+    }
+
     /// A shift or rotation: the amount is a scalar of any width, the same for all lanes.
     pub(crate) fn shift(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
         let amount = self.operand(cx, 1);
@@ -124,6 +156,6 @@ impl Interpreter<'_> {
         if !matches!(cx.ctrl.lane_bits(), 32 | 64) {
             return Err(cx.not_supported());
         }
-        self.compared(cx, |bits, x, y| crate::float::compare(cond, bits, x, y))
+        self.compared(cx, |bits, x, y| float::compare(cond, bits, x, y))
     }
 }

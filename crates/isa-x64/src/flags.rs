@@ -39,29 +39,36 @@ kingpost_mach::cpu_flags! {
     has_lzcnt: "`lzcnt`.", detect!("lzcnt");
 }
 
-/// Presets and the flags they set.
-const PRESETS: &[(&str, &[&str])] = &[
-    ("sse3", &["has_sse3"]),
-    ("ssse3", &["has_sse3", "has_ssse3"]),
-    ("sse41", &["has_sse3", "has_ssse3", "has_sse41"]),
-    ("sse42", &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"]),
-    (
-        "skylake",
-        &[
-            "has_sse3",
-            "has_ssse3",
-            "has_sse41",
-            "has_sse42",
-            "has_popcnt",
-            "has_cmpxchg16b",
-            "has_avx",
-            "has_avx2",
-            "has_bmi1",
-            "has_bmi2",
-            "has_fma",
-            "has_lzcnt",
-        ],
-    ),
+/// Presets: names that set the same flags, and those flags, as what a preset in an earlier row sets and more. The names
+/// are levels of SSE, levels of the System V ABI, and processors as compilers call them.
+#[rustfmt::skip]
+const PRESETS: &[(&[&str], &[&str])] = &[
+    (&["athlon-fx", "athlon64", "baseline", "k8", "opteron", "x86-64"], &[]),
+    (&["sse3"], &["has_sse3"]),
+    (&["ssse3"], &["sse3", "has_ssse3"]),
+    (&["athlon64-sse3", "core2", "k8-sse3", "nocona", "opteron-sse3"], &["sse3", "has_cmpxchg16b"]),
+    (&["atom", "bonnell"], &["ssse3", "has_cmpxchg16b"]),
+    (&["sse41"], &["ssse3", "has_sse41"]),
+    (&["amdfam10", "barcelona"], &["has_cmpxchg16b", "has_popcnt", "has_lzcnt"]),
+    (&["penryn"], &["atom", "has_sse41"]),
+    (&["sse42"], &["sse41", "has_sse42"]),
+    (&["bdver1", "btver1"], &["atom", "has_popcnt", "has_lzcnt"]),
+    (&["corei7", "goldmont", "goldmont-plus", "nehalem", "silvermont", "slm", "tremont", "westmere", "x86-64-v2"], &["penryn", "has_sse42", "has_popcnt"]),
+    (&["bdver2", "bdver3"], &["bdver1", "has_bmi1"]),
+    (&["core-avx-i", "corei7-avx", "ivybridge", "sandybridge"], &["corei7", "has_avx"]),
+    (&["btver2"], &["bdver2", "has_avx"]),
+    (&["knl", "knm"], &["amdfam10", "has_fma", "has_avx512f", "has_bmi1", "has_bmi2"]),
+    (&["bdver4"], &["bdver2", "has_avx2", "has_bmi2"]),
+    (&["znver1", "znver2", "znver3"], &["corei7", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt"]),
+    (&["x86-64-v3"], &["znver1", "has_avx2"]),
+    (&["alderlake", "grandridge", "meteorlake", "raptorlake", "sierraforest"], &["znver1", "has_avx_vnni"]),
+    (&["broadwell", "core-avx2", "haswell", "skylake"], &["x86-64-v3", "has_avx"]),
+    (&["x86-64-v4"], &["x86-64-v3", "has_avx512dq", "has_avx512vl"]),
+    (&["skx", "skylake-avx512"], &["x86-64-v4", "has_avx", "has_avx512f"]),
+    (&["znver4"], &["znver1", "has_avx512bitalg", "has_avx512dq", "has_avx512vl", "has_avx512vbmi", "has_avx512f"]),
+    (&["cannonlake"], &["skx", "has_avx512vbmi"]),
+    (&["cascadelake", "cooperlake"], &["skx", "has_avx512vnni"]),
+    (&["graniterapids", "icelake", "icelake-client", "icelake-server", "sapphirerapids", "tigerlake"], &["cannonlake", "has_avx512bitalg", "has_avx512vnni"]),
 ];
 
 #[cfg(test)]
@@ -108,11 +115,27 @@ mod tests {
     }
 
     #[test]
-    fn presets_name_flags() {
-        for (preset, flags) in PRESETS {
-            for flag in *flags {
-                assert!(X64Flags::default().get(flag).is_some(), "{preset} names {flag}");
-            }
+    fn presets_set_flags_and_earlier_presets() {
+        let mut known: Vec<&str> = X64Flags::FLAGS.iter().map(|&(name, _)| name).collect();
+        for (names, words) in PRESETS {
+            assert!(words.iter().all(|word| known.contains(word)), "{names:?}");
+            assert!(names.iter().all(|name| !known.contains(name)), "{names:?}");
+            known.extend(*names);
         }
+        assert_eq!(known.len() - X64Flags::FLAGS.len(), 67);
+    }
+
+    #[test]
+    fn presets_have_the_flags_of_the_processor() {
+        let flags = |word: &str| {
+            let mut flags = X64Flags::default();
+            flags.set(word).unwrap();
+            flags
+        };
+        assert_eq!(flags("x86-64"), X64Flags::default());
+        assert_eq!(flags("core-avx2"), flags("haswell"));
+        assert!(flags("haswell").has_avx2 && flags("haswell").has_sse3 && !flags("haswell").has_avx512f);
+        assert!(flags("skylake-avx512").has_avx512vl && !flags("skylake").has_avx512vl);
+        assert!(flags("btver2").has_bmi1 && !flags("btver2").has_bmi2 && !flags("btver2").has_sse41);
     }
 }

@@ -1,5 +1,6 @@
 //! Loading a module, and finding things in it.
 
+use crate::entry::EntryPoint;
 use crate::error::LoadError;
 use crate::memory::{self, Pages, Protection};
 use crate::relocate::{self, STUB_LEN, Target};
@@ -7,7 +8,7 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
 use std::collections::HashMap;
 
-/// Gives the address of a symbol that the module does not define.
+/// Returns the address of a symbol that the module does not define.
 pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
 
 /// A loaded module.
@@ -74,7 +75,7 @@ impl Layout {
     }
 }
 
-/// Reserves `len` bytes at the next multiple of `align` and gives where. What does not fit memory ends at its top, and is
+/// Reserves `len` bytes at the next multiple of `align` and returns where. What does not fit memory ends at its top, and is
 /// refused when it is mapped.
 fn at_next(at: &mut usize, len: usize, align: usize) -> usize {
     let start = round_up(*at, align.max(1));
@@ -185,15 +186,15 @@ impl Image {
         (address - start < *len).then_some((name, address - start))
     }
 
-    /// Runs the function `name` of type `extern "C" fn(*mut u64)` with a pointer to `io`. Gives false if there is none.
+    /// The function `name`, to be called; none if there is none of this name.
     ///
-    /// This is safe to call in the sense in which starting a program is: what the code does is the promise of whoever
-    /// made the module. The language is not memory safe, so a wrong program can do anything this process may.
-    pub fn run(&self, name: &SymbolName, io: &mut [u64]) -> bool {
-        let Some(&(address, ..)) = self.functions.iter().find(|(.., f)| f == name) else { return false };
-        // SAFETY: `address` is the start of code that is mapped executable as long as `self` lives; see above for the rest.
-        unsafe { memory::call(address, io.as_mut_ptr()) };
-        true
+    /// # Safety
+    /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
+    /// not called once the image is dropped, and what the function does when it is called is sound.
+    pub unsafe fn get<F: EntryPoint>(&self, name: &SymbolName) -> Option<F> {
+        let &(address, ..) = self.functions.iter().find(|(.., function)| function == name)?;
+        // SAFETY: `address` is the start of code that is mapped executable while `self` lives; the caller promises the rest.
+        Some(unsafe { F::at(address) })
     }
 }
 
@@ -240,9 +241,11 @@ mod tests {
         };
         let mut resolve = |name: &SymbolName| (*name == outside).then_some(seven as *const () as usize);
         let image = Image::load(&module, std::slice::from_ref(&data), &mut resolve).unwrap();
-        let mut io = [0];
-        assert!(image.run(&SymbolName::named("f"), &mut io) && !image.run(&SymbolName::named("g"), &mut io));
-        assert_eq!(io, [42]);
+        // SAFETY: the bytes above are a function that writes one word.
+        let function = |name| unsafe { image.get::<extern "C" fn(*mut u64)>(&SymbolName::named(name)) };
+        let mut result = 0;
+        function("f").unwrap()(&mut result);
+        assert_eq!((result, function("g")), (42, None));
         let f = image.address(&SymbolName::named("f")).unwrap();
         assert_eq!(image.trap_at(f + 21), Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         assert_eq!(image.trap_at(f), None);

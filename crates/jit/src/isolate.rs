@@ -14,6 +14,7 @@ use crate::memory::page_size;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Memory that a process shares with its children: a page without access, an accessible part, another page without access.
 #[derive(Debug)]
@@ -105,8 +106,10 @@ pub enum Ending {
         /// The stack pointer.
         sp: usize,
     },
-    /// It did not end in time.
+    /// It did not end before the time of all calls was used up.
     Late,
+    /// It was not run, because earlier calls had used up the time.
+    NotRun,
     /// The process ended without a word; its status as `waitpid` gives it.
     Died {
         /// The status.
@@ -127,8 +130,8 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 /// Bytes of the stack on which the handler runs.
 const HANDLER_STACK: usize = 1 << 16;
 
-/// Runs `calls` in order, each at most `seconds` long, in child processes. `image` holds the functions; `memory` is what
-/// they share with this process.
+/// Runs `calls` in order in child processes, all of them together for at most about `seconds`. `image` holds the
+/// functions; `memory` is what they share with this process.
 ///
 /// # Errors
 /// If the system gives no memory or no process.
@@ -142,8 +145,13 @@ pub fn run(
     let (_, _) = (image, memory);
     let notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
     let stack = SharedMemory::new(HANDLER_STACK)?;
-    let mut endings = Vec::with_capacity(calls.len());
+    let (mut endings, begin) = (Vec::with_capacity(calls.len()), Instant::now());
     while endings.len() < calls.len() {
+        let left = seconds.saturating_sub(begin.elapsed().as_secs() as u32);
+        if left == 0 {
+            endings.resize(calls.len(), Ending::NotRun);
+            break;
+        }
         let first = endings.len();
         // SAFETY: the child runs `child`, which keeps to what may be done there, and never returns.
         let pid = unsafe { libc::fork() };
@@ -151,7 +159,7 @@ pub fn run(
             return Err(LoadError::Process);
         }
         if pid == 0 {
-            child(calls, first, &notes, &stack, seconds);
+            child(calls, first, &notes, &stack, left);
         }
         collect(&notes, calls.len(), wait(pid), &mut endings);
     }
@@ -201,6 +209,8 @@ fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<En
 
 fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, seconds: u32) -> ! {
     catch_signals(stack);
+    // SAFETY: `alarm` has no preconditions.
+    unsafe { libc::alarm(seconds) };
     let notes = notes.start().cast::<AtomicU64>();
     for (index, call) in calls.iter().enumerate().skip(first) {
         // SAFETY: there is a note for each call.
@@ -209,8 +219,6 @@ fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &Sha
         // SAFETY: mapped, aligned, and only this process writes to it now.
         let state = unsafe { &*note };
         state.store(RUNNING, Ordering::SeqCst);
-        // SAFETY: `alarm` has no preconditions.
-        unsafe { libc::alarm(seconds) };
         // SAFETY: a function of this type is at the address, or else what happens happens to this process alone.
         let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(call.function) };
         function(call.argument);
@@ -300,11 +308,11 @@ mod tests {
         let mut memory = SharedMemory::new(1).unwrap();
         let call = |function: extern "C" fn(usize), argument| IsolatedCall { function: function as usize, argument };
         let (good, behind) = (memory.address(), memory.address() + memory.bytes().len());
-        let calls = [call(add_one, good), call(add_one, behind), call(add_one, good), call(leave, 0), call(spin, 0)];
+        let calls = [call(add_one, good), call(add_one, behind), call(add_one, good), call(leave, 0), call(spin, 0), call(spin, 0)];
         let endings = run(&[], &calls, &mut [&mut memory], 1).unwrap();
         assert!(matches!(endings[1], Ending::Fault { signal: libc::SIGSEGV, address, .. } if address == behind));
-        let others = [endings[0], endings[2], endings[3], endings[4]];
-        assert_eq!(others, [Ending::Returned, Ending::Returned, Ending::Died { status: 7 << 8 }, Ending::Late]);
+        let others = [Ending::Returned, Ending::Died { status: 7 << 8 }, Ending::Late, Ending::NotRun];
+        assert_eq!((endings[0], &endings[2..]), (Ending::Returned, &others[..]));
         assert_eq!(memory.bytes()[..2], [2, 0]);
     }
 }

@@ -6,26 +6,32 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `module.rs` | a module whose functions can be called |
-//! | `image.rs` | loading, symbols, traps by address |
+//! | `module.rs` | a module whose functions can be called; `unsafe` |
+//! | `image.rs` | loading, symbols, traps by address; `unsafe` |
+//! | `entry.rs` | types by which functions are called; `unsafe` |
 //! | `relocate.rs` | what each relocation writes |
-//! | `routines.rs` | library routines that a process may lack |
-//! | `unwind.rs` | unwind information for this process |
-//! | `memory.rs` | pages and calls; with `isolate.rs` and `unwind.rs`, the only `unsafe` |
-//! | `isolate.rs` | calls in a process of their own, for tests |
+//! | `libcalls.rs` | library routines that a process may lack |
+//! | `unwind.rs` | unwind information for this process; `unsafe` |
+//! | `memory.rs` | pages; `unsafe` |
+//! | `isolate.rs` | calls in a process of their own, for tests; `unsafe` |
 //! | `error.rs` | why a module could not be loaded |
+//!
+//! No other file of the project has `unsafe`. Loading code is safe, calling it is not: what it does is what the module's
+//! author wrote.
 
+mod entry;
 mod error;
 mod image;
 pub mod isolate;
+mod libcalls;
 mod memory;
 mod module;
 mod relocate;
-mod routines;
 mod unwind;
 
+pub use entry::EntryPoint;
 pub use error::LoadError;
 pub use image::{Image, Resolver};
 pub use memory::process_symbol;
 pub use module::{JitModule, Lookup};
-pub use routines::library_address;
+pub use libcalls::library_address;

@@ -1,8 +1,8 @@
-//! Pages of memory, and calls into them. All `unsafe` of the project is in this file, in `isolate.rs` and in `unwind.rs`.
+//! Pages of memory.
 //!
 //! Sound because: a [`Pages`] owns its mapping from `mmap` to `munmap`; its contents are reached only through slices
 //! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made a
-//! part executable no slice of it is handed out any more. What runs when machine code is called is the caller's promise.
+//! part executable no slice of it is handed out any more.
 
 use crate::error::LoadError;
 use std::ptr::NonNull;
@@ -158,16 +158,6 @@ pub fn process_symbol(name: &str) -> Option<usize> {
     // SAFETY: the name is a string that ends in zero, as `dlsym` wants it.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     NonNull::new(address).map(|address| address.as_ptr() as usize)
-}
-
-/// Calls the function at `address` with one pointer argument, by the C convention.
-///
-/// # Safety
-/// `address` is the first instruction of a function of type `extern "C" fn(*mut u64)` that is sound to call with `io`.
-pub(crate) unsafe fn call(address: usize, io: *mut u64) {
-    // SAFETY: the caller promises that a function of this type is there.
-    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut u64)>(address) };
-    function(io);
 }
 
 /// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax` and

@@ -1,8 +1,9 @@
 //! A module whose functions can be called.
 
+use crate::entry::EntryPoint;
 use crate::error::LoadError;
 use crate::image::Image;
-use crate::routines::library_address;
+use crate::libcalls::library_address;
 use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use target_lexicon::Triple;
 
-/// Gives the address of a symbol that a module imports.
+/// Returns the address of a symbol that a module imports.
 pub type Lookup = Box<dyn Fn(&str) -> Option<usize> + Send + Sync>;
 
 /// A module in executable memory.
@@ -34,7 +35,7 @@ pub struct JitModule {
 #[derive(Default)]
 struct Imports {
     symbols: HashMap<String, usize>,
-    /// Those added later are asked first.
+    /// The last one comes first.
     lookups: Vec<Lookup>,
 }
 
@@ -69,8 +70,8 @@ impl JitModule {
         self.imports.symbols.insert(name.into(), address);
     }
 
-    /// Adds somebody to ask for imported symbols: before those added earlier, and before the symbols of this process, but
-    /// after those given by [`JitModule::symbol`].
+    /// Adds a lookup for imported symbols. It comes before those added earlier and before the symbols of this process, but
+    /// after those set by [`JitModule::symbol`].
     pub fn symbol_lookup(&mut self, lookup: Lookup) {
         self.imports.lookups.push(lookup);
     }
@@ -78,8 +79,8 @@ impl JitModule {
     /// Loads everything defined since the last time. Its addresses are then known, and its functions can be called.
     ///
     /// # Errors
-    /// A compiler whose target is not this machine, symbols that nobody defines, relocations that do not reach, no memory. Nothing is loaded then; it is tried
-    /// again the next time, together with what is defined until then.
+    /// A compiler whose target is not this machine, undefined symbols, relocations that do not reach, no memory. Nothing is
+    /// loaded then; it is tried again the next time, together with what is defined until then.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
         let triple = self.definitions.compiler().triple();
         if triple.architecture != Triple::host().architecture {
@@ -129,6 +130,24 @@ impl JitModule {
         self.loaded(&self.definitions.declarations().function_symbol(id)?)
     }
 
+    /// A function, to be called, once it is loaded.
+    ///
+    /// ```no_run
+    /// # fn example(module: &kingpost_jit::JitModule, id: kingpost_codegen::module::FuncId) -> Option<i64> {
+    /// // SAFETY: the function was compiled with this type and does what its author says.
+    /// let double = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }?;
+    /// Some(double(21))
+    /// # }
+    /// ```
+    ///
+    /// # Safety
+    /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
+    /// not called once the module is dropped, and what the function does when it is called is sound.
+    pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Option<F> {
+        // SAFETY: the address is that of the function, mapped executable while `self` lives; the caller promises the rest.
+        self.function_address(id).map(|address| unsafe { F::at(address) })
+    }
+
     /// Address of a data object, once it is loaded.
     pub fn data_address(&self, id: DataId) -> Option<usize> {
         self.loaded(&self.definitions.declarations().data_symbol(id)?)
@@ -152,7 +171,7 @@ impl JitModule {
 
 impl Drop for JitModule {
     fn drop(&mut self) {
-        // Nobody may look up a function in memory that is gone.
+        // Unwinders must not find functions in memory that is gone.
         self.unwind_info.clear();
     }
 }

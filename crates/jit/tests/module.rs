@@ -262,9 +262,8 @@ fn imports_are_found_in_order() {
     assert_eq!(m.finalize_definitions(), Err(LoadError::Undefined(SymbolName::named("my_CeilF64"))));
     m.symbol("my_CeilF64", ceil as *const () as usize);
     m.finalize_definitions().unwrap();
-    let address = m.function_address(f).unwrap();
-    // SAFETY: the function takes and gives a float by the C convention.
-    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(f64) -> f64>(address) };
+    // SAFETY: the function takes and returns a float by the C convention.
+    let function = unsafe { m.get::<extern "C" fn(f64) -> f64>(f) }.unwrap();
     assert_eq!((function(1.5), function(-1.5)), (2.0, -1.0));
     assert_eq!(kingpost_jit::process_symbol("no such symbol"), None);
 }

@@ -32,7 +32,7 @@ pub fn parse_word(word: &str) -> Option<(&str, bool)> {
 }
 
 /// Makes the struct of an instruction set's flags. Each flag has its documentation and whether the host has it; presets
-/// are names with the flags they set.
+/// are rows of names that set the same flags and presets.
 #[macro_export]
 macro_rules! cpu_flags {
     (
@@ -69,12 +69,9 @@ macro_rules! cpu_flags {
             /// # Errors
             /// If there is no such flag or preset, or the value is no boolean.
             pub fn set(&mut self, word: &str) -> Result<(), $crate::FlagError> {
-                let presets: &[(&str, &[&str])] = $presets;
-                if let Some((_, flags)) = presets.iter().find(|(name, _)| *name == word) {
-                    for flag in *flags {
-                        self.set_flag(flag, true);
-                    }
-                    return Ok(());
+                let presets: &[(&[&str], &[&str])] = $presets;
+                if let Some((_, words)) = presets.iter().find(|(names, _)| names.contains(&word)) {
+                    return words.iter().try_for_each(|word| self.set(word));
                 }
                 match $crate::cpu_flags::parse_word(word) {
                     Some((name, value)) if self.set_flag(name, value) => Ok(()),

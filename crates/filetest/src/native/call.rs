@@ -4,13 +4,13 @@ use kingpost_interpreter::DataValue;
 use kingpost_ir::{TrapCode, Type};
 use target_lexicon::Architecture;
 
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::native::trampoline::SLOT_BYTES;
 
 /// A call takes so many values.
 pub(crate) const MAX_SLOTS: usize = 4096;
-/// A call may take so long.
-pub(crate) const SECONDS: u32 = 20;
+/// All calls of a unit together may take so long.
+pub(crate) const SECONDS: u32 = 10;
 /// What stands above arguments narrower than their slot.
 const GARBAGE: u8 = 0xa5;
 /// Registers that calls preserve, in the order in which they are looked at.
@@ -76,6 +76,10 @@ pub(crate) fn died() -> Ending {
 
 pub(crate) fn late() -> Ending {
     Ending::Wrong("did not return in time".into())
+}
+
+pub(crate) fn not_run() -> Ending {
+    Ending::Wrong("was not run: earlier calls used up the time".into())
 }
 
 /// Where and why a signal stopped a call.

@@ -1,7 +1,8 @@
 /* The child process in which compiled functions run. It is linked with the object under test, which
-   defines the table of trampolines and functions; it reads calls from its standard input and writes
-   what came of them to its standard output. It names as few symbols as it can, because the names of
-   the functions under test could be the same, and needs no library, which would want to be started.
+   defines the table of trampolines and functions. From its standard input it reads the seconds for
+   all calls, then the calls; to its standard output it writes what came of them. It names as few
+   symbols as it can, because the names of the functions under test could be the same, and needs no
+   library, which would want to be started.
 
    Output: the addresses in the table, then for each call a header and its results, or a header and
    the place of a fault. */
@@ -14,7 +15,7 @@
 
 enum { MAX_SLOTS = 4096, CLOBBERED = 1000, FAULTED = 9999 };
 
-struct request { uint32_t index, inputs, outputs, seconds; };
+struct request { uint32_t index, inputs, outputs; };
 struct header { uint64_t tag; };
 struct fault { uint64_t tag, pc, address, sp; };
 
@@ -82,6 +83,8 @@ static void handle(int number, siginfo_t *info, void *context) {
 #endif
     struct fault fault = {number, *pc, (uint64_t)info->si_addr, *sp};
     put(&fault, sizeof fault);
+    /* The time of all calls is used up. */
+    if (number == SIGALRM) leave(0);
     *pc = (uint64_t)kingpost_recover;
     *sp = kingpost_saved_sp;
 }
@@ -186,11 +189,13 @@ void _start(void) {
         system_call(SYS_rt_sigaction, signals[i], (long)&action, 0, sizeof action.mask);
     }
     put(__kingpost_table + 1, __kingpost_table[0] * 8);
+    uint64_t seconds;
+    if (!get(&seconds, sizeof seconds)) leave(3);
+    struct itimerval timer = {.it_value = {.tv_sec = seconds}};
+    system_call(SYS_setitimer, ITIMER_REAL, (long)&timer, 0, 0);
     struct request request;
     while (get(&request, sizeof request)) {
-        struct itimerval timer = {.it_value = {.tv_sec = request.seconds}};
         if (request.inputs > MAX_SLOTS || request.outputs > MAX_SLOTS || !get(slots, request.inputs * 16ul)) break;
-        system_call(SYS_setitimer, ITIMER_REAL, (long)&timer, 0, 0);
         uint64_t clobbered = kingpost_call_checked(__kingpost_table[1 + request.index], slots);
         if (clobbered == FAULTED) continue;
         struct header header = {clobbered ? CLOBBERED + clobbered : 0};

@@ -8,9 +8,9 @@ use kingpost_jit::{Image, library_address};
 use kingpost_mach::SymbolName;
 use target_lexicon::Triple;
 
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::native::build::Program;
-use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
+use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
 use crate::native::stub::{CONTROL, Stub};
 use crate::native::trampoline::SLOT_BYTES;
 
@@ -86,6 +86,7 @@ fn ended_as(stub: Stub, request: &Request, ending: isolate::Ending, image: &Imag
             fault.ending(|pc| image.trap_at(pc as usize))
         }
         isolate::Ending::Late => late(),
+        isolate::Ending::NotRun => not_run(),
         isolate::Ending::Died { .. } => died(),
     }
 }

@@ -24,7 +24,7 @@ pub use call::Request;
 pub(crate) use machine::tools;
 pub use trampoline::trampoline;
 
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::target;
 use call::MAX_SLOTS;
 use target_lexicon::Architecture;

@@ -1,15 +1,16 @@
-//! Runs calls via an object: linked with the driver, in a child process. The driver survives calls that fault or are late;
+//! Runs calls via an object: linked with the driver, in a child process. The driver survives calls that fault;
 //! should it die nevertheless, it is started again.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::process::Stdio;
+use std::time::Instant;
 
 use kingpost_ir::TrapCode;
 
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::native::build::Program;
-use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late};
+use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
 use crate::native::link::{Executable, link};
 use crate::native::trampoline::SLOT_BYTES;
 
@@ -19,7 +20,7 @@ const SIGALRM: u64 = 14;
 
 fn encode(request: &Request) -> Vec<u8> {
     let counts = [request.arguments.len() as u32, request.results.len() as u32];
-    let words = [request.trampoline, counts[0], counts[1], SECONDS];
+    let words = [request.trampoline, counts[0], counts[1]];
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(request.slots());
     bytes
@@ -33,16 +34,20 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
     let executable = link(program)?;
     let path = executable.folder.path().join("requests");
     let encoded: Vec<Vec<u8>> = requests.iter().map(encode).collect();
-    fs::write(&path, encoded.concat()).map_err(|error| error.to_string())?;
     let mut endings = Vec::with_capacity(requests.len());
-    let mut start = 0;
+    let begin = Instant::now();
     while endings.len() < requests.len() {
+        let seconds = u64::from(SECONDS).saturating_sub(begin.elapsed().as_secs());
+        if seconds == 0 {
+            endings.resize_with(requests.len(), not_run);
+            break;
+        }
         let first = endings.len();
-        let mut input = File::open(&path).map_err(|error| error.to_string())?;
-        input.seek(SeekFrom::Start(start)).map_err(|error| error.to_string())?;
+        let input = [&seconds.to_le_bytes()[..], &encoded[first..].concat()].concat();
+        fs::write(&path, input).map_err(|error| error.to_string())?;
+        let input = File::open(&path).map_err(|error| error.to_string())?;
         let output = start_child(&executable, input)?;
         Answers { program, bytes: &output, table: Vec::new() }.read(&requests[first..], &mut endings)?;
-        start += encoded[first..endings.len()].iter().map(|bytes| bytes.len() as u64).sum::<u64>();
     }
     Ok(endings)
 }
@@ -84,6 +89,11 @@ impl Answers<'_> {
                 _ if tag > CLOBBERED => {
                     endings.push(clobbered(self.program.triple.architecture, (tag - CLOBBERED - 1) as usize));
                 }
+                // The child is then out of time.
+                SIGALRM => {
+                    endings.push(late());
+                    return Ok(());
+                }
                 _ => endings.push(self.fault(tag).unwrap_or_else(died)),
             }
         }
@@ -107,9 +117,6 @@ impl Answers<'_> {
 
     fn fault(&mut self, signal: u64) -> Option<Ending> {
         let (pc, address, sp) = (self.word()?, self.word()?, self.word()?);
-        if signal == SIGALRM {
-            return Some(late());
-        }
         let architecture = self.program.triple.architecture;
         let fault = Fault { signal: i32::try_from(signal).ok()?, pc, address, sp, architecture };
         Some(fault.ending(|pc| self.trap_code(pc)))

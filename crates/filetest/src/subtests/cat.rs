@@ -4,5 +4,5 @@ use crate::job::Job;
 use crate::report::Findings;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
-    job.check_each(findings, |function| function.function.to_string());
+    job.check_each(findings, |function| format!("{:#}", function.function));
 }

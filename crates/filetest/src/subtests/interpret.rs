@@ -1,13 +1,14 @@
 //! `test interpret`: the interpreter obeys the run directives.
 
-use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
+use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_reader::RunCommand;
 
 use crate::data::data_blocks;
 use crate::directives::{Call, Judge};
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::job::Job;
 use crate::report::Findings;
+use crate::target::{self, NoCompiler};
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
@@ -16,7 +17,14 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         Ok(Err(error)) => return findings.skip(error),
         Err(text) => return findings.fail(text),
     };
-    let mut interpreter = Interpreter::new(&environment);
+    let settings = match target::last_settings(&job.file.header) {
+        Ok(settings) => settings,
+        Err(NoCompiler::Skip(reason)) => return findings.skip(reason),
+        Err(NoCompiler::Fail(text)) => return findings.fail(text),
+    };
+    let interpreter = Interpreter::new(&environment);
+    let mut interpreter = interpreter.with_canonical_nans(settings.enable_nan_canonicalization);
+    let mut limits = Limits::default();
     for (index, test) in job.file.functions.iter().enumerate() {
         let itself = environment.by_index(index);
         for comment in &test.comments {
@@ -32,7 +40,14 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
             // The name counts here; without a name the function itself is called.
             let id = call.name.map_or(itself, |name| environment.by_word(name));
             let ending = match id {
-                Some(id) => ending(interpreter.call_id(id, &call.arguments)),
+                Some(_) if limits.fuel == 0 => Ending::Wrong("was not run: earlier calls used up the instructions".into()),
+                Some(id) => {
+                    // All calls of a file share the fuel of one.
+                    interpreter.set_limits(limits);
+                    let result = interpreter.call_id(id, &call.arguments);
+                    limits.fuel = interpreter.fuel_left();
+                    ending(result)
+                }
                 None => Ending::Wrong("there is no such function".into()),
             };
             Judge { file: job.name, test, line: comment.line, command: &command }.judge(ending, findings);

@@ -5,7 +5,7 @@ use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_reader::{Comment, RunCommand, TestFunction};
 
 use crate::directives::{Call, Judge};
-use crate::ending::Ending;
+use crate::outcome::Ending;
 use crate::job::Job;
 use crate::native::{self, Request};
 use crate::report::Findings;

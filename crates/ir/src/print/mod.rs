@@ -1,8 +1,10 @@
 //! The text of a function.
 //!
-//! What is printed can be read again and gives an equal function. Two things go beyond the
-//! customary form for that reason: dynamic types are declared and the memory flags of `atomic_rmw`
-//! and `atomic_cas` are written. The work is linear in the length of the text.
+//! What is printed reads again as an equal function. Three things go beyond the customary form for
+//! that reason: dynamic types are declared, the memory flags of `atomic_rmw` and `atomic_cas` are
+//! written, and symbols of global values have their user names. The alternate form (`{:#}`) has the
+//! customary `userextnameN` instead, the row of the table of user names. The work is linear in the
+//! length of the text.
 
 mod instruction;
 mod preamble;

@@ -3,6 +3,7 @@
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt::{self, Display, Formatter};
 
+use crate::extfunc::ExternalName;
 use crate::function::Function;
 use crate::immediates::{Imm64, Offset};
 use crate::names::NameTable;
@@ -11,7 +12,7 @@ use crate::preamble::GlobalValueData;
 impl Function {
     /// Tells whether there was anything.
     pub(super) fn write_preamble(&self, f: &mut Formatter) -> Result<bool, fmt::Error> {
-        let names = &self.names;
+        let (names, numbered) = (&self.names, f.alternate());
         let mut lines = 0;
         let mut line = |f: &mut Formatter, text: fmt::Arguments| {
             lines += 1;
@@ -42,7 +43,7 @@ impl Function {
             line(f, format_args!("{region} = {} \"{}\"", data.user_id, data.description))?;
         }
         for global in sorted(&self.global_values, &names.global_values) {
-            let data = self.display_global(&self.global_values[global]);
+            let data = self.display_global(&self.global_values[global], numbered);
             line(f, format_args!("{} = {data}", names.global_value(global)))?;
         }
         for sig in sorted(&self.dfg.signatures, &names.signatures) {
@@ -68,7 +69,7 @@ impl Function {
         Ok(lines > 0)
     }
 
-    fn display_global<'a>(&'a self, data: &'a GlobalValueData) -> impl Display + 'a {
+    fn display_global<'a>(&'a self, data: &'a GlobalValueData, numbered: bool) -> impl Display + 'a {
         fmt::from_fn(move |f| match data {
             GlobalValueData::VmContext => f.write_str("vmctx"),
             GlobalValueData::Load { base, offset, ty, flags } => {
@@ -82,7 +83,10 @@ impl Function {
                 f.write_str("symbol ")?;
                 f.write_str(if *colocated { "colocated " } else { "" })?;
                 f.write_str(if *tls { "tls " } else { "" })?;
-                write!(f, "{}", self.display_name(name))?;
+                match name {
+                    ExternalName::User(user) if numbered => write!(f, "{user}")?,
+                    _ => write!(f, "{}", self.display_name(name))?,
+                }
                 match *offset {
                     0 => Ok(()),
                     1.. => write!(f, "+{}", Imm64(*offset)),

@@ -126,6 +126,7 @@ impl Check<'_> {
 
     fn function(&mut self) -> Step {
         self.global_values();
+        self.user_names();
         self.alias_regions();
         self.entry_params()?;
         self.entry_not_cold()?;

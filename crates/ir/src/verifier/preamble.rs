@@ -1,6 +1,7 @@
 //! Rules of the preamble, the signature and the entry block.
 
 use crate::entities::{AnyEntity, GlobalValue};
+use crate::extfunc::ExternalName;
 use crate::preamble::GlobalValueData;
 use crate::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv};
 use crate::verifier::{Check, Step};
@@ -109,6 +110,22 @@ impl Check<'_> {
                 self.declared_region(global.into(), flags);
             }
             GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => {}
+        }
+    }
+
+    /// Names of the user must be in the table.
+    pub(super) fn user_names(&mut self) {
+        let globals = self.func.global_values.iter().filter_map(|(global, data)| match data {
+            GlobalValueData::Symbol { name, .. } => Some((AnyEntity::from(global), name)),
+            _ => None,
+        });
+        let functions = self.func.dfg.ext_funcs.iter().map(|(function, data)| (function.into(), &data.name));
+        for (entity, name) in globals.chain(functions) {
+            if let ExternalName::User(user) = name
+                && !self.func.user_names.is_valid(*user)
+            {
+                self.report(entity, format_args!("undeclared user name {user}"));
+            }
         }
     }
 

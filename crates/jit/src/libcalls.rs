@@ -1,4 +1,4 @@
-//! Library routines that a process may lack: those of the mathematics library, which is linked only if somebody asks, and
+//! Library routines that a process may lack: those of the mathematics library, which is linked only on request, and
 //! the one that probes the stack.
 
 use crate::memory::{probestack, process_symbol};
@@ -19,15 +19,26 @@ macro_rules! routines {
     };
 }
 
+/// `result`, or the quiet form of `x` if that is a NaN. Rust's own rounding may pass a signalling NaN through, which
+/// IEEE 754 (section 6.2) makes quiet.
+fn quiet_f32(x: f32, result: f32) -> f32 {
+    if x.is_nan() { f32::from_bits(x.to_bits() | 1 << 22) } else { result }
+}
+
+/// As [`quiet_f32`].
+fn quiet_f64(x: f64, result: f64) -> f64 {
+    if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { result }
+}
+
 routines! {
-    "ceilf" ceil_f32(x: f32) x.ceil();
-    "ceil" ceil_f64(x: f64) x.ceil();
-    "floorf" floor_f32(x: f32) x.floor();
-    "floor" floor_f64(x: f64) x.floor();
-    "truncf" trunc_f32(x: f32) x.trunc();
-    "trunc" trunc_f64(x: f64) x.trunc();
-    "nearbyintf" nearest_f32(x: f32) x.round_ties_even();
-    "nearbyint" nearest_f64(x: f64) x.round_ties_even();
+    "ceilf" ceil_f32(x: f32) quiet_f32(x, x.ceil());
+    "ceil" ceil_f64(x: f64) quiet_f64(x, x.ceil());
+    "floorf" floor_f32(x: f32) quiet_f32(x, x.floor());
+    "floor" floor_f64(x: f64) quiet_f64(x, x.floor());
+    "truncf" trunc_f32(x: f32) quiet_f32(x, x.trunc());
+    "trunc" trunc_f64(x: f64) quiet_f64(x, x.trunc());
+    "nearbyintf" nearest_f32(x: f32) quiet_f32(x, x.round_ties_even());
+    "nearbyint" nearest_f64(x: f64) quiet_f64(x, x.round_ties_even());
     "fmaf" fma_f32(x, y, z: f32) x.mul_add(y, z);
     "fma" fma_f64(x, y, z: f64) x.mul_add(y, z);
 }
