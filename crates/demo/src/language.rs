@@ -373,9 +373,8 @@ impl Compiled {
         for (n, io) in shared.bytes_mut().chunks_exact_mut(IO_BYTES).take(count).enumerate() {
             io[..8].copy_from_slice(&n.to_le_bytes());
         }
-        let calls: Vec<IsolatedCall> = (0..count)
-            .map(|n| IsolatedCall { function, argument: shared.address() + n * IO_BYTES })
-            .collect();
+        let calls: Vec<IsolatedCall> =
+            (0..count).map(|n| IsolatedCall { function, argument: shared.address() + n * IO_BYTES }).collect();
         let endings = isolate::run(&[&self.image], &calls, &mut [&mut shared], SECONDS).map_err(failed)?;
         if let Some(n) = endings.iter().position(|ending| *ending != Ending::Returned) {
             bail!("the program ended with {:?} for {n}", endings[n]);

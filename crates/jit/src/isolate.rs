@@ -308,7 +308,14 @@ mod tests {
         let mut memory = SharedMemory::new(1).unwrap();
         let call = |function: extern "C" fn(usize), argument| IsolatedCall { function: function as usize, argument };
         let (good, behind) = (memory.address(), memory.address() + memory.bytes().len());
-        let calls = [call(add_one, good), call(add_one, behind), call(add_one, good), call(leave, 0), call(spin, 0), call(spin, 0)];
+        let calls = [
+            call(add_one, good),
+            call(add_one, behind),
+            call(add_one, good),
+            call(leave, 0),
+            call(spin, 0),
+            call(spin, 0),
+        ];
         let endings = run(&[], &calls, &mut [&mut memory], 1).unwrap();
         assert!(matches!(endings[1], Ending::Fault { signal: libc::SIGSEGV, address, .. } if address == behind));
         let others = [Ending::Returned, Ending::Died { status: 7 << 8 }, Ending::Late, Ending::NotRun];

@@ -32,6 +32,6 @@ mod unwind;
 pub use entry::EntryPoint;
 pub use error::LoadError;
 pub use image::{Image, Resolver};
+pub use libcalls::library_address;
 pub use memory::process_symbol;
 pub use module::{JitModule, Lookup};
-pub use libcalls::library_address;

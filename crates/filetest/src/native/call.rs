@@ -4,8 +4,8 @@ use kingpost_interpreter::DataValue;
 use kingpost_ir::{TrapCode, Type};
 use target_lexicon::Architecture;
 
-use crate::outcome::Ending;
 use crate::native::trampoline::SLOT_BYTES;
+use crate::outcome::Ending;
 
 /// A call takes so many values.
 pub(crate) const MAX_SLOTS: usize = 4096;

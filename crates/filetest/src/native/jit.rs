@@ -8,11 +8,11 @@ use kingpost_jit::{Image, library_address};
 use kingpost_mach::SymbolName;
 use target_lexicon::Triple;
 
-use crate::outcome::Ending;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
 use crate::native::stub::{CONTROL, Stub};
 use crate::native::trampoline::SLOT_BYTES;
+use crate::outcome::Ending;
 
 /// The stack of the calls is as large as that of a program usually is.
 const STACK_BYTES: usize = 8 << 20;

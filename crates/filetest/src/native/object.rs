@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use kingpost_ir::TrapCode;
 
-use crate::outcome::Ending;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
 use crate::native::link::{Executable, link};
 use crate::native::trampoline::SLOT_BYTES;
+use crate::outcome::Ending;
 
 /// The driver's tag for a register that was not preserved, plus its number from 1.
 const CLOBBERED: u64 = 1000;

@@ -203,8 +203,8 @@ fn code_aarch64(control: u64) -> Vec<u8> {
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::outcome::Ending;
     use crate::native::{Program, Request, Via, run, tools};
+    use crate::outcome::Ending;
     use kingpost_interpreter::DataValue;
     use kingpost_ir::types::I64;
     use target_lexicon::Triple;

@@ -5,8 +5,8 @@ use kingpost_reader::RunCommand;
 
 use crate::data::data_blocks;
 use crate::directives::{Call, Judge};
-use crate::outcome::Ending;
 use crate::job::Job;
+use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
 
@@ -40,7 +40,9 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
             // The name counts here; without a name the function itself is called.
             let id = call.name.map_or(itself, |name| environment.by_word(name));
             let ending = match id {
-                Some(_) if limits.fuel == 0 => Ending::Wrong("was not run: earlier calls used up the instructions".into()),
+                Some(_) if limits.fuel == 0 => {
+                    Ending::Wrong("was not run: earlier calls used up the instructions".into())
+                }
                 Some(id) => {
                     // All calls of a file share the fuel of one.
                     interpreter.set_limits(limits);

@@ -5,9 +5,9 @@ use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_reader::{Comment, RunCommand, TestFunction};
 
 use crate::directives::{Call, Judge};
-use crate::outcome::Ending;
 use crate::job::Job;
 use crate::native::{self, Request};
+use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::target;
 
