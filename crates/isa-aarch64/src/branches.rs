@@ -145,6 +145,10 @@ impl BranchForms for A64Branches {
         }
     }
 
+    fn grid(&self) -> usize {
+        4
+    }
+
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
         // Code is a multiple of words; what a constant of odd length leaves over is never executed.
         out.resize(out.len() + bytes % 4, 0);

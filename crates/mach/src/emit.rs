@@ -21,7 +21,7 @@ use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PReg, Slot};
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmitOptions {
-    /// Bytes of padding behind each block, to test long branches; 0 for none.
+    /// Bytes of padding behind each block, to test long branches, rounded up to whole instructions; 0 for none.
     pub block_padding: usize,
     /// Alignment of functions in bytes, at least what the instruction set needs.
     pub function_align: u32,
@@ -104,8 +104,9 @@ impl Emitter {
             };
             body.block(block, follower);
             if options.block_padding > 0 {
+                let branches = isa.branches();
                 self.buffer.list(|| "nop".into());
-                isa.branches().nops(options.block_padding, self.buffer.bytes_mut());
+                branches.nops(options.block_padding.next_multiple_of(branches.grid()), self.buffer.bytes_mut());
             }
             check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }

@@ -26,7 +26,11 @@ pub trait BranchForms {
     fn opposite(&self, form: u32) -> u32;
     /// The text of a branch without its target.
     fn text(&self, form: u32) -> String;
-    /// Appends `bytes` bytes that do nothing when executed.
+    /// Bytes of which every instruction's length is a multiple.
+    fn grid(&self) -> usize {
+        1
+    }
+    /// Appends `bytes` bytes that do nothing when executed, as far as they are a multiple of the grid.
     fn nops(&self, bytes: usize, out: &mut Vec<u8>);
 }
 

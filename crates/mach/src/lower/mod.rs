@@ -236,14 +236,18 @@ impl Lowering {
     }
 }
 
+/// The least alignment of stack slots.
+const WORD_BYTES: u64 = 8;
+
 /// Walking the function.
 impl Lower<'_> {
-    /// Lays out the user's stack slots. Those aligned beyond the stack get room to align them at run time.
+    /// Lays out the user's stack slots, each at a multiple of a machine word at least. Those aligned beyond the stack get
+    /// room to align them at run time.
     fn place_slots(&mut self) -> Result<(), LowerError> {
         let stack_align = u64::from(self.isa.stack_align());
         let mut top = 0u64;
         for (slot, data) in self.func.stack_slots.iter() {
-            let align = 1u64 << data.align_shift.min(63);
+            let align = (1u64 << data.align_shift.min(63)).max(WORD_BYTES);
             let slack = align.saturating_sub(stack_align);
             let align = align.min(stack_align);
             self.code.slots_align = self.code.slots_align.max(align as u32);
