@@ -55,11 +55,16 @@ impl Interpreter<'_> {
         self.memory.write(place, ty.bytes(), memory).map_err(|_| Stop::Trap(trap_code(flags)))
     }
 
-    /// Loads a value of type `ty` and extends it to the result's width.
-    pub(crate) fn load(&mut self, cx: Cx<'_>, ty: Type, sign_extend: bool) -> Result<Flow, Stop> {
+    /// What a load of type `ty` reads.
+    pub(crate) fn loaded(&self, cx: Cx<'_>, ty: Type) -> Result<u128, Stop> {
         let InstView::Load { flags, addr, offset } = cx.view() else { return Err(cx.malformed()) };
         self.check_memory_type(cx, ty)?;
-        let value = self.read(self.address(cx, addr, offset), ty, flags)?;
+        self.read(self.address(cx, addr, offset), ty, flags)
+    }
+
+    /// Loads a value of type `ty` and extends it to the result's width.
+    pub(crate) fn load(&mut self, cx: Cx<'_>, ty: Type, sign_extend: bool) -> Result<Flow, Stop> {
+        let value = self.loaded(cx, ty)?;
         let value = if sign_extend { int::signed(ty.bits(), value) as u128 } else { value };
         Ok(self.finish(cx, value))
     }

@@ -54,6 +54,14 @@ pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result
     })
 }
 
+/// `x86_cvtt2dq`: what is no number of the signed range becomes its minimum.
+pub(crate) fn to_int_or_minimum(from: u32, to: u32, x: u128) -> Result<u128, Fault> {
+    match to_int(from, to, true, x) {
+        Err(Fault::Trap(_)) => Ok(1 << (to - 1)),
+        result => result,
+    }
+}
+
 /// `fcvt_from_uint` and `fcvt_from_sint`. The host's casts round to nearest even.
 pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
     match (to, is_signed) {
@@ -121,6 +129,9 @@ mod tests {
         check(64, false, f32::INFINITY, overflow, u64::MAX.into());
         check(64, true, f32::NEG_INFINITY, overflow, 1 << 63);
         check(32, false, f32::NAN, nan, 0);
+        assert_eq!(to_int_or_minimum(32, 32, bits(f32::NAN)), Ok(1 << 31));
+        assert_eq!(to_int_or_minimum(32, 32, bits(2_147_483_648.0)), Ok(1 << 31));
+        assert_eq!(to_int_or_minimum(32, 32, bits(7.9)), Ok(7));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The index: which function gives an opcode its meaning.
 
-use kingpost_ir::types::{I8, I16, I32};
+use kingpost_ir::types::{I8, I16, I16X8, I32, I32X4, I64X2};
 use kingpost_ir::{InstView, Opcode};
 
 use crate::control;
 use crate::error::{Fault, Stop};
 use crate::interpreter::{Cx, Flow, Interpreter};
-use crate::{convert, float, int};
+use crate::{convert, float, int, vector};
 
 /// Executes one instruction: defines its results and says where control goes.
 pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, Stop> {
@@ -142,52 +142,57 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::FcvtFromUint => m.converted(cx, |from, to, x| convert::from_int(from, to, false, x)),
         Opcode::FcvtFromSint => m.converted(cx, |from, to, x| convert::from_int(from, to, true, x)),
 
+        Opcode::X86Cvtt2dq => m.converted(cx, convert::to_int_or_minimum),
+
+        // Vectors: lanes and shuffles.
+        Opcode::Splat => m.splat(cx),
+        Opcode::ScalarToVector => m.scalar_to_vector(cx),
+        Opcode::Insertlane => m.insertlane(cx),
+        Opcode::Extractlane => m.extractlane(cx),
+        Opcode::Shuffle => m.shuffle(cx),
+        Opcode::Swizzle => m.permuted(cx, vector::swizzle),
+        Opcode::X86Pshufb => m.permuted(cx, vector::pshufb),
+        Opcode::Blendv => m.lanes3(cx, |bits, c, x, y| Ok(vector::blend(bits, c, x, y))),
+        Opcode::VanyTrue => m.vany_true(cx),
+        Opcode::VallTrue => m.vall_true(cx),
+        Opcode::VhighBits => m.vhigh_bits(cx),
+
+        // Vectors: arithmetic and width.
+        Opcode::UaddSat => m.int2(cx, int::uadd_sat),
+        Opcode::SaddSat => m.int2(cx, int::sadd_sat),
+        Opcode::UsubSat => m.int2(cx, int::usub_sat),
+        Opcode::SsubSat => m.int2(cx, int::ssub_sat),
+        Opcode::AvgRound => m.int2(cx, int::avg_round),
+        Opcode::SqmulRoundSat => m.int2(cx, int::sqmul_round_sat),
+        Opcode::X86Pmulhrsw => m.int2(cx, int::pmulhrsw),
+        Opcode::X86Pmaddubsw => m.x86_pmaddubsw(cx),
+        Opcode::IaddPairwise => m.iadd_pairwise(cx),
+        Opcode::Snarrow => m.narrowed(cx, vector::narrow_signed),
+        Opcode::Unarrow => m.narrowed(cx, vector::narrow_to_unsigned),
+        Opcode::Uunarrow => m.narrowed(cx, vector::narrow_unsigned),
+        Opcode::SwidenLow => m.widened(cx, false, true),
+        Opcode::SwidenHigh => m.widened(cx, true, true),
+        Opcode::UwidenLow => m.widened(cx, false, false),
+        Opcode::UwidenHigh => m.widened(cx, true, false),
+        Opcode::FvpromoteLow => m.fvpromote_low(cx),
+        Opcode::Fvdemote => m.fvdemote(cx),
+        Opcode::Uload8x8 => m.load_widened(cx, I16X8, false),
+        Opcode::Sload8x8 => m.load_widened(cx, I16X8, true),
+        Opcode::Uload16x4 => m.load_widened(cx, I32X4, false),
+        Opcode::Sload16x4 => m.load_widened(cx, I32X4, true),
+        Opcode::Uload32x2 => m.load_widened(cx, I64X2, false),
+        Opcode::Sload32x2 => m.load_widened(cx, I64X2, true),
+
         // No meaning yet.
         Opcode::TryCall
         | Opcode::TryCallIndirect
         | Opcode::GetExceptionHandlerAddress
         | Opcode::StackSwitch
-        | Opcode::Uload8x8
-        | Opcode::Sload8x8
-        | Opcode::Uload16x4
-        | Opcode::Sload16x4
-        | Opcode::Uload32x2
-        | Opcode::Sload32x2
         | Opcode::DynamicStackAddr
+        | Opcode::ExtractVector
         | Opcode::TlsValue
         | Opcode::GetFramePointer
         | Opcode::GetStackPointer
-        | Opcode::GetReturnAddress
-        | Opcode::Blendv
-        | Opcode::VanyTrue
-        | Opcode::VallTrue
-        | Opcode::VhighBits
-        | Opcode::FvpromoteLow
-        | Opcode::Fvdemote
-        | Opcode::X86Cvtt2dq
-        | Opcode::Splat
-        | Opcode::ScalarToVector
-        | Opcode::Insertlane
-        | Opcode::Extractlane
-        | Opcode::ExtractVector
-        | Opcode::Shuffle
-        | Opcode::Swizzle
-        | Opcode::X86Pshufb
-        | Opcode::UaddSat
-        | Opcode::SaddSat
-        | Opcode::UsubSat
-        | Opcode::SsubSat
-        | Opcode::AvgRound
-        | Opcode::IaddPairwise
-        | Opcode::SqmulRoundSat
-        | Opcode::X86Pmulhrsw
-        | Opcode::X86Pmaddubsw
-        | Opcode::Snarrow
-        | Opcode::Unarrow
-        | Opcode::Uunarrow
-        | Opcode::SwidenLow
-        | Opcode::SwidenHigh
-        | Opcode::UwidenLow
-        | Opcode::UwidenHigh => Err(cx.not_supported()),
+        | Opcode::GetReturnAddress => Err(cx.not_supported()),
     }
 }

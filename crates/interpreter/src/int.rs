@@ -155,6 +155,50 @@ pub(crate) fn smul_overflow(bits: u32, x: u128, y: u128) -> Overflow {
     checked_signed(bits, signed(bits, x).overflowing_mul(signed(bits, y)))
 }
 
+/// The nearest number in the unsigned range of `bits` bits, at most 64.
+pub(crate) fn clamp_unsigned(bits: u32, x: i128) -> u128 {
+    x.clamp(0, mask(bits) as i128) as u128
+}
+
+/// The nearest number in the signed range of `bits` bits.
+pub(crate) fn clamp_signed(bits: u32, x: i128) -> u128 {
+    x.clamp(minimum(bits), maximum(bits)) as u128
+}
+
+pub(crate) fn uadd_sat(bits: u32, x: u128, y: u128) -> u128 {
+    clamp_unsigned(bits, x as i128 + y as i128)
+}
+
+pub(crate) fn sadd_sat(bits: u32, x: u128, y: u128) -> u128 {
+    clamp_signed(bits, signed(bits, x) + signed(bits, y))
+}
+
+pub(crate) fn usub_sat(bits: u32, x: u128, y: u128) -> u128 {
+    clamp_unsigned(bits, x as i128 - y as i128)
+}
+
+pub(crate) fn ssub_sat(bits: u32, x: u128, y: u128) -> u128 {
+    clamp_signed(bits, signed(bits, x) - signed(bits, y))
+}
+
+pub(crate) fn avg_round(_: u32, x: u128, y: u128) -> u128 {
+    (x + y + 1) >> 1
+}
+
+/// The high half of twice the signed product, rounded: of lanes that count fractions from -1 to 1.
+fn rounded_product(bits: u32, x: u128, y: u128) -> i128 {
+    (signed(bits, x) * signed(bits, y) + (1 << (bits - 2))) >> (bits - 1)
+}
+
+pub(crate) fn sqmul_round_sat(bits: u32, x: u128, y: u128) -> u128 {
+    clamp_signed(bits, rounded_product(bits, x, y))
+}
+
+/// As [`sqmul_round_sat`], but the one product that is out of range wraps.
+pub(crate) fn pmulhrsw(bits: u32, x: u128, y: u128) -> u128 {
+    rounded_product(bits, x, y) as u128
+}
+
 /// An operation with a carry or borrow: two steps of `step`, whose overflows are or-ed. For signed
 /// operands this can report an overflow although the second step comes back into range.
 pub(crate) fn with_carry(step: fn(u32, u128, u128) -> Overflow, bits: u32, x: u128, y: u128, carry: bool) -> Overflow {
@@ -288,6 +332,19 @@ mod tests {
             assert_eq!(with_carry(ssub_overflow, bits, max, all, true), (max, true));
             assert_eq!(with_carry(uadd_overflow, bits, all, 0, true), (0, true));
         }
+    }
+
+    #[test]
+    fn saturation() {
+        for bits in [8, 16, 32, 64] {
+            let (all, max, min) = (mask(bits), mask(bits) >> 1, 1 << (bits - 1));
+            assert_eq!((uadd_sat(bits, all, 1), usub_sat(bits, 1, 2)), (all, 0));
+            assert_eq!((sadd_sat(bits, max, 1), ssub_sat(bits, min, 1) & all), (max, min));
+            assert_eq!((sadd_sat(bits, all, all) & all, ssub_sat(bits, 0, min)), (all - 1, max));
+            assert_eq!((avg_round(bits, all, all), avg_round(bits, 1, 2)), (all, 2));
+        }
+        assert_eq!((sqmul_round_sat(16, 0x8000, 0x8000), pmulhrsw(16, 0x8000, 0x8000)), (0x7fff, 0x8000));
+        assert_eq!((sqmul_round_sat(16, 0x4000, 1), sqmul_round_sat(16, 0x3fff, 1)), (1, 0));
     }
 
     #[test]

@@ -9,13 +9,13 @@ use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
 /// A lane of a vector, zero-extended.
-fn lane(ty: Type, bits: u128, index: u32) -> u128 {
+pub(crate) fn lane(ty: Type, bits: u128, index: u32) -> u128 {
     bits >> (index * ty.lane_bits()) & mask(ty.lane_bits())
 }
 
 impl Interpreter<'_> {
-    /// Computes the result lane by lane. `lane_of` gets the number of the lane.
-    fn each_lane(
+    /// Computes a result of type `result` lane by lane. `lane_of` gets the number of the lane.
+    pub(crate) fn each_lane(
         &mut self,
         cx: Cx<'_>,
         result: Type,

@@ -2,7 +2,7 @@
 //!
 //! [`Interpreter`] calls functions of a file by name or number and is the oracle of every test that
 //! runs code. Values are bits with a type ([`DataValue`]); the meaning of the opcodes stands in one
-//! file per family: `int`, `float`, `convert`, `bitcast`, `access`, `control`, found through `dispatch`. They
+//! file per family: `int`, `float`, `convert`, `vector`, `bitcast`, `access`, `control`, found through `dispatch`. They
 //! work on the machine in `interpreter`; `run` drives it from one instruction to the next.
 //!
 //! What is not given a meaning yet stops with [`Stop::NotSupported`], which names opcode and type.
@@ -24,6 +24,7 @@ mod libcalls;
 mod memory;
 mod run;
 mod value;
+mod vector;
 
 pub use data::{DataBlock, DataError, DataPointer, MAX_DATA_BYTES};
 pub use environment::{Environment, FunctionId};

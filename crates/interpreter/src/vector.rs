@@ -1,0 +1,207 @@
+//! Opcodes that move lanes, or whose lanes depend on several lanes.
+//!
+//! Lane 0 is in the lowest bits. What works on one lane at a time stands in `int`, `float` and `convert`.
+
+use kingpost_ir::types::{F32, F32X4, F64, F64X2, I8X16, I16X8};
+use kingpost_ir::{InstView, Type};
+
+use crate::error::Stop;
+use crate::float;
+use crate::int::{add, clamp_signed, clamp_unsigned, signed};
+use crate::interpreter::{Cx, Flow, Interpreter};
+use crate::lanes::lane;
+use crate::value::mask;
+
+/// `blendv`, on one lane.
+pub(crate) fn blend(bits: u32, c: u128, x: u128, y: u128) -> u128 {
+    if c >> (bits - 1) != 0 { x } else { y }
+}
+
+/// `snarrow`, from a lane of `bits` bits to one of half the width.
+pub(crate) fn narrow_signed(bits: u32, x: u128) -> u128 {
+    clamp_signed(bits / 2, signed(bits, x))
+}
+
+/// `unarrow`: as [`narrow_signed`], to the unsigned range.
+pub(crate) fn narrow_to_unsigned(bits: u32, x: u128) -> u128 {
+    clamp_unsigned(bits / 2, signed(bits, x))
+}
+
+/// `uunarrow`: as [`narrow_to_unsigned`], from the unsigned range.
+pub(crate) fn narrow_unsigned(bits: u32, x: u128) -> u128 {
+    x.min(mask(bits / 2))
+}
+
+/// `swizzle`, for one byte of the result: byte `index` of `x`, or 0 if there is none.
+pub(crate) fn swizzle(x: u128, index: u128) -> u128 {
+    if index < 16 { lane(I8X16, x, index as u32) } else { 0 }
+}
+
+/// `x86_pshufb`, as [`swizzle`]: only the top bit and the low four bits of `index` count.
+pub(crate) fn pshufb(x: u128, index: u128) -> u128 {
+    if index >> 7 != 0 { 0 } else { swizzle(x, index & 15) }
+}
+
+/// Lane `index` of the lanes of `x`, followed by those of `y`.
+fn lane_of_two(ty: Type, x: u128, y: u128, index: u32) -> u128 {
+    match index.checked_sub(ty.lane_count()) {
+        None => lane(ty, x, index),
+        Some(index) => lane(ty, y, index),
+    }
+}
+
+/// Whether any lane for which `holds` is true.
+fn any_lane(ty: Type, x: u128, holds: impl Fn(u128) -> bool) -> bool {
+    (0..ty.lane_count()).any(|index| holds(lane(ty, x, index)))
+}
+
+impl Interpreter<'_> {
+    /// Type and bits of a vector operand.
+    ///
+    /// # Errors
+    /// If it has more than 128 bits, or a number of lanes that is not known.
+    fn vector(&self, cx: Cx<'_>, operand: usize) -> Result<(Type, u128), Stop> {
+        let value = *cx.args().get(operand).ok_or_else(|| cx.malformed())?;
+        let ty = cx.type_of(value);
+        if ty.is_dynamic_vector() || ty.bits() > 128 { Err(cx.not_supported()) } else { Ok((ty, self.get(cx, value))) }
+    }
+
+    pub(crate) fn splat(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let x = self.operand(cx, 0);
+        self.each_lane(cx, cx.ctrl, |_| Ok(x))
+    }
+
+    pub(crate) fn scalar_to_vector(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let x = self.operand(cx, 0);
+        self.each_lane(cx, cx.ctrl, |index| Ok(if index == 0 { x } else { 0 }))
+    }
+
+    pub(crate) fn insertlane(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::TernaryImm8 { imm, .. } = cx.view() else { return Err(cx.malformed()) };
+        let ((ty, x), y) = (self.vector(cx, 0)?, self.operand(cx, 1));
+        self.each_lane(cx, ty, |index| Ok(if index == imm.into() { y } else { lane(ty, x, index) }))
+    }
+
+    pub(crate) fn extractlane(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::BinaryImm8 { imm, .. } = cx.view() else { return Err(cx.malformed()) };
+        let (ty, x) = self.vector(cx, 0)?;
+        if u32::from(imm) >= ty.lane_count() {
+            return Err(cx.malformed());
+        }
+        Ok(self.finish(cx, lane(ty, x, imm.into())))
+    }
+
+    pub(crate) fn shuffle(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::Shuffle { mask, .. } = cx.view() else { return Err(cx.malformed()) };
+        let (x, y) = (self.operand(cx, 0), self.operand(cx, 1));
+        self.each_lane(cx, I8X16, |index| Ok(lane_of_two(I8X16, x, y, mask[index as usize].into())))
+    }
+
+    /// A permutation of the bytes of the first operand, picked by the bytes of the second.
+    pub(crate) fn permuted(&mut self, cx: Cx<'_>, pick: fn(u128, u128) -> u128) -> Result<Flow, Stop> {
+        let (x, y) = (self.operand(cx, 0), self.operand(cx, 1));
+        self.each_lane(cx, I8X16, |index| Ok(pick(x, lane(I8X16, y, index))))
+    }
+
+    pub(crate) fn vany_true(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let (_, x) = self.vector(cx, 0)?;
+        Ok(self.finish(cx, u128::from(x != 0)))
+    }
+
+    pub(crate) fn vall_true(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let (ty, x) = self.vector(cx, 0)?;
+        Ok(self.finish(cx, u128::from(!any_lane(ty, x, |lane| lane == 0))))
+    }
+
+    pub(crate) fn vhigh_bits(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let (ty, x) = self.vector(cx, 0)?;
+        let top = |index| lane(ty, x, index) >> (ty.lane_bits() - 1);
+        let bits = (0..ty.lane_count()).fold(0, |bits, index| bits | top(index) << index);
+        Ok(self.finish(cx, bits))
+    }
+
+    pub(crate) fn iadd_pairwise(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let ((ty, x), (_, y)) = (self.vector(cx, 0)?, self.vector(cx, 1)?);
+        let operand = |index| lane_of_two(ty, x, y, index);
+        self.each_lane(cx, ty, |index| Ok(add(ty.lane_bits(), operand(2 * index), operand(2 * index + 1))))
+    }
+
+    /// Signed bytes times unsigned bytes; sums of neighbours are clamped.
+    pub(crate) fn x86_pmaddubsw(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let (x, y) = (self.operand(cx, 0), self.operand(cx, 1));
+        let product = |index| signed(8, lane(I8X16, x, index)) * lane(I8X16, y, index) as i128;
+        self.each_lane(cx, I16X8, |index| Ok(clamp_signed(16, product(2 * index) + product(2 * index + 1))))
+    }
+
+    /// The lanes of two operands, each narrowed to half its width by `op`.
+    pub(crate) fn narrowed(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> u128) -> Result<Flow, Stop> {
+        let ((ty, x), (_, y)) = (self.vector(cx, 0)?, self.vector(cx, 1)?);
+        let result = ty.split_lanes().ok_or_else(|| cx.malformed())?;
+        self.each_lane(cx, result, |index| Ok(op(ty.lane_bits(), lane_of_two(ty, x, y, index))))
+    }
+
+    /// Half of the lanes, the high or the low one, each extended to twice its width.
+    pub(crate) fn widened(&mut self, cx: Cx<'_>, high: bool, sign_extend: bool) -> Result<Flow, Stop> {
+        let (ty, x) = self.vector(cx, 0)?;
+        let result = ty.merge_lanes().ok_or_else(|| cx.malformed())?;
+        let first = if high { result.lane_count() } else { 0 };
+        self.each_lane(cx, result, |index| Ok(extended(ty, lane(ty, x, first + index), sign_extend)))
+    }
+
+    /// Loads 64 bits as lanes of half the result's width and extends each.
+    pub(crate) fn load_widened(&mut self, cx: Cx<'_>, result: Type, sign_extend: bool) -> Result<Flow, Stop> {
+        let memory = result.half_width().ok_or_else(|| cx.malformed())?;
+        let x = self.loaded(cx, memory)?;
+        self.each_lane(cx, result, |index| Ok(extended(memory, lane(memory, x, index), sign_extend)))
+    }
+
+    pub(crate) fn fvpromote_low(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let x = self.operand(cx, 0);
+        self.each_lane(cx, F64X2, |index| float::convert(F32.bits(), F64.bits(), lane(F32X4, x, index)))
+    }
+
+    pub(crate) fn fvdemote(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let x = self.operand(cx, 0);
+        self.each_lane(cx, F32X4, |index| match index {
+            0 | 1 => float::convert(F64.bits(), F32.bits(), lane(F64X2, x, index)),
+            _ => Ok(0),
+        })
+    }
+}
+
+/// A lane of a vector of type `ty`, extended.
+fn extended(ty: Type, lane: u128, sign_extend: bool) -> u128 {
+    if sign_extend { signed(ty.lane_bits(), lane) as u128 } else { lane }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrowing_clamps() {
+        let both = |x: i16| {
+            let bits = x as u16;
+            let narrowed = [narrow_signed, narrow_to_unsigned, narrow_unsigned].map(|op| op(16, bits.into()) as u8);
+            (narrowed[0] as i8, narrowed[1], narrowed[2])
+        };
+        assert_eq!(both(127), (127, 127, 127));
+        assert_eq!(both(200), (127, 200, 200));
+        assert_eq!(both(-1), (-1, 0, 255));
+        assert_eq!(both(i16::MIN), (-128, 0, 255));
+    }
+
+    #[test]
+    fn permutations_differ_above_15() {
+        let x = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100_u128 << 4;
+        assert_eq!((swizzle(x, 3), pshufb(x, 3)), (0x30, 0x30));
+        assert_eq!((swizzle(x, 0x13), pshufb(x, 0x13)), (0, 0x30));
+        assert_eq!((swizzle(x, 0x83), pshufb(x, 0x83)), (0, 0));
+    }
+
+    #[test]
+    fn lanes_of_two_operands_follow_each_other() {
+        let picked: Vec<u128> = (0..4).map(|index| lane_of_two(F64X2, 1 << 64, 3 << 64 | 2, index)).collect();
+        assert_eq!(picked, [0, 1, 2, 3]);
+    }
+}
