@@ -1,30 +1,29 @@
-//! The stages in order, and the memory they use again.
+//! The phases in order, and the memory they use again.
 
+use crate::block_graph::BlockGraph;
 use crate::bundles::Bundles;
+use crate::collect::Collect;
 use crate::emit::{Emit, Output};
-use crate::live::Liveness;
-use crate::machine::Machine;
-use crate::occupancy::Occupancy;
-use crate::order::Order;
-use crate::places::Places;
-use crate::scan::Scan;
+use crate::fill_gaps::FillGaps;
+use crate::interference::Interference;
+use crate::liveness::Liveness;
+use crate::reservations::Reservations;
 use crate::search::{Scratch, Search};
-use crate::second_chance::SecondChance;
+use crate::value_locations::ValueLocations;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass, Stats};
-
-/// More than these many instructions and blocks together have no points.
-const MAX_SLOTS: u64 = 1 << 29;
+use kingpost_regalloc_common::order::LinearOrder;
 
 /// The allocator by backtracking. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct Backtracking {
-    order: Order,
+    order: LinearOrder,
+    graph: BlockGraph,
     live: Liveness,
-    machine: Machine,
+    reservations: Reservations,
     bundles: Bundles,
-    occupancy: [Occupancy; 2],
+    interference: [Interference; 2],
     scratch: Scratch,
-    places: Places,
+    locations: ValueLocations,
     output: Output,
 }
 
@@ -57,52 +56,66 @@ impl Backtracking {
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<(), AllocError> {
         out.reset(problem);
-        if (problem.num_insts() + problem.num_blocks()) as u64 > MAX_SLOTS {
-            return Err(AllocError::TooLarge { what: "instructions and blocks", limit: MAX_SLOTS });
-        }
-        let mut stage = |name| {
-            if let Some(observer) = observer.as_deref_mut() {
-                observer.event(Event::Stage(name));
-            }
-        };
-        let Backtracking { order, live, machine, bundles, occupancy, scratch, places, output } = self;
-        stage("live ranges");
-        order.build(problem);
+        let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
+        stage(&mut observer, "liveness");
+        order.build(problem)?;
+        graph.build(problem, order);
         for class in RegClass::ALL {
             let is_used = problem.vregs.values().any(|data| data.class == class);
-            let points = if is_used { order.num_slots() * 4 } else { 0 };
-            occupancy[class.index()].reset(points, env.class(class).order.len());
+            let points = if is_used { order.stop().index() } else { 0 };
+            interference[class.index()].reset(points, env.class(class).order.len());
         }
-        Scan { problem, env, order, live, machine, bundles, occupancy }.run()?;
-        live.find_ranges(problem, order)?;
-        stage("bundles");
-        bundles.build(problem, live);
-        stage("search");
+        Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
+        live.find_ranges(problem, order, graph)?;
+        stage(&mut observer, "bundles");
+        bundles.build(problem, live, observer.as_deref_mut());
+        stage(&mut observer, "search");
         let mut stats = Stats::default();
-        let unused = machine.registers.callee_saved;
-        let s = &mut *scratch;
-        let (is_settled, limit) = (false, 0);
         let mut search = Search {
             problem,
             env,
             order,
+            graph,
             live,
-            machine,
+            unused: reservations.registers.callee_saved,
+            reservations,
             bundles,
-            occupancy,
-            s,
+            interference,
+            s: scratch,
             stats: &mut stats,
-            observer,
-            unused,
-            is_settled,
-            limit,
+            observer: observer.as_deref_mut(),
+            is_settled: false,
+            limit: 0,
         };
         search.run()?;
         let unused = search.unused;
-        places.build(problem, bundles);
-        SecondChance { problem, order, live, machine, occupancy, unused }.run(places);
-        Emit { problem, env, order, live, machine, bundles, occupancy, places, s: output, out }.run()?;
+        stage(&mut observer, "locations");
+        locations.build(problem, bundles);
+        FillGaps { problem, order, live, reservations, interference, unused }.run(locations, observer.as_deref_mut());
+        stage(&mut observer, "emit");
+        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
         out.stats = stats;
         Ok(())
+    }
+
+    /// Returns what each phase made of the problem solved last, as text: the name of the phase, and lines.
+    pub fn dump(&self, problem: &Problem) -> Vec<(&'static str, String)> {
+        let text = |write: &dyn Fn(&mut String) -> std::fmt::Result| {
+            let mut text = String::new();
+            // Writing to a string cannot fail.
+            let _ = write(&mut text);
+            text
+        };
+        vec![
+            ("liveness", text(&|out| self.live.dump(problem, out))),
+            ("search", text(&|out| self.bundles.dump(out))),
+            ("locations", text(&|out| self.locations.dump(problem, out))),
+        ]
+    }
+}
+
+fn stage(observer: &mut Option<&mut dyn Observer>, name: &str) {
+    if let Some(observer) = observer.as_deref_mut() {
+        observer.event(Event::Stage(name));
     }
 }

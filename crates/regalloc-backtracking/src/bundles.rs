@@ -1,308 +1,281 @@
-//! Values joined to bundles: parameters with their arguments, copies, results with the uses whose register they take
-//! over, most frequent first, as long as their live ranges do not overlap.
+//! Values coalesced into bundles: block parameters with their arguments, copies, results with the uses whose register they
+//! take over, the most frequent first, as long as their live ranges do not overlap.
+//!
+//! ```text
+//! b1(v1): .. v2 = add v1, 1; branch -> b1(v2)      bundle0: v1 [4..6], v2 [6l..9]
+//! ```
+//!
+//! Aggressive coalescing in congruence classes (`kingpost_regalloc_common::congruence`). A parameter of a block with many
+//! predecessors cannot always have all its arguments: an argument that is live where others begin that are more frequent
+//! together is offered last.
+//!
+//! Cost: n log n in pairs of values, and a bounded number of steps per segment.
 
-use crate::live::{Liveness, Segment};
-use crate::order::{NONE, POST};
-use kingpost_regalloc::{EdgeData, PReg, Problem, VReg};
+use crate::liveness::{Liveness, Segment};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
+use kingpost_regalloc::{EdgeData, Event, Freq, Observer, PReg, Problem, VReg};
+use kingpost_regalloc_common::congruence::Congruence;
+use kingpost_regalloc_common::point::ProgPoint;
 use std::cmp::Reverse;
 use std::ops::Range;
 
 /// How many segments all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
 
-/// Edges into a block beyond which the arguments of each parameter are taken together.
+/// Edges into a block beyond which the arguments of each parameter are offered together.
 const MANY_PREDS: usize = 16;
-
-/// A list as short as this is merged into a longer one without looking at all of that.
-const MAX_SMALL: usize = 4;
-
-/// Segments that can be moved in one step.
-const MOVED_PER_STEP: usize = 16;
 
 /// Uses looked at for a fixed register.
 const MAX_HINTS: usize = 4;
 
 /// Segments that are to share a register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Bundle(u32);
+entity_impl!(Bundle, "bundle");
+
+/// The bundles that were one before any split: their values share a spill slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SpillSet(u32);
+entity_impl!(SpillSet, "set");
+
+/// What a bundle weighs against others in its register: the cost of memory per point of its life.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Weight(pub(crate) u64);
+
+impl Weight {
+    /// Memory costs nothing.
+    pub(crate) const ZERO: Weight = Weight(0);
+    /// The largest that is computed.
+    pub(crate) const MAX: Weight = Weight(u64::MAX - 2);
+    /// Not computed yet.
+    pub(crate) const UNKNOWN: Weight = Weight(u64::MAX - 1);
+    /// Of a bundle that must have a register and cannot be split.
+    pub(crate) const MINIMAL: Weight = Weight(u64::MAX);
+}
+
+/// What is known of a bundle.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bundle {
-    /// In [`Bundles::segments`].
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-    /// The bundle before any split: all share its slot.
-    pub(crate) family: u32,
-    /// How often it was cut.
-    pub(crate) cuts: u32,
-    /// What it weighs against others in its register, or [`UNKNOWN`](crate::wants::UNKNOWN).
-    pub(crate) weight: u64,
-    /// Does it live over a wall?
-    pub(crate) crosses: bool,
+pub(crate) struct BundleData {
+    /// Where its segments are in [`Bundles::segments`].
+    start: u32,
+    end: u32,
+    pub(crate) spill_set: SpillSet,
+    /// How many splits it comes from.
+    pub(crate) splits: u32,
+    pub(crate) weight: Weight,
+    /// Is it live across a call?
+    pub(crate) crosses_calls: bool,
     pub(crate) reg: Option<PReg>,
 }
 
-/// A set of values that were one bundle.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Family {
-    /// The register that one of its bundles had last.
-    pub(crate) hint: Option<PReg>,
+impl BundleData {
+    /// Indices of its segments.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
-/// Two values that would better be in one place.
+/// Two values that had better share a register.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
-    freq: u64,
+struct Affinity {
+    freq: Freq,
+    /// Groups pairs of equal frequency: one more than the parameter's number if that has many arguments.
     group: u32,
     a: VReg,
     b: VReg,
     on_edge: bool,
 }
 
+/// An argument of a parameter with many.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Argument {
+    group: u32,
+    /// Where the argument begins: another value that is live there is in its way.
+    at: ProgPoint,
+    arg: VReg,
+    affinity: u32,
+}
+
 /// All bundles.
 #[derive(Default)]
 pub(crate) struct Bundles {
     pub(crate) segments: Vec<Segment>,
-    pub(crate) bundles: Vec<Bundle>,
-    pub(crate) families: Vec<Family>,
-    /// By value: its family, or [`NONE`] if it is never live.
-    pub(crate) family_of: Vec<u32>,
-    pairs: Vec<Pair>,
-    merged: Vec<Segment>,
-    roots: Vec<u32>,
-    /// By value that stands for a set: its segments.
-    lists: Vec<List>,
-    wide: Vec<Wide>,
-    /// Sums of the frequencies in `wide` before each.
+    pub(crate) bundles: PrimaryMap<Bundle, BundleData>,
+    /// By spill set: the register that one of its bundles had last.
+    pub(crate) hints: PrimaryMap<SpillSet, Option<PReg>>,
+    spill_sets: SecondaryMap<VReg, PackedOption<SpillSet>>,
+    affinities: Vec<Affinity>,
+    classes: Congruence<Segment>,
+    arguments: Vec<Argument>,
+    /// Sums of the frequencies in `arguments` before each.
     sums: Vec<u64>,
 }
 
-/// A list in [`Bundles::segments`], with the end of the space that it may grow into.
-#[derive(Clone, Copy, Debug, Default)]
-struct List {
-    start: u32,
-    end: u32,
-    room: u32,
-}
-
-impl List {
-    fn len(self) -> usize {
-        (self.end - self.start) as usize
-    }
-
-    fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-}
-
-/// An argument for a parameter of a block with many predecessors.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Wide {
-    group: u32,
-    /// The first point of the argument: another value that lives there is in its way.
-    at: u32,
-    arg: u32,
-    pair: u32,
-}
-
 impl Bundles {
-    pub(crate) fn segments(&self, bundle: u32) -> &[Segment] {
-        let b = &self.bundles[bundle as usize];
-        &self.segments[b.start as usize..b.end as usize]
+    /// Returns the segments of a bundle, in order.
+    pub(crate) fn segments(&self, bundle: Bundle) -> &[Segment] {
+        &self.segments[self.bundles[bundle].range()]
     }
 
-    /// Forgets all pairs.
+    /// Returns the points from the first to the last at which a bundle is live: start, and end, excluded.
+    pub(crate) fn hull(&self, bundle: Bundle) -> (ProgPoint, ProgPoint) {
+        let segments = self.segments(bundle);
+        (segments[0].from, segments[segments.len() - 1].to)
+    }
+
+    /// Returns the spill set of a value, none if it is never live.
+    pub(crate) fn spill_set(&self, vreg: VReg) -> Option<SpillSet> {
+        self.spill_sets[vreg].expand()
+    }
+
+    /// Adds a bundle that is a part of `parent` and has the given segments.
+    pub(crate) fn add_part(&mut self, parent: Bundle, segments: &[Segment]) -> Bundle {
+        let BundleData { spill_set, splits, .. } = self.bundles[parent];
+        let start = self.segments.len() as u32;
+        self.segments.extend_from_slice(segments);
+        self.push(start..self.segments.len() as u32, spill_set, splits + 1)
+    }
+
+    fn push(&mut self, segments: Range<u32>, spill_set: SpillSet, splits: u32) -> Bundle {
+        let (start, end, weight) = (segments.start, segments.end, Weight::UNKNOWN);
+        self.bundles.push(BundleData { start, end, spill_set, splits, weight, crosses_calls: false, reg: None })
+    }
+
+    /// Forgets all pairs of values.
     pub(crate) fn begin(&mut self) {
-        self.pairs.clear();
+        self.affinities.clear();
     }
 
-    /// Notes that the arguments of an edge would better be where the parameters are.
+    /// Notes that the arguments of an edge had better be where the parameters are.
     pub(crate) fn add_edge(&mut self, problem: &Problem, edge: &EdgeData, args: &[VReg], params: &[VReg]) {
-        let is_wide = problem.preds(edge.to).len() > MANY_PREDS;
+        let has_many = problem.preds(edge.to).len() > MANY_PREDS;
         for (&arg, &param) in args.iter().zip(params) {
             // What goes to one such parameter comes together, so that its list stays at the end of all.
-            let group = if is_wide { param.as_u32() + 1 } else { 0 };
-            self.pairs.push(Pair { freq: edge.freq.0, group, a: arg, b: param, on_edge: true });
+            let group = if has_many { param.as_u32() + 1 } else { 0 };
+            self.affinities.push(Affinity { freq: edge.freq, group, a: arg, b: param, on_edge: true });
         }
     }
 
-    /// Notes that two values would better be in one place.
-    pub(crate) fn add_pair(&mut self, freq: u64, a: VReg, b: VReg) {
-        self.pairs.push(Pair { freq, group: 0, a, b, on_edge: false });
+    /// Notes that two values had better share a register.
+    pub(crate) fn add_pair(&mut self, freq: Freq, a: VReg, b: VReg) {
+        self.affinities.push(Affinity { freq, group: 0, a, b, on_edge: false });
     }
 
     /// Makes the bundles, from the most frequent pair on.
-    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness) {
-        self.segments.clear();
+    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, observer: Option<&mut (dyn Observer + '_)>) {
+        self.classes.begin_with(live.all_ranges(), live.range_starts());
+        self.classes.budget = MERGE_STEPS * (self.classes.pool.len() + 1);
+        for pair in self.affinities.iter_mut().filter(|pair| pair.on_edge) {
+            if fixed_hint(problem, live, pair.a).is_some_and(|reg| fixed_hint(problem, live, pair.b) == Some(reg)) {
+                pair.freq.0 *= 3;
+            }
+        }
+        self.defer_obstacles(live);
+        self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
+        self.merge_all(problem, live, observer);
+        self.number(problem);
+    }
+
+    fn merge_all(&mut self, problem: &Problem, live: &Liveness, mut observer: Option<&mut (dyn Observer + '_)>) {
+        for i in 0..self.affinities.len() {
+            let Affinity { a, b, .. } = self.affinities[i];
+            if live.is_memory_only(a) || live.is_memory_only(b) || problem.class(a) != problem.class(b) {
+                continue;
+            }
+            let (root_a, root_b) = (self.classes.find(a.as_u32()), self.classes.find(b.as_u32()));
+            if root_a != root_b
+                && self.classes.merge(root_a, root_b)
+                && let Some(observer) = observer.as_deref_mut()
+            {
+                observer.event(Event::Coalesce { a, b });
+            }
+        }
+    }
+
+    /// Makes a bundle and a spill set of each class of values that are live anywhere.
+    fn number(&mut self, problem: &Problem) {
         self.bundles.clear();
-        self.families.clear();
-        self.lists.clear();
-        self.roots.clear();
-        self.segments.extend_from_slice(live.all_ranges());
-        let starts = live.range_starts().windows(2);
-        self.lists.extend(starts.map(|pair| List { start: pair[0], end: pair[1], room: pair[1] }));
-        self.roots.extend(0..problem.vregs.len() as u32);
-        for pair in self.pairs.iter_mut().filter(|pair| pair.on_edge) {
-            if hint(problem, live, pair.a).is_some_and(|reg| hint(problem, live, pair.b) == Some(reg)) {
-                pair.freq *= 3;
+        self.hints.clear();
+        self.spill_sets.clear();
+        self.spill_sets.resize(problem.vregs.len());
+        for v in 0..problem.vregs.len() as u32 {
+            if self.classes.is_representative(v) && self.classes.len(v) > 0 {
+                let spill_set = self.hints.push(None);
+                self.spill_sets[VReg::from_u32(v)] = spill_set.into();
+                let Range { start, end } = self.classes.range(v);
+                self.push(start as u32..end as u32, spill_set, 0);
             }
         }
-        let mut steps = MERGE_STEPS * (self.segments.len() + 1);
-        self.defer_obstacles(live, &mut steps);
-        self.pairs.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
-        for i in 0..self.pairs.len() {
-            let Pair { a, b, .. } = self.pairs[i];
-            self.merge(problem, live, a, b, &mut steps);
-        }
-        self.family_of.clear();
-        self.family_of.resize(problem.vregs.len(), NONE);
-        for v in 0..self.lists.len() {
-            let List { start, end, .. } = self.lists[v];
-            if self.roots[v] == v as u32 && start < end {
-                let family = self.families.len() as u32;
-                self.families.push(Family { hint: None });
-                self.family_of[v] = family;
-                self.bundles.push(Bundle { start, end, family, cuts: 0, weight: 0, crosses: false, reg: None });
+        for v in 0..problem.vregs.len() as u32 {
+            if !self.classes.is_representative(v) {
+                let root = self.classes.find(v);
+                self.spill_sets[VReg::from_u32(v)] = self.spill_sets[VReg::from_u32(root)];
             }
         }
-        for v in 0..self.lists.len() {
-            if self.lists[v].len() > 0 || self.roots[v] != v as u32 {
-                let root = self.root(v as u32);
-                self.family_of[v] = self.family_of[root as usize];
-            }
-        }
+        std::mem::swap(&mut self.segments, &mut self.classes.pool);
     }
 
-    fn root(&mut self, mut v: u32) -> u32 {
-        while self.roots[v as usize] != v {
-            let up = self.roots[self.roots[v as usize] as usize];
-            self.roots[v as usize] = up;
-            v = up;
-        }
-        v
-    }
-
-    fn merge(&mut self, problem: &Problem, live: &Liveness, a: VReg, b: VReg, steps: &mut usize) {
-        if live.is_in_memory(a) || live.is_in_memory(b) {
-            return;
-        }
-        let (a, b) = (self.root(a.as_u32()), self.root(b.as_u32()));
-        let (la, lb) = (self.lists[a as usize], self.lists[b as usize]);
-        let (na, nb) = (la.len(), lb.len());
-        let classes = [a, b].map(|v| problem.class(VReg::from_u32(v)));
-        if a == b || na == 0 || nb == 0 || classes[0] != classes[1] || na + nb > *steps {
-            return;
-        }
-        let (big, small) = if na >= nb { (a, b) } else { (b, a) };
-        if na.min(nb) <= MAX_SMALL {
-            *steps -= na.min(nb);
-            if !self.fits(big, small) {
-                return;
-            }
-            return self.insert(big, small, steps);
-        }
-        *steps = steps.saturating_sub(na + nb);
-        self.merged.clear();
-        let (mut i, mut j) = (la.range(), lb.range());
-        while !i.is_empty() || !j.is_empty() {
-            let first = j.is_empty() || !i.is_empty() && self.segments[i.start].from < self.segments[j.start].from;
-            let next = if first { i.next() } else { j.next() };
-            let Some(next) = next.map(|at| self.segments[at]) else { break };
-            if self.merged.last().is_some_and(|last| last.to > widened(next)) {
-                return;
-            }
-            self.merged.push(next);
-        }
-        let (start, end) = (self.segments.len() as u32, (self.segments.len() + self.merged.len()) as u32);
-        self.segments.extend_from_slice(&self.merged);
-        self.lists[big as usize] = List { start, end, room: end };
-        self.replace(small, big);
-    }
-
-    fn replace(&mut self, small: u32, big: u32) {
-        self.lists[small as usize] = List::default();
-        self.roots[small as usize] = big;
-    }
-
-    /// Is no segment of a short list in the way of one of a long list?
-    fn fits(&self, big: u32, small: u32) -> bool {
-        let [big, small] = [big, small].map(|v| {
-            let list = self.lists[v as usize];
-            &self.segments[list.range()]
-        });
-        small.iter().all(|&segment| {
-            let next = big.partition_point(|other| other.from < segment.from);
-            big[..next].last().is_none_or(|last| last.to <= widened(segment))
-                && big.get(next).is_none_or(|&next| segment.to <= widened(next))
-        })
-    }
-
-    /// Adds a short list to a long one, in place if that has room: it gets so much that moves of it all are few.
-    fn insert(&mut self, big: u32, small: u32, steps: &mut usize) {
-        let (List { mut start, mut end, mut room }, added) = (self.lists[big as usize], self.lists[small as usize]);
-        if ((room - end) as usize) < added.len() {
-            let len = end - start;
-            *steps = steps.saturating_sub(len as usize);
-            let moved = self.segments.len() as u32;
-            self.segments.extend_from_within(start as usize..end as usize);
-            (start, end) = (moved, moved + len);
-            room = end + len + added.len() as u32;
-            let blank = self.segments[start as usize];
-            self.segments.resize(room as usize, blank);
-        }
-        for i in added.range() {
-            let (segment, list) = (self.segments[i], start as usize..end as usize);
-            let at = list.start + self.segments[list.clone()].partition_point(|other| other.from < segment.from);
-            *steps = steps.saturating_sub((list.end - at) / MOVED_PER_STEP);
-            self.segments.copy_within(at..list.end, at + 1);
-            self.segments[at] = segment;
-            end += 1;
-        }
-        self.lists[big as usize] = List { start, end, room };
-        self.replace(small, big);
-    }
-
-    /// Puts arguments of wide parameters last that would keep others from them that are more frequent together.
-    fn defer_obstacles(&mut self, live: &Liveness, steps: &mut usize) {
-        self.wide.clear();
-        for (i, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.group != 0) {
+    /// Gives arguments the least frequency that would keep others from their parameter that are more frequent together.
+    fn defer_obstacles(&mut self, live: &Liveness) {
+        self.arguments.clear();
+        for (i, pair) in self.affinities.iter().enumerate().filter(|(_, pair)| pair.group != 0) {
             let Some(first) = live.ranges(pair.a).first() else { continue };
-            self.wide.push(Wide { group: pair.group, at: first.from, arg: pair.a.as_u32(), pair: i as u32 });
+            self.arguments.push(Argument { group: pair.group, at: first.from, arg: pair.a, affinity: i as u32 });
         }
-        self.wide.sort_unstable();
-        for group in self.wide.chunk_by(|x, y| x.group == y.group) {
-            self.sums.clear();
-            self.sums.push(0);
+        self.arguments.sort_unstable();
+        let Bundles { affinities, arguments, sums, classes, .. } = self;
+        for group in arguments.chunk_by(|x, y| x.group == y.group) {
+            sums.clear();
+            sums.push(0);
             let mut sum = 0u64;
-            for wide in group {
-                sum = sum.saturating_add(self.pairs[wide.pair as usize].freq);
-                self.sums.push(sum);
+            for argument in group {
+                sum = sum.saturating_add(affinities[argument.affinity as usize].freq.0);
+                sums.push(sum);
             }
-            let before = |point| self.sums[group.partition_point(|wide| wide.at < point)];
+            let before = |point| sums[group.partition_point(|argument| argument.at < point)];
             for same in group.chunk_by(|x, y| x.arg == y.arg) {
-                let own = same.iter().fold(0u64, |sum, wide| sum.saturating_add(self.pairs[wide.pair as usize].freq));
-                let ranges = live.ranges(VReg::from_u32(same[0].arg));
-                if ranges.len() > *steps {
+                let freqs = same.iter().map(|argument| affinities[argument.affinity as usize].freq.0);
+                let own = freqs.fold(0, u64::saturating_add);
+                let ranges = live.ranges(same[0].arg);
+                if ranges.len() > classes.budget {
                     continue;
                 }
-                *steps -= ranges.len();
+                classes.budget -= ranges.len();
                 let covered: u64 = ranges.iter().map(|range| before(range.to) - before(range.from)).sum();
                 if covered.saturating_sub(own) > own {
-                    same.iter().for_each(|wide| self.pairs[wide.pair as usize].freq = 0);
+                    same.iter().for_each(|argument| affinities[argument.affinity as usize].freq = Freq(0));
                 }
             }
         }
     }
+
+    /// Writes a line per bundle: its segments by value, its spill set if it is a part, and its register.
+    pub(crate) fn dump(&self, out: &mut String) -> std::fmt::Result {
+        use std::fmt::Write;
+        for (bundle, data) in &self.bundles {
+            write!(out, "{bundle}")?;
+            if data.splits > 0 {
+                write!(out, " of {}", data.spill_set)?;
+            }
+            for segment in self.segments(bundle) {
+                write!(out, " {} {}", segment.vreg, segment.range())?;
+            }
+            match data.reg {
+                Some(reg) => writeln!(out, " = {reg}")?,
+                None => writeln!(out)?,
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The register that an operand of the value is fixed to, or one of the result that takes its register over.
-fn hint(problem: &Problem, live: &Liveness, vreg: VReg) -> Option<PReg> {
+/// Returns the register that an operand of the value is fixed to, or one of the result that takes its register over.
+fn fixed_hint(problem: &Problem, live: &Liveness, vreg: VReg) -> Option<PReg> {
     let fixed = |vreg| {
-        let uses = live.uses(vreg).iter().filter(|u| u.operand != NONE);
-        uses.take(MAX_HINTS).find_map(|u| problem.all_operands()[u.operand as usize].fixed_reg())
+        let operands = live.uses(vreg).iter().filter_map(|u| u.operand());
+        operands.take(MAX_HINTS).find_map(|k| problem.all_operands()[k].fixed_reg())
     };
-    let tied = live.uses(vreg).iter().take(MAX_HINTS).filter(|u| u.operand != NONE && u.partner != NONE);
-    fixed(vreg).or_else(|| tied.map(|u| VReg::from_u32(u.partner)).find_map(fixed))
-}
-
-/// Where the slot of a value may be written first: results that are copied may come to their slot at once.
-pub(crate) fn widened(segment: Segment) -> u32 {
-    if segment.from % 4 == POST { segment.from - 2 } else { segment.from }
+    let first = live.uses(vreg).iter().take(MAX_HINTS).filter(|u| u.operand().is_some());
+    fixed(vreg).or_else(|| first.filter_map(|u| u.partner.expand()).find_map(fixed))
 }

@@ -1,23 +1,26 @@
 //! Writes the answer: the location of every operand, and the edits that bring values there.
 //!
 //! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of what the
-//! instruction before has written with their stores, moves of values that change places, copies for the operands, and
+//! instruction before has written with their stores, moves of values that change locations, copies for the operands, and
 //! moves of the edge out of the block. Each group is one parallel move.
+//!
+//! Cost: n log n in moves, linear in operands.
 
 mod repeated;
 
 use crate::bundles::Bundles;
-use crate::edges::is_at_head;
-use crate::live::Liveness;
-use crate::machine::Machine;
-use crate::occupancy::Occupancy;
-use crate::order::{EARLY, Order, POST, PRE};
-use crate::places::{Places, Where};
+use crate::interference::Interference;
+use crate::liveness::Liveness;
+use crate::reservations::Reservations;
 use crate::sink_stores::Exit;
+use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
     AllocError, Allocation, Edit, EditKind, Inst, LabelRange, LabelUse, MachineEnv, NoRegister, Operand, PRegSet,
     ParallelMoves, Problem, RegClass, StackMapEntry, VReg,
 };
+use kingpost_regalloc_common::edge_sites::is_at_head;
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
 /// Groups of moves between two instructions, in the order in which they run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,7 +31,7 @@ pub(crate) enum Phase {
     Params,
     /// What the instruction before wrote.
     Results,
-    /// Values that change places.
+    /// Values that change locations.
     Split,
     /// Copies for operands.
     Operands,
@@ -36,13 +39,14 @@ pub(crate) enum Phase {
     Jump,
 }
 
+/// A move before the instruction at a position, or at a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
-    at: Inst,
-    slot: u32,
+    inst: Inst,
+    at: Position,
     phase: Phase,
-    from: Where,
-    to: Where,
+    from: ValueLoc,
+    to: ValueLoc,
     vreg: VReg,
 }
 
@@ -60,30 +64,35 @@ pub(crate) struct Output {
 pub(crate) struct Emit<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
     pub(crate) live: &'a Liveness,
-    pub(crate) machine: &'a Machine,
+    pub(crate) reservations: &'a Reservations,
     pub(crate) bundles: &'a Bundles,
-    pub(crate) occupancy: &'a [Occupancy; 2],
-    pub(crate) places: &'a mut Places,
+    pub(crate) interference: &'a [Interference; 2],
+    pub(crate) locations: &'a mut ValueLocations,
     pub(crate) s: &'a mut Output,
     pub(crate) out: &'a mut Allocation,
 }
 
 impl Emit<'_> {
+    /// Writes the answer.
+    ///
+    /// # Errors
+    /// If a class has no register to move a value between slots with, or there are too many slots.
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.clear();
         self.s.in_slots.clear();
         self.s.parallel.begin(self.problem);
         self.split_moves();
         self.edges();
-        for place in &self.order.places {
-            self.operands(place);
+        let order = self.order;
+        for block in order.blocks().values() {
+            self.operands(block);
         }
         self.stack_map_slots();
         self.sink_stores();
         self.store_defs();
-        self.places.assign_slots(self.problem, self.live, self.bundles, self.out);
+        self.locations.assign_slots(self.problem, self.live, self.bundles, self.out)?;
         self.write_locations();
         self.write_moves()?;
         repeated::drop_repeated(self.problem, self.env, self.out);
@@ -96,41 +105,44 @@ impl Emit<'_> {
         Ok(())
     }
 
-    pub(crate) fn add(&mut self, point: u32, phase: Phase, from: Where, to: Where, vreg: VReg) {
+    /// Adds a move, if it leads anywhere, and notes the slots it needs.
+    pub(crate) fn add(&mut self, at: Position, phase: Phase, from: ValueLoc, to: ValueLoc, vreg: VReg) {
         if from == to {
             return;
         }
-        for place in [from, to] {
-            if let Where::Memory(vreg) = place
-                && (place == to || self.live.remat(vreg).is_none())
+        for loc in [from, to] {
+            if let ValueLoc::Memory(vreg) = loc
+                && (loc == to || self.live.remat(vreg).is_none())
             {
-                self.places.needs_slot(vreg);
+                self.locations.needs_slot(vreg);
             }
         }
-        self.push(point, phase, from, to, vreg);
+        self.push(at, phase, from, to, vreg);
     }
 
-    pub(crate) fn push(&mut self, point: u32, phase: Phase, from: Where, to: Where, vreg: VReg) {
-        let at = self.order.inst(self.problem, point);
-        self.s.moves.push(Move { at, slot: point / 4, phase, from, to, vreg });
+    /// Adds a move whose slots are noted.
+    pub(crate) fn push(&mut self, at: Position, phase: Phase, from: ValueLoc, to: ValueLoc, vreg: VReg) {
+        let inst = self.order.inst_at(at);
+        self.s.moves.push(Move { inst, at, phase, from, to, vreg });
     }
 
     fn split_moves(&mut self) {
-        for i in 0..self.places.all_pieces().len() {
-            let piece = self.places.all_pieces()[i];
-            let from = piece.segment.from;
-            if from % 4 == PRE && self.order.place_at(from).start() != from {
-                let source = self.places.at(piece.segment.vreg, from - 1);
-                self.add(from, Phase::Split, source, Where::Reg(piece.reg), piece.segment.vreg);
+        for i in 0..self.locations.all_fragments().len() {
+            let fragment = self.locations.all_fragments()[i];
+            let from = fragment.points.from;
+            let at = from.position();
+            if from.is_before() && self.order.block_at(at).head != at {
+                let source = self.locations.at(fragment.vreg, from.prev());
+                self.add(at, Phase::Split, source, ValueLoc::Reg(fragment.reg), fragment.vreg);
             }
         }
     }
 
     fn stack_map_slots(&mut self) {
         for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
-            for &range in self.live.ranges(vreg) {
-                if self.machine.safepoints(range).next().is_some() {
-                    self.places.needs_slot(vreg);
+            for range in self.live.ranges(vreg) {
+                if self.reservations.safepoints(range.range()).next().is_some() {
+                    self.locations.needs_slot(vreg);
                 }
             }
         }
@@ -138,10 +150,10 @@ impl Emit<'_> {
 
     fn stack_maps(&mut self) {
         for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
-            let Some(slot) = self.places.loc(Where::Memory(vreg)).as_slot() else { continue };
-            for &range in self.live.ranges(vreg) {
-                for point in self.machine.safepoints(range) {
-                    let inst = self.order.inst(self.problem, point);
+            let Some(slot) = self.locations.loc(ValueLoc::Memory(vreg)).as_slot() else { continue };
+            for range in self.live.ranges(vreg) {
+                for point in self.reservations.safepoints(range.range()) {
+                    let inst = self.order.inst_at(point.position());
                     // What the instruction writes over its input in memory is not there yet.
                     let is_result = |operand: &Operand| operand.vreg() == vreg && operand.is_def() && operand.is_rmw();
                     if !self.problem.operands(inst).iter().any(is_result) {
@@ -157,9 +169,9 @@ impl Emit<'_> {
     /// Writes the locations that are slots, and drops moves that lead nowhere.
     fn write_locations(&mut self) {
         for &(k, vreg) in &self.s.in_slots {
-            self.out.locs[k as usize] = self.places.loc(Where::Memory(vreg));
+            self.out.locs[k as usize] = self.locations.loc(ValueLoc::Memory(vreg));
         }
-        for &inst in &self.machine.moves {
+        for &inst in &self.reservations.moves {
             if matches!(self.out.operand_locs(self.problem, inst), [a, b] if a == b) {
                 self.out.drop_inst(inst);
             }
@@ -169,11 +181,9 @@ impl Emit<'_> {
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
         // Only the first two phases are at a head, so that the phase tells the head from the first instruction.
-        moves.sort_unstable_by_key(|m| u64::from(m.at.as_u32()) << 3 | m.phase as u64);
-        let mut result = Ok(());
-        for group in moves.chunk_by(|a, b| (a.at, a.phase) == (b.at, b.phase)) {
-            result = result.and_then(|()| self.write_group(group));
-        }
+        moves.sort_unstable_by_key(|m| u64::from(m.inst.as_u32()) << 3 | m.phase as u64);
+        let mut groups = moves.chunk_by(|a, b| (a.inst, a.phase) == (b.inst, b.phase));
+        let result = groups.try_for_each(|group| self.write_group(group));
         self.s.moves = moves;
         result
     }
@@ -182,14 +192,14 @@ impl Emit<'_> {
         if let &[m] = group
             && let Some(kind) = self.single(&m)
         {
-            self.out.edits.push(Edit { at: m.at, kind });
+            self.out.edits.push(Edit { at: m.inst, kind });
             return Ok(());
         }
         for m in group {
             let data = self.problem.vregs[m.vreg];
-            let (from, to) = (self.places.loc(m.from), self.places.loc(m.to));
+            let (from, to) = (self.locations.loc(m.from), self.locations.loc(m.to));
             match (m.from, self.live.remat(m.vreg)) {
-                (Where::Memory(_), Some(inst)) => self.s.parallel.add_remat(inst, to, data.class, data.width),
+                (ValueLoc::Memory(_), Some(inst)) => self.s.parallel.add_remat(inst, to, data.class, data.width),
                 _ => self.s.parallel.add(from, to, data.class, data.width),
             }
         }
@@ -200,83 +210,72 @@ impl Emit<'_> {
         let free = self.free(&m);
         self.s.kinds.clear();
         let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
-        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: m.at, class })?;
-        self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at: m.at, kind }));
+        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: m.inst, class })?;
+        self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at: m.inst, kind }));
         Ok(())
     }
 
-    /// The edit that does a move by itself, unless it needs a register on the way.
+    /// Returns the edit that does a move by itself, unless it needs a register on the way.
     fn single(&self, m: &Move) -> Option<EditKind> {
         let width = self.problem.width(m.vreg);
         match (m.from, m.to) {
-            (Where::Memory(_), Where::Reg(to)) => match self.live.remat(m.vreg) {
+            (ValueLoc::Memory(_), ValueLoc::Reg(to)) => match self.live.remat(m.vreg) {
                 Some(inst) => Some(EditKind::Remat { inst, to }),
-                None => Some(EditKind::Fill { from: self.places.loc(m.from).as_slot()?, to, width }),
+                None => Some(EditKind::Fill { from: self.locations.loc(m.from).as_slot()?, to, width }),
             },
-            (Where::Reg(from), Where::Reg(to)) => Some(EditKind::Move { from, to, width }),
-            (Where::Reg(from), Where::Memory(_)) => {
-                Some(EditKind::Spill { from, to: self.places.loc(m.to).as_slot()?, width })
+            (ValueLoc::Reg(from), ValueLoc::Reg(to)) => Some(EditKind::Move { from, to, width }),
+            (ValueLoc::Reg(from), ValueLoc::Memory(_)) => {
+                Some(EditKind::Spill { from, to: self.locations.loc(m.to).as_slot()?, width })
             }
-            (Where::Memory(_), Where::Memory(_)) => None,
+            (ValueLoc::Memory(_), ValueLoc::Memory(_)) => None,
         }
     }
 
-    /// Registers that hold nothing where the group runs, but for what it reads.
+    /// Returns the registers that hold nothing where the group of a move runs, but for what it reads.
     fn free(&self, m: &Move) -> PRegSet {
-        let at = m.slot * 4;
-        let block = self.order.place_at(at).block;
-        let points = match m.phase {
+        let block = self.order.block_at(m.at).block;
+        let before = ProgPoint::before(m.at);
+        let other = match m.phase {
             Phase::Edge | Phase::Params => return self.free_at_head(block),
-            Phase::Jump => {
-                let edge = self.problem.succs(block)[0];
-                return self.free_at_head(self.problem.edge(edge).to);
-            }
-            Phase::Results => [at - 1, at],
-            Phase::Split => [at, at],
-            Phase::Operands => [at, at + EARLY],
+            Phase::Jump => return self.free_at_head(self.problem.edge(self.problem.succs(block)[0]).to),
+            Phase::Results => before.prev(),
+            Phase::Split => before,
+            Phase::Operands => before.next(),
         };
-        let mut free = PRegSet::EMPTY;
-        for class in RegClass::ALL {
-            let occupancy = &self.occupancy[class.index()];
-            if !occupancy.is_empty() {
-                let taken = points.iter().fold(0, |mask, &point| mask | occupancy.taken_at(point));
-                let fixed = occupancy.fixed(at + EARLY, at + POST);
-                free = free.union(self.machine.registers.free(class, taken | fixed));
-            }
-        }
-        free
+        let used = RegClass::ALL.into_iter().filter(|class| !self.interference[class.index()].is_empty());
+        used.fold(PRegSet::EMPTY, |free, class| {
+            let interference = &self.interference[class.index()];
+            let taken = interference.taken_at(before) | interference.taken_at(other);
+            let reserved = interference.reserved(PointRange::new(ProgPoint::early(m.at), ProgPoint::after(m.at)));
+            free.union(self.reservations.registers.free(class, taken | reserved))
+        })
     }
 
     /// Says where a labelled value is before each instruction.
-    fn label(&mut self, wish: LabelUse) {
-        if wish.from >= wish.to || self.live.is_in_memory(wish.vreg) {
+    fn label(&mut self, label: LabelUse) {
+        if label.from >= label.to || self.live.is_memory_only(label.vreg) {
             return;
         }
-        let place = *self.order.place(self.problem.block_of(wish.from));
-        let from = self.order.point(self.problem, &place, wish.from);
-        let to = self.order.point(self.problem, &place, wish.to).min(place.stop());
-        let moves_before_jump = match self.problem.succs(place.block) {
-            &[edge] => !is_at_head(self.problem, edge),
-            _ => false,
-        };
-        let to = if moves_before_jump { to.min(place.stop() - 4) } else { to };
-        for at in (from..to).step_by(4) {
-            let point = at + EARLY;
-            let ranges = self.live.ranges(wish.vreg);
-            let next = ranges.partition_point(|range| range.to <= point);
-            if ranges.get(next).is_none_or(|range| range.from > point) {
+        let block = *self.block(self.problem.block_of(label.from));
+        // Edits of the edge out of the block may stand before its jump.
+        let has_jump = matches!(self.problem.succs(block.block), &[edge] if !is_at_head(self.problem, edge));
+        let end = if has_jump { block.terminator() } else { block.end };
+        for at in block.position(label.from).up_to(block.position(label.to).min(end)) {
+            let point = ProgPoint::early(at);
+            if !self.live.is_live(label.vreg, point) {
                 continue;
             }
-            let place = self.places.at(wish.vreg, point);
-            let loc = self.places.loc(place);
-            if loc.is_none() || place == Where::Memory(wish.vreg) && self.live.remat(wish.vreg).is_some() {
+            let value_loc = self.locations.at(label.vreg, point);
+            let loc = self.locations.loc(value_loc);
+            let is_remat = self.live.remat(label.vreg).is_some();
+            if loc.is_none() || value_loc == ValueLoc::Memory(label.vreg) && is_remat {
                 continue;
             }
-            let inst = self.order.inst(self.problem, at);
-            let end = Inst::from_u32(inst.as_u32() + 1);
+            let inst = block.inst(at);
+            let to = Inst::from_u32(inst.as_u32() + 1);
             match self.out.labels.last_mut() {
-                Some(last) if last.label == wish.label && last.loc == loc && last.to == inst => last.to = end,
-                _ => self.out.labels.push(LabelRange { label: wish.label, loc, from: inst, to: end }),
+                Some(last) if last.label == label.label && last.loc == loc && last.to == inst => last.to = to,
+                _ => self.out.labels.push(LabelRange { label: label.label, loc, from: inst, to }),
             }
         }
     }

@@ -6,72 +6,71 @@
 //! v1 ─┘ do not overlap                    evicted, a heavier one makes this bundle split or go to memory
 //! ```
 //!
-//! A wall is a point where all registers but the callee-saved ones are lost, such as a call. Bundles that live over walls
-//! come first. What a callee-saved register is worth to one is the price of storing and loading it around the walls; a
-//! register that is not in use yet is opened for a bundle that is worth a save and a restore, or for several that are
-//! so together. The others are in registers in the regions between their uses where no wall is worth a load, and in memory
-//! around the walls.
+//! A call point is a point at which all registers but the callee-saved ones are clobbered. Bundles that are live across calls
+//! come first. The benefit of a callee-saved register to one is the cost of storing and loading it around the calls; a
+//! register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore, or for several whose
+//! benefits do so together. The others are in registers in the regions between their uses where no call makes a load
+//! necessary, and in memory around the calls.
 //!
 //! A value that is in no register somewhere is in its slot, written after its definition or, if that is colder, wherever it
-//! leaves its registers; a constant is computed again. Bundles that hold several values share one slot. Operands in fixed
+//! leaves its registers; a constant is rematerialized. Bundles that hold several values share one slot. Operands in fixed
 //! registers, and the uses whose register a result takes over, are copies around the instruction, so that they bind the
-//! value's own place to nothing.
+//! value's own register to nothing.
 //!
-//! A minimal bundle is the life of one operand at one instruction. Where such bundles get in each other's way, the
-//! instruction is solved by a matching of its own, and all its operands are fixed from then on. This ends the search:
-//! it fails only for instructions that no allocator can serve. A budget proportional to the problem's size bounds
-//! evictions and splits; what is left when it is used up is cut to minimal bundles at once.
+//! A minimal bundle is the live range of one operand at one instruction. Where such bundles interfere with each other, a
+//! matching serves the whole instruction, and all its operands are fixed from then on. This ends the search: it fails only
+//! for instructions that no allocator can serve. A budget proportional to the problem's size bounds evictions and splits;
+//! what is left when it is used up is split to minimal bundles at once.
 //!
-//! At the end, gaps between the pieces of a value are filled where some register is free all the while.
+//! At the end, gaps between the fragments of a value are filled where some register is free all the while.
 //!
-//! Cost: a step for each segment, use and bundle in the way that is looked at; the queue and the tables of occupancy add a
-//! logarithm. The method is that of LLVM's greedy allocator and of IonMonkey's backtracking allocator.
+//! Cost: a step for each segment, use and interfering bundle that is looked at; the queue and the interference tables add a
+//! logarithm. The method is that of LLVM's greedy allocator (Olesen, *Greedy Register Allocation in LLVM 3.0*, 2011) and of
+//! IonMonkey's backtracking allocator.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `allocator.rs` | the stages in order |
-//! | `order.rs` | points, loops |
-//! | `scan.rs` | the walk over the code |
-//! | `live.rs` | uses and live ranges |
-//! | `machine.rs` | what instructions take from each register: fixed operands, clobbers |
-//! | `bundles.rs` | values joined to bundles |
-//! | `occupancy.rs` | who is in which register when |
-//! | `wants.rs` | what a bundle would like, and its weight |
-//! | `queue.rs` | bundles by length |
+//! | `allocator.rs` | the phases in order |
+//! | `block_graph.rs` | edges between blocks of the linear order |
+//! | `collect.rs` | the walk over the code |
+//! | `liveness.rs` | uses and live ranges |
+//! | `reservations.rs` | what instructions reserve of each register: fixed operands, clobbers, safepoints |
+//! | `bundles.rs` | values coalesced into bundles |
+//! | `interference.rs` | which bundle is in which register when |
+//! | `spill_weights.rs` | what a bundle requires, what memory would cost it, its weight |
+//! | `queue.rs` | bundles by priority |
 //! | `search.rs` | assignment and eviction |
-//! | `regions.rs` | where a bundle is cut that lives over walls |
-//! | `split.rs` | where a bundle is cut |
-//! | `tell.rs` | the story for an observer |
-//! | `matching.rs` | registers for the operands of one instruction |
-//! | `places.rs` | where each value is at each point, and slots |
-//! | `second_chance.rs` | gaps between pieces filled |
+//! | `region_split.rs` | where a bundle is split that is live across calls |
+//! | `split.rs` | where a bundle is split |
+//! | `trace.rs` | what the search reports to an observer |
+//! | `value_locations.rs` | where each value is at each point, and slots |
+//! | `fill_gaps.rs` | gaps between fragments filled |
 //! | `sink_stores.rs` | stores moved to where values leave registers |
 //! | `operands.rs` | locations of operands, copies around instructions |
 //! | `emit.rs` | edits and the rest of the answer |
-//! | `edges.rs` | edits of edges |
+//! | `edge_moves.rs` | edits of edges |
 //!
 //! Known limits: a parameter that is still live where its next value is computed is copied on the edge, where that may
 //! need a block; values whose live ranges are too long to find within a budget are in memory but for single instructions.
 
 mod allocator;
+mod block_graph;
 mod bundles;
-mod edges;
+mod collect;
+mod edge_moves;
 mod emit;
-mod live;
-mod machine;
-mod matching;
-mod occupancy;
+mod fill_gaps;
+mod interference;
+mod liveness;
 mod operands;
-mod order;
-mod places;
 mod queue;
-mod regions;
-mod scan;
+mod region_split;
+mod reservations;
 mod search;
-mod second_chance;
 mod sink_stores;
+mod spill_weights;
 mod split;
-mod tell;
-mod wants;
+mod trace;
+mod value_locations;
 
 pub use allocator::Backtracking;

@@ -1,137 +1,128 @@
 //! The location of every operand, the copies around instructions, and the stores of what is written to slots at once.
 //!
-//! Most operands are in the one register of a value that never moves; only the others are looked at closely.
+//! ```text
+//! i3: def v1 = r0, use v0 = r1         move r4 -> r1 before i3 and r0 -> r5 behind it, where v0 is in r4 and v1 in r5
+//! ```
+//!
+//! Most operands are in the only register of a value that never moves; just the others are looked at closely. Cost: linear in
+//! operands.
 
 use crate::emit::{Emit, Phase};
-use crate::live::Use;
-use crate::machine::ANYWHERE;
-use crate::order::{EARLY, LATE, NONE, POST, PRE, Place};
-use crate::places::Where;
-use kingpost_regalloc::{Constraint, Inst, InstFlags, Loc, PReg, Pos, VReg};
+use crate::liveness::Use;
+use crate::value_locations::ValueLoc;
+use kingpost_regalloc::{Constraint, Inst, InstFlags, Loc, PReg, Pos};
+use kingpost_regalloc_common::matching::tied_def;
+use kingpost_regalloc_common::order::OrderedBlock;
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 impl Emit<'_> {
-    /// Says where the operands of the instructions of a block are.
-    pub(crate) fn operands(&mut self, place: &Place) {
-        let mut at = place.start();
-        for inst in self.problem.insts(place.block) {
-            at += 4;
+    /// Locates the operands of the instructions of a block.
+    pub(crate) fn operands(&mut self, block: &OrderedBlock) {
+        for (inst, at) in self.problem.insts(block.block).zip(block.positions()) {
             for k in self.problem.operand_range(inst) {
-                match self.places.home(self.problem.all_operands()[k].vreg()) {
-                    Some(reg) if self.machine.binding[k] == ANYWHERE => self.out.locs[k] = Loc::reg(reg),
+                match self.locations.only_reg(self.problem.all_operands()[k].vreg()) {
+                    Some(reg) if self.reservations.is_with_value(k) => self.out.locs[k] = Loc::reg(reg),
                     _ => self.operand(inst, at, k),
                 }
             }
         }
     }
 
-    fn operand(&mut self, inst: Inst, at: u32, k: usize) {
+    fn operand(&mut self, inst: Inst, at: Position, k: usize) {
         let operand = self.problem.all_operands()[k];
-        let place = match operand.is_def() {
-            true => self.def(inst, at, k),
-            false => self.use_(inst, at, k),
+        let loc = match operand.is_def() {
+            true => self.def_operand(inst, at, k),
+            false => self.use_operand(inst, at, k),
         };
-        match place {
-            Where::Reg(reg) => self.out.locs[k] = Loc::reg(reg),
-            Where::Memory(vreg) if operand.is_def() && self.live.remat(vreg) == Some(inst) => self.out.drop_inst(inst),
-            Where::Memory(vreg) => {
-                self.places.needs_slot(vreg);
+        match loc {
+            ValueLoc::Reg(reg) => self.out.locs[k] = Loc::reg(reg),
+            ValueLoc::Memory(vreg) if operand.is_def() && self.live.remat(vreg) == Some(inst) => {
+                self.out.drop_inst(inst)
+            }
+            ValueLoc::Memory(vreg) => {
+                self.locations.needs_slot(vreg);
                 self.s.in_slots.push((k as u32, vreg));
             }
         }
     }
 
-    fn fixed(&self, k: usize) -> Option<Where> {
-        self.machine.fixed(k).map(Where::Reg)
-    }
-
-    fn def(&mut self, inst: Inst, at: u32, k: usize) -> Where {
+    fn def_operand(&mut self, inst: Inst, at: Position, k: usize) -> ValueLoc {
         let operand = self.problem.all_operands()[k];
         let vreg = operand.vreg();
-        let on_edge = self.problem.flags(inst).has(InstFlags::BRANCH) && self.live.edge_of(vreg) != NONE;
-        let place = match (self.fixed(k), operand.constraint()) {
-            (Some(fixed), _) => fixed,
-            (None, Constraint::Stack) => Where::Memory(vreg),
-            _ if on_edge => Where::Memory(vreg),
-            (None, Constraint::Reuse(_)) => self.places.at(vreg, at + EARLY),
-            _ if operand.pos() == Pos::Early => self.places.at(vreg, at + EARLY),
-            _ => self.places.at(vreg, at + LATE),
+        let on_edge = self.problem.flags(inst).has(InstFlags::BRANCH) && self.live.edge(vreg).is_some();
+        let loc = match (self.reservations.fixed(k), operand.constraint()) {
+            (Some(fixed), _) => ValueLoc::Reg(fixed),
+            (None, Constraint::Stack) => ValueLoc::Memory(vreg),
+            _ if on_edge => ValueLoc::Memory(vreg),
+            (None, Constraint::Reuse(_)) => self.locations.at(vreg, ProgPoint::early(at)),
+            _ if operand.pos() == Pos::Early => self.locations.at(vreg, ProgPoint::early(at)),
+            _ => self.locations.at(vreg, ProgPoint::late(at)),
         };
         let is_dead = self.live.uses(vreg).len() < 2;
         if !on_edge && !is_dead {
-            let own = self.places.at(vreg, at + POST);
-            if own != place && own != Where::Memory(vreg) {
-                self.add(at + 4, Phase::Results, place, own, vreg);
+            let own = self.locations.at(vreg, ProgPoint::after(at));
+            if own != loc && own != ValueLoc::Memory(vreg) {
+                self.add(at.next(), Phase::Results, loc, own, vreg);
             }
         }
-        place
+        loc
     }
 
-    fn use_(&mut self, inst: Inst, at: u32, k: usize) -> Where {
+    fn use_operand(&mut self, inst: Inst, at: Position, k: usize) -> ValueLoc {
         let operand = self.problem.all_operands()[k];
         let vreg = operand.vreg();
-        let source = self.places.at(vreg, at + PRE);
-        if let Some(fixed) = self.fixed(k) {
+        let source = self.locations.at(vreg, ProgPoint::before(at));
+        if let Some(fixed) = self.reservations.fixed(k).map(ValueLoc::Reg) {
             self.add(at, Phase::Operands, source, fixed, vreg);
             return fixed;
         }
-        if self.machine.binding[k] != ANYWHERE
-            && let Some(def) = self.heir(inst, k)
+        if !self.reservations.is_with_value(k)
+            && let Some(def) = tied_def(self.problem.operands(inst), k - self.problem.operand_range(inst).start)
         {
-            let place = self.places.at(def, at + EARLY);
-            self.add(at, Phase::Operands, source, place, vreg);
-            return place;
+            let loc = self.locations.at(def.vreg(), ProgPoint::early(at));
+            self.add(at, Phase::Operands, source, loc, vreg);
+            return loc;
         }
-        let point = at + if operand.pos() == Pos::Early { EARLY } else { LATE };
-        let place = match operand.constraint() {
-            Constraint::Stack => Where::Memory(vreg),
-            _ => self.places.at(vreg, point),
+        let point = if operand.pos() == Pos::Early { ProgPoint::early(at) } else { ProgPoint::late(at) };
+        let loc = match operand.constraint() {
+            Constraint::Stack => ValueLoc::Memory(vreg),
+            _ => self.locations.at(vreg, point),
         };
-        if place == Where::Memory(vreg) && self.live.remat(vreg).is_some() {
-            self.compute_in_slot(at, source, vreg);
+        if loc == ValueLoc::Memory(vreg) && self.live.remat(vreg).is_some() {
+            // The slot of a rematerialized value is written just before it is read.
+            self.locations.needs_slot(vreg);
+            self.push(at, Phase::Operands, source, loc, vreg);
         }
-        place
-    }
-
-    /// The result that takes over the register of operand `k`.
-    fn heir(&self, inst: Inst, k: usize) -> Option<VReg> {
-        let operands = self.problem.operands(inst);
-        let reuse = Constraint::Reuse((k - self.problem.operand_range(inst).start) as u8);
-        operands.iter().find(|def| def.constraint() == reuse).map(|def| def.vreg())
-    }
-
-    /// The slot of a constant is written just before it is read.
-    fn compute_in_slot(&mut self, at: u32, source: Where, vreg: VReg) {
-        self.places.needs_slot(vreg);
-        self.push(at, Phase::Operands, source, Where::Memory(vreg), vreg);
+        loc
     }
 
     /// Stores values in their slots where they are defined, unless that is done elsewhere.
     pub(crate) fn store_defs(&mut self) {
-        for i in 0..self.places.slotted.len() {
-            let vreg = self.places.slotted[i];
-            if self.places.is_sunk(vreg) || self.live.remat(vreg).is_some() || self.live.ranges(vreg).is_empty() {
+        for i in 0..self.locations.slotted.len() {
+            let vreg = self.locations.slotted[i];
+            if self.locations.is_sunk(vreg) || self.live.remat(vreg).is_some() || self.live.ranges(vreg).is_empty() {
                 continue;
             }
             if let Some(&def) = self.live.uses(vreg).iter().find(|u| u.is_def)
-                && let Some((point, phase, from)) = self.stored_from(&def)
+                && let Some((at, phase, from)) = self.store_site(&def)
             {
-                self.push(point, phase, Where::Reg(from), Where::Memory(vreg), vreg);
+                self.push(at, phase, ValueLoc::Reg(from), ValueLoc::Memory(vreg), vreg);
             }
         }
     }
 
-    /// Where a def is to be stored: the point, when there, and the register it was written to, if it was one.
-    fn stored_from(&self, def: &Use) -> Option<(u32, Phase, PReg)> {
-        if def.operand == NONE {
-            return match self.places.at(def.vreg, def.point) {
-                Where::Reg(reg) => Some((def.point, Phase::Params, reg)),
-                Where::Memory(_) => None,
+    /// Returns where a def is to be stored, in which phase, and the register it was written to, if it was one.
+    fn store_site(&self, def: &Use) -> Option<(Position, Phase, PReg)> {
+        let at = def.point.position();
+        let Some(k) = def.operand() else {
+            return match self.locations.at(def.vreg, def.point) {
+                ValueLoc::Reg(reg) => Some((at, Phase::Params, reg)),
+                ValueLoc::Memory(_) => None,
             };
+        };
+        match self.live.edge(def.vreg) {
+            Some(_) => self.reservations.fixed(k).map(|reg| (at, Phase::Edge, reg)),
+            None => self.out.locs[k].as_reg().map(|reg| (at.next(), Phase::Results, reg)),
         }
-        if self.live.edge_of(def.vreg) != NONE {
-            return self.machine.fixed(def.operand as usize).map(|reg| (def.point, Phase::Edge, reg));
-        }
-        let reg = self.out.locs[def.operand as usize].as_reg();
-        reg.map(|reg| (def.point / 4 * 4 + 4, Phase::Results, reg))
     }
 }

@@ -1,30 +1,37 @@
-//! The queue of bundles: each gets a free register, or that of lighter bundles, or is split.
+//! The search: each bundle of the queue is assigned a free register, or that of lighter bundles, or is split.
 //!
-//! A callee-saved register that nothing uses yet is opened for a bundle that is worth a save and a restore by itself. The
-//! others wait until the end: then they share one if together they are worth it.
+//! ```text
+//! bundle0 w=9 -> r1 free                       assigned
+//! bundle1 w=4 -> r1 has bundle0                split: bundle2, bundle3 join the queue
+//! bundle2 w=20 (minimal) -> r1 has bundle0     bundle0 is evicted and joins the queue
+//! ```
+//!
+//! A callee-saved register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore. The other
+//! bundles wait until the end: then they share such a register if their benefits together exceed that.
+//!
+//! Cost: a step per segment, use and interfering bundle looked at; a budget of steps bounds evictions and splits.
 
-use crate::bundles::{Bundle, Bundles};
-use crate::live::{Liveness, Segment};
-use crate::machine::{Machine, reserved};
-use crate::occupancy::Occupancy;
-use crate::order::Order;
-use crate::queue::Queue;
-use crate::regions::Regions;
+use crate::block_graph::BlockGraph;
+use crate::bundles::{Bundle, BundleData, Bundles, Weight};
+use crate::interference::Interference;
+use crate::liveness::{Liveness, Segment};
+use crate::queue::{Priority, Queue};
+use crate::region_split::RegionSplit;
+use crate::reservations::{Reservations, reserved_points};
+use crate::spill_weights::SpillCost;
 use crate::split::Window;
-use crate::wants::{MINIMAL, UNKNOWN, Worth};
-use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::PointRange;
 
-/// More bundles in the way than this are not evicted.
+/// More interfering bundles than this are not evicted.
 const MAX_EVICTED: usize = 16;
 
-/// Bundles that may be asked whether they can move to another register.
+/// Bundles that may be tried in another register.
 const MAX_RELOCATIONS: u32 = 4;
 
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
 const STEPS: (u64, u64) = (4096, 256);
-
-/// Set in the lengths of bundles that live over walls.
-const CROSSING: u32 = 1 << 31;
 
 /// How many bundles may wait for a callee-saved register that they can share.
 const MAX_WAITING: usize = 4096;
@@ -33,65 +40,77 @@ const MAX_WAITING: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Scratch {
     queue: Queue,
-    rivals: Vec<u32>,
-    best: Vec<u32>,
-    pub(crate) pieces: Vec<Segment>,
-    pub(crate) cuts: Vec<(u32, u32)>,
-    evicted: Vec<u32>,
+    interfering: Vec<Bundle>,
+    best: Vec<Bundle>,
+    /// Segments of the next part of a bundle.
+    pub(crate) part: Vec<Segment>,
+    pub(crate) cuts: Vec<PointRange>,
+    evicted: Vec<Bundle>,
     pub(crate) windows: Vec<Window>,
-    pub(crate) regions: Regions,
-    /// Bundles that no register is free for but a callee-saved one, and what that would be worth.
-    waiting: Vec<(u64, u32)>,
+    pub(crate) region_split: RegionSplit,
+    /// Bundles that no register is free for but a callee-saved one, and the benefit of that.
+    waiting: Vec<(u64, Bundle)>,
 }
 
+/// The state of the search.
 pub(crate) struct Search<'a, 'o> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
+    pub(crate) graph: &'a BlockGraph,
     pub(crate) live: &'a Liveness,
-    pub(crate) machine: &'a mut Machine,
+    pub(crate) reservations: &'a mut Reservations,
     pub(crate) bundles: &'a mut Bundles,
-    pub(crate) occupancy: &'a mut [Occupancy; 2],
+    pub(crate) interference: &'a mut [Interference; 2],
     pub(crate) s: &'a mut Scratch,
     pub(crate) stats: &'a mut Stats,
     pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
     /// By class, the callee-saved registers not used so far.
     pub(crate) unused: [u64; 2],
-    /// Are all callee-saved registers open that are worth it?
+    /// Are all callee-saved registers open whose benefit exceeds their cost?
     pub(crate) is_settled: bool,
+    /// Steps before bundles are no longer evicted.
     pub(crate) limit: u64,
 }
 
 impl Search<'_, '_> {
+    /// Assigns registers to bundles until the queue is empty.
+    ///
+    /// # Errors
+    /// If there are no registers for the operands of an instruction.
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let size = self.problem.num_operands() + self.problem.num_insts() + self.bundles.segments.len();
         self.limit = STEPS.0 + STEPS.1 * size as u64;
         self.s.queue.clear();
         self.s.waiting.clear();
-        let first = self.bundles.bundles.len() as u32;
-        for bundle in 0..first {
-            if !self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
-                let length = self.length(bundle);
-                self.s.queue.add(length, bundle);
+        let first = (0..self.bundles.bundles.len() as u32).map(Bundle::from_u32);
+        for bundle in first.clone() {
+            if !self.is_memory_only(bundle) {
+                let priority = self.priority(bundle);
+                self.s.queue.add(priority, bundle);
             }
         }
         self.s.queue.sort();
-        for bundle in 0..first {
-            if self.live.is_in_memory(self.bundles.segments(bundle)[0].vreg) {
-                self.shatter(bundle);
+        for bundle in first {
+            if self.is_memory_only(bundle) {
+                self.split_to_minimal(bundle);
             }
         }
         loop {
-            if !self.is_settled && self.s.queue.longest().is_none_or(|length| length < CROSSING) {
+            if !self.is_settled && self.s.queue.next_priority().is_none_or(|priority| !priority.crosses_calls()) {
                 self.settle()?;
             }
-            let Some((length, bundle)) = self.s.queue.pop() else { break };
-            self.process(bundle, length >= CROSSING)?;
+            let Some((priority, bundle)) = self.s.queue.pop() else { break };
+            self.process(bundle, priority.crosses_calls())?;
         }
         Ok(())
     }
 
-    /// Opens callee-saved registers once all bundles that live over walls had their turn.
+    fn is_memory_only(&self, bundle: Bundle) -> bool {
+        self.live.is_memory_only(self.bundles.segments(bundle)[0].vreg)
+    }
+
+    /// Opens callee-saved registers once all bundles that are live across calls had their turn.
     fn settle(&mut self) -> Result<(), AllocError> {
         for class in RegClass::ALL {
             self.open_shared(class.index());
@@ -103,108 +122,101 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn enqueue(&mut self, bundle: u32) {
-        let length = self.length(bundle);
-        self.s.queue.push(length, bundle);
+    fn enqueue(&mut self, bundle: Bundle) {
+        let priority = self.priority(bundle);
+        self.s.queue.push(priority, bundle);
     }
 
-    /// The length of a bundle, with a mark on those that live over walls: they come first.
-    fn length(&self, bundle: u32) -> u32 {
+    fn priority(&self, bundle: Bundle) -> Priority {
         let segments = self.bundles.segments(bundle);
-        let length = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to - s.from)).min(CROSSING - 1);
-        let crosses = segments.iter().any(|s| self.machine.has_wall(s.from, s.to));
-        length | if crosses { CROSSING } else { 0 }
+        let points = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to.since(s.from)));
+        Priority::new(points, segments.iter().any(|s| self.reservations.crosses_call(s.range())))
     }
 
-    /// Adds a part of `parent` with the segments in [`Scratch::pieces`].
-    pub(crate) fn add_part(&mut self, parent: u32) {
-        let Bundle { family, cuts, .. } = self.bundles.bundles[parent as usize];
-        let start = self.bundles.segments.len() as u32;
-        self.bundles.segments.extend_from_slice(&self.s.pieces);
-        let end = self.bundles.segments.len() as u32;
-        let part = Bundle { start, end, family, cuts: cuts + 1, weight: 0, crosses: false, reg: None };
-        self.bundles.bundles.push(part);
+    /// Adds a part of `parent` with the segments in [`Scratch::part`] to the queue.
+    pub(crate) fn add_part(&mut self, parent: Bundle) {
+        let part = self.bundles.add_part(parent, &self.s.part);
         self.stats.splits += 1;
-        self.enqueue(self.bundles.bundles.len() as u32 - 1);
+        self.enqueue(part);
     }
 
+    /// Are all steps taken?
     pub(crate) fn is_exhausted(&self) -> bool {
         self.stats.steps > self.limit
     }
 
-    fn process(&mut self, bundle: u32, crosses: bool) -> Result<(), AllocError> {
+    fn process(&mut self, bundle: Bundle, crosses_calls: bool) -> Result<(), AllocError> {
         self.stats.steps += 1;
-        let w = self.wants(bundle, crosses);
-        if self.is_worthless(bundle, &w) {
-            self.tell_spilled(bundle);
+        let r = self.requirements(bundle, crosses_calls);
+        if self.is_free_in_memory(bundle, &r) {
+            self.trace_spill(bundle);
             return Ok(());
         }
-        let data = &mut self.bundles.bundles[bundle as usize];
-        (data.weight, data.crosses) = (UNKNOWN, w.crosses);
-        let class = w.class.index();
+        let data = &mut self.bundles.bundles[bundle];
+        (data.weight, data.crosses_calls) = (Weight::UNKNOWN, r.crosses_calls);
+        let spill_set = data.spill_set;
+        let class = r.class.index();
         let unused = self.unused[class];
-        let mut free = self.free(bundle, class, w.allowed);
-        let mut hints = w.hints;
-        let family = self.bundles.bundles[bundle as usize].family as usize;
-        if let Some(reg) = self.bundles.families[family].hint {
-            hints.add(self.machine.registers.number(reg), 1);
+        let mut free = self.free(bundle, class, r.allowed);
+        let mut hints = r.hints;
+        if let Some(reg) = self.bundles.hints[spill_set] {
+            hints.add(self.reservations.registers.number(reg), 1);
         }
         // Its own operands do not keep a bundle from a register.
-        let blocked = w.allowed & !free & w.hints.mask();
+        let blocked = r.allowed & !free & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
             free |= self.own(bundle, vacant);
         }
         if let Some(register) = hints.best(free & !unused) {
-            self.assign(bundle, w.class, register);
+            self.assign(bundle, r.class, register);
             return Ok(());
         }
-        let Worth { price, refill, weight, steps } = self.worth(bundle, w.crosses);
+        let SpillCost { everywhere, across_calls, weight, steps } = self.spill_cost(bundle, r.crosses_calls);
         self.stats.steps += steps;
-        self.bundles.bundles[bundle as usize].weight = weight;
+        self.bundles.bundles[bundle].weight = weight;
         if let Some(register) = hints.best(free & unused) {
-            let worth = if w.crosses { refill } else { price / 2 };
-            if worth > self.save_price() {
-                self.assign(bundle, w.class, register);
+            let benefit = if r.crosses_calls { across_calls } else { everywhere / 2 };
+            if benefit > self.save_cost() {
+                self.assign(bundle, r.class, register);
                 return Ok(());
             }
-            if !self.is_settled && w.crosses && worth > 0 && self.s.waiting.len() < MAX_WAITING {
-                self.s.waiting.push((worth, bundle));
+            if !self.is_settled && r.crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING {
+                self.s.waiting.push((benefit, bundle));
                 return Ok(());
             }
         }
-        let fixed = self.fixed(bundle, class, w.allowed);
-        let candidates = w.allowed & (!fixed | self.own(bundle, fixed & blocked)) & !unused;
-        let is_choosy = w.allowed != self.machine.registers.all[class];
-        if let Some(register) = self.make_room(bundle, class, if is_choosy { candidates } else { 0 }, price) {
-            self.assign(bundle, w.class, register);
-            return Ok(());
+        let reserved = self.reserved(bundle, class, r.allowed);
+        let candidates = r.allowed & (!reserved | self.own(bundle, reserved & blocked)) & !unused;
+        let is_restricted = r.allowed != self.reservations.registers.all[class];
+        let movable = if is_restricted { candidates } else { 0 };
+        let register = match self.relocate(bundle, class, movable, everywhere) {
+            Some(register) => Some(register),
+            None => self.evict_lighter(bundle, class, candidates, weight),
+        };
+        match register.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
+            Some(register) => self.assign(bundle, r.class, register),
+            None if r.is_minimal => return self.match_instruction(bundle),
+            None => self.split(bundle, &r),
         }
-        if let Some(register) = self.lighter(bundle, class, candidates, weight) {
-            self.evict_best(bundle);
-            self.assign(bundle, w.class, register);
-            return Ok(());
-        }
-        if w.is_minimal {
-            let Some(register) = hints.best(free) else { return self.force(bundle) };
-            self.assign(bundle, w.class, register);
-            return Ok(());
-        }
-        self.split(bundle, &w);
         Ok(())
     }
 
-    fn save_price(&self) -> u64 {
+    /// Returns the cost of one callee-saved register.
+    fn save_cost(&self) -> u64 {
         u64::from(self.env.costs.callee_saved) * Freq::ENTRY.0
     }
+}
 
-    /// The registers of a set in which nothing is where the bundle lives.
-    fn free(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
-        let occupancy = &self.occupancy[class];
+/// Interference of one bundle.
+impl Search<'_, '_> {
+    /// Returns the registers of a set that are free wherever the bundle is live.
+    fn free(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
+        let interference = &self.interference[class];
         let mut free = set;
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            free &= !occupancy.taken(segment.from, segment.to);
+            free &= !interference.taken(segment.range());
             if free == 0 {
                 break;
             }
@@ -212,246 +224,249 @@ impl Search<'_, '_> {
         free
     }
 
-    /// The registers of a set that instructions take for themselves where the bundle lives.
-    fn fixed(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
-        let occupancy = &self.occupancy[class];
-        let mut fixed = 0;
+    /// Returns the registers of a set that instructions have reserved where the bundle is live.
+    fn reserved(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
+        let interference = &self.interference[class];
+        let mut reserved = 0;
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            fixed |= occupancy.fixed(segment.from, segment.to);
-            if set & !fixed == 0 {
+            reserved |= interference.reserved(segment.range());
+            if set & !reserved == 0 {
                 break;
             }
         }
-        set & fixed
+        set & reserved
     }
 
-    /// The registers of a set without tenants where the bundle lives.
-    fn vacant(&mut self, bundle: u32, class: usize, set: u64) -> u64 {
-        let mut rest = set;
-        let mut vacant = set;
-        while rest != 0 {
-            let register = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            if self.rivals(bundle, class, register, MINIMAL, 0).is_none() {
-                vacant &= !(1 << register);
-            }
-        }
-        vacant
+    /// Returns the registers of a set that no other bundle has where the bundle is live.
+    fn vacant(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
+        bits(set)
+            .filter(|&register| self.interfering(bundle, class, register, Weight::MINIMAL, 0).is_some())
+            .fold(0, with)
     }
 
-    /// The registers of a set that only the bundle's own operands take.
-    fn own(&mut self, bundle: u32, set: u64) -> u64 {
-        let mut own = set;
-        let mut rest = set;
-        while rest != 0 {
-            let register = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            if !self.is_own(bundle, register) {
-                own &= !(1 << register);
-            }
-        }
-        own
+    /// Returns the registers of a set that are reserved for the bundle's own operands only.
+    fn own(&mut self, bundle: Bundle, set: u64) -> u64 {
+        bits(set).filter(|&register| self.is_own(bundle, register)).fold(0, with)
     }
 
-    fn is_own(&mut self, bundle: u32, register: usize) -> bool {
-        for &segment in self.bundles.segments(bundle) {
+    fn is_own(&mut self, bundle: Bundle, register: usize) -> bool {
+        for segment in self.bundles.segments(bundle) {
             let class = self.problem.class(segment.vreg);
-            let reg = Some(self.machine.registers.reg(class, register));
-            let is_fixed =
-                |from: u32, to: u32| from < to && self.occupancy[class.index()].fixed(from, to) >> register & 1 != 0;
+            let reg = Some(self.reservations.registers.reg(class, register));
+            let interference = &self.interference[class.index()];
+            let is_reserved = |from, to| {
+                let points = PointRange::new(from, to);
+                !points.is_empty() && interference.reserved(points) >> register & 1 != 0
+            };
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
                 self.stats.steps += 1;
-                if u.operand == crate::order::NONE || self.machine.fixed(u.operand as usize) != reg {
-                    continue;
-                }
-                let points = reserved(self.problem.all_operands()[u.operand as usize], u.point / 4 * 4);
-                if is_fixed(from, points.start.min(segment.to)) {
+                let Some(k) = u.operand().filter(|&k| self.reservations.fixed(k) == reg) else { continue };
+                let points = reserved_points(self.problem.all_operands()[k], u.point.position());
+                if is_reserved(from, points.from.min(segment.to)) {
                     return false;
                 }
-                from = from.max(points.end);
+                from = from.max(points.to);
             }
-            if is_fixed(from, segment.to) {
+            if is_reserved(from, segment.to) {
                 return false;
             }
         }
         true
     }
 
-    /// Moves the only bundle in the way in some register to another one that is free.
-    fn make_room(&mut self, bundle: u32, class: usize, mut set: u64, price: u64) -> Option<usize> {
-        let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
-        while set != 0 && tries > 0 {
-            let register = set.trailing_zeros() as usize;
-            set &= set - 1;
-            if self.rivals(bundle, class, register, MINIMAL, 1).is_none() {
-                continue;
-            }
-            let &[rival] = self.s.rivals.as_slice() else { continue };
-            tries -= 1;
-            let crosses = self.length(rival) >= CROSSING;
-            let w = self.wants(rival, crosses);
-            let free = self.free(rival, class, w.allowed & !self.unused[class]);
-            if let Some(other) = w.hints.best(free).filter(|_| w.hints.worth(register) <= price) {
-                self.take_back(rival);
-                self.assign(rival, w.class, other);
-                return Some(register);
-            }
-        }
-        None
-    }
-
-    /// The register of a set that holds the lightest bundles in the way, if all are lighter than `weight`; those are
-    /// then in [`Scratch::best`].
-    fn lighter(&mut self, bundle: u32, class: usize, mut set: u64, weight: u64) -> Option<usize> {
-        if weight == 0 || self.is_exhausted() && weight != MINIMAL {
-            return None;
-        }
-        let (mut lightest, mut best) = (weight, None);
-        while set != 0 {
-            let register = set.trailing_zeros() as usize;
-            set &= set - 1;
-            if let Some(heaviest) = self.rivals(bundle, class, register, lightest, MAX_EVICTED) {
-                (lightest, best) = (heaviest, Some(register));
-                std::mem::swap(&mut self.s.rivals, &mut self.s.best);
-            }
-        }
-        best
-    }
-
-    /// Lists who is in the way in `register`, and gives the weight of the heaviest, if that is below `limit` and they are
-    /// not more than `most`.
-    fn rivals(&mut self, bundle: u32, class: usize, register: usize, limit: u64, most: usize) -> Option<u64> {
-        self.s.rivals.clear();
-        let mut heaviest = 0;
-        self.occupancy[class].settle(register);
-        let Bundle { start, end, .. } = self.bundles.bundles[bundle as usize];
-        for i in start..end {
-            let segment = self.bundles.segments[i as usize];
+    /// Lists the bundles that interfere in `register`, and returns the weight of the heaviest, if that is below `limit` and
+    /// they are not more than `most`.
+    fn interfering(
+        &mut self,
+        bundle: Bundle,
+        class: usize,
+        register: usize,
+        limit: Weight,
+        most: usize,
+    ) -> Option<Weight> {
+        self.s.interfering.clear();
+        let mut heaviest = Weight::ZERO;
+        self.interference[class].sort(register);
+        for i in self.bundles.bundles[bundle].range() {
+            let points = self.bundles.segments[i].range();
             self.stats.steps += 1;
-            for tenant in self.occupancy[class].tenants(register, segment.from, segment.to) {
+            for other in self.interference[class].bundles_in(register, points) {
                 self.stats.steps += 1;
-                let Bundle { mut weight, crosses, .. } = self.bundles.bundles[tenant.bundle as usize];
-                if weight == UNKNOWN {
-                    let worth = self.worth(tenant.bundle, crosses);
-                    weight = worth.weight;
-                    self.stats.steps += worth.steps;
-                    self.bundles.bundles[tenant.bundle as usize].weight = weight;
+                let BundleData { mut weight, crosses_calls, .. } = self.bundles.bundles[other];
+                if weight == Weight::UNKNOWN {
+                    let cost = self.spill_cost(other, crosses_calls);
+                    weight = cost.weight;
+                    self.stats.steps += cost.steps;
+                    self.bundles.bundles[other].weight = weight;
                 }
                 heaviest = weight.max(heaviest);
-                if !self.s.rivals.contains(&tenant.bundle) {
-                    self.s.rivals.push(tenant.bundle);
+                if !self.s.interfering.contains(&other) {
+                    self.s.interfering.push(other);
                 }
-                if heaviest >= limit || self.s.rivals.len() > most {
+                if heaviest >= limit || self.s.interfering.len() > most {
                     return None;
                 }
             }
         }
         Some(heaviest)
     }
+}
 
-    fn evict_best(&mut self, winner: u32) {
-        let mut evicted = std::mem::take(&mut self.s.best);
-        evicted.drain(..).for_each(|rival| self.evict(rival, winner));
-        self.s.best = evicted;
-    }
-
-    fn assign(&mut self, bundle: u32, class: RegClass, register: usize) {
-        let Bundle { family, start, end, .. } = self.bundles.bundles[bundle as usize];
-        let reg = self.machine.registers.reg(class, register);
-        for segment in &self.bundles.segments[start as usize..end as usize] {
-            self.occupancy[class.index()].insert(register, segment, bundle);
+/// Assignment and eviction.
+impl Search<'_, '_> {
+    /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than memory
+    /// costs the bundle. Returns the register.
+    fn relocate(&mut self, bundle: Bundle, class: usize, set: u64, cost: u64) -> Option<usize> {
+        let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
+        for register in bits(set) {
+            if tries == 0 {
+                break;
+            }
+            if self.interfering(bundle, class, register, Weight::MINIMAL, 1).is_none() {
+                continue;
+            }
+            let &[other] = self.s.interfering.as_slice() else { continue };
+            tries -= 1;
+            let crosses_calls = self.priority(other).crosses_calls();
+            let r = self.requirements(other, crosses_calls);
+            let free = self.free(other, class, r.allowed & !self.unused[class]);
+            if let Some(target) = r.hints.best(free).filter(|_| r.hints.benefit(register) <= cost) {
+                self.unassign(other);
+                self.assign(other, r.class, target);
+                return Some(register);
+            }
         }
-        self.bundles.bundles[bundle as usize].reg = Some(reg);
-        self.bundles.families[family as usize].hint = Some(reg);
-        self.unused[class.index()] &= !(1 << register);
-        self.tell_assigned(bundle, reg);
+        None
     }
 
-    fn evict(&mut self, bundle: u32, winner: u32) {
-        if self.take_back(bundle) {
+    /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is lighter
+    /// than `weight`. Returns the register.
+    fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64, weight: Weight) -> Option<usize> {
+        if weight == Weight::ZERO || self.is_exhausted() && weight != Weight::MINIMAL {
+            return None;
+        }
+        let (mut lightest, mut best) = (weight, None);
+        for register in bits(set) {
+            if let Some(heaviest) = self.interfering(bundle, class, register, lightest, MAX_EVICTED) {
+                (lightest, best) = (heaviest, Some(register));
+                std::mem::swap(&mut self.s.interfering, &mut self.s.best);
+            }
+        }
+        if best.is_some() {
+            let mut evicted = std::mem::take(&mut self.s.best);
+            evicted.drain(..).for_each(|other| self.evict(other, bundle));
+            self.s.best = evicted;
+        }
+        best
+    }
+
+    fn assign(&mut self, bundle: Bundle, class: RegClass, register: usize) {
+        let reg = self.reservations.registers.reg(class, register);
+        for segment in self.bundles.segments(bundle) {
+            self.interference[class.index()].insert(register, segment.range(), Some(bundle));
+        }
+        let data = &mut self.bundles.bundles[bundle];
+        data.reg = Some(reg);
+        self.bundles.hints[data.spill_set] = Some(reg);
+        self.unused[class.index()] &= !(1 << register);
+        self.trace_assign(bundle, reg);
+    }
+
+    fn evict(&mut self, bundle: Bundle, winner: Bundle) {
+        if self.unassign(bundle) {
             self.stats.evictions += 1;
-            self.tell_evicted(bundle, winner);
+            self.trace_evict(bundle, winner);
             self.enqueue(bundle);
         }
     }
 
-    /// Takes the register of a bundle away; false if it has none.
-    fn take_back(&mut self, bundle: u32) -> bool {
-        let Bundle { start, end, reg, .. } = self.bundles.bundles[bundle as usize];
-        let Some(reg) = reg else { return false };
-        let register = self.machine.registers.number(reg);
-        for segment in &self.bundles.segments[start as usize..end as usize] {
-            self.occupancy[reg.class().index()].remove(register, segment);
+    /// Takes the register of a bundle away. Returns false if it has none.
+    fn unassign(&mut self, bundle: Bundle) -> bool {
+        let Some(reg) = self.bundles.bundles[bundle].reg.take() else { return false };
+        let register = self.reservations.registers.number(reg);
+        for segment in self.bundles.segments(bundle) {
+            self.interference[reg.class().index()].remove(register, segment.range());
         }
-        self.bundles.bundles[bundle as usize].reg = None;
         true
     }
 
-    /// Solves the instruction of a minimal bundle by itself.
-    fn force(&mut self, bundle: u32) -> Result<(), AllocError> {
-        let point = self.bundles.segments(bundle)[0].from;
-        let inst = self.order.inst(self.problem, point);
-        debug_assert!(!self.machine.is_forced(inst), "the operands of {inst} are fixed");
+    /// Serves the instruction of a minimal bundle by a matching, and evicts what is in the way of that.
+    fn match_instruction(&mut self, bundle: Bundle) -> Result<(), AllocError> {
+        let at = self.bundles.segments(bundle)[0].from.position();
+        let inst = self.order.inst_at(at);
+        debug_assert!(!self.reservations.is_matched(inst), "the operands of {inst} are fixed");
         let mut evicted = std::mem::take(&mut self.s.evicted);
-        let occupancy = &mut *self.occupancy;
-        let live = self.live;
-        let result = self.machine.force(
-            self.problem,
-            self.env,
-            inst,
-            point / 4 * 4,
-            |vreg| live.edge_of(vreg),
-            |class, register, points| {
-                occupancy[class].fix_later(points.start, points.end, register);
-                occupancy[class].settle(register);
-                evicted.extend(occupancy[class].tenants(register, points.start, points.end).map(|t| t.bundle));
-            },
-        );
+        let interference = &mut *self.interference;
+        let reserve = |reg: PReg, register, points| {
+            let interference = &mut interference[reg.class().index()];
+            interference.reserve_later(points, register);
+            interference.sort(register);
+            evicted.extend(interference.bundles_in(register, points));
+        };
+        let result = self.reservations.match_operands(self.problem, self.env, inst, at, self.live, reserve);
         self.stats.steps += self.problem.operands(inst).len() as u64;
-        evicted.drain(..).for_each(|rival| self.evict(rival, bundle));
+        evicted.drain(..).for_each(|other| self.evict(other, bundle));
         self.s.evicted = evicted;
         self.enqueue(bundle);
         result
     }
 
-    /// Opens callee-saved registers that several waiting bundles together are worth.
+    /// Opens callee-saved registers whose cost is exceeded by the benefit of several waiting bundles together.
     fn open_shared(&mut self, class: usize) {
         let mut waiting = std::mem::take(&mut self.s.waiting);
-        waiting.sort_unstable_by_key(|&(worth, bundle)| (std::cmp::Reverse(worth), bundle));
+        waiting.sort_unstable_by_key(|&(benefit, bundle)| (std::cmp::Reverse(benefit), bundle));
         while self.unused[class] != 0 {
-            let left = waiting.iter().filter(|&&(_, bundle)| self.bundles.bundles[bundle as usize].reg.is_none());
-            if left.fold(0u64, |sum, &(worth, _)| sum.saturating_add(worth)) <= self.save_price() {
-                break;
-            }
-            let register = self.unused[class].trailing_zeros() as usize;
-            let before = self.unused[class];
-            let mut total = 0u64;
-            for &(worth, bundle) in &waiting {
-                if self.bundles.bundles[bundle as usize].reg.is_some() {
-                    continue;
-                }
-                let w = self.wants(bundle, true);
-                if w.class.index() == class && self.free(bundle, class, w.allowed & 1 << register) != 0 {
-                    self.assign(bundle, w.class, register);
-                    total = total.saturating_add(worth);
-                    self.s.evicted.push(bundle);
-                }
-            }
-            let mut fitting = std::mem::take(&mut self.s.evicted);
-            let is_worth_it = total > self.save_price();
-            if !is_worth_it {
-                fitting.iter().for_each(|&bundle| _ = self.take_back(bundle));
-                self.unused[class] = before;
-            }
-            fitting.clear();
-            self.s.evicted = fitting;
-            if !is_worth_it {
+            let left = waiting.iter().filter(|&&(_, bundle)| self.bundles.bundles[bundle].reg.is_none());
+            if left.fold(0u64, |sum, &(benefit, _)| sum.saturating_add(benefit)) <= self.save_cost()
+                || !self.open_register(class, &waiting)
+            {
                 break;
             }
         }
-        waiting.retain(|&(_, bundle)| self.bundles.bundles[bundle as usize].reg.is_none());
+        waiting.retain(|&(_, bundle)| self.bundles.bundles[bundle].reg.is_none());
         self.s.waiting = waiting;
     }
+
+    /// Assigns the next callee-saved register to the waiting bundles that fit, if that pays. Returns whether it does.
+    fn open_register(&mut self, class: usize, waiting: &[(u64, Bundle)]) -> bool {
+        let register = self.unused[class].trailing_zeros() as usize;
+        let before = self.unused[class];
+        let mut total = 0u64;
+        let mut fitting = std::mem::take(&mut self.s.evicted);
+        for &(benefit, bundle) in waiting {
+            if self.bundles.bundles[bundle].reg.is_some() {
+                continue;
+            }
+            let r = self.requirements(bundle, true);
+            if r.class.index() == class && self.free(bundle, class, r.allowed & 1 << register) != 0 {
+                self.assign(bundle, r.class, register);
+                total = total.saturating_add(benefit);
+                fitting.push(bundle);
+            }
+        }
+        let pays = total > self.save_cost();
+        if !pays {
+            fitting.iter().for_each(|&bundle| _ = self.unassign(bundle));
+            self.unused[class] = before;
+        }
+        fitting.clear();
+        self.s.evicted = fitting;
+        pays
+    }
+}
+
+/// Returns the bits of a mask.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(bit)
+    })
+}
+
+/// Returns a mask with one more bit.
+fn with(mask: u64, bit: usize) -> u64 {
+    mask | 1 << bit
 }

@@ -1,118 +1,171 @@
-//! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the way to a call
-//! in a block that seldom runs.
+//! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the path to a call in a
+//! block that seldom runs.
+//!
+//! ```text
+//! b1 freq 1: def v0              instead of a store behind the definition
+//! b2 freq 0.01: call             one before the call
+//! ```
+//!
+//! Cost: a bounded number of exits and blocks per value in a slot.
 
 use crate::emit::{Emit, Phase};
-use crate::live::Need;
-use crate::order::PRE;
-use crate::places::{Piece, Where};
-use kingpost_regalloc::{Edge, VReg};
+use crate::liveness::Need;
+use crate::value_locations::{Fragment, ValueLoc};
+use kingpost_regalloc::{Edge, Freq, PReg, VReg};
+use kingpost_regalloc_common::order::OrderedBlock;
+use kingpost_regalloc_common::point::Position;
 
-/// Where a value goes to memory.
+/// Where a value goes to memory, and from which register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exit {
-    /// Before the instruction at this point.
-    At(u32, Where),
+    /// Before the instruction at this position.
+    At(Position, PReg),
     /// On an edge.
-    On(Edge, Where),
+    On(Edge, PReg),
 }
 
 /// Values that go to memory in more places are stored where they are defined.
 const MAX_EXITS: usize = 8;
 
-/// Block ends looked at for one value.
+/// Blocks and edges looked at for one value.
 const MAX_BLOCKS: usize = 64;
+
+/// What may still be spent on the exits of one value.
+struct Budget {
+    /// Runs: as many as a store at the definition has.
+    freq: u64,
+    blocks: usize,
+}
+
+impl Budget {
+    fn pay(&mut self, freq: Freq) {
+        self.freq = self.freq.saturating_sub(freq.0);
+    }
+
+    /// Counts a block or an edge.
+    fn visit(&mut self) {
+        self.blocks = self.blocks.saturating_sub(1);
+    }
+
+    fn is_spent(&self) -> bool {
+        self.freq == 0 || self.blocks == 0
+    }
+}
 
 impl Emit<'_> {
     /// Decides for each value in a slot where it is stored.
     pub(crate) fn sink_stores(&mut self) {
         let mut exits = std::mem::take(&mut self.s.exits);
-        for i in 0..self.places.slotted.len() {
-            let vreg = self.places.slotted[i];
-            if self.places.pieces(vreg).is_empty() || !self.may_sink(vreg) {
-                continue;
-            }
+        for i in 0..self.locations.slotted.len() {
+            let vreg = self.locations.slotted[i];
             exits.clear();
-            if !self.find_exits(vreg, &mut exits) {
+            if !self.may_sink(vreg) || self.find_exits(vreg, &mut exits).is_none() {
                 continue;
             }
-            self.places.sink(vreg);
+            self.locations.sink(vreg);
+            let to = ValueLoc::Memory(vreg);
             for &exit in &exits {
-                let to = Where::Memory(vreg);
                 match exit {
-                    Exit::At(point, from) => self.add(point, Phase::Split, from, to, vreg),
-                    Exit::On(edge, from) => self.edge_move(edge, from, to, vreg),
+                    Exit::At(at, from) => self.add(at, Phase::Split, ValueLoc::Reg(from), to, vreg),
+                    Exit::On(edge, from) => self.edge_move(edge, ValueLoc::Reg(from), to, vreg),
                 }
             }
         }
         self.s.exits = exits;
     }
 
-    /// Can only the value's leaving its register make its slot read?
+    /// Is the slot read only because the value leaves its register?
     fn may_sink(&self, vreg: VReg) -> bool {
         let def = self.live.def(vreg);
-        self.live.remat(vreg).is_none()
+        !self.locations.fragments(vreg).is_empty()
+            && self.live.remat(vreg).is_none()
             && !self.problem.vregs[vreg].is_ref
-            && matches!(self.places.at(vreg, def), Where::Reg(_))
+            && matches!(self.locations.at(vreg, def), ValueLoc::Reg(_))
             && self.live.uses(vreg).iter().all(|u| u.need != Need::Slot)
     }
 
-    /// Lists where the value leaves a register while the slot may be out of date; false if that costs no less than a
-    /// store at the def.
-    fn find_exits(&self, vreg: VReg, exits: &mut Vec<Exit>) -> bool {
-        let mut left = self.order.freq_at(self.live.def(vreg));
-        let mut blocks = 0;
-        let pieces = self.places.pieces(vreg);
-        for (i, &piece) in pieces.iter().enumerate() {
-            let (reg, segment) = (Where::Reg(piece.reg), piece.segment);
-            if self.is_clean(vreg, &pieces[..i], &piece) {
+    /// Lists where the value leaves a register while the slot may be out of date; none if that costs no less than a store at
+    /// the definition.
+    fn find_exits(&self, vreg: VReg, exits: &mut Vec<Exit>) -> Option<()> {
+        let freq = self.order.freq_at(self.live.def(vreg).position()).0;
+        let mut budget = Budget { freq, blocks: MAX_BLOCKS + 1 };
+        let fragments = self.locations.fragments(vreg);
+        for (i, fragment) in fragments.iter().enumerate() {
+            if self.is_clean(vreg, &fragments[..i], fragment) {
                 continue;
             }
-            let first = self.order.index_at(segment.from) as usize;
-            let last = self.order.index_at(segment.to - 1) as usize;
-            for place in &self.order.places[first..=last] {
-                blocks += 1;
-                if segment.to < place.stop() {
-                    let is_next = pieces.get(i + 1).is_some_and(|next| next.segment.from == segment.to);
-                    if !is_next && self.live.is_live(vreg, segment.to) {
-                        let point = segment.to / 4 * 4;
-                        // A piece that begins there is filled by the same moves: the store reads what is before them.
-                        let is_fresh = segment.from == point && point != place.start();
-                        let from = if is_fresh { self.places.at(vreg, point - 1) } else { reg };
-                        if from != Where::Memory(vreg) {
-                            exits.push(Exit::At(point, from));
-                        }
-                        left = left.saturating_sub(place.freq);
-                    }
-                } else {
-                    for &edge in self.problem.succs(place.block) {
-                        blocks += 1;
-                        let start = self.order.place(self.problem.edge(edge).to).start();
-                        if self.live.is_live(vreg, start) && self.places.at(vreg, start) == Where::Memory(vreg) {
-                            exits.push(Exit::On(edge, reg));
-                            left = left.saturating_sub(self.problem.edge(edge).freq.0);
-                        }
-                        if left == 0 || blocks > MAX_BLOCKS {
-                            return false;
-                        }
-                    }
+            let first = self.order.index_at(fragment.points.from.position());
+            let last = self.order.index_at(fragment.points.to.prev().position());
+            for block in first.up_to(last.next()).map(|at| self.order.block(at)) {
+                budget.visit();
+                match fragment.points.to < block.stop() {
+                    true => self.exit_within(fragment, fragments.get(i + 1), block, &mut budget, exits),
+                    false => self.exits_on_edges(fragment, block, &mut budget, exits)?,
                 }
-                if left == 0 || exits.len() > MAX_EXITS || blocks > MAX_BLOCKS {
-                    return false;
+                if budget.is_spent() || exits.len() > MAX_EXITS {
+                    return None;
                 }
             }
         }
-        true
+        Some(())
     }
 
-    /// Does the piece lie in one block and begin with a load?
-    fn is_clean(&self, vreg: VReg, before: &[Piece], piece: &Piece) -> bool {
-        let from = piece.segment.from;
-        let place = self.order.place_at(from);
-        let joins = before.last().is_some_and(|last| last.segment.to == from);
-        from % 4 == PRE
-            && from != place.start()
+    /// Adds the exit of a fragment that ends within a block.
+    fn exit_within(
+        &self,
+        fragment: &Fragment,
+        next: Option<&Fragment>,
+        block: &OrderedBlock,
+        budget: &mut Budget,
+        exits: &mut Vec<Exit>,
+    ) {
+        let Fragment { vreg, points, reg } = *fragment;
+        if next.is_some_and(|next| next.points.from == points.to) || !self.live.is_live(vreg, points.to) {
+            return;
+        }
+        let at = points.to.floor();
+        // A fragment that begins there is filled by the same moves: the store reads what is before them.
+        let is_filled_here = points.from == at && at != block.start();
+        let from = if is_filled_here { self.locations.at(vreg, at.prev()) } else { ValueLoc::Reg(reg) };
+        if let ValueLoc::Reg(from) = from {
+            exits.push(Exit::At(at.position(), from));
+        }
+        budget.pay(block.freq);
+    }
+
+    /// Adds the exits of a fragment on the edges out of a block; none if the budget is spent.
+    fn exits_on_edges(
+        &self,
+        fragment: &Fragment,
+        block: &OrderedBlock,
+        budget: &mut Budget,
+        exits: &mut Vec<Exit>,
+    ) -> Option<()> {
+        let vreg = fragment.vreg;
+        for &edge in self.problem.succs(block.block) {
+            budget.visit();
+            let data = self.problem.edge(edge);
+            let start = self.block(data.to).start();
+            if self.live.is_live(vreg, start) && self.locations.at(vreg, start) == ValueLoc::Memory(vreg) {
+                exits.push(Exit::On(edge, fragment.reg));
+                budget.pay(data.freq);
+            }
+            if budget.is_spent() {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Does the fragment lie in one block and begin with a load?
+    fn is_clean(&self, vreg: VReg, before: &[Fragment], fragment: &Fragment) -> bool {
+        let from = fragment.points.from;
+        let block = self.order.block_at(from.position());
+        let joins = before.last().is_some_and(|last| last.points.to == from);
+        from.is_before()
+            && from != block.start()
             && from != self.live.def(vreg)
             && !joins
-            && piece.segment.to <= place.stop()
+            && fragment.points.to <= block.stop()
     }
 }

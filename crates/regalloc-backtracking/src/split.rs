@@ -1,30 +1,49 @@
-//! Where a bundle is cut: around the walls it crosses, else before what is in its way, in the coldest block on the way
-//! there. Where references and partly lost registers make walls of their own, it is cut at all walls in the order of blocks.
+//! Where a bundle is split: around the calls it crosses, else before the point at which no register is free any more, in the
+//! coldest block on the way there.
 //!
-//! A part begins and ends in the coldest places between its uses and its limits; the rest is in memory.
+//! ```text
+//! uses:       i1   i2  |             i9        the part with i1 and i2 ends behind i2; the part with i9 begins in the coldest
+//! register:   r1   r1  conflict                block between the conflict and i9; between the parts the value is in memory
+//! ```
+//!
+//! Where references and partly lost registers make call points of their own, the bundle is split at all of them in the order
+//! of blocks. A part begins and ends in the coldest places between its uses and its limits; the rest is in memory. A bundle
+//! split many times is halved, and in the end split to minimal bundles, so that the search ends.
+//!
+//! Cost: linear in the segments and uses, and a bounded number of blocks, per split.
 
-use crate::live::{Need, Segment, Use};
-use crate::order::NONE;
+use crate::bundles::Bundle;
+use crate::liveness::{Need, Segment, Use};
 use crate::search::Search;
-use crate::wants::Wants;
+use crate::spill_weights::Requirements;
+use kingpost_regalloc::Freq;
+use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
-/// A bundle that was cut this often is cut in the middle of its uses from then on.
-const MAX_CUTS: u32 = 6;
+/// A bundle that comes from this many splits is split in the middle of its uses from then on.
+const MAX_SPLITS: u32 = 6;
 
-/// One that was cut this often is cut to minimal ones.
-const MAX_HALVES: u32 = 12;
+/// One that comes from this many is split to minimal ones.
+const MAX_HALVINGS: u32 = 12;
 
 /// Blocks looked at for a cold one.
-const MAX_BLOCKS: u32 = 64;
+const MAX_BLOCKS: usize = 64;
 
-/// The uses between two walls.
+/// Of several places of one frequency, which one is taken?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefer {
+    First,
+    Last,
+}
+
+/// The uses between two call points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    walls: (u32, u32),
-    first: u32,
-    last: u32,
+    /// From behind one call point to the next.
+    limits: PointRange,
+    uses: PointRange,
     /// Of the last use.
-    freq: u64,
+    freq: Freq,
     /// Are all uses arguments and parameters within the bundle?
     is_internal: bool,
 }
@@ -32,210 +51,211 @@ pub(crate) struct Window {
 impl Window {
     /// Adds a use behind the others. Arguments and parameters within the bundle count where they are no more frequent than
     /// the uses next to them.
-    fn add(&mut self, from: u32, to: u32, freq: u64, is_internal: bool) {
+    fn add(&mut self, points: PointRange, freq: Freq, is_internal: bool) {
         if is_internal && freq > self.freq {
             return;
         }
         if self.is_internal && self.freq > freq {
-            self.first = from;
+            self.uses.from = points.from;
         }
-        (self.last, self.freq) = (to.max(self.last), freq);
+        (self.uses.to, self.freq) = (points.to.max(self.uses.to), freq);
         self.is_internal &= is_internal;
     }
 }
 
 impl Search<'_, '_> {
-    /// Cuts a bundle for which there is no register.
-    pub(crate) fn split(&mut self, bundle: u32, w: &Wants) {
-        let cuts = self.bundles.bundles[bundle as usize].cuts;
-        if cuts >= MAX_HALVES || self.is_exhausted() {
-            return self.shatter(bundle);
+    /// Splits a bundle for which there is no register.
+    pub(crate) fn split(&mut self, bundle: Bundle, r: &Requirements) {
+        let splits = self.bundles.bundles[bundle].splits;
+        if splits >= MAX_HALVINGS || self.is_exhausted() {
+            return self.split_to_minimal(bundle);
         }
-        if w.crosses && cuts < MAX_CUTS {
-            return match self.machine.is_plain() {
+        if r.crosses_calls && splits < MAX_SPLITS {
+            return match self.reservations.is_plain() {
                 true => self.split_by_regions(bundle),
-                false => self.split_at_walls(bundle),
+                false => self.split_at_calls(bundle),
             };
         }
-        let conflict = if cuts < MAX_CUTS { self.conflict(bundle, w) } else { self.middle(bundle) };
-        match self.cut_point(bundle, conflict) {
+        let conflict = if splits < MAX_SPLITS { self.conflict(bundle, r) } else { self.middle(bundle) };
+        match self.split_point(bundle, conflict) {
             Some(at) => {
-                self.tell_split(bundle, at);
-                self.part_between(bundle, 0, at);
-                self.part_between(bundle, at, u32::MAX);
+                self.trace_split(bundle, at);
+                self.part_between(bundle, PointRange::new(ProgPoint::FIRST, at));
+                self.part_between(bundle, PointRange::new(at, ProgPoint::OPEN));
             }
-            None => self.shatter(bundle),
+            None => self.split_to_minimal(bundle),
         }
     }
 
-    /// The farthest point up to which some register is free.
-    fn conflict(&mut self, bundle: u32, w: &Wants) -> u32 {
-        let class = w.class.index();
-        let mut wanted = w.allowed & !self.unused[class];
+    /// Returns the farthest point up to which some register is free.
+    fn conflict(&mut self, bundle: Bundle, r: &Requirements) -> ProgPoint {
+        let class = r.class.index();
+        let mut candidates = r.allowed & !self.unused[class];
         let segments = self.bundles.segments(bundle);
         for segment in segments {
             self.stats.steps += 1;
-            if let Some(point) = self.occupancy[class].strike(segment.from, segment.to, &mut wanted) {
+            if let Some(point) = self.interference[class].remove_taken(segment.range(), &mut candidates) {
                 return point;
             }
         }
         segments[0].from
     }
 
-    fn middle(&self, bundle: u32) -> u32 {
+    fn middle(&self, bundle: Bundle) -> ProgPoint {
         let segments = self.bundles.segments(bundle);
-        let (start, end) = (segments[0].from, segments[segments.len() - 1].to);
+        let (start, end) = self.bundles.hull(bundle);
         let segment = &segments[segments.len() / 2];
         let uses = self.live.uses_at(segment.uses());
         match uses.get(uses.len() / 2) {
             Some(u) if segments.len() < uses.len() => u.point,
             _ if segments.len() > 1 => segment.from,
-            _ => start + (end - start) / 2,
+            _ => ProgPoint::from_index(start.index() + (end.index() - start.index()) / 2),
         }
     }
 
-    /// Must the value have or be somewhere better than memory here?
+    /// Would memory cost the use anything?
     fn counts(&self, u: &Use) -> bool {
         u.need != Need::Slot && !(u.is_def && self.live.remat(u.vreg).is_some()) && !self.is_internal(u)
     }
 
-    /// The end of the last use that ends by `point`.
-    fn last_use(&self, bundle: u32, point: u32) -> Option<u32> {
+    /// Returns the end of the last use that ends by `point`.
+    fn last_use_end(&self, bundle: Bundle, point: ProgPoint) -> Option<ProgPoint> {
         let segments = self.bundles.segments(bundle);
         let end = segments.partition_point(|segment| segment.from < point);
         let uses = segments[..end].iter().rev().flat_map(|segment| self.live.uses_at(segment.uses()).iter().rev());
-        uses.filter(|u| self.counts(u)).map(Use::to).find(|&to| to <= point)
+        uses.filter(|u| self.counts(u)).map(Use::end).find(|&end| end <= point)
     }
 
-    /// The start of the first use that starts at `point` or later.
-    fn first_use(&self, bundle: u32, point: u32) -> Option<u32> {
+    /// Returns the start of the first use that starts at `point` or later.
+    fn first_use_start(&self, bundle: Bundle, point: ProgPoint) -> Option<ProgPoint> {
         let segments = self.bundles.segments(bundle);
         let start = segments.partition_point(|segment| segment.to <= point);
         let uses = segments[start..].iter().flat_map(|segment| {
             let first = self.live.uses_at(segment.uses()).partition_point(|u| u.point < point);
             self.live.uses_at(segment.uses().start + first..segment.uses().end).iter()
         });
-        uses.filter(|u| self.counts(u)).map(Use::from).find(|&from| from >= point)
+        uses.filter(|u| self.counts(u)).map(Use::start).find(|&start| start >= point)
     }
 
-    /// The place where values change places, after the last use before the conflict or before the first one after it.
-    fn cut_point(&mut self, bundle: u32, conflict: u32) -> Option<u32> {
-        let segments = self.bundles.segments(bundle);
-        let (start, end) = (segments[0].from, segments[segments.len() - 1].to);
-        let here = conflict / 4 * 4;
-        let before = if here > start { self.last_use(bundle, here) } else { None };
+    /// Returns where to split: after the last use before the conflict or before the first one after it.
+    fn split_point(&mut self, bundle: Bundle, conflict: ProgPoint) -> Option<ProgPoint> {
+        let (start, end) = self.bundles.hull(bundle);
+        let here = conflict.floor();
+        let before = if here > start { self.last_use_end(bundle, here) } else { None };
         let (low, high) = match before {
-            Some(before) => (before.next_multiple_of(4), here),
+            Some(before) => (before.ceil(), here),
             // Nothing can be done before the conflict: what follows it may have better luck.
             None => {
-                let low = (here + 4).max(start / 4 * 4 + 4);
-                (low, self.first_use(bundle, low).unwrap_or(end) / 4 * 4)
+                let low = conflict.next_position().max(start.next_position());
+                (low, self.first_use_start(bundle, low).unwrap_or(end).floor())
             }
         };
-        let at = self.coldest(low.min(high), high, true);
+        let at = self.coldest(low.min(high), high, Prefer::Last);
         (at > start && at < end).then_some(at)
     }
 
-    /// The coldest place in `low..=high` where values may change places: the last one of several, or the first.
-    fn coldest(&self, low: u32, high: u32, prefer_last: bool) -> u32 {
-        let last = self.order.num_slots() as u32 * 4 - 4;
+    /// Returns the coldest place from `low` to `high`, both included, where values may change locations.
+    fn coldest(&self, low: ProgPoint, high: ProgPoint, prefer: Prefer) -> ProgPoint {
+        let last = ProgPoint::before(Position::new(self.order.num_positions() as u32 - 1));
         let (low, high) = (low.min(last), high.min(last));
-        let (first_block, last_block) = (self.order.index_at(low), self.order.index_at(high));
-        let (mut best, mut freq) = (high, self.order.freq_at(high));
-        if !prefer_last {
-            (best, freq) = (low, self.order.freq_at(low));
-        }
-        for i in 0..(last_block - first_block).min(MAX_BLOCKS) {
-            let at = if prefer_last { last_block - i } else { first_block + 1 + i };
-            let place = &self.order.places[at as usize];
-            if place.freq < freq && self.is_outside(at, if prefer_last { last_block } else { first_block }) {
-                (best, freq) = (place.start(), place.freq);
+        let freq_at = |point: ProgPoint| self.order.freq_at(point.position());
+        let (first, last) = (self.order.index_at(low.position()), self.order.index_at(high.position()));
+        let (mut best, mut freq) = match prefer {
+            Prefer::First => (low, freq_at(low)),
+            Prefer::Last => (high, freq_at(high)),
+        };
+        let mut look = |at: BlockIndex, from: BlockIndex| {
+            let block = self.order.block(at);
+            if block.freq < freq && self.is_outside(at, from) {
+                (best, freq) = (block.start(), block.freq);
             }
+        };
+        match prefer {
+            Prefer::First => first.next().up_to(last.next()).take(MAX_BLOCKS).for_each(|at| look(at, first)),
+            Prefer::Last => first.next().up_to(last.next()).rev().take(MAX_BLOCKS).for_each(|at| look(at, last)),
         }
-        if prefer_last && self.order.freq_at(low) < freq { low } else { best }
+        if prefer == Prefer::Last && freq_at(low) < freq { low } else { best }
     }
 
     /// Is a block in no loop without the other one, unless the loop begins with it? Loads amid such a loop would be needed
     /// on its other paths as well.
-    fn is_outside(&self, at: u32, other: u32) -> bool {
-        let mut l = self.order.places[at as usize].innermost;
-        if l != NONE && self.order.loops[l as usize].first == at {
-            l = self.order.loops[l as usize].parent;
-        }
-        l == NONE || (self.order.loops[l as usize].first..=self.order.loops[l as usize].last).contains(&other)
+    fn is_outside(&self, at: BlockIndex, other: BlockIndex) -> bool {
+        let innermost = self.order.loops_around(at).find(|l| l.header != at);
+        innermost.is_none_or(|l| (l.header..l.end).contains(&other))
     }
 
-    /// Makes a bundle of the part in `low..high` around the uses there.
-    fn part_between(&mut self, bundle: u32, low: u32, high: u32) {
-        let segments = self.bundles.segments(bundle);
-        let (start, end) = (segments[0].from.max(low), segments[segments.len() - 1].to.min(high));
-        let first = self.first_use(bundle, low).filter(|&first| first < end);
-        let last = self.last_use(bundle, high).filter(|&last| last > start);
+    /// Makes a bundle of the part within limits around the uses there.
+    fn part_between(&mut self, bundle: Bundle, limits: PointRange) {
+        let (start, end) = self.bundles.hull(bundle);
+        let inside = PointRange::new(start, end).intersection(limits);
+        let first = self.first_use_start(bundle, limits.from).filter(|&first| first < inside.to);
+        let last = self.last_use_end(bundle, limits.to).filter(|&last| last > inside.from);
         if let (Some(first), Some(last)) = (first, last) {
-            self.part(bundle, (low, high), (first.max(start), last.min(end)));
+            self.part(bundle, limits, PointRange::new(first, last).intersection(inside));
         }
     }
 
-    /// Makes a bundle that has the uses `first..last` and lies in `start..end`. Gives its end.
-    fn part(&mut self, bundle: u32, (start, end): (u32, u32), (first, last): (u32, u32)) -> u32 {
-        let (low, high) = self.around_loops(start, end, first, last);
-        let segments = self.bundles.segments(bundle);
-        let from = segments[0].from.max(start).next_multiple_of(4);
-        let to = segments[segments.len() - 1].to.min(end) / 4 * 4;
-        let low = if from < low { self.coldest(from, low, true).min(low) } else { low };
-        let stop = high.next_multiple_of(4);
-        let high = if stop < to { self.coldest(stop, to, false).max(high) } else { high };
+    /// Makes a bundle that has the given uses and lies within limits. Returns its end.
+    fn part(&mut self, bundle: Bundle, limits: PointRange, uses: PointRange) -> ProgPoint {
+        let around = self.around_loops(limits, uses);
+        let (start, end) = self.bundles.hull(bundle);
+        let (from, to) = (start.max(limits.from).ceil(), end.min(limits.to).floor());
+        let low = match from < around.from {
+            true => self.coldest(from, around.from, Prefer::Last).min(around.from),
+            false => around.from,
+        };
+        let stop = around.to.ceil();
+        let high = if stop < to { self.coldest(stop, to, Prefer::First).max(around.to) } else { around.to };
         // The coldest place after the last use may be where it ends.
-        let high = if high == last.next_multiple_of(4) { last } else { high };
-        self.cut_out(bundle, low, high);
+        let high = if high == uses.to.ceil() { uses.to } else { high };
+        self.cut_out(bundle, PointRange::new(low, high));
         high
     }
 
-    /// Widens `first..last` to the loops in `start..end` that hold its ends.
-    fn around_loops(&self, start: u32, end: u32, first: u32, last: u32) -> (u32, u32) {
-        let (mut low, mut high) = (first, last);
-        for (point, is_first) in [(first, true), (last - 1, false)] {
-            let mut l = self.order.place_at(point).innermost;
-            while l != NONE {
-                let data = self.order.loops[l as usize];
-                let head = self.order.places[data.first as usize].start();
-                let stop = self.order.places[data.last as usize].stop();
-                if head < start || stop > end {
+    /// Returns the points of the uses, widened to the loops within limits that hold the first or the last of them.
+    fn around_loops(&self, limits: PointRange, uses: PointRange) -> PointRange {
+        let mut around = uses;
+        for (point, is_first) in [(uses.from, true), (uses.to.prev(), false)] {
+            for l in self.order.loops_around(self.order.index_at(point.position())) {
+                let points = self.order.loop_points(l);
+                if points.from < limits.from || points.to > limits.to {
                     break;
                 }
-                (low, high) = if is_first { (low.min(head), high) } else { (low, high.max(stop)) };
-                l = data.parent;
+                match is_first {
+                    true => around.from = around.from.min(points.from),
+                    false => around.to = around.to.max(points.to),
+                }
             }
         }
-        (low, high)
+        around
     }
 
-    /// Makes a part of what lies in `from..to`.
-    pub(crate) fn cut_out(&mut self, bundle: u32, from: u32, to: u32) {
-        self.s.pieces.clear();
-        self.clip_pieces(bundle, from, to);
+    /// Makes a part of the given points.
+    pub(crate) fn cut_out(&mut self, bundle: Bundle, points: PointRange) {
+        self.s.part.clear();
+        self.clip_part(bundle, points);
         self.finish_part(bundle);
     }
 
-    /// Adds what lies in `from..to` to the pieces of a part.
-    pub(crate) fn clip_pieces(&mut self, bundle: u32, from: u32, to: u32) {
+    /// Adds the given points of a bundle to the segments of a part.
+    pub(crate) fn clip_part(&mut self, bundle: Bundle, points: PointRange) {
         let segments = self.bundles.segments(bundle);
-        let first = segments.partition_point(|segment| segment.to <= from);
-        for segment in segments[first..].iter().take_while(|segment| segment.from < to) {
-            self.s.pieces.extend(self.live.clip(segment, from, to));
+        let first = segments.partition_point(|segment| segment.to <= points.from);
+        for segment in segments[first..].iter().take_while(|segment| segment.from < points.to) {
+            self.s.part.extend(self.live.clip(segment, points.from, points.to));
         }
     }
 
-    /// Makes a part of the pieces, if there are any.
-    pub(crate) fn finish_part(&mut self, bundle: u32) {
-        self.stats.steps += 1 + self.s.pieces.len() as u64;
-        if !self.s.pieces.is_empty() {
+    /// Makes a bundle of the segments of a part, if there are any.
+    pub(crate) fn finish_part(&mut self, bundle: Bundle) {
+        self.stats.steps += 1 + self.s.part.len() as u64;
+        if !self.s.part.is_empty() {
             self.add_part(bundle);
         }
     }
 
-    /// Makes a part of the uses between each two walls.
-    fn split_at_walls(&mut self, bundle: u32) {
+    /// Makes a part of the uses between each two call points.
+    fn split_at_calls(&mut self, bundle: Bundle) {
         let mut windows = std::mem::take(&mut self.s.windows);
         windows.clear();
         for segment in self.bundles.segments(bundle) {
@@ -244,41 +264,44 @@ impl Search<'_, '_> {
                 if u.need == Need::Slot || u.is_def && self.live.remat(u.vreg).is_some() {
                     continue;
                 }
-                let (from, to) = (u.from().max(segment.from), u.to().min(segment.to));
-                let walls = self.between_walls(*segment, if u.is_def { to - 1 } else { from });
-                let freq = self.order.freq_at(from);
+                let uses = PointRange::new(u.start(), u.end()).intersection(segment.range());
+                let limits = self.between_calls(segment, if u.is_def { uses.to.prev() } else { uses.from });
+                let freq = self.order.freq_at(uses.from.position());
                 let is_internal = self.is_internal(u);
                 match windows.last_mut() {
-                    Some(w) if w.walls == walls => w.add(from, to, freq, is_internal),
-                    _ => windows.push(Window { walls, first: from, last: to, freq, is_internal }),
+                    Some(window) if window.limits == limits => window.add(uses, freq, is_internal),
+                    _ => windows.push(Window { limits, uses, freq, is_internal }),
                 }
             }
         }
-        // Values of one bundle have walls of their own where only some are references: parts must not overlap all the same.
-        let mut done = 0;
-        for (i, w) in windows.iter().enumerate().filter(|(_, w)| !w.is_internal) {
-            let next = windows.get(i + 1).map_or(u32::MAX, |next| next.first);
-            self.tell_split(bundle, w.first);
-            let start = w.walls.0.max(done).min(w.first);
-            done = self.part(bundle, (start, w.walls.1.min(next).max(w.last)), (w.first, w.last));
+        // Values of one bundle have limits of their own where only some are references: parts must not overlap all the same.
+        let mut done = ProgPoint::FIRST;
+        for (i, window) in windows.iter().enumerate().filter(|(_, window)| !window.is_internal) {
+            let next = windows.get(i + 1).map_or(ProgPoint::OPEN, |next| next.uses.from);
+            self.trace_split(bundle, window.uses.from);
+            let start = window.limits.from.max(done).min(window.uses.from);
+            let end = window.limits.to.min(next).max(window.uses.to);
+            done = self.part(bundle, PointRange::new(start, end), window.uses);
         }
         self.s.windows = windows;
     }
 
-    /// The first place after the wall before a point, and the wall after it.
-    fn between_walls(&self, segment: Segment, point: u32) -> (u32, u32) {
-        let next = self.machine.walls_before(point);
-        let low = if next == 0 { 0 } else { self.machine.wall(next - 1) / 4 * 4 + 4 };
-        let (mut low, mut high) = (low, self.machine.wall(next));
-        if self.problem.vregs[segment.vreg].is_ref {
-            let (before, after) = self.machine.between_safepoints(point);
-            (low, high) = (low.max(before), high.min(after));
+    /// Returns the points from the position behind the call before a point to the call after it.
+    fn between_calls(&self, segment: &Segment, point: ProgPoint) -> PointRange {
+        let next = self.reservations.calls_before(point);
+        let from = match next {
+            0 => ProgPoint::FIRST,
+            _ => self.reservations.call_point(next - 1).next_position(),
+        };
+        let points = PointRange::new(from, self.reservations.call_point(next));
+        match self.problem.vregs[segment.vreg].is_ref {
+            true => points.intersection(self.reservations.between_safepoints(point)),
+            false => points,
         }
-        (low, high)
     }
 
-    /// Cuts to minimal bundles, one for each instruction that needs a register.
-    pub(crate) fn shatter(&mut self, bundle: u32) {
+    /// Splits to minimal bundles, one for each instruction that needs a register.
+    pub(crate) fn split_to_minimal(&mut self, bundle: Bundle) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         cuts.clear();
         for segment in self.bundles.segments(bundle) {
@@ -286,15 +309,15 @@ impl Search<'_, '_> {
                 if !matches!(self.need(u), Need::Reg | Need::Within) {
                     continue;
                 }
-                let (from, to) = (u.from().max(segment.from), u.to().min(segment.to));
+                let points = PointRange::new(u.start(), u.end()).intersection(segment.range());
                 match cuts.last_mut() {
-                    Some(last) if last.1 > from => last.1 = last.1.max(to),
-                    _ => cuts.push((from, to)),
+                    Some(PointRange { to, .. }) if *to > points.from => *to = points.to.max(*to),
+                    _ => cuts.push(points),
                 }
             }
         }
-        for &(from, to) in &cuts {
-            self.cut_out(bundle, from, to);
+        for &points in &cuts {
+            self.cut_out(bundle, points);
         }
         self.s.cuts = cuts;
     }

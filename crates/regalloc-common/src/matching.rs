@@ -94,6 +94,12 @@ pub struct Request<H = ()> {
     pub reg: Option<PReg>,
 }
 
+/// Returns the def that takes over the register of operand `k`.
+pub fn tied_def(operands: &[Operand], k: usize) -> Option<Operand> {
+    let k = u8::try_from(k).ok()?;
+    operands.iter().copied().find(|def| def.reused() == Some(k))
+}
+
 /// Does an operand need a register? `tied` is the def that takes its register over. A tied def has the register of its use.
 pub fn needs_register(operand: Operand, tied: Option<Operand>) -> bool {
     match operand.constraint() {
@@ -633,6 +639,14 @@ mod tests {
         let n = matching.add(inst(), read(0, &[0, 1, 2, 3], EARLY)).expect("there are registers");
         matching.solve(&env(), inst(), |_, reg| if reg.enc() == 1 { -1 } else { 0 }).expect("there are registers");
         assert_eq!(matching.reg(n), Some(PReg::int(1)));
+    }
+
+    #[test]
+    fn only_the_first_operands_can_be_tied() {
+        let mut operands = vec![Operand::any_use(VReg::from_u32(0)); 300];
+        operands[299] = Operand::reuse_def(VReg::from_u32(1), 3);
+        let tied: Vec<usize> = (0..300).filter(|&k| tied_def(&operands, k).is_some()).collect();
+        assert_eq!(tied, [3], "259 has the same lower byte");
     }
 
     /// Is there an assignment? Every one is tried, and nothing shares but by the letter of the contract.

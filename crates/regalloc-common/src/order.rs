@@ -343,6 +343,13 @@ impl LinearOrder {
         self.block(self.index_at(position))
     }
 
+    /// The instruction at a position; at a head, the first one of the block.
+    #[inline]
+    pub fn inst_at(&self, position: Position) -> Inst {
+        let block = self.block_at(position);
+        block.inst(position.max(block.head.next()))
+    }
+
     /// How often the block that holds a position runs.
     #[inline]
     pub fn freq_at(&self, position: Position) -> Freq {
@@ -365,6 +372,13 @@ impl LinearOrder {
     #[inline]
     pub fn loops(&self) -> &PrimaryMap<LoopId, Loop> {
         &self.loops
+    }
+
+    /// The points of a loop.
+    #[inline]
+    pub fn loop_points(&self, l: &Loop) -> PointRange {
+        let end = self.blocks.get(l.end).map_or(self.stop(), OrderedBlock::start);
+        PointRange::new(self.blocks[l.header].start(), end)
     }
 
     /// The innermost loop around a block, then the loops around that.
@@ -472,6 +486,7 @@ mod tests {
         assert_eq!(block.position(Inst::from_u32(1)), Position::new(5));
         assert_eq!(block.points().to_string(), "4..6");
         assert_eq!(order.block_at(Position::new(3)).block, Block::from_u32(2));
+        assert_eq!([4, 5].map(|at| order.inst_at(Position::new(at))), [Inst::from_u32(1); 2]);
         assert_eq!((order.num_positions(), order.stop()), (6, block.stop()));
     }
 
@@ -481,6 +496,8 @@ mod tests {
         assert_eq!(loops(&order), [(1, 4, None, Entries::Header), (2, 3, Some(0), Entries::Header)]);
         let around: Vec<u32> = order.loops_around(BlockIndex(2)).map(|l| l.header.as_u32()).collect();
         assert_eq!(around, [2, 1]);
+        let points = order.loops().values().map(|l| order.loop_points(l).to_string());
+        assert_eq!(points.collect::<Vec<_>>(), ["2..8", "4..6"]);
         assert!(order.is_header(BlockIndex(2)) && !order.is_header(BlockIndex(3)));
         assert!(order.loop_of_header(BlockIndex(3)).is_none());
         assert!(order.is_forward() && order.is_reducible());

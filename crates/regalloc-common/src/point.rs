@@ -166,6 +166,26 @@ impl ProgPoint {
         ProgPoint((self.0 & !1) + 2)
     }
 
+    /// The first point of its position.
+    #[inline]
+    #[must_use]
+    pub const fn floor(self) -> ProgPoint {
+        ProgPoint(self.0 & !3)
+    }
+
+    /// The first point at which a position begins, from this one on.
+    #[inline]
+    #[must_use]
+    pub const fn ceil(self) -> ProgPoint {
+        ProgPoint((self.0 + 3) & !3)
+    }
+
+    /// Does a position begin here?
+    #[inline]
+    pub const fn is_before(self) -> bool {
+        self.0.is_multiple_of(4)
+    }
+
     /// The number of points from `earlier` to this one, 0 if that is later.
     #[inline]
     pub const fn since(self, earlier: ProgPoint) -> u32 {
@@ -281,6 +301,8 @@ mod tests {
         for point in points {
             assert_eq!(point.position(), at);
             assert_eq!(point.next_position(), ProgPoint::before(at.next()));
+            assert_eq!(point.floor(), points[0]);
+            assert_eq!(point.ceil(), if point.is_before() { point } else { point.next_position() });
         }
         assert_eq!(points[3].next(), ProgPoint::before(at.next()));
         let ends = [points[2], points[2], points[3].next(), points[3].next()];

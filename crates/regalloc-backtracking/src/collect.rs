@@ -1,0 +1,121 @@
+//! One walk over the code that collects the uses of each value, what instructions reserve of each register, and which values
+//! had better share a register.
+//!
+//! Cost: linear in instructions, operands, parameters and arguments.
+
+use crate::bundles::Bundles;
+use crate::interference::Interference;
+use crate::liveness::Liveness;
+use crate::reservations::Reservations;
+use kingpost_regalloc::{AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, Pos, Problem};
+use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
+
+/// One instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct Code<'a> {
+    pub(crate) inst: Inst,
+    pub(crate) at: Position,
+    /// Index of its first operand.
+    pub(crate) first: usize,
+    pub(crate) operands: &'a [Operand],
+    pub(crate) flags: InstFlags,
+    /// Does a def take the register of a use over?
+    pub(crate) has_tied: bool,
+}
+
+impl Code<'_> {
+    /// Returns where an operand reads or writes.
+    #[inline]
+    pub(crate) fn point(&self, pos: Pos) -> ProgPoint {
+        if pos == Pos::Early { ProgPoint::early(self.at) } else { ProgPoint::late(self.at) }
+    }
+}
+
+/// What the walk reads and fills.
+pub(crate) struct Collect<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) env: &'a MachineEnv,
+    pub(crate) order: &'a LinearOrder,
+    pub(crate) live: &'a mut Liveness,
+    pub(crate) reservations: &'a mut Reservations,
+    pub(crate) bundles: &'a mut Bundles,
+    pub(crate) interference: &'a mut [Interference; 2],
+}
+
+impl Collect<'_> {
+    /// Walks over all blocks.
+    ///
+    /// # Errors
+    /// If there are no registers for the operands of a branch with results.
+    pub(crate) fn run(&mut self) -> Result<(), AllocError> {
+        self.live.begin(self.problem);
+        self.reservations.begin(self.problem, self.env);
+        self.bundles.begin();
+        let order = self.order;
+        for block in order.blocks().values() {
+            self.params(block);
+            self.arguments(block);
+            for (inst, at) in self.problem.insts(block.block).zip(block.positions()) {
+                self.inst(inst, at, block.freq);
+            }
+            let (live, interference) = (&*self.live, &mut *self.interference);
+            self.reservations.branch(self.problem, self.env, block, interference, live)?;
+        }
+        self.interference.iter_mut().for_each(Interference::sum_up);
+        self.reservations.finish(self.problem, self.order.num_positions());
+        Ok(())
+    }
+
+    fn params(&mut self, block: &OrderedBlock) {
+        let params = self.problem.params(block.block);
+        if params.is_empty() {
+            return;
+        }
+        let edges = self.problem.preds(block.block).iter();
+        let likely = edges.max_by_key(|&&edge| self.problem.edge(edge).freq);
+        for (i, &param) in params.iter().enumerate() {
+            self.live.param(param, block.start(), likely.map(|&edge| self.problem.edge_args(edge)[i]));
+        }
+    }
+
+    fn arguments(&mut self, block: &OrderedBlock) {
+        for &edge in self.problem.succs(block.block) {
+            let args = self.problem.edge_args(edge);
+            if args.is_empty() {
+                continue;
+            }
+            let data = self.problem.edge(edge);
+            let params = self.problem.params(data.to);
+            for (&arg, &param) in args.iter().zip(params) {
+                self.live.argument(arg, ProgPoint::before(block.terminator()), param);
+            }
+            self.bundles.add_edge(self.problem, data, args, params);
+        }
+    }
+
+    fn inst(&mut self, inst: Inst, at: Position, freq: Freq) {
+        let range = self.problem.operand_range(inst);
+        let operands = &self.problem.all_operands()[range.clone()];
+        let flags = self.problem.flags(inst);
+        let mut code = Code { inst, at, first: range.start, operands, flags, has_tied: false };
+        let clobber = self.problem.clobber_id(inst);
+        if clobber != ClobberId::NONE || flags.has(InstFlags::SAFEPOINT) {
+            self.reservations.clobber(self.problem, &code, clobber, self.interference);
+        }
+        if flags == InstFlags::NONE && operands.iter().all(|operand| operand.is_reg()) {
+            return self.live.plain_operands(&code);
+        }
+        for operand in operands {
+            if let Constraint::Reuse(k) = operand.constraint() {
+                code.has_tied = true;
+                self.bundles.add_pair(freq, operands[usize::from(k)].vreg(), operand.vreg());
+            }
+        }
+        self.reservations.operands(self.problem, &code, self.interference);
+        self.live.operands(self.problem, self.order, &code);
+        if let (true, &[a, b]) = (flags.has(InstFlags::MOVE), operands) {
+            self.bundles.add_pair(freq, a.vreg(), b.vreg());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the edges move: values into the registers in which they are live into a block, arguments to parameters, and results
+//! of branches from where they come.
+//!
+//! ```text
+//! b1: .. branch -> b3(v1)        edge b1 -> b3: move the register of v1 to that of v3, fill v0 if it is in memory in b1
+//! b3(v3): .. use v0
+//! ```
+//!
+//! Cost: linear in edges and arguments, and in the edges into blocks that fragments cover.
+
+use crate::emit::{Emit, Phase};
+use crate::value_locations::ValueLoc;
+use kingpost_regalloc::{Block, Edge, PRegSet, RegClass, VReg};
+use kingpost_regalloc_common::edge_sites::{EdgeSite, edge_site};
+use kingpost_regalloc_common::order::OrderedBlock;
+use kingpost_regalloc_common::point::ProgPoint;
+
+impl Emit<'_> {
+    /// Collects the moves of all edges.
+    pub(crate) fn edges(&mut self) {
+        for i in 0..self.locations.all_fragments().len() {
+            let fragment = self.locations.all_fragments()[i];
+            let first = self.order.index_at(fragment.points.from.position());
+            let last = self.order.index_at(fragment.points.to.prev().position());
+            for at in first.up_to(last.next()) {
+                let block = self.order.block(at);
+                let start = block.start();
+                if start < fragment.points.from || self.live.def(fragment.vreg) == start {
+                    continue;
+                }
+                for &edge in self.problem.preds(block.block) {
+                    let end = ProgPoint::after(self.source(edge).terminator());
+                    let from = self.locations.at(fragment.vreg, end);
+                    self.edge_move(edge, from, ValueLoc::Reg(fragment.reg), fragment.vreg);
+                }
+            }
+        }
+        for edge in self.problem.edges() {
+            self.arguments(edge);
+            self.results(edge);
+        }
+    }
+
+    fn source(&self, edge: Edge) -> &OrderedBlock {
+        self.block(self.problem.edge(edge).from)
+    }
+
+    pub(crate) fn block(&self, block: Block) -> &OrderedBlock {
+        self.order.block(self.order.index(block))
+    }
+
+    /// Adds a move to those of an edge.
+    pub(crate) fn edge_move(&mut self, edge: Edge, from: ValueLoc, to: ValueLoc, vreg: VReg) {
+        match edge_site(self.problem, edge) {
+            EdgeSite::AtHead(block) => self.add(self.block(block).head, Phase::Edge, from, to, vreg),
+            EdgeSite::BeforeTerminator(block) => self.add(self.block(block).terminator(), Phase::Jump, from, to, vreg),
+        }
+    }
+
+    fn arguments(&mut self, edge: Edge) {
+        let target = self.problem.edge(edge).to;
+        let (end, start) = (ProgPoint::before(self.source(edge).terminator()), self.block(target).start());
+        for (&arg, &param) in self.problem.edge_args(edge).iter().zip(self.problem.params(target)) {
+            if !self.live.ranges(param).is_empty() {
+                self.edge_move(edge, self.locations.at(arg, end), self.locations.at(param, start), arg);
+            }
+        }
+    }
+
+    /// Results of the branch are in fixed registers, or in their slots.
+    fn results(&mut self, edge: Edge) {
+        if self.problem.edge_defs(edge).is_empty() {
+            return;
+        }
+        let data = self.problem.edge(edge);
+        let start = self.block(data.to).start();
+        for k in self.problem.operand_range(self.problem.terminator(data.from)) {
+            let operand = self.problem.all_operands()[k];
+            let vreg = operand.vreg();
+            if !operand.is_def() || self.live.edge(vreg) != Some(edge) || self.live.ranges(vreg).is_empty() {
+                continue;
+            }
+            let source = self.reservations.fixed(k).map_or(ValueLoc::Memory(vreg), ValueLoc::Reg);
+            let at = self.locations.at(vreg, start);
+            if at != source && at != ValueLoc::Memory(vreg) {
+                self.edge_move(edge, source, at, vreg);
+            }
+        }
+    }
+
+    /// Returns the registers in which nothing is live into the block.
+    pub(crate) fn free_at_head(&self, block: Block) -> PRegSet {
+        let start = self.block(block).start();
+        let used = RegClass::ALL.into_iter().filter(|class| !self.interference[class.index()].is_empty());
+        used.fold(PRegSet::EMPTY, |free, class| {
+            let taken = self.interference[class.index()].taken_at(start);
+            free.union(self.reservations.registers.free(class, taken))
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Gaps between the fragments of a value filled: where a value is in memory between two registers and some register is free
+//! all the while, it stays in that register.
+//!
+//! ```text
+//! v0: r1 0l..4, r2 6..9, r1 free from 4 to 6        becomes        v0: r1 0l..6, r2 6..9
+//! ```
+//!
+//! Cost: a look at the interference and at most a few blocks per gap.
+
+use crate::interference::Interference;
+use crate::liveness::{Liveness, Segment};
+use crate::reservations::Reservations;
+use crate::value_locations::{Fragment, ValueLocations};
+use kingpost_regalloc::{Event, Loc, Observer, PReg, Problem};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+
+/// Blocks that a gap may touch.
+const MAX_BLOCKS: usize = 8;
+
+/// What gaps are looked for in.
+pub(crate) struct FillGaps<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) order: &'a LinearOrder,
+    pub(crate) live: &'a Liveness,
+    pub(crate) reservations: &'a Reservations,
+    pub(crate) interference: &'a mut [Interference; 2],
+    /// Callee-saved registers that are not used.
+    pub(crate) unused: [u64; 2],
+}
+
+impl FillGaps<'_> {
+    /// Fills gaps between the fragments of each value.
+    pub(crate) fn run(&mut self, locations: &mut ValueLocations, mut observer: Option<&mut (dyn Observer + '_)>) {
+        let mut found = false;
+        for i in 1..locations.all_fragments().len() {
+            let (before, after) = (locations.all_fragments()[i - 1], locations.all_fragments()[i]);
+            if before.vreg != after.vreg || before.points.to >= after.points.from {
+                continue;
+            }
+            if let Some(fragment) = self.fill(&before, &after) {
+                let number = self.reservations.registers.number(fragment.reg);
+                self.interference[fragment.reg.class().index()].insert(number, fragment.points, None);
+                locations.add(fragment);
+                found = true;
+                if let Some(observer) = observer.as_deref_mut() {
+                    self.trace(&fragment, observer);
+                }
+            }
+        }
+        if found {
+            locations.sort();
+        }
+    }
+
+    fn trace(&self, fragment: &Fragment, observer: &mut (dyn Observer + '_)) {
+        let from = self.order.inst_at(fragment.points.from.position());
+        let last = self.order.inst_at(fragment.points.to.prev().position());
+        let to = kingpost_regalloc::Inst::from_u32(last.as_u32() + 1);
+        observer.event(Event::Assign { vreg: fragment.vreg, loc: Loc::reg(fragment.reg), from, to });
+    }
+
+    fn fill(&self, before: &Fragment, after: &Fragment) -> Option<Fragment> {
+        let (vreg, points) = (before.vreg, PointRange::new(before.points.to, after.points.from));
+        // The value is there before the gap, so what happens where the gap begins happens to it.
+        let across = Segment::without_uses(vreg, points.from.prev(), points.to);
+        if !self.is_gap(points, before, after)
+            || !self.reservations.is_plain() && self.reservations.lost(self.problem, &across) != 0
+        {
+            return None;
+        }
+        let class = self.problem.class(vreg);
+        let bit = |reg: PReg| 1 << self.reservations.registers.number(reg);
+        let taken = self.interference[class.index()].taken(points) | self.unused[class.index()];
+        let free = self.reservations.registers.all[class.index()] & !taken;
+        let may_move = points.from.is_before();
+        let reg = match free {
+            _ if free & bit(before.reg) != 0 => before.reg,
+            _ if free & bit(after.reg) != 0 && may_move => after.reg,
+            0 => return None,
+            _ if may_move => self.reservations.registers.reg(class, free.trailing_zeros() as usize),
+            _ => return None,
+        };
+        Some(Fragment { vreg, points, reg })
+    }
+
+    /// Is the value live all along, no call in the way, and can the gap be entered only from the fragment before it or itself?
+    fn is_gap(&self, points: PointRange, before: &Fragment, after: &Fragment) -> bool {
+        let PointRange { from, to } = points;
+        let (first, last) = (self.order.index_at(from.position()), self.order.index_at(to.position()));
+        let blocks = first.up_to(last.next());
+        if blocks.len() > MAX_BLOCKS + 1
+            || self.reservations.calls_before(from) != self.reservations.calls_before(to)
+            || !self.live.is_live_throughout(before.vreg, from, to)
+            || self.live.remat(before.vreg).is_some()
+        {
+            return false;
+        }
+        let known = PointRange::new(before.points.from, after.points.to);
+        blocks.map(|at| self.order.block(at)).filter(|block| block.start() >= from).all(|block| {
+            self.problem.preds(block.block).iter().all(|&edge| {
+                let pred = self.order.block(self.order.index(self.problem.edge(edge).from));
+                known.contains(ProgPoint::after(pred.terminator()))
+            })
+        })
+    }
+}

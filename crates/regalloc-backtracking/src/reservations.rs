@@ -1,0 +1,418 @@
+//! What instructions reserve of each register, whichever bundle is in it: fixed operands, clobbers, safepoints.
+//!
+//! ```text
+//! i3: use v0 = r1, clobbers {r0, r1}       r1 from 3e on, r0 and r1 at 3l
+//! ```
+//!
+//! A call point is a point at which all registers but the callee-saved ones are clobbered. How many come before a point is
+//! one look at a table, so that two looks tell whether a segment is live across a call.
+
+use crate::collect::Code;
+use crate::interference::Interference;
+use crate::liveness::{Liveness, Segment};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{
+    AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
+};
+use kingpost_regalloc_common::matching::{Matching, Request, needs_register, tied_def};
+use kingpost_regalloc_common::order::OrderedBlock;
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
+
+/// The registers of a machine, numbered within their class by the order in which they are preferred.
+#[derive(Default)]
+pub(crate) struct Registers {
+    order: [Vec<PReg>; 2],
+    number: Vec<u8>,
+    /// By class, as masks of these numbers.
+    pub(crate) all: [u64; 2],
+    pub(crate) callee_saved: [u64; 2],
+}
+
+impl Registers {
+    fn build(&mut self, env: &MachineEnv) {
+        self.number.clear();
+        self.number.resize(PReg::COUNT, u8::MAX);
+        for class in RegClass::ALL {
+            let order = &mut self.order[class.index()];
+            order.clone_from(&env.class(class).order);
+            for (i, reg) in order.iter().enumerate() {
+                self.number[reg.index()] = i as u8;
+            }
+            self.all[class.index()] = self.mask(class, PRegSet::from_mask(class, u64::MAX));
+            self.callee_saved[class.index()] = self.mask(class, env.class(class).callee_saved);
+        }
+    }
+
+    /// Returns the register of a class with a number.
+    pub(crate) fn reg(&self, class: RegClass, number: usize) -> PReg {
+        self.order[class.index()][number]
+    }
+
+    /// Returns the number of a register.
+    pub(crate) fn number(&self, reg: PReg) -> usize {
+        usize::from(self.number[reg.index()])
+    }
+
+    /// Returns the registers of a class but for those in a mask of numbers.
+    pub(crate) fn free(&self, class: RegClass, taken: u64) -> PRegSet {
+        let (order, mut rest) = (&self.order[class.index()], self.all[class.index()] & !taken);
+        let mut free = PRegSet::EMPTY;
+        while rest != 0 {
+            free.insert(order[rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
+        free
+    }
+
+    /// Returns the allocatable members of a set as a mask of their numbers.
+    pub(crate) fn mask(&self, class: RegClass, set: PRegSet) -> u64 {
+        let order = self.order[class.index()].iter().enumerate();
+        order.filter(|&(_, &reg)| set.contains(reg)).fold(0, |mask, (i, _)| mask | 1 << i)
+    }
+}
+
+/// Where an operand is, as far as that is known before its value has a location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Binding(u8);
+
+impl Binding {
+    /// Where its value is.
+    pub(crate) const WITH_VALUE: Binding = Binding(u8::MAX);
+    /// In a slot, or with the result that takes its register over, or on an edge.
+    const APART: Binding = Binding(u8::MAX - 1);
+
+    /// In a register.
+    fn fixed(reg: PReg) -> Binding {
+        Binding(reg.index() as u8)
+    }
+
+    /// Returns the register.
+    fn reg(self) -> Option<PReg> {
+        (self.0 < Binding::APART.0).then(|| PReg::from_index(usize::from(self.0)))
+    }
+}
+
+/// No request for a register.
+const NO_REQUEST: u32 = u32::MAX;
+
+/// What instructions reserve.
+#[derive(Default)]
+pub(crate) struct Reservations {
+    pub(crate) registers: Registers,
+    call_points: Vec<ProgPoint>,
+    /// By position, if there are call points: how many come before it.
+    calls_before: Vec<u32>,
+    /// Points at which references that are live through must be in memory.
+    safepoints: Vec<ProgPoint>,
+    /// Points at which wide values die in registers in which narrow ones survive.
+    partial: Vec<(ProgPoint, ClobberId)>,
+    /// Are there neither such points nor references that meet safepoints?
+    is_plain: bool,
+    /// By clobber: masks of what is lost of each class.
+    lost: Vec<[u64; 2]>,
+    bindings: Vec<Binding>,
+    /// Instructions that are moves.
+    pub(crate) moves: Vec<Inst>,
+    is_matched: Vec<bool>,
+    /// Is there an instruction that a matching served?
+    pub(crate) has_matched: bool,
+    allocatable: PRegSet,
+    matching: Matching,
+    /// By operand of the instruction at hand: the number of its request.
+    requests: Vec<u32>,
+}
+
+/// Collecting.
+impl Reservations {
+    /// Empties it for a walk over a problem.
+    pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv) {
+        self.registers.build(env);
+        self.call_points.clear();
+        self.calls_before.clear();
+        self.safepoints.clear();
+        self.partial.clear();
+        self.lost.clear();
+        let masks = |set| RegClass::ALL.map(|class| self.registers.mask(class, set));
+        self.lost.extend(problem.all_clobbers().values().map(|clobbers| masks(clobbers.lost)));
+        self.bindings.clear();
+        self.bindings.resize(problem.num_operands(), Binding::WITH_VALUE);
+        self.moves.clear();
+        self.has_matched = false;
+        self.is_matched.clear();
+        self.is_matched.resize(problem.num_insts(), false);
+        self.allocatable = env.allocatable();
+        self.matching.begin(problem);
+    }
+
+    /// Completes what the walk found.
+    pub(crate) fn finish(&mut self, problem: &Problem, positions: usize) {
+        self.is_plain =
+            self.partial.is_empty() && (self.safepoints.is_empty() || problem.vregs.values().all(|data| !data.is_ref));
+        for (call, before) in self.call_points.iter().zip(0..) {
+            self.calls_before.resize(call.position().index() + 1, before);
+        }
+        if !self.call_points.is_empty() {
+            self.calls_before.resize(positions, self.call_points.len() as u32);
+        }
+    }
+
+    /// Notes what an instruction clobbers, and whether it is a safepoint.
+    pub(crate) fn clobber(
+        &mut self,
+        problem: &Problem,
+        code: &Code<'_>,
+        clobber: ClobberId,
+        interference: &mut [Interference; 2],
+    ) {
+        let point = ProgPoint::late(code.at);
+        if code.flags.has(InstFlags::SAFEPOINT) {
+            self.safepoints.push(point);
+        }
+        if clobber == ClobberId::NONE {
+            return;
+        }
+        let mut lost = self.lost[clobber.index()];
+        for class in 0..2 {
+            interference[class].reserve(point, lost[class]);
+        }
+        for operand in code.operands.iter().filter(|operand| operand.is_def()) {
+            if let Some(reg) = operand.fixed_reg() {
+                lost[reg.class().index()] |= 1 << self.registers.number(reg);
+            }
+        }
+        let registers = &self.registers;
+        if (0..2).all(|class| registers.all[class] & !registers.callee_saved[class] & !lost[class] == 0) {
+            self.call_points.push(point);
+        }
+        if !problem.clobbers(code.inst).partial.is_empty() {
+            self.partial.push((point, clobber));
+        }
+    }
+
+    /// Notes which operands are not simply where their values are.
+    pub(crate) fn operands(&mut self, problem: &Problem, code: &Code<'_>, interference: &mut [Interference; 2]) {
+        if code.flags.has(InstFlags::MOVE) {
+            self.moves.push(code.inst);
+        }
+        for (k, operand) in (code.first..).zip(code.operands) {
+            match operand.constraint() {
+                Constraint::Reg | Constraint::Within(_) | Constraint::MemOk | Constraint::Any => {}
+                Constraint::Stack => self.bindings[k] = Binding::APART,
+                Constraint::Reuse(input) => {
+                    for k in [k, code.first + usize::from(input)] {
+                        if self.bindings[k] == Binding::WITH_VALUE {
+                            self.bindings[k] = Binding::APART;
+                        }
+                    }
+                }
+                Constraint::Fixed(reg) => {
+                    let bit = 1 << self.registers.number(reg);
+                    let interference = &mut interference[reg.class().index()];
+                    let reserve = |points| each_point(points, |point| interference.reserve(point, bit));
+                    self.fix(problem, code.inst, code.at, k, reg, reserve);
+                }
+            }
+        }
+    }
+
+    /// Serves a branch that has results by a matching: their registers are known before any other.
+    ///
+    /// # Errors
+    /// If there are no registers for its operands.
+    pub(crate) fn branch(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: &OrderedBlock,
+        interference: &mut [Interference; 2],
+        live: &Liveness,
+    ) -> Result<(), AllocError> {
+        let term = problem.terminator(block.block);
+        let mut has_results = false;
+        for (k, operand) in problem.operand_range(term).zip(problem.operands(term)) {
+            if operand.is_def() && live.edge(operand.vreg()).is_some() {
+                has_results = true;
+                if self.bindings[k] == Binding::WITH_VALUE {
+                    self.bindings[k] = Binding::APART;
+                }
+            }
+        }
+        if !has_results {
+            return Ok(());
+        }
+        self.match_operands(problem, env, term, block.terminator(), live, |reg, number, points| {
+            let interference = &mut interference[reg.class().index()];
+            each_point(points, |point| interference.reserve(point, 1 << number));
+        })
+    }
+
+    /// Reserves the register of an operand, and for a use that of the def that takes it over too.
+    fn fix(
+        &mut self,
+        problem: &Problem,
+        inst: Inst,
+        at: Position,
+        k: usize,
+        reg: PReg,
+        mut reserve: impl FnMut(PointRange),
+    ) {
+        let operand = problem.all_operands()[k];
+        if operand.reused().is_some() {
+            return;
+        }
+        self.bindings[k] = Binding::fixed(reg);
+        reserve(reserved_points(operand, at));
+        let range = problem.operand_range(inst);
+        let tied = range.clone().find(|&d| {
+            let source = problem.all_operands()[d].reused();
+            source.is_some_and(|source| usize::from(source) == k - range.start)
+        });
+        if let Some(def) = tied {
+            reserve(PointRange::new(ProgPoint::late(at), ProgPoint::after(at)));
+            self.bindings[def] = Binding::fixed(reg);
+        }
+    }
+
+    /// Gives registers to all operands of an instruction that need one, by a matching of their own. They are fixed from then
+    /// on: `reserve` is called with each register, its number, and the points over which the instruction has it.
+    ///
+    /// # Errors
+    /// If there are no registers for the operands: no allocator can serve the instruction.
+    pub(crate) fn match_operands(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        inst: Inst,
+        at: Position,
+        live: &Liveness,
+        mut reserve: impl FnMut(PReg, usize, PointRange),
+    ) -> Result<(), AllocError> {
+        self.is_matched[inst.index()] = true;
+        self.has_matched = true;
+        self.request_registers(problem, inst, live)?;
+        self.matching.solve(env, inst, |_, _| 0)?;
+        let range = problem.operand_range(inst);
+        for k in range.clone() {
+            let request = self.requests[k - range.start];
+            if request != NO_REQUEST
+                && let (None, Some(reg)) = (self.fixed(k), self.matching.reg(request))
+            {
+                let number = self.registers.number(reg);
+                self.fix(problem, inst, at, k, reg, |points| reserve(reg, number, points));
+            }
+        }
+        Ok(())
+    }
+
+    fn request_registers(&mut self, problem: &Problem, inst: Inst, live: &Liveness) -> Result<(), AllocError> {
+        let operands = problem.operands(inst);
+        let is_branch = problem.flags(inst).has(InstFlags::BRANCH);
+        self.matching.clear();
+        self.requests.clear();
+        for (k, &operand) in operands.iter().enumerate() {
+            let tied = tied_def(operands, k);
+            self.requests.push(match needs_register(operand, tied) {
+                false => NO_REQUEST,
+                true => {
+                    let edge = if is_branch && operand.is_def() { live.edge(operand.vreg()) } else { None };
+                    let request = Request::new(problem, self.allocatable, inst, operand, tied)?;
+                    self.matching.add(inst, Request { edge, ..request })?
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reading.
+impl Reservations {
+    /// Is the operand where its value is?
+    #[inline]
+    pub(crate) fn is_with_value(&self, k: usize) -> bool {
+        self.bindings[k] == Binding::WITH_VALUE
+    }
+
+    /// Returns the register that an operand is fixed to by now.
+    #[inline]
+    pub(crate) fn fixed(&self, k: usize) -> Option<PReg> {
+        self.bindings[k].reg()
+    }
+
+    /// Were the operands of the instruction given registers by a matching?
+    pub(crate) fn is_matched(&self, inst: Inst) -> bool {
+        self.is_matched[inst.index()]
+    }
+
+    /// Returns how many call points come before a point. A segment that lives from one point to another with a different
+    /// answer is live across a call.
+    #[inline]
+    pub(crate) fn calls_before(&self, point: ProgPoint) -> u32 {
+        if self.call_points.is_empty() {
+            return 0;
+        }
+        let before = self.calls_before[point.position().index()];
+        before + u32::from(self.call_points.get(before as usize).is_some_and(|&call| call < point))
+    }
+
+    /// Is something that is live at these points live across a call?
+    #[inline]
+    pub(crate) fn crosses_call(&self, points: PointRange) -> bool {
+        !self.call_points.is_empty() && self.calls_before(points.from) != self.calls_before(points.to.prev())
+    }
+
+    /// Returns a call point, or the end of all points behind the last.
+    pub(crate) fn call_point(&self, index: u32) -> ProgPoint {
+        self.call_points.get(index as usize).copied().unwrap_or(ProgPoint::OPEN)
+    }
+
+    /// Returns registers in which the segment cannot be although they are not reserved: those that keep only narrow values,
+    /// and for references that meet a safepoint all.
+    pub(crate) fn lost(&self, problem: &Problem, segment: &Segment) -> u64 {
+        let class = problem.class(segment.vreg);
+        let data = problem.vregs[segment.vreg];
+        if data.is_ref && self.safepoints(segment.range()).next().is_some() {
+            return self.registers.all[class.index()];
+        }
+        let start = self.partial.partition_point(|&(point, _)| point < segment.from);
+        let inside = self.partial[start..].iter().take_while(|&&(point, _)| point < segment.to);
+        let killed = inside.map(|&(_, id)| problem.all_clobbers()[id].killed(data.width));
+        killed.fold(0, |mask, set| mask | self.registers.mask(class, set))
+    }
+
+    /// Is [`Reservations::lost`] always empty?
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Returns the points from the position behind the safepoint before a point to the safepoint after it.
+    pub(crate) fn between_safepoints(&self, point: ProgPoint) -> PointRange {
+        let next = self.safepoints.partition_point(|&safepoint| safepoint < point);
+        let from = if next == 0 { ProgPoint::FIRST } else { self.safepoints[next - 1].next_position() };
+        PointRange::new(from, self.safepoints.get(next).copied().unwrap_or(ProgPoint::OPEN))
+    }
+
+    /// Returns the safepoints that something is live through that is live at the given points.
+    pub(crate) fn safepoints(&self, points: PointRange) -> impl Iterator<Item = ProgPoint> + '_ {
+        let start = self.safepoints.partition_point(|&point| point <= points.from);
+        self.safepoints[start..].iter().take_while(move |&&point| point.next() < points.to).copied()
+    }
+}
+
+/// Returns the points at which an operand of the instruction at `at` has a register for itself.
+pub(crate) fn reserved_points(operand: Operand, at: Position) -> PointRange {
+    let is_early = operand.is_use() || operand.pos() == Pos::Early;
+    let is_late = operand.is_def() || operand.pos() == Pos::Late;
+    PointRange::new(
+        if is_early { ProgPoint::early(at) } else { ProgPoint::late(at) },
+        if is_late { ProgPoint::after(at) } else { ProgPoint::late(at) },
+    )
+}
+
+fn each_point(points: PointRange, mut f: impl FnMut(ProgPoint)) {
+    let mut point = points.from;
+    while point < points.to {
+        f(point);
+        point = point.next();
+    }
+}

@@ -1,0 +1,352 @@
+//! What a bundle requires of registers, what memory would cost it, and its weight.
+//!
+//! ```text
+//! v0: def at freq 1, two uses at freq 10     in memory: 2·1 + 2·10 + 2·10 = 42 halves of a load
+//! ```
+//!
+//! The weight is that cost divided by the length of the bundle (Chaitin 1982: cost over degree; here over time, as in LLVM's
+//! greedy allocator). A bundle that is live across calls could instead be stored once and loaded again after each call:
+//! that, and not the cost of memory everywhere, is the benefit of a callee-saved register.
+//!
+//! Cost: linear in the bundle's segments and uses.
+
+use crate::bundles::{Bundle, Weight};
+use crate::liveness::{Need, Segment, Use};
+use crate::search::Search;
+use kingpost_regalloc::{Freq, PReg, RegClass, VReg};
+use kingpost_regalloc_common::point::ProgPoint;
+
+/// Points added to each length: what memory would cost decides, and length only between long bundles. Weights by length
+/// alone evict what many uses need for the sake of what is short.
+const LENGTH_BIAS: u64 = 1 << 14;
+
+/// Call points looked at between two uses.
+const MAX_CALLS: usize = 4;
+
+/// What a bundle requires of registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Requirements {
+    pub(crate) class: RegClass,
+    /// By register number.
+    pub(crate) allowed: u64,
+    pub(crate) hints: Hints,
+    /// Does some use have to be in a register?
+    pub(crate) must: bool,
+    /// Does it lie within one instruction?
+    pub(crate) is_minimal: bool,
+    /// Would memory cost none of its uses anything?
+    is_idle: bool,
+    /// Is it live across a call?
+    pub(crate) crosses_calls: bool,
+}
+
+/// What memory costs a bundle, in halves of a load, by frequency.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpillCost {
+    /// If it is in memory everywhere.
+    pub(crate) everywhere: u64,
+    /// If it is in memory across calls only.
+    pub(crate) across_calls: u64,
+    /// The lesser cost, by point of its life.
+    pub(crate) weight: Weight,
+    /// Steps taken.
+    pub(crate) steps: u64,
+}
+
+/// The cost of having the values of a bundle in memory across calls only, as its uses are looked at in turn.
+#[derive(Clone, Copy, Debug)]
+struct CallCrossing {
+    /// Loads after calls, and all that is known of the values before.
+    across_calls: u64,
+    /// The value at hand, with its last use: the calls before it, its point and frequency.
+    vreg: Option<VReg>,
+    calls: u32,
+    point: ProgPoint,
+    freq: Freq,
+    /// Stores before calls.
+    stores: u64,
+    /// Cost of the first use, and twice the frequency of blocks at whose end the value is live out behind a call.
+    first: u64,
+    loops: u64,
+}
+
+impl CallCrossing {
+    /// Before any use, with the cost of the values before.
+    fn new(across_calls: u64, vreg: Option<VReg>) -> CallCrossing {
+        let (point, freq) = (ProgPoint::FIRST, Freq(0));
+        CallCrossing { across_calls, vreg, calls: 0, point, freq, stores: 0, first: 0, loops: 0 }
+    }
+
+    /// The value is live out of a block behind a call after its last use there: round a loop, or further on.
+    fn live_out(&mut self, calls: u32, freq: Freq) {
+        if calls != self.calls {
+            self.loops = self.loops.saturating_add(2 * freq.0);
+        }
+    }
+}
+
+/// Registers that would save moves, by number, and how much.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Hints {
+    list: [(u8, u64); 4],
+    len: usize,
+}
+
+impl Hints {
+    /// Adds a benefit to that of a register.
+    pub(crate) fn add(&mut self, register: usize, benefit: u64) {
+        let register = register as u8;
+        if let Some(hint) = self.list[..self.len].iter_mut().find(|hint| hint.0 == register) {
+            hint.1 = hint.1.saturating_add(benefit);
+        } else if self.len < self.list.len() {
+            self.list[self.len] = (register, benefit);
+            self.len += 1;
+        }
+    }
+
+    /// Returns what a register saves.
+    pub(crate) fn benefit(&self, register: usize) -> u64 {
+        let hint = self.list[..self.len].iter().find(|hint| usize::from(hint.0) == register);
+        hint.map_or(0, |hint| hint.1)
+    }
+
+    /// Returns the hinted registers as a mask.
+    pub(crate) fn mask(&self) -> u64 {
+        self.list[..self.len].iter().fold(0, |mask, hint| mask | 1 << hint.0)
+    }
+
+    /// Returns the member of a set that saves most, the first one if none does.
+    pub(crate) fn best(&self, set: u64) -> Option<usize> {
+        let hinted = self.list[..self.len].iter().filter(|hint| set >> hint.0 & 1 != 0);
+        let best = hinted.fold(None, |best: Option<(u8, u64)>, &hint| match best {
+            Some(old) if old.1 >= hint.1 => best,
+            _ => Some(hint),
+        });
+        match best {
+            Some((register, _)) => Some(usize::from(register)),
+            None => (set != 0).then(|| set.trailing_zeros() as usize),
+        }
+    }
+}
+
+/// Requirements.
+impl Search<'_, '_> {
+    /// Returns what the bundle requires; `crosses_calls` says whether it is live across a call.
+    pub(crate) fn requirements(&mut self, bundle: Bundle, crosses_calls: bool) -> Requirements {
+        let segments = self.bundles.segments(bundle);
+        let class = self.problem.class(segments[0].vreg);
+        let is_minimal = self.is_minimal(bundle);
+        let (allowed, hints) = (self.reservations.registers.all[class.index()], Hints::default());
+        let mut r = Requirements { class, allowed, hints, must: false, is_minimal, is_idle: true, crosses_calls };
+        let mut steps = 0;
+        for segment in segments {
+            steps += 1;
+            if !self.live.is_special(segment.vreg) && !self.reservations.has_matched {
+                r.must |= !segment.uses().is_empty();
+            } else {
+                steps += self.add_uses(segment, &mut r);
+            }
+            if !self.reservations.is_plain() {
+                let lost = self.reservations.lost(self.problem, segment);
+                r.crosses_calls |= lost != 0;
+                r.allowed &= !lost;
+            }
+        }
+        self.stats.steps += steps;
+        r
+    }
+
+    /// Adds what the uses of a segment require. Returns how many there are.
+    fn add_uses(&self, segment: &Segment, r: &mut Requirements) -> u64 {
+        let remat = self.live.remat(segment.vreg).is_some();
+        for u in self.live.uses_at(segment.uses()) {
+            let fixed = self.fixed_at(u);
+            let need = if fixed.is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
+            match need {
+                Need::Reg => r.must = true,
+                Need::Within => {
+                    r.must = true;
+                    r.allowed &= self.reservations.registers.mask(r.class, self.problem.reg_set(u.set()));
+                }
+                _ => r.is_idle &= self.memory_cost(u, need, remat) == 0,
+            }
+            self.add_hints(u, fixed, &mut r.hints);
+        }
+        segment.uses().len() as u64
+    }
+
+    /// Adds the registers that save a move at a use, which may be in a fixed one.
+    fn add_hints(&self, u: &Use, fixed: Option<PReg>, hints: &mut Hints) {
+        let registers = &self.reservations.registers;
+        if let Some(reg) = fixed {
+            hints.add(registers.number(reg), self.order.freq_at(u.point.position()).0);
+        }
+        if let Some(partner) = u.partner.expand()
+            && let Some(spill_set) = self.bundles.spill_set(partner)
+            && Some(spill_set) != self.bundles.spill_set(u.vreg)
+        {
+            let class = self.problem.class(u.vreg);
+            if let Some(reg) = self.bundles.hints[spill_set].filter(|reg| reg.class() == class) {
+                hints.add(registers.number(reg), self.order.freq_at(u.point.position()).0);
+            }
+        }
+    }
+
+    /// Does the bundle lie within one instruction?
+    fn is_minimal(&self, bundle: Bundle) -> bool {
+        let (from, to) = self.bundles.hull(bundle);
+        from.position() == to.prev().position()
+    }
+
+    /// Would it cost nothing to have the bundle in memory?
+    pub(crate) fn is_free_in_memory(&self, bundle: Bundle, r: &Requirements) -> bool {
+        !r.must
+            && (r.is_minimal
+                || r.is_idle
+                || self.entry_cost(bundle) > 0 && self.spill_cost(bundle, r.crosses_calls).everywhere == 0)
+    }
+}
+
+/// Needs and costs of one use.
+impl Search<'_, '_> {
+    /// Is it an argument or a parameter whose other side shares the slot, so that nothing need be done in memory?
+    pub(crate) fn is_internal(&self, u: &Use) -> bool {
+        u.operand().is_none()
+            && u.partner
+                .expand()
+                .is_some_and(|partner| self.bundles.spill_set(partner) == self.bundles.spill_set(u.vreg))
+    }
+
+    /// Returns what a use needs by now.
+    pub(crate) fn need(&self, u: &Use) -> Need {
+        match self.fixed_at(u) {
+            Some(_) => Need::Copy,
+            None => self.unfixed_need(u, self.live.remat(u.vreg).is_some()),
+        }
+    }
+
+    /// A rematerialized value is cheaper in a register than in a slot, unless the instruction has none to spare.
+    fn unfixed_need(&self, u: &Use, is_remat: bool) -> Need {
+        match u.need {
+            Need::Soft if is_remat && !u.is_def => {
+                match self.reservations.is_matched(self.order.inst_at(u.point.position())) {
+                    true => Need::Soft,
+                    false => Need::Reg,
+                }
+            }
+            need => need,
+        }
+    }
+
+    fn fixed_at(&self, u: &Use) -> Option<PReg> {
+        self.reservations.fixed(u.operand()?)
+    }
+
+    /// Returns what one run of a use costs if the value is in memory, in halves of a load.
+    fn memory_cost(&self, u: &Use, need: Need, remat: bool) -> u64 {
+        match need {
+            Need::Slot => 0,
+            _ if remat && u.is_def || self.is_internal(u) => 0,
+            Need::Soft => 1,
+            _ if remat => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// Costs of a bundle.
+impl Search<'_, '_> {
+    /// Returns what memory costs the bundle, which is live across a call or not.
+    pub(crate) fn spill_cost(&self, bundle: Bundle, crosses_calls: bool) -> SpillCost {
+        let segments = self.bundles.segments(bundle);
+        let (mut cost, mut length, mut steps) = (0u64, 0, 0);
+        let mut must = false;
+        let mut block = &self.order.blocks()[self.order.index_at(segments[0].from.position())];
+        let mut crossing = CallCrossing::new(0, None);
+        for segment in segments {
+            length += u64::from(segment.to.since(segment.from));
+            steps += 1 + segment.uses().len() as u64;
+            let remat = self.live.remat(segment.vreg).is_some();
+            for u in self.live.uses_at(segment.uses()) {
+                if !block.points().contains(u.point) {
+                    block = self.order.block_at(u.point.position());
+                }
+                let need = if self.fixed_at(u).is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
+                must |= matches!(need, Need::Reg | Need::Within);
+                let units = self.memory_cost(u, need, remat);
+                cost = cost.saturating_add(units * block.freq.0);
+                if units > 0 && crosses_calls {
+                    let point = if u.is_def { u.end().prev() } else { u.start() };
+                    let calls = self.reservations.calls_before(point);
+                    self.note_crossing(&mut crossing, u, calls, units, block.freq);
+                }
+            }
+            let last = segment.to.prev();
+            if crosses_calls && self.reservations.crosses_call(segment.range()) && self.may_be_live_at(segment.to) {
+                crossing.live_out(self.reservations.calls_before(last), self.order.freq_at(last.position()));
+            }
+        }
+        let across_calls = self.finish_crossing(&crossing);
+        let everywhere = cost.saturating_sub(self.entry_cost(bundle));
+        let least = if crosses_calls { across_calls.min(everywhere) } else { everywhere };
+        let by_point = (u128::from(least) << 12) / u128::from(length + LENGTH_BIAS);
+        let weight = match must && self.is_minimal(bundle) {
+            true => Weight::MINIMAL,
+            false => Weight(by_point.min(u128::from(Weight::MAX.0)) as u64),
+        };
+        SpillCost { everywhere, across_calls, weight, steps }
+    }
+
+    /// Adds a use to the cost of having a value in memory across calls only.
+    fn note_crossing(&self, crossing: &mut CallCrossing, u: &Use, calls: u32, units: u64, freq: Freq) {
+        if crossing.vreg != Some(u.vreg) {
+            let across_calls = self.finish_crossing(crossing);
+            *crossing = CallCrossing::new(across_calls, Some(u.vreg));
+        } else if calls != crossing.calls && !u.is_def {
+            let call = self.hottest_call(crossing.point, u.start());
+            crossing.across_calls = crossing.across_calls.saturating_add(units * freq.min(call).0);
+            crossing.stores = crossing.stores.saturating_add(2 * crossing.freq.min(call).0);
+        }
+        if crossing.first == 0 {
+            crossing.first = units * freq.0;
+        }
+        (crossing.calls, crossing.point, crossing.freq) = (calls, u.point, freq);
+    }
+
+    /// Returns the cost with what belongs to the last value.
+    fn finish_crossing(&self, crossing: &CallCrossing) -> u64 {
+        let Some(vreg) = crossing.vreg else { return 0 };
+        let loops = crossing.first.min(crossing.loops);
+        let stores = crossing.stores.saturating_add(crossing.freq.0.min(crossing.loops));
+        let at_def = match self.live.remat(vreg) {
+            Some(_) => 0,
+            None => 2 * self.order.freq_at(self.live.def(vreg).position()).0,
+        };
+        crossing.across_calls.saturating_add(loops).saturating_add(stores.min(at_def))
+    }
+
+    /// Returns the highest frequency of the calls between two points, of which a few are looked at.
+    fn hottest_call(&self, from: ProgPoint, to: ProgPoint) -> Freq {
+        let calls = self.reservations.calls_before(from)..self.reservations.calls_before(to);
+        let points = calls.take(MAX_CALLS).map(|call| self.reservations.call_point(call));
+        points.map(|point| self.order.freq_at(point.position())).max().unwrap_or(Freq(0))
+    }
+
+    /// Returns what it costs to bring a part that begins in memory into its register.
+    fn entry_cost(&self, bundle: Bundle) -> u64 {
+        let first = self.bundles.segments(bundle)[0];
+        let units = match self.live.remat(first.vreg) {
+            _ if self.live.def(first.vreg) == first.from => return 0,
+            Some(_) => 1,
+            None => 2,
+        };
+        units * self.order.freq_at(first.from.position()).0
+    }
+
+    /// Is the point where a segment ends the end of a block, so that the value may be live out?
+    fn may_be_live_at(&self, end: ProgPoint) -> bool {
+        let position = end.position();
+        end.is_before()
+            && (position.index() >= self.order.num_positions() || self.order.block_at(position).head == position)
+    }
+}
