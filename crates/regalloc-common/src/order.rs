@@ -374,13 +374,6 @@ impl LinearOrder {
         &self.loops
     }
 
-    /// The points of a loop.
-    #[inline]
-    pub fn loop_points(&self, l: &Loop) -> PointRange {
-        let end = self.blocks.get(l.end).map_or(self.stop(), OrderedBlock::start);
-        PointRange::new(self.blocks[l.header].start(), end)
-    }
-
     /// The innermost loop around a block, then the loops around that.
     #[inline]
     pub fn loops_around(&self, index: BlockIndex) -> impl Iterator<Item = &Loop> {
