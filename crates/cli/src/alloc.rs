@@ -5,9 +5,8 @@ use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
 use kingpost_checker::Checker;
-use kingpost_codegen::AllocatorFactory;
+use kingpost_codegen::{AllocatorFactory, solution_text};
 use kingpost_ir::Function;
-use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Parser;
 use kingpost_regalloc::{Allocation, MachineEnv, text};
@@ -73,18 +72,8 @@ fn functions(args: &AllocArgs, input: &Input) -> Outcome {
             verdict = Verdict::Bad;
             continue;
         }
-        let mut problem = cx.code().problem.clone();
-        problem.name = problem_name(&func.name);
-        write!(out, "\n{problem}{}", text::display_allocation(&problem, cx.allocation()))?;
+        write!(out, "\n{}", solution_text(&func.name, &cx.code().problem, cx.allocation()))?;
     }
     out.flush()?;
     Ok(verdict)
-}
-
-/// Problems have names of one form.
-fn problem_name(name: &FuncName) -> String {
-    match name {
-        FuncName::Named(name) => name.clone(),
-        FuncName::User(namespace, index) => format!("u_{namespace}_{index}"),
-    }
 }

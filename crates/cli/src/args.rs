@@ -1,6 +1,8 @@
 //! The interface: scripts depend on it.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
+use kingpost_codegen::Stage;
 use std::path::PathBuf;
 
 /// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
@@ -101,9 +103,21 @@ pub(crate) struct CompileArgs {
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
     #[arg(long, requires = "output")]
     pub(crate) trap_table: bool,
-    /// Print the machine code of each function: offsets, bytes, text, relocations and traps.
+    /// Print what a stage makes of each function; may be repeated.
+    #[arg(long, value_name = "STAGE", value_parser = stages(&["all"]))]
+    pub(crate) dump: Vec<String>,
+    /// Write dumps to numbered files of this folder, one for each stage.
+    #[arg(long, value_name = "FOLDER", requires = "dump")]
+    pub(crate) dump_dir: Option<PathBuf>,
+    /// Print the machine code of each function: offsets, bytes, text, relocations and traps; the same as `--dump emit`.
     #[arg(long)]
     pub(crate) disasm: bool,
+    /// The last stage that runs; there is no object then.
+    #[arg(long, value_name = "STAGE", value_parser = stages(&[]), conflicts_with = "output")]
+    pub(crate) stop_after: Option<String>,
+    /// Compile the function of this name only, as `%f` or `u0:1`; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
     /// Print the CPU time of each stage to standard error.
     #[arg(long)]
     pub(crate) time: bool,
@@ -119,6 +133,12 @@ pub(crate) struct CompileArgs {
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// The names of the pipeline's stages, and others.
+fn stages(others: &[&'static str]) -> PossibleValuesParser {
+    let stages = Stage::ALL.iter().map(|stage| PossibleValue::new(stage.name()).help(stage.doc()));
+    stages.chain(others.iter().map(|&name| PossibleValue::new(name))).collect::<Vec<_>>().into()
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

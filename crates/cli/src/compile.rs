@@ -4,53 +4,74 @@
 //! memory as a whole in the intermediate representation.
 
 use crate::args::CompileArgs;
-use crate::input::{self, Input};
+use crate::dump::Dumps;
+use crate::input::{self, Input, is_stream};
+use crate::near::near_names;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
 use crate::{output, target};
-use kingpost_codegen::{Compiler, DumpSink, Options, Stage};
+use kingpost_codegen::{CompileError, Compiler, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;
+use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{DataObject, ModuleBuffer};
-use kingpost_reader::{Error, Header, Parser};
+use kingpost_reader::{Error, Header, Parser, Position};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Instant;
 
 /// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
 const PORTION: usize = 1 << 18;
 
 pub(crate) fn compile(args: &CompileArgs) -> Outcome {
-    let listing = args.disasm.then(Arc::<Listing>::default);
-    let dump = listing.clone().map(|listing| listing as Arc<dyn DumpSink>);
-    let observe =
-        Options { time: args.time || args.stats.is_some(), count: args.stats.is_some(), dump, ..Options::default() };
-    let compiler =
-        target::compiler(&args.target, args.regalloc.as_deref(), args.verify_each)?.with_options(observe.clone());
+    let dumped = if args.disasm { [&args.dump[..], &["emit".into()]].concat() } else { args.dump.clone() };
+    let dumps = Dumps::new(&dumped, args.dump_dir.as_deref())?;
+    let observe = Options {
+        time: args.time || args.stats.is_some(),
+        count: args.stats.is_some(),
+        dump: dumps.sink(),
+        stop_after: args.stop_after.as_deref().and_then(Stage::named),
+        ..Options::default()
+    };
+    if let Some(input) = args.files.iter().find(|&input| args.output.as_ref().is_some_and(|out| is_same(input, out))) {
+        return Err(Stop::Usage(format!("{}: both input and output", input.display())));
+    }
+    let compiler = target::compiler(&args.target, args.regalloc.as_deref(), args.verify_each)?;
     let jobs = match args.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
     let mut session = Session {
         args,
-        compiler,
+        compiler: compiler.with_options(observe.clone()),
         observe,
         jobs,
-        listing,
+        dumps,
         functions: Vec::new(),
         module: ModuleBuffer::default(),
         data: Vec::new(),
+        defined: HashMap::new(),
+        names: Vec::new(),
         reasons: BTreeMap::new(),
         summary: Summary::default(),
     };
     for path in &args.files {
         session.file(&input::read(path)?)?;
         if session.stopped() {
+            session.dumps.finish()?;
             return Ok(Verdict::Bad);
         }
     }
     session.finish()
+}
+
+/// Whether two paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.is_file(), file.dev(), file.ino()));
+    !is_stream(a) && !is_stream(b) && identity(a) == identity(b) && identity(a).is_some_and(|(is_file, ..)| is_file)
 }
 
 /// Everything compiled so far.
@@ -60,11 +81,15 @@ struct Session<'a> {
     compiler: Compiler,
     observe: Options,
     jobs: usize,
-    listing: Option<Arc<Listing>>,
+    dumps: Dumps,
     /// A portion; the memory of its functions is used again.
     functions: Vec<Function>,
     module: ModuleBuffer,
     data: Vec<DataObject>,
+    /// Functions and data objects, by name, and where: file, line and column.
+    defined: HashMap<FuncName, String>,
+    /// Names of functions.
+    names: Vec<String>,
     /// How many functions were left out, by reason.
     reasons: BTreeMap<String, usize>,
     summary: Summary,
@@ -79,6 +104,22 @@ impl Session<'_> {
     fn leave_out(&mut self, place: &str, reason: String) {
         output::complain(&format!("{place}: {reason}"));
         *self.reasons.entry(reason).or_default() += 1;
+    }
+
+    /// Whether nothing of this name is defined yet. Else it is left out.
+    fn define(&mut self, input: &Input, name: &FuncName, position: Position) -> bool {
+        let place = format!("{}:{position}", input.name);
+        match self.defined.entry(name.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(place);
+                return true;
+            }
+            Entry::Occupied(entry) => {
+                output::complain(&format!("{place}: {name} is defined twice, first at {}", entry.get()));
+            }
+        }
+        *self.reasons.entry(format!("{name} is defined twice")).or_default() += 1;
+        false
     }
 
     fn bad_text(&mut self, input: &Input, error: Error) {
@@ -118,10 +159,13 @@ impl Session<'_> {
             }
         }
         match parser.data() {
-            Ok(objects) => match kingpost_filetest::data_objects(&objects) {
-                Ok(objects) => self.data.extend(objects),
-                Err(reason) => self.leave_out(&input.name, reason),
-            },
+            Ok(mut objects) => {
+                objects.retain(|object| self.define(input, &object.name, object.position));
+                match kingpost_filetest::data_objects(&objects) {
+                    Ok(objects) => self.data.extend(objects),
+                    Err(reason) => self.leave_out(&input.name, reason),
+                }
+            }
             Err(error) => self.bad_text(input, error),
         }
         Ok(())
@@ -150,7 +194,14 @@ impl Session<'_> {
                 self.functions.push(Function::default());
             }
             match parser.next_function(&mut self.functions[count]) {
-                Ok(true) => count += 1,
+                Ok(true) => {
+                    let name = self.functions[count].name.clone();
+                    let is_new = self.define(input, &name, parser.function_position());
+                    if self.stopped() {
+                        return (count, false);
+                    }
+                    count += usize::from(is_new && self.is_wanted(&name));
+                }
                 Ok(false) => return (count, false),
                 Err(error) => {
                     self.bad_text(input, error);
@@ -163,35 +214,52 @@ impl Session<'_> {
         (count, true)
     }
 
+    /// Whether a function is to be compiled: one of those that `--only` names, if it names any.
+    fn is_wanted(&mut self, name: &FuncName) -> bool {
+        if self.args.only.is_empty() {
+            return true;
+        }
+        let name = name.to_string();
+        let is_wanted = self.args.only.contains(&name);
+        self.names.push(name);
+        is_wanted
+    }
+
     fn compile_portion(&mut self, input: &Input, own: Option<&Compiler>, count: usize) -> Result<(), Stop> {
         let start = Instant::now();
-        let batch = own.unwrap_or(&self.compiler).compile_batch(&mut self.functions[..count], self.jobs);
+        let compiler = own.unwrap_or(&self.compiler);
+        let batch = compiler.compile_batch(&mut self.functions[..count], self.jobs);
         self.module.append(&batch.module);
         self.summary.stats += &batch.stats;
         self.summary.compile_s += start.elapsed().as_secs_f64();
+        self.dumps.write(&self.functions[..count], compiler.isa().env())?;
         for (index, error) in batch.errors {
+            if error == CompileError::Stopped {
+                continue;
+            }
             let place = format!("{}: {}", input.name, self.functions[index].name);
             self.leave_out(&place, error.to_string());
         }
-        let Some(listing) = &self.listing else { return Ok(()) };
-        let mut texts = listing.take();
-        let mut out = output::stdout();
-        for func in &self.functions[..count] {
-            let name = func.name.to_string();
-            if let Some(text) = texts.get_mut(&name).and_then(Vec::pop) {
-                writeln!(out, "{name}:\n{}\n", text.trim_end())?;
-            }
-        }
-        Ok(out.flush()?)
+        Ok(())
+    }
+
+    /// Fails if `--only` names a function that there is not.
+    fn check_only(&self) -> Result<(), Stop> {
+        let Some(missing) = self.args.only.iter().find(|name| !self.names.contains(name)) else { return Ok(()) };
+        let near = near_names(missing, self.names.iter().map(String::as_str)).join(", ");
+        let hint = if near.is_empty() { near } else { format!("; near: {near}") };
+        Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 
     /// Writes the object and what was asked for besides.
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
+        self.check_only()?;
+        self.dumps.finish()?;
         if let Some(path) = &args.output {
             let unwind_info = self.compiler.settings().unwind_info;
             let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
-            // Source locations are lines of the one file; of several, nobody could tell which.
+            // Source locations are lines of one file; they do not say of which, if there are several.
             if let [file] = &args.files[..] {
                 options.source = file.display().to_string();
             }
@@ -216,26 +284,5 @@ impl Session<'_> {
             output::complain(&format!("left out {count}: {first}"));
         }
         Ok(Verdict::Bad)
-    }
-}
-
-/// The machine code of functions, by name. Names are unique, or there is no object.
-#[derive(Default)]
-struct Listing(Mutex<HashMap<String, Vec<String>>>);
-
-impl Listing {
-    fn take(&self) -> HashMap<String, Vec<String>> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl DumpSink for Listing {
-    fn wants(&self, stage: Stage, _name: &str) -> bool {
-        stage == Stage::Emit
-    }
-
-    fn take(&self, _stage: Stage, name: &str, text: String) {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.entry(name.to_string()).or_default().push(text);
     }
 }

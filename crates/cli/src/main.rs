@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `args.rs` | the interface: commands and their options |
 //! | `compile.rs` | `compile`: functions to an object |
+//! | `dump.rs` | what stages make, as text |
+//! | `near.rs` | names that are nearly the one that does not exist |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify`, `print-cfg` |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
@@ -15,7 +17,9 @@
 mod alloc;
 mod args;
 mod compile;
+mod dump;
 mod input;
+mod near;
 mod outcome;
 mod output;
 mod show;

@@ -16,11 +16,11 @@ pub(crate) enum Stop {
     Usage(String),
     /// A failure in the input or the system.
     Failure(String),
-    /// Nobody reads the output any more.
+    /// The reader of standard output has closed it.
     BrokenPipe,
 }
 
-/// What every command gives.
+/// What every command returns.
 pub(crate) type Outcome = Result<Verdict, Stop>;
 
 impl From<io::Error> for Stop {

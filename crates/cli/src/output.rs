@@ -2,46 +2,86 @@
 
 use crate::input::is_stream;
 use crate::outcome::Stop;
-use std::fs::Permissions;
-use std::io::{BufWriter, StdoutLock, Write};
-use std::path::Path;
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 /// Standard output, with a buffer. To be flushed at the end.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(std::io::stdout().lock())
 }
 
-/// A line on standard error. That it may be closed is nobody's concern.
+/// A line on standard error, lost if that is closed.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// Writes a file whole or not at all: under another name in the same folder first. Standard output for `-`, and what is
-/// no regular file, as `/dev/null`, is written to directly.
+/// Writes a file whole or not at all, in the folder where symbolic links lead. Standard output for `-`; what is no regular
+/// file, as `/dev/null`, is written to directly.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     if is_stream(path) {
         let mut out = std::io::stdout().lock();
         out.write_all(bytes)?;
         return Ok(out.flush()?);
     }
-    let failed = |error: std::io::Error| Stop::Failure(format!("{}: {error}", path.display()));
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return std::fs::write(path, bytes).map_err(failed);
+    let failed = |error: io::Error| Stop::Failure(format!("{}: {error}", path.display()));
+    let target = &behind_links(path);
+    if std::fs::metadata(target).is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(target, bytes).map_err(failed);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".kingpost-").permissions(permissions());
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Not every file system has files without names.
+    write_unnamed(folder, target, bytes).or_else(|_| write_temporary(folder, target, bytes)).map_err(failed)
+}
+
+/// Where the symbolic links lead whose name is the last of the path's; there need be nothing.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // Linux follows as many (path_resolution(7)).
+    for _ in 0..40 {
+        let Ok(target) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// Writes a file that has no name until it is whole: nothing is left of it if the process ends before. Only where the
+/// file replaces another has it another name for the moment between two system calls.
+#[cfg(target_os = "linux")]
+fn write_unnamed(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+    let mode = Mode::from_raw_mode(ORDINARY);
+    let mut file = File::from(open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode)?);
+    file.write_all(bytes)?;
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let name = |path: &Path| linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW);
+    match name(path) {
+        Err(error) if error == rustix::io::Errno::EXIST => {}
+        done => return Ok(done?),
+    }
+    let other = folder.join(format!(".kingpost-{}", std::process::id()));
+    name(&other)?;
+    std::fs::rename(&other, path).inspect_err(|_| drop(std::fs::remove_file(&other)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_unnamed(_: &Path, _: &Path, _: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Writes a file under another name in the same folder first.
+fn write_temporary(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let permissions = Permissions::from_mode(ORDINARY);
+    let mut file = tempfile::Builder::new().prefix(".kingpost-").permissions(permissions).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
     Ok(())
 }
 
-/// Those of an ordinary new file; the process's mask is taken from them.
-fn permissions() -> Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    Permissions::from_mode(0o666)
-}
+/// Permissions of an ordinary new file; the process's mask is taken from them.
+const ORDINARY: u32 = 0o666;
 
 #[cfg(test)]
 mod tests {
@@ -56,5 +96,33 @@ mod tests {
         assert!(write_whole(&folder.path().join("no/such/folder"), b"x").is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write_whole(Path::new("/dev/null"), b"x").is_ok());
+    }
+
+    #[test]
+    fn both_ways_replace_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for write in [write_temporary, write_unnamed] {
+            for text in [b"one", b"two"] {
+                write(folder.path(), &path, text).unwrap();
+                assert_eq!(std::fs::read(&path).unwrap(), text);
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_are_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink("second", at("first")).unwrap();
+        std::os::unix::fs::symlink(at("file"), at("second")).unwrap();
+        for text in [b"new", b"old"] {
+            assert!(write_whole(&at("first"), text).is_ok());
+            assert_eq!(std::fs::read(at("file")).unwrap(), text);
+        }
+        assert!(at("first").is_symlink() && at("second").is_symlink());
+        std::os::unix::fs::symlink("around", at("around")).unwrap();
+        assert!(write_whole(&at("around/out"), b"x").is_err());
     }
 }

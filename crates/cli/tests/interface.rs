@@ -165,7 +165,84 @@ fn objects_appear_whole_or_not_at_all() {
     std::fs::remove_file(folder.path().join("out.o")).expect("removed");
     let output = kingpost(folder.path(), &["compile", "-", "-o", "out.o"], &twice);
     assert_eq!((output.status.code(), files()), (Some(1), 0));
-    assert_eq!(text(&output.stderr), "symbol `add` is defined twice\n");
+    assert!(text(&output.stderr).starts_with("<stdin>:7:1: %add is defined twice, first at <stdin>:1:1\n"));
+}
+
+#[test]
+fn what_is_defined_twice_has_two_places() {
+    let data = "; data: %add ro = zero=8\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.clif"), RUNS).expect("written");
+    std::fs::write(folder.path().join("b.clif"), format!("{data}{}", RUNS.replace("%add", "%b"))).expect("written");
+    let args = ["compile", "a.clif", "b.clif", "-", "-o", "out.o"];
+    let output = kingpost(folder.path(), &args, RUNS);
+    assert_eq!((output.status.code(), folder.path().join("out.o").exists()), (Some(1), false));
+    let expected = "b.clif:1:1: %add is defined twice, first at a.clif:1:1\n";
+    assert_eq!(text(&output.stderr), expected);
+    // The second and the third are left out.
+    let output = kingpost(folder.path(), &[&args[..], &["--keep-going", "--stats"]].concat(), RUNS);
+    let expected = format!(
+        "{expected}<stdin>:1:1: %add is defined twice, first at a.clif:1:1\nleft out 2: %add is defined twice\n"
+    );
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
+    assert!(text(&output.stdout).starts_with("functions                     2\n"), "{}", text(&output.stdout));
+    assert!(folder.path().join("out.o").exists());
+}
+
+#[test]
+fn inputs_are_not_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.clif"), RUNS).expect("written");
+    std::os::unix::fs::symlink("a.clif", folder.path().join("link")).expect("a link");
+    for out in ["a.clif", "./a.clif", "link"] {
+        let output = kingpost(folder.path(), &["compile", "a.clif", "-o", out], "");
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(2), "a.clif: both input and output\n"));
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("a.clif")).expect("a text"), RUNS);
+}
+
+#[test]
+fn stages_are_dumped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let both = format!("{RUNS}{}", RUNS.replace("%add", "%sum"));
+    let args = ["compile", "-", "--verify-each", "--dump", "all", "--dump-dir", "dumps"];
+    let output = kingpost(folder.path(), &args, &both);
+    assert_eq!((output.status.code(), text(&output.stdout), text(&output.stderr)), (Some(0), "".into(), "".into()));
+    let mut names: Vec<String> = std::fs::read_dir(folder.path().join("dumps"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let expected =
+        ["00-verify.clif", "01-expand.clif", "02-lower.mach", "03-regalloc.ra", "04-check.mach", "05-emit.lst"];
+    assert_eq!(names, expected);
+    // Every text has both functions in their order, and those with a reader read again.
+    for name in names {
+        let dump = std::fs::read_to_string(folder.path().join("dumps").join(&name)).expect("a dump");
+        let [add, sum] = ["; %add\n", "; %sum\n"].map(|heading| dump.find(heading));
+        assert!(add.is_some() && add < sum, "{name}: {dump}");
+    }
+    for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/03-regalloc.ra", "--regalloc", "linear"]] {
+        assert_eq!(kingpost(folder.path(), command, "").status.code(), Some(0), "{command:?}");
+    }
+    let (code, out, _) = check(&["compile", "-", "--dump", "expand", "--dump", "lower", "--stop-after", "lower"], &both);
+    assert!(code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 02-lower %sum"), "{out}");
+    let disasm = check(&["compile", "-", "--disasm"], &both);
+    assert_eq!(disasm, check(&["compile", "-", "--dump", "emit"], &both));
+    for args in [&["--dump", "lowr"][..], &["--stop-after", "lowr"]] {
+        let (code, _, err) = check(&[&["compile", "-"], args].concat(), &both);
+        assert!(code == 2 && err.contains("lower, ") && err.contains("regalloc"), "{err}");
+    }
+    assert_eq!(check(&["compile", "-", "-o", "out.o", "--stop-after", "lower"], &both).0, 2);
+}
+
+#[test]
+fn one_function_is_compiled_alone() {
+    let both = format!("{RUNS}{}", RUNS.replace("%add", "%sum"));
+    let (code, out, err) = check(&["compile", "-", "--only", "%sum", "--stats"], &both);
+    assert!(code == 0 && out.starts_with("functions                     1\n"), "{out}{err}");
+    let (code, _, err) = check(&["compile", "-", "--only", "%dum", "-o", "out.o"], &both);
+    assert_eq!((code, err.as_str()), (2, "--only %dum: there is no such function; near: %sum\n"));
 }
 
 #[test]

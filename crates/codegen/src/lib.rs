@@ -38,5 +38,5 @@ pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{SettingError, Settings};
 pub use options::{DumpSink, Options};
 pub use stage::Stage;
-pub use stages::Stats;
+pub use stages::{Stats, solution_text};
 pub use targets::{CpuFlags, TargetError, Unavailable};

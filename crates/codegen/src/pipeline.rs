@@ -4,10 +4,10 @@ use crate::compiler::{Compiler, Context};
 use crate::error::{CompileError, rejected};
 use crate::expand;
 use crate::stage::Stage;
-use crate::stages::Stages;
+use crate::stages::{Stages, solution_text};
 use kingpost_ir::Function;
 use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, verify};
-use kingpost_regalloc::{Allocator, cost::Cost, text};
+use kingpost_regalloc::{Allocator, cost::Cost};
 
 /// Compiles `func` into `module`.
 pub(crate) fn compile(
@@ -42,10 +42,9 @@ pub(crate) fn compile(
     // Any allocator answers the problem.
     let allocate = if settings.verify_each { Allocator::allocate_verified } else { Allocator::allocate };
     s.run(Stage::Regalloc, || allocate(&mut **allocator, &code.problem, isa.env(), allocation))?;
-    let solution = || format!("{}\n{}{}", isa.env(), code.problem, text::display_allocation(&code.problem, allocation));
-    s.dump(solution);
+    s.dump(|| solution_text(&func.name, &code.problem, allocation));
     if settings.regalloc_verbose_logs {
-        log::info!("{}\n{}", solution(), code.display_allocated(isa.rows(), allocation));
+        log::info!("{}\n{}", func.name, code.display_allocated(isa.rows(), allocation));
     }
 
     // The checker is a second opinion on the answer, before a byte is emitted.

@@ -4,8 +4,9 @@ use crate::error::CompileError;
 use crate::options::Options;
 use crate::stage::Stage;
 use cpu_time::ThreadTime;
+use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::Guard;
-use kingpost_regalloc::cost::Cost;
+use kingpost_regalloc::{Allocation, Problem, cost::Cost, text};
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -128,6 +129,17 @@ impl<'a> Stages<'a> {
             self.stats.weighted_cost += cost.loads();
         }
     }
+}
+
+/// The allocation problem of the function `name` and its solution, as they stand in a `.ra` file.
+pub fn solution_text(name: &FuncName, problem: &Problem, allocation: &Allocation) -> String {
+    let mut problem = problem.clone();
+    // Names of problems have one form.
+    problem.name = match name {
+        FuncName::Named(name) => name.clone(),
+        FuncName::User(namespace, index) => format!("u_{namespace}_{index}"),
+    };
+    format!("{problem}{}", text::display_allocation(&problem, allocation))
 }
 
 #[cfg(test)]

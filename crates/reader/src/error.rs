@@ -244,6 +244,21 @@ impl Fault {
     }
 }
 
+/// A place in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Position {
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
 /// Turns positions into lines and columns, going on from the last one. Positions that do not decrease cost linear time
 /// together, but for the columns.
 pub(crate) struct Lines {

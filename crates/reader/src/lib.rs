@@ -24,7 +24,7 @@ mod swar;
 mod testfile;
 
 pub use data_directive::{DataItem, DataObject};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, Position};
 pub use exercise::{NotReadAgain, read_in_every_way};
 pub use header::{Feature, Header, Setting, Target, TestCommand};
 pub use parser::{MAX_TEXT_BYTES, Options, Parser, parse_functions};

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::context::{Context, Tables};
 use crate::data_directive::{DataObject, data_objects};
-use crate::error::{Error, ErrorKind, Fault, Lines, Result};
+use crate::error::{Error, ErrorKind, Fault, Lines, Position, Result};
 use crate::header::{Header, header};
 use crate::lexer::Lexer;
 use crate::signature::{function_name, signature};
@@ -28,7 +28,9 @@ pub struct Parser<'a> {
     tables: Tables,
     header: Header,
     default_call_conv: CallConv,
-    /// Where the last error was.
+    /// The first byte of the function read last.
+    function_start: usize,
+    /// The place that was asked for last.
     lines: Lines,
 }
 
@@ -51,7 +53,8 @@ impl<'a> Parser<'a> {
         let header = header(&mut lexer).map_err(|fault| fault.locate(text))?;
         let default = if header.has_command("run") { CallConv::SystemV } else { CallConv::Fast };
         let default_call_conv = options.default_call_conv.unwrap_or(default);
-        Ok(Parser { lexer, tables: Tables::default(), header, default_call_conv, lines: Lines::default() })
+        let (tables, lines) = (Tables::default(), Lines::default());
+        Ok(Parser { lexer, tables, header, default_call_conv, function_start: 0, lines })
     }
 
     /// The lines in front of the functions.
@@ -64,6 +67,12 @@ impl<'a> Parser<'a> {
         self.lexer.position()
     }
 
+    /// Where the function read last begins.
+    pub fn function_position(&mut self) -> Position {
+        let (line, column) = self.lines.locate(self.lexer.text(), self.function_start);
+        Position { line, column }
+    }
+
     /// Reads the next function in place of the contents of `func`. `false` at the end of the text.
     ///
     /// # Errors
@@ -74,6 +83,7 @@ impl<'a> Parser<'a> {
         if self.lexer.at_end() {
             return Ok(false);
         }
+        self.function_start = self.lexer.position();
         func.clear();
         self.tables.clear();
         let mut context = Context {

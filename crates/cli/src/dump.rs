@@ -1,0 +1,102 @@
+//! `--dump` and `--disasm`: texts of stages, on standard output or in numbered files of a folder.
+
+use crate::outcome::Stop;
+use crate::output;
+use kingpost_codegen::{DumpSink, Stage};
+use kingpost_ir::Function;
+use kingpost_regalloc::MachineEnv;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Collects texts from all threads; they are written in the order of the functions.
+#[derive(Default)]
+struct Sink {
+    /// Indexed as [`Stage::ALL`].
+    wanted: [bool; Stage::ALL.len()],
+    /// By name of the function.
+    texts: Mutex<HashMap<String, Vec<(Stage, String)>>>,
+}
+
+impl DumpSink for Sink {
+    fn wants(&self, stage: Stage, _name: &str) -> bool {
+        self.wanted[stage as usize]
+    }
+
+    fn take(&self, stage: Stage, name: &str, text: String) {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.entry(name.to_string()).or_default().push((stage, text));
+    }
+}
+
+/// The texts of some stages, and where they go.
+pub(crate) struct Dumps {
+    sink: Arc<Sink>,
+    /// A folder, or standard output.
+    folder: Option<PathBuf>,
+    files: BTreeMap<&'static str, BufWriter<File>>,
+    /// The machine of the allocation problems written so far.
+    env: Option<MachineEnv>,
+}
+
+impl Dumps {
+    /// For stages by their names, or `all`, and for a folder, which is made if there is none.
+    pub(crate) fn new(names: &[String], folder: Option<&Path>) -> Result<Dumps, Stop> {
+        let wants = |stage: &Stage| names.iter().any(|name| name == "all" || name == stage.name());
+        let mut wanted = [false; Stage::ALL.len()];
+        Stage::ALL.iter().filter(|stage| wants(stage)).for_each(|&stage| wanted[stage as usize] = true);
+        let mut files = BTreeMap::new();
+        if let Some(folder) = folder {
+            let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
+            std::fs::create_dir_all(folder).map_err(failed)?;
+            for &stage in Stage::ALL.iter().filter(|&&stage| wanted[stage as usize]) {
+                let path = folder.join(format!("{}.{}", numbered(stage), stage.extension()));
+                let file = File::create(&path).map_err(|error| Stop::Failure(format!("{}: {error}", path.display())))?;
+                files.insert(stage.name(), BufWriter::new(file));
+            }
+        }
+        let sink = Arc::new(Sink { wanted, texts: Mutex::default() });
+        Ok(Dumps { sink, folder: folder.map(Path::to_path_buf), files, env: None })
+    }
+
+    /// What collects the texts, if there is a stage to dump.
+    pub(crate) fn sink(&self) -> Option<Arc<dyn DumpSink>> {
+        self.sink.wanted.contains(&true).then(|| Arc::clone(&self.sink) as Arc<dyn DumpSink>)
+    }
+
+    /// Writes what was collected of `functions`, which were compiled for the machine `env`.
+    pub(crate) fn write(&mut self, functions: &[Function], env: &MachineEnv) -> Result<(), Stop> {
+        let mut texts = std::mem::take(&mut *self.sink.texts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut out = output::stdout();
+        for func in functions {
+            let name = func.name.to_string();
+            for (stage, text) in texts.remove(&name).unwrap_or_default() {
+                // A text of problems names their machine once.
+                let is_new_env = stage == Stage::Regalloc && self.env.as_ref() != Some(env);
+                if is_new_env {
+                    self.env = Some(env.clone());
+                }
+                let env = if is_new_env { format!("{env}\n") } else { String::new() };
+                match self.files.get_mut(stage.name()) {
+                    Some(file) => writeln!(file, "{env}; {name}\n{text}")?,
+                    None => writeln!(out, "; {} {name}\n{env}{text}", numbered(stage))?,
+                }
+            }
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Ends the files.
+    pub(crate) fn finish(&mut self) -> Result<(), Stop> {
+        let folder = self.folder.as_deref().unwrap_or(Path::new("-"));
+        let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
+        self.files.values_mut().try_for_each(BufWriter::flush).map_err(failed)
+    }
+}
+
+/// The stage's name behind its place in the pipeline.
+fn numbered(stage: Stage) -> String {
+    format!("{:02}-{stage}", stage as usize)
+}

@@ -1,0 +1,49 @@
+//! Names that are nearly the one that does not exist.
+
+/// How many near names are listed.
+const MAX_NAMES: usize = 5;
+
+/// Of `known`, the names at most a third of whose characters differ from `name`, nearest first.
+pub(crate) fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let allowed = name.chars().count().div_ceil(3);
+    let distances = known.into_iter().map(|other| (distance(name, other), other));
+    let mut near: Vec<(usize, &str)> = distances.filter(|&(distance, _)| distance <= allowed).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.truncate(MAX_NAMES);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The least number of characters to insert, delete or replace that turns one word into the other (Levenshtein 1966), by
+/// rows of the table of prefixes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[row.len() - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3), ("ab", "ba", 2)] {
+            assert_eq!((distance(a, b), distance(b, a)), (expected, expected), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn nearest_names_come_first() {
+        let known = ["%sieve", "%sieved", "%main", "%serve", "%sieve"];
+        assert_eq!(near_names("%sieve", known), ["%sieve", "%sieved", "%serve"]);
+        assert!(near_names("%printf", known).is_empty());
+    }
+}
