@@ -53,7 +53,8 @@ impl Dumps {
             std::fs::create_dir_all(folder).map_err(failed)?;
             for &stage in Stage::ALL.iter().filter(|&&stage| wanted[stage as usize]) {
                 let path = folder.join(format!("{}.{}", numbered(stage), stage.extension()));
-                let file = File::create(&path).map_err(|error| Stop::Failure(format!("{}: {error}", path.display())))?;
+                let file =
+                    File::create(&path).map_err(|error| Stop::Failure(format!("{}: {error}", path.display())))?;
                 files.insert(stage.name(), BufWriter::new(file));
             }
         }

@@ -225,8 +225,12 @@ fn stages_are_dumped() {
     for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/03-regalloc.ra", "--regalloc", "linear"]] {
         assert_eq!(kingpost(folder.path(), command, "").status.code(), Some(0), "{command:?}");
     }
-    let (code, out, _) = check(&["compile", "-", "--dump", "expand", "--dump", "lower", "--stop-after", "lower"], &both);
-    assert!(code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 02-lower %sum"), "{out}");
+    let (code, out, _) =
+        check(&["compile", "-", "--dump", "expand", "--dump", "lower", "--stop-after", "lower"], &both);
+    assert!(
+        code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 02-lower %sum"),
+        "{out}"
+    );
     let disasm = check(&["compile", "-", "--disasm"], &both);
     assert_eq!(disasm, check(&["compile", "-", "--dump", "emit"], &both));
     for args in [&["--dump", "lowr"][..], &["--stop-after", "lowr"]] {

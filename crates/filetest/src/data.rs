@@ -81,10 +81,13 @@ mod tests {
 
     #[test]
     fn zeros_at_the_end_cost_nothing() {
-        let object =
-            |items| kingpost_reader::DataObject {
-                name: FuncName::Named("d".into()), align: 8, writable: true, items, position: Default::default(),
-            };
+        let object = |items| kingpost_reader::DataObject {
+            name: FuncName::Named("d".into()),
+            align: 8,
+            writable: true,
+            items,
+            position: Default::default(),
+        };
         let address = DataItem::Address { symbol: FuncName::User(0, 1), offset: -4 };
         let items = vec![DataItem::Bytes(vec![1]), DataItem::Zero(7), address, DataItem::Zero(1 << 40)];
         let data = data_object(&object(items)).unwrap();
