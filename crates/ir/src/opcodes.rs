@@ -142,6 +142,11 @@ macro_rules! opcodes {
 
         /// The columns that hot loops read, without the rest of the rows.
         pub(crate) static FORMATS: [Format; Opcode::ALL.len()] = [$(Format::$format),*];
+        pub(crate) static SUFFIXES: [Suffix; Opcode::ALL.len()] = [$(suffix(
+            stringify!($suffix),
+            &[$(stringify!($operand)),*],
+            concat!("" $(, stringify!($from))?),
+        )),*];
         pub(crate) static PROPERTIES: [u16; Opcode::ALL.len()] = [$(0 $(| properties::$property)*),*];
 
         pub(crate) const NAMES: [&[u8]; Opcode::ALL.len()] =

@@ -3,18 +3,18 @@
 use crate::branches::A64Branches;
 use crate::flags::A64Flags;
 use crate::frame::Signing;
-use crate::lower::{Cx, zero_extends};
+use crate::lower::{Cx, table, zero_extends};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered, Piece};
+use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
 };
-use kingpost_regalloc::{MachineEnv, PReg};
+use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// Bytes by which the stack is aligned, at calls and always.
 pub(crate) const STACK_ALIGN: u32 = 16;
@@ -95,8 +95,16 @@ impl Isa for A64 {
         zero_extends(cx, value)
     }
 
-    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Lowered {
-        lower::piece(&mut Cx { lower: cx, isa: self }, piece)
+    fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {
+        table::lower(&mut Cx { lower: cx, isa: self }, inst)
+    }
+
+    fn lower_entry(&self, cx: &mut Lower<'_>) -> Lowered {
+        lower::entry::entry(&mut Cx { lower: cx, isa: self })
+    }
+
+    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
+        lower::branch::jump_to(&mut Cx { lower: cx, isa: self }, target);
     }
 
     fn stack_align(&self) -> u32 {

@@ -2,17 +2,17 @@
 
 use crate::branches::X64Branches;
 use crate::flags::X64Flags;
-use crate::lower::{Cx, zero_extends};
+use crate::lower::{Cx, table, zero_extends};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered, Piece};
+use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::{
     BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
     SettingError, Settings,
 };
-use kingpost_regalloc::{MachineEnv, PReg};
+use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// Bytes by which the stack is aligned at calls.
 pub(crate) const STACK_ALIGN: u32 = 16;
@@ -68,8 +68,16 @@ impl Isa for X64 {
         zero_extends(cx, value)
     }
 
-    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Lowered {
-        lower::piece(&mut Cx { lower: cx, isa: self }, piece)
+    fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {
+        table::lower(&mut Cx { lower: cx, isa: self }, inst)
+    }
+
+    fn lower_entry(&self, cx: &mut Lower<'_>) -> Lowered {
+        lower::entry::entry(&mut Cx { lower: cx, isa: self })
+    }
+
+    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
+        lower::branch::jump_to(&mut Cx { lower: cx, isa: self }, target);
     }
 
     fn stack_align(&self) -> u32 {

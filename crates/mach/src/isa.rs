@@ -4,10 +4,10 @@ use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
 use crate::frame::FrameLayout;
 use crate::inst::MInst;
-use crate::lower::{Lower, LowerError, Piece};
+use crate::lower::{Lower, LowerError};
 use crate::row::Row;
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// What the base of a resolved memory operand is.
@@ -96,12 +96,21 @@ pub trait Isa: Send + Sync {
     /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
     fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool;
 
-    /// Lowers one piece of a function: [`lower::piece`](crate::lower::piece) over what the instruction set implements
-    /// [`Machine`](crate::lower::Machine) for.
+    /// Lowers an instruction that has an effect or a result with a use: calls the function that the instruction set's table has
+    /// for its opcode and shape. The successors of a terminator are [`Lower::targets`].
     ///
     /// # Errors
     /// Opcodes, types or settings this target does not support.
-    fn lower(&self, cx: &mut Lower<'_>, piece: Piece<'_>) -> Result<(), LowerError>;
+    fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Result<(), LowerError>;
+
+    /// Lowers the function's entry: parameters from where the convention passes them.
+    ///
+    /// # Errors
+    /// Parameters this target does not support.
+    fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError>;
+
+    /// Lowers the jump that ends an edge block.
+    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block);
 
     /// Bytes by which frames, and the stack at calls, are aligned.
     fn stack_align(&self) -> u32;

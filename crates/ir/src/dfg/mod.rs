@@ -22,7 +22,7 @@ use crate::entities::{Block, ExceptionTable, FuncRef, Inst, JumpTable, ShuffleMa
 use crate::exception_table::{ExceptionItem, ExceptionTableData};
 use crate::extfunc::ExtFuncData;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
-use crate::opcodes::{Format, Opcode, Suffix};
+use crate::opcodes::{Format, Opcode, SUFFIXES, Suffix};
 use crate::pool::{List, Pool};
 use crate::signature::Signature;
 use crate::type_class::{Allowed, Constraint};
@@ -135,8 +135,9 @@ impl DataFlowGraph {
 
     /// The controlling type: that of the operand which the opcode names, or the one that was
     /// written. `INVALID` if the opcode is not polymorphic.
+    #[inline]
     pub fn ctrl_type(&self, inst: Inst) -> Type {
-        match self.opcode(inst).info().suffix {
+        match SUFFIXES[self.opcode(inst) as usize] {
             Suffix::None => types::INVALID,
             Suffix::Required => self.insts[inst].ty,
             Suffix::From(index) => self.value_type(self.inst_args(inst)[usize::from(index)]),

@@ -20,7 +20,6 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let address = address(cx, arg, inst)?;
     // An effect keeps the instruction even if nobody wants its result.
     let def = cx.result(value);
@@ -38,7 +37,6 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let address = address(cx, addr, inst)?;
     let mut source = cx.use_reg(value);
     if !is_little(flags) {
@@ -56,7 +54,6 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
@@ -169,7 +166,6 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
@@ -187,7 +183,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// `fence`.
-pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Lowered {
+pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> Lowered {
     cx.emit(rows::DMB_ISH, &[]);
     Ok(())
 }

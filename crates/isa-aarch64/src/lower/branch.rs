@@ -7,12 +7,21 @@ use crate::immediates;
 use crate::regs::{CC_EQ, CC_LO, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
-use kingpost_mach::lower::{Cond, branch_on, trap_on};
+use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
+/// `brif`.
+pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c] = cx.args(inst);
+    let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
+    let test = cx.test(c);
+    branch_to(cx, test, then, other);
+    Ok(())
+}
+
 /// Goes to `then` if the test says so, else to `other`.
-pub(super) fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
+fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     let branch = match test {
         Test::Flags(cond) => return branch_on(cx, cond, then, other),
         Test::Zero { reg, bits, zero: true } => cx.emit(rows::CBZ_R.of(bits), &[reg]),

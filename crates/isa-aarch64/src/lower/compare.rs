@@ -7,28 +7,40 @@ use crate::immediates;
 use crate::regs::CC_GE;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::lower::{Cond, invert, is_word, min_max_condition, working_bits};
+use kingpost_mach::lower::{Cond, invert, is_word, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `icmp`, `fcmp`.
-pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let value = cx.first_result(inst);
-    let cond = match cx.func.dfg.view(inst) {
-        InstView::IntCompare { cond, args: [x, y] } if is_sign_test(cx, cond, x, y) => {
-            let def = cx.result(value);
-            sign(cx, def, x);
-            return Ok(());
-        }
-        InstView::IntCompare { cond, args } if cx.ty(args[0]).is_int() => cx.compare(cond, args),
-        InstView::FloatCompare { cond, args } if matches!(cx.ty(args[0]), F32 | F64) => cx.compare_floats(cond, args),
-        _ => return Err(cx.unsupported(inst)),
+/// `icmp`.
+pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let InstView::IntCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
     };
+    if is_sign_test(cx, cond, x, y) {
+        let value = cx.first_result(inst);
+        let def = cx.result(value);
+        sign(cx, def, x);
+    } else {
+        let cond = cx.compare(cond, [x, y]);
+        set_result(cx, inst, cond);
+    }
+    Ok(())
+}
+
+/// `fcmp`.
+pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    cx.require_float(inst, cx.ty(args[0]))?;
+    let cond = cx.compare_floats(cond, args);
+    set_result(cx, inst, cond);
+    Ok(())
+}
+
+fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
+    let value = cx.first_result(inst);
     let def = cx.result(value);
     set(cx, def, cond);
-    Ok(())
 }
 
 /// Is this the sign of an integer of one register?
@@ -69,34 +81,6 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     }
 }
 
-/// `select` and `select_spectre_guard`.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [c, x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty.is_dynamic_vector() || ty.bits() > 128 {
-        return Err(cx.unsupported(inst));
-    }
-    if is_word(ty) {
-        select_word(cx, inst);
-        return Ok(());
-    }
-    let value = cx.first_result(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let cond = cx.condition(c);
-    if !ty.is_int() && ty.bits() > 64 {
-        select_quad(cx, cond, defs[0], [x[0], y[0]]);
-        return Ok(());
-    }
-    let row = match ty.is_int() {
-        true => rows::CSEL_RRR.of(64),
-        false => rows::FCSEL_FFF.of(ty.bits()),
-    };
-    for k in 0..defs.len() {
-        choose(cx, row, cond, defs[k], x[k], y[k]);
-    }
-    Ok(())
-}
-
 /// What a conditional instruction can do to the operand it takes if the condition does not hold.
 #[derive(Clone, Copy)]
 enum Change {
@@ -131,9 +115,9 @@ impl Change {
     }
 }
 
-/// `select` of integers of one register: 1 and 0, one arm incremented, complemented or negated, one arm a
+/// `select` and `select_spectre_guard`: 1 and 0, one arm incremented, complemented or negated, one arm a
 /// constant that is made of zero, or any two.
-fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -151,12 +135,12 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
         let cond = cx.condition(c).inverse_if(negated);
         if let Cond::One(cc) = cond {
             cx.emit_imm(family.of(bits), &[def], cc);
-            return;
+            return Ok(());
         }
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let cond = cond.inverse_if(negated);
         choose(cx, rows::CSEL_RRR.of(bits), cond, def, x, y);
-        return;
+        return Ok(());
     }
     let select = rows::CSEL_RRR.of(bits);
     for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
@@ -169,7 +153,7 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
             let changed = change.emit(cx, bits, operand);
             choose(cx, select, cond, def, plain, changed);
         }
-        return;
+        return Ok(());
     }
     for (arm, plain, negated) in [(y, x, false), (x, y, true)] {
         let Some(row) = constant_arm(cx, arm, bits) else { continue };
@@ -181,11 +165,27 @@ fn select_word(cx: &mut Cx<'_, '_>, inst: Inst) {
             let arm = cx.use_reg(arm);
             choose(cx, select, cond, def, plain, arm);
         }
-        return;
+        return Ok(());
     }
     let (x, y) = (cx.use_reg(x), cx.use_reg(y));
     let cond = cx.condition(c);
     choose(cx, select, cond, def, x, y);
+    Ok(())
+}
+
+/// `select` of floats of up to 128 bits.
+pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c, x, y] = cx.args(inst);
+    let bits = cx.ty(x).bits();
+    let value = cx.first_result(inst);
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let cond = cx.condition(c);
+    if bits > 64 {
+        select_quad(cx, cond, def, [x, y]);
+    } else {
+        choose(cx, rows::FCSEL_FFF.of(bits), cond, def, x, y);
+    }
+    Ok(())
 }
 
 /// The conditional instruction that makes the constant `value` of the zero register if the condition does not hold.
@@ -246,21 +246,12 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
 }
 
 /// `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
-    // The condition under which the result is `x`.
-    let cond = min_max_condition(cx.func.dfg.opcode(inst));
     let value = cx.first_result(inst);
-    let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let cc = cx.compare(cond, [x, y]);
-    let row = rows::CSEL_RRR.of(working_bits(ty).min(64));
-    for k in 0..defs.len() {
-        choose(cx, row, cc, defs[k], xs[k], ys[k]);
-    }
+    let (def, xs, ys) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let cond = cx.compare(cond, [x, y]);
+    choose(cx, rows::CSEL_RRR.of(working_bits(cx.ty(x))), cond, def, xs, ys);
     Ok(())
 }
 
@@ -275,27 +266,11 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        abs_wide(cx, x, value);
-        return Ok(());
-    }
-    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     cx.compare_constant(source, 0, bits);
     cx.emit_imm(rows::CSNEG_RRR.of(bits), &[def, source, source], CC_GE);
     Ok(())
-}
-
-/// `(x ^ s) - s`, where `s` is the sign in every bit.
-fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
-    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::ASR_RRI.of(64), &[sign, x[1]], 63);
-    cx.emit(rows::EOR_RRR.of(64), &[low, x[0], sign]);
-    cx.emit(rows::EOR_RRR.of(64), &[high, x[1], sign]);
-    cx.emit(rows::SUBS_RRR.of(64), &[defs[0], low, sign]);
-    cx.emit(rows::SBC_RRR.of(64), &[defs[1], high, sign]);
 }
 
 /// `bmask`.

@@ -6,9 +6,10 @@
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and traps
 //! ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
 
-use super::chain::{self, CompareChain};
+use super::chain::CompareChain;
 use super::cx::{Alu, Cx};
 use super::operand::{Operand2, extension};
+use super::wide;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
 use crate::rows;
@@ -16,7 +17,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, TruthTest, is_greater, is_word};
+use kingpost_mach::lower::{Cond, TruthTest, is_word};
 use kingpost_regalloc::VReg;
 
 /// What branches and traps can ask.
@@ -212,7 +213,7 @@ impl Cx<'_, '_> {
         let Comparison { cond, x, y } = self.constant_second(cond, args);
         let bits = self.ty(x).bits();
         if bits == 128 {
-            return self.compare_wide(cond, x, y);
+            return wide::compare(self, cond, x, y);
         }
         let equality = matches!(cond, IntCC::Equal | IntCC::NotEqual);
         if self.constant(y) == Some(0) && (equality || is_signed(cond)) {
@@ -312,22 +313,6 @@ impl Cx<'_, '_> {
                 self.emit_imm(rows::CMP_RX.of(32), &[first, second], imm);
             }
         }
-    }
-
-    /// i128: equality by a comparison of the upper halves if the lower ones are equal, order by a subtraction of which
-    /// only the flags matter.
-    fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
-        let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
-        let (x, y) = (self.use_regs(x), self.use_regs(y));
-        self.emit(rows::CMP_RR.of(64), &[x[0], y[0]]);
-        if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
-            let imm = immediates::compare(CC_EQ, chain::failing(CC_EQ), 0);
-            self.emit_imm(rows::CCMP_RR.of(64), &[x[1], y[1]], imm);
-        } else {
-            let unused = self.int_temp(64);
-            self.emit(rows::SBCS_RRR.of(64), &[unused, x[1], y[1]]);
-        }
-        Cond::One(int_code(cond))
     }
 
     /// Emits the flags of a float comparison.

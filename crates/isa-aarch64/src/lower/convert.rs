@@ -1,25 +1,28 @@
-//! Sign extensions, of loads by the load itself.
+//! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
 
 use super::Lowered;
 use super::cx::Cx;
+use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::lower::is_little;
+use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
 /// `sextend`; of a load nobody else needs, the load itself.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
     let value = cx.first_result(inst);
-    let (from, to) = (cx.ty(x).bits(), cx.ty(value).bits());
-    let defs = cx.result_parts(value);
-    if !load_extended(cx, inst, defs[0], x, to)? {
+    let to = cx.ty(value).bits();
+    let def = cx.result(value);
+    extend(cx, inst, def, to)
+}
+
+/// Sign-extends the operand of `inst` to `to` bits in `def`.
+pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Lowered {
+    let [x] = cx.args(inst);
+    if !load_extended(cx, inst, def, x, to)? {
         let source = cx.use_reg(x);
-        cx.sign_extend(defs[0], source, from, to);
-    }
-    if let Some(&high) = defs.get(1) {
-        cx.emit_imm(rows::ASR_RRI.of(64), &[high, defs[0]], 63);
+        cx.sign_extend(def, source, cx.ty(x).bits(), to);
     }
     Ok(())
 }
@@ -36,4 +39,19 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
     let address = cx.address(addr, i64::from(offset), from as u8 / 8, load)?;
     cx.emit_mem(Cx::widening_load_row(from, to, true), &[def], address).set_trap(flags.trap_code());
     Ok(true)
+}
+
+/// `iconcat`.
+pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [low, high] = cx.args(inst);
+    let bits = cx.ty(low).bits();
+    if bits == 64 {
+        return shared::wide::iconcat(cx, inst);
+    }
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(low), cx.use_reg(high)];
+    let row = rows::BFM_RRI.of(bits * 2);
+    let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
+    cx.emit_imm(row, &operands, field);
+    Ok(())
 }

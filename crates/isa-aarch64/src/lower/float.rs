@@ -9,7 +9,7 @@ use crate::regs::CC_VC;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Type};
 use kingpost_mach::lower::{float_pattern, is_float};
-use kingpost_mach::{Family, Machine};
+use kingpost_mach::{Family, Machine, RowId};
 use kingpost_regalloc::VReg;
 
 impl Cx<'_, '_> {
@@ -63,6 +63,33 @@ pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
         let operands = [def, cx.use_reg(x)];
         cx.emit(family.of(ty.bits()), &operands);
     })
+}
+
+/// `band`, `bor`, `bxor` of all bits of float registers.
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
+    let [x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
+    cx.emit(row, &operands);
+    Ok(())
+}
+
+/// `bnot`.
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x)];
+    cx.emit(rows::NOT_FF.of(128), &operands);
+    Ok(())
+}
+
+/// `bitselect`, as one instruction.
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c, x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y)];
+    cx.emit(rows::BSL_FFF.of(128), &operands);
+    Ok(())
 }
 
 /// `fneg`; of a product nobody else needs, the product's sign at once.

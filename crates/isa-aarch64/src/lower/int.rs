@@ -3,24 +3,17 @@
 use super::Lowered;
 use super::chain::CompareChain;
 use super::compare::set;
-use super::cx::{Alu, Cx, Immediates};
+use super::cx::{Alu, Cx};
 use super::muldiv;
 use crate::immediates;
 use crate::rows;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::RowId;
-use kingpost_mach::lower::{Cond, invert, is_float_reg, working_bits};
+use kingpost_mach::lower::{Cond, invert, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    if cx.ty(x) == I128 {
-        cx.emit_halves(inst, rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64));
-        return Ok(());
-    }
-    cx.require_word(inst, cx.result_ty(inst))?;
     for (addend, other) in [(x, y), (y, x)] {
         if muldiv::multiply_add(cx, inst, addend, other, false) || increment(cx, inst, addend, other) {
             return Ok(());
@@ -53,11 +46,6 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
 /// `isub`.
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    if cx.ty(x) == I128 {
-        cx.emit_halves(inst, rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64));
-        return Ok(());
-    }
-    cx.require_word(inst, cx.result_ty(inst))?;
     if cx.constant(x) == Some(0) {
         return negate(cx, inst, y);
     }
@@ -85,22 +73,8 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> L
 /// `band`, `bor`, `bxor`.
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.result_ty(inst);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let (x, y, row) = complement_last(cx, alu, [x, y]);
-        let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-        cx.emit(row, &[defs[0], x[0], y[0]]);
-        cx.emit(row, &[defs[1], x[1], y[1]]);
-        return Ok(());
-    }
-    if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
-        cx.emit(float_row(alu), &operands);
-        return Ok(());
-    }
-    cx.require_word(inst, cx.result_ty(inst))?;
-    let def = cx.result(value);
+    let (ty, def) = (cx.ty(value), cx.result(value));
     if let Some(chain) = CompareChain::of(cx, value) {
         let condition = chain.emit(cx);
         cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
@@ -118,28 +92,6 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
         cx.operate(alu, working_bits(ty), &[def], [x, y]);
     }
     Ok(())
-}
-
-/// The row on float registers, which works on all their bits.
-fn float_row(alu: Alu) -> RowId {
-    match alu {
-        Alu::AND => rows::AND_FFF.of(128),
-        Alu::OR => rows::ORR_FFF.of(128),
-        _ => rows::EOR_FFF.of(128),
-    }
-}
-
-/// The operands of an i128 operation and its row: one that complements the second operand, if there is a complement.
-fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Value, RowId) {
-    if let Immediates::Pattern(Some(complement)) = alu.immediates {
-        for (plain, inverted) in [(x, y), (y, x)] {
-            if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.is_single_use(inverted)) {
-                let [source] = cx.args(bnot);
-                return (plain, source, complement.of(64));
-            }
-        }
-    }
-    (x, y, alu.rr.of(64))
 }
 
 /// A constant shift that nobody needs in a register: what is shifted, and by how much.
@@ -238,21 +190,8 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
 /// `bnot`, of an exclusive or at once.
 pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::MVN_RR.of(64), &[defs[0], x[0]]);
-        cx.emit(rows::MVN_RR.of(64), &[defs[1], x[1]]);
-        return Ok(());
-    }
-    if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.use_reg(x)];
-        cx.emit(rows::NOT_FF.of(128), &operands);
-        return Ok(());
-    }
-    cx.require_word(inst, cx.result_ty(inst))?;
-    let (def, bits) = (cx.result(value), working_bits(ty));
+    let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
     if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_single_use(x)) {
         let [a, b] = cx.args(xor);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
@@ -275,14 +214,6 @@ fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
 /// `ineg`.
 pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    if cx.ty(x) == I128 {
-        let value = cx.first_result(inst);
-        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::NEGS_RR.of(64), &[defs[0], x[0]]);
-        cx.emit(rows::NGC_RR.of(64), &[defs[1], x[1]]);
-        return Ok(());
-    }
-    cx.require_word(inst, cx.result_ty(inst))?;
     negate(cx, inst, x)
 }
 
@@ -304,26 +235,20 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
     Ok(())
 }
 
-/// `bitselect`: `(x & c) | (y & !c)`, as one instruction on floats.
+/// `bitselect`: `(x & c) | (y & !c)`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
-    let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if is_float_reg(ty) {
-        let operands = [cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y)];
-        cx.emit(rows::BSL_FFF.of(128), &operands);
-        return Ok(());
-    }
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
-    let bits = working_bits(ty).min(64);
-    let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
-    for k in 0..defs.len() {
-        let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
-        cx.emit(Alu::AND.rr.of(bits), &[taken, x[k], c[k]]);
-        cx.emit(rows::BIC_RRR.of(bits), &[kept, y[k], c[k]]);
-        cx.emit(Alu::OR.rr.of(bits), &[defs[k], taken, kept]);
-    }
+    let bits = working_bits(cx.ty(x));
+    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    select_bits(cx, bits, def, [c, x, y]);
     Ok(())
+}
+
+/// `def = (x & c) | (y & !c)` in `bits` bits.
+pub(super) fn select_bits(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [c, x, y]: [VReg; 3]) {
+    let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
+    cx.emit(Alu::AND.rr.of(bits), &[taken, x, c]);
+    cx.emit(rows::BIC_RRR.of(bits), &[kept, y, c]);
+    cx.emit(Alu::OR.rr.of(bits), &[def, taken, kept]);
 }

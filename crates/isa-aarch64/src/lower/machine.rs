@@ -1,13 +1,13 @@
 //! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
 
+use super::branch;
 use super::cx::Cx;
-use super::{branch, dispatch};
 use crate::emit::{fill_row, spill_row};
 use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
-use kingpost_ir::{Inst, InstView, MemFlags, Type, Value};
-use kingpost_mach::lower::{CommonRows, Lowered, Machine, use_widened};
+use kingpost_ir::{Inst, Value};
+use kingpost_mach::lower::{CommonRows, Machine, use_widened};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -52,10 +52,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;
     const INDEXES_WITH_DISPLACEMENT: bool = false;
-
-    fn lower_own(&mut self, inst: Inst) -> Lowered {
-        dispatch(self, inst)
-    }
 
     fn memory_operand(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError> {
         self.address(addr, offset, bytes, inst)
@@ -105,22 +101,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             (true, 16, _) => rows::LDRSH_RM.of(64),
             (true, _, _) => rows::LDRSW64_RM,
         }
-    }
-
-    /// Zeros come from the zero register, in any byte order.
-    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool {
-        if !self.is_zero(value, ty) {
-            return false;
-        }
-        let row = match ty.bits() {
-            8 => rows::STR_MZ.of(8),
-            16 => rows::STR_MZ.of(16),
-            32 => rows::STR_MZ.of(32),
-            64 => rows::STR_MZ.of(64),
-            _ => return false,
-        };
-        self.emit_mem(row, &[], address).set_trap(flags.trap_code());
-        true
     }
 
     fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
@@ -195,20 +175,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit(rows::UMOV64_HIGH_RF, &[high, source]);
     }
 
-    fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
-        let bits = self.ty(low).bits();
-        let operands = [def, self.use_reg(low), self.use_reg(high)];
-        let row = rows::BFM_RRI.of(bits * 2);
-        let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
-        self.emit_imm(row, &operands, field);
-    }
-
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, _inst: Inst) -> Lowered {
-        let test = self.test(value);
-        branch::branch_to(self, test, then, other);
-        Ok(())
-    }
-
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block) {
         branch::branch_if_below(self, index, limit, then, other);
     }
@@ -231,21 +197,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         }
         for part in [high, low].into_iter().filter(|&part| part > 0) {
             self.emit_imm(rows::SUBSP_I, &[], part as i32);
-        }
-    }
-}
-
-impl Cx<'_, '_> {
-    /// Are the low bits of `value` that a `ty` has a zero?
-    fn is_zero(&self, value: Value, ty: Type) -> bool {
-        let Some(def) = self.def(value) else { return false };
-        match self.func.dfg.view(def) {
-            InstView::UnaryIeee32 { imm } => imm.bits() == 0,
-            InstView::UnaryIeee64 { imm } => imm.bits() == 0,
-            _ => {
-                let mask = u64::MAX >> (64 - ty.bits().min(64));
-                self.constant(value).is_some_and(|constant| constant & mask == 0)
-            }
         }
     }
 }

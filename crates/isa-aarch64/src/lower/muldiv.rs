@@ -9,7 +9,7 @@ use super::cx::{Alu, Cx};
 use crate::immediates::{self, Shift};
 use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
-use kingpost_ir::types::{I32, I128};
+use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
 use kingpost_mach::lower::{Cond, trap_on, working_bits};
 use kingpost_mach::{Machine, RowId};
@@ -18,12 +18,7 @@ use kingpost_regalloc::VReg;
 /// `imul`.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty == I128 {
-        return wide_imul(cx, inst);
-    }
-    cx.require_word(inst, ty)?;
-    let bits = working_bits(ty);
+    let bits = working_bits(cx.ty(x));
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
@@ -98,24 +93,10 @@ pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, produ
     true
 }
 
-/// The low product in full, plus both mixed products in its upper half.
-fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let [high, sum] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit(rows::UMULH_RRR, &[high, x[0], y[0]]);
-    cx.emit(rows::MADD_RRRR.of(64), &[sum, x[0], y[1], high]);
-    cx.emit(rows::MADD_RRRR.of(64), &[defs[1], x[1], y[0], sum]);
-    cx.emit(rows::MUL_RRR.of(64), &[defs[0], x[0], y[0]]);
-    Ok(())
-}
-
 /// `umulhi`, `smulhi`.
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), ty.bits());
     let (x, y) = (cx.use_extended(x, signed), cx.use_extended(y, signed));
@@ -145,7 +126,6 @@ pub(super) enum Part {
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
         by_power_of_two(cx, inst, part, divisor);
         return Ok(());
@@ -198,7 +178,6 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
 pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (dividend, divisor) = (cx.use_sign_extended(x), cx.use_sign_extended(y));
     check_divisor(cx, y, divisor);

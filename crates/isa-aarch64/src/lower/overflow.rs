@@ -7,10 +7,9 @@ use super::operand::extension;
 use crate::immediates::{self, Extend, Shift};
 use crate::regs::{CC_HS, CC_LO, CC_NE, CC_VS};
 use crate::rows;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
 use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, is_word, trap_on};
+use kingpost_mach::lower::{Cond, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
@@ -27,12 +26,12 @@ impl Op {
     pub(super) const USUB: Op = Op { subtract: true, signed: false };
     pub(super) const SSUB: Op = Op { subtract: true, signed: true };
 
-    fn alu(self) -> Alu {
+    pub(super) fn alu(self) -> Alu {
         if self.subtract { Alu::SUBS } else { Alu::ADDS }
     }
 
     /// The row that takes the carry of the one before, and gives one.
-    fn next(self, bits: u32) -> kingpost_mach::RowId {
+    pub(super) fn next(self, bits: u32) -> kingpost_mach::RowId {
         match self.subtract {
             true => rows::SBCS_RRR.of(bits),
             false => rows::ADCS_RRR.of(bits),
@@ -40,7 +39,7 @@ impl Op {
     }
 
     /// The condition for overflow.
-    fn overflow(self) -> i32 {
+    pub(super) fn overflow(self) -> i32 {
         match (self.signed, self.subtract) {
             (true, _) => CC_VS,
             (false, false) => CC_HS,
@@ -56,7 +55,7 @@ fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
 }
 
 /// The second result, if the condition holds.
-fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
+pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     if let Some(def) = overflow_result(cx, inst) {
         cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
     }
@@ -79,22 +78,15 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    let defs = cx.result_parts(value);
-    if ty == I128 {
-        let (x, y) = (cx.use_regs(x), cx.use_regs(y));
-        cx.emit(op.alu().rr.of(64), &[defs[0], x[0], y[0]]);
-        cx.emit(op.next(64), &[defs[1], x[1], y[1]]);
-        set_overflow(cx, inst, op.overflow());
-    } else if !is_word(ty) {
-        return Err(cx.unsupported(inst));
-    } else if ty.bits() >= 32 {
-        cx.operate(op.alu(), ty.bits(), &[defs[0]], [x, y]);
+    let def = cx.result(value);
+    if ty.bits() >= 32 {
+        cx.operate(op.alu(), ty.bits(), &[def], [x, y]);
         set_overflow(cx, inst, op.overflow());
     } else {
         let (x, y) = (cx.use_extended(x, op.signed), cx.use_extended(y, op.signed));
         let row = if op.subtract { rows::SUB_RRR.of(32) } else { rows::ADD_RRR.of(32) };
-        cx.emit(row, &[defs[0], x, y]);
-        set_narrow_overflow(cx, inst, defs[0], ty.bits(), op.signed);
+        cx.emit(row, &[def, x, y]);
+        set_narrow_overflow(cx, inst, def, ty.bits(), op.signed);
     }
     Ok(())
 }
@@ -104,9 +96,6 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let carry = cx.use_zero_extended(carry);
@@ -181,7 +170,6 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
 pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), ty.bits());
     let (x, y) = (cx.use_extended(x, signed), cx.use_extended(y, signed));

@@ -1,11 +1,9 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
 use super::Lowered;
-use super::cx::{Alu, Cx, ShiftRows};
+use super::cx::{Cx, ShiftRows};
 use crate::immediates;
-use crate::regs::CC_NE;
 use crate::rows;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Machine;
 use kingpost_mach::lower::is_word;
@@ -15,10 +13,6 @@ use kingpost_regalloc::VReg;
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
-    if ty == I128 {
-        return wide_shift(cx, inst, op);
-    }
-    cx.require_word(inst, ty)?;
     let (value, bits) = (cx.first_result(inst), ty.bits());
     if let Some(constant) = cx.constant(amount) {
         by_constant(cx, inst, op, constant as u32 & (bits - 1));
@@ -125,7 +119,7 @@ fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
 
 /// The register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The width less an
 /// amount is the negated amount, one less than that the complement.
-fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
+pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     let unmasked = cx.without_mask(amount, modulus);
     if unmasked != amount {
         return cx.use_reg(unmasked);
@@ -154,10 +148,6 @@ fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
-    if ty == I128 {
-        return wide_rotate(cx, inst, left);
-    }
-    cx.require_word(inst, ty)?;
     let (value, bits) = (cx.first_result(inst), ty.bits());
     let working = bits.max(32);
     let constant = cx.constant(amount).map(|c| c as u32 & (bits - 1));
@@ -198,83 +188,4 @@ fn repeated(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
         bits *= 2;
     }
     at
-}
-
-/// The registers of an i128 shift: operand halves, the amount, and what it lacks to 63.
-struct Wide {
-    low: VReg,
-    high: VReg,
-    amount: VReg,
-    rest: VReg,
-}
-
-impl Wide {
-    fn new(cx: &mut Cx<'_, '_>, x: Value, amount: Value) -> Wide {
-        let parts = cx.use_regs(x);
-        let amount = count(cx, amount, 127);
-        let rest = cx.int_temp(32);
-        cx.emit(rows::MVN_RR.of(32), &[rest, amount]);
-        Wide { low: parts[0], high: parts[1], amount, rest }
-    }
-
-    /// `near` shifted, with the bits that leave `far` coming in: the amount counts modulo 64.
-    fn double(&self, cx: &mut Cx<'_, '_>, left: bool, near: VReg, far: VReg) -> VReg {
-        let [moved, one, rest, both] = std::array::from_fn(|_| cx.int_temp(64));
-        let (towards, back) = if left { (ShiftRows::LSL, ShiftRows::LSR) } else { (ShiftRows::LSR, ShiftRows::LSL) };
-        cx.emit(towards.rr.of(64), &[moved, near, self.amount]);
-        // By 64 less the amount, in two steps, so that an amount of 0 leaves nothing.
-        cx.emit_imm(back.ri.of(64), &[one, far], 1);
-        cx.emit(back.rr.of(64), &[rest, one, self.rest]);
-        cx.emit(Alu::OR.rr.of(64), &[both, moved, rest]);
-        both
-    }
-
-    /// The flags say whether the amount is 64 or more.
-    fn test(&self, cx: &mut Cx<'_, '_>) {
-        let mask = immediates::logical(64, 32).expect("one bit is a pattern");
-        cx.emit_imm(rows::TST_RI.of(32), &[self.amount], mask);
-    }
-}
-
-/// A shift of i128: both halves as if the amount were below 64, then exchanged if it is not.
-fn wide_shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
-    let [x, amount] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let defs = cx.result_parts(value);
-    let wide = Wide::new(cx, x, amount);
-    let left = op == ShiftRows::LSL;
-    // `far` is the half that bits come from, `near` the one they leave into.
-    let (near, far) = if left { (wide.high, wide.low) } else { (wide.low, wide.high) };
-    let mixed = wide.double(cx, left, near, far);
-    let shifted = cx.int_temp(64);
-    cx.emit(op.rr.of(64), &[shifted, far, wide.amount]);
-    let (near_def, far_def) = if left { (defs[1], defs[0]) } else { (defs[0], defs[1]) };
-    if op == ShiftRows::ASR {
-        let sign = cx.int_temp(64);
-        cx.emit_imm(rows::ASR_RRI.of(64), &[sign, wide.high], 63);
-        wide.test(cx);
-        cx.emit_imm(rows::CSEL_RRR.of(64), &[far_def, sign, shifted], CC_NE);
-    } else {
-        wide.test(cx);
-        cx.emit_imm(rows::CSEL_RZR.of(64), &[far_def, shifted], CC_NE);
-    }
-    cx.emit_imm(rows::CSEL_RRR.of(64), &[near_def, shifted, mixed], CC_NE);
-    Ok(())
-}
-
-/// A rotation of i128: the halves are exchanged if the amount is 64 or more, then shifted into each other.
-fn wide_rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
-    let [x, amount] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let defs = cx.result_parts(value);
-    let wide = Wide::new(cx, x, amount);
-    let (low, high) = (cx.int_temp(64), cx.int_temp(64));
-    wide.test(cx);
-    cx.emit_imm(rows::CSEL_RRR.of(64), &[low, wide.high, wide.low], CC_NE);
-    cx.emit_imm(rows::CSEL_RRR.of(64), &[high, wide.low, wide.high], CC_NE);
-    for (def, near, far) in [(defs[0], low, high), (defs[1], high, low)] {
-        let both = wide.double(cx, left, near, far);
-        cx.emit(rows::MOV_RR.of(64), &[def, both]);
-    }
-    Ok(())
 }

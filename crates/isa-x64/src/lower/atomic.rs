@@ -13,13 +13,12 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let address = cx.address(arg, 0, inst)?;
     let def = cx.result(value);
     if !is_little(flags) {
         return load_word(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst));
     }
-    load_into(cx, &[def], ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst))
+    load_into(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst))
 }
 
 /// `atomic_store`.
@@ -28,7 +27,6 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Err(cx.unsupported(inst));
     };
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let address = cx.address(addr, 0, inst)?;
     let mut operands = [cx.int_temp(ty.bits()), cx.use_reg(value)];
     if !is_little(flags) {
@@ -47,7 +45,6 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let trap = flags.trap_code();
@@ -140,7 +137,6 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
-    cx.require_word(inst, ty)?;
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
@@ -158,7 +154,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// `fence`.
-pub(super) fn fence(cx: &mut Cx<'_, '_>) -> Lowered {
+pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> Lowered {
     cx.emit(rows::MFENCE, &[]);
     Ok(())
 }

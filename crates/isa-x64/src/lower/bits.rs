@@ -4,33 +4,29 @@
 
 use super::Lowered;
 use super::cx::Cx;
-use crate::regs::{CC_E, CC_NE};
+use crate::regs::CC_E;
 use crate::rows;
-use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Value};
+use kingpost_ir::Inst;
 use kingpost_mach::lower::working_bits;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `bitrev`: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
+/// `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
-    let ty = cx.ty(x);
-    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
-    let bits = ty.bits().min(64);
-    for k in 0..defs.len() {
-        // The halves of an i128 change places.
-        let mut at = parts[parts.len() - 1 - k];
-        for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
-            at = exchange(cx, at, bits.max(32), distance, mask);
-        }
-        cx.swap_bytes(defs[k], at, bits);
-    }
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    reverse_bits(cx, def, source, cx.ty(x).bits());
     Ok(())
+}
+
+/// `def` is `source` in reverse: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
+pub(super) fn reverse_bits(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
+    let mut at = source;
+    for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
+        at = exchange(cx, at, bits.max(32), distance, mask);
+    }
+    cx.swap_bytes(def, at, bits);
 }
 
 /// `((x >> distance) & mask) | ((x & mask) << distance)`.
@@ -56,40 +52,18 @@ fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bit
     })
 }
 
-/// Defines the count of an i128 by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
-fn count_wide(
-    cx: &mut Cx<'_, '_>,
-    defs: &[VReg],
-    [first, second]: [VReg; 2],
-    count: impl Fn(&mut Cx<'_, '_>, VReg, VReg),
-) {
-    let [near, far, more] = std::array::from_fn(|_| cx.int_temp(64));
-    count(cx, near, first);
-    count(cx, far, second);
-    cx.emit_imm(rows::ADD_RI.of(64), &[more, far], 64);
-    cx.load_constant(defs[1], 0, 64);
-    cx.emit(rows::TEST_RR.of(64), &[first, first]);
-    cx.emit_imm(rows::CMOV_RR.of(64), &[defs[0], more, near], CC_NE);
-}
-
 /// `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-        count_wide(cx, &defs, [parts[1], parts[0]], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
-        return Ok(());
-    }
-    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     leading_zeros(cx, def, source, working_bits(ty), ty.bits() as i32);
     Ok(())
 }
 
 /// `def` is the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
-fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
+pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
     if cx.isa.flags.has_lzcnt {
         let row = rows::LZCNT_RR.of(bits);
         let surplus = bits as i32 - value_bits;
@@ -116,11 +90,6 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        cls_wide(cx, x, value);
-        return Ok(());
-    }
-    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let (def, source) = (cx.result(value), cx.use_sign_extended(x));
     let [sign, magnitude, count] = std::array::from_fn(|_| cx.int_temp(bits));
@@ -131,27 +100,11 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-fn cls_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) {
-    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-    let [sign, low, high, count] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::SAR_RI.of(64), &[sign, parts[1]], 63);
-    cx.emit(rows::XOR_RR.of(64), &[low, parts[0], sign]);
-    cx.emit(rows::XOR_RR.of(64), &[high, parts[1], sign]);
-    count_wide(cx, &[count, defs[1]], [high, low], |cx, def, part| leading_zeros(cx, def, part, 64, 64));
-    cx.emit_imm(rows::SUB_RI.of(64), &[defs[0], count], 1);
-}
-
 /// `ctz`. A bit set above a narrow value ends the search there.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-        count_wide(cx, &defs, [parts[0], parts[1]], |cx, def, part| trailing_zeros(cx, def, part, 64));
-        return Ok(());
-    }
-    cx.require_word(inst, ty)?;
     let (def, mut source) = (cx.result(value), cx.use_reg(x));
     if ty.bits() < 32 {
         let guarded = cx.int_temp(32);
@@ -163,7 +116,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// `def` is the number of trailing zeros of `source`.
-fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
+pub(super) fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     if cx.isa.flags.has_bmi1 {
         cx.emit(rows::TZCNT_RR.of(bits), &[def, source]);
     } else {
@@ -179,23 +132,13 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-        let [low, high] = std::array::from_fn(|_| cx.int_temp(64));
-        count_bits(cx, low, parts[0], 64);
-        count_bits(cx, high, parts[1], 64);
-        cx.emit(rows::ADD_RR.of(64), &[defs[0], low, high]);
-        cx.load_constant(defs[1], 0, 64);
-        return Ok(());
-    }
-    cx.require_word(inst, ty)?;
     let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     count_bits(cx, def, source, working_bits(ty));
     Ok(())
 }
 
 /// `def` is the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
-fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
+pub(super) fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
     if cx.isa.flags.has_popcnt {
         cx.emit(rows::POPCNT_RR.of(bits), &[def, x]);
         return;

@@ -5,9 +5,18 @@ use super::cx::Cx;
 use crate::regs::CC_B;
 use crate::rows;
 use kingpost_ir::{Inst, InstView};
-use kingpost_mach::lower::{Cond, branch_on, trap_on};
+use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
+
+/// `brif`.
+pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c] = cx.args(inst);
+    let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
+    let cond = cx.condition(c, inst)?;
+    branch_on(cx, cond, then, other);
+    Ok(())
+}
 
 /// Goes to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {

@@ -4,27 +4,34 @@ use super::Lowered;
 use super::condition::int_code;
 use super::cx::Cx;
 use crate::rows;
-use kingpost_ir::types::{F32, F64, I128};
+use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Value};
-use kingpost_mach::Machine;
-use kingpost_mach::lower::{Cond, min_max_condition, working_bits};
+use kingpost_mach::lower::{Cond, working_bits};
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `icmp`, `fcmp`.
-pub(super) fn to_value(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+/// `icmp`.
+pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    // The comparison itself is the user of its operands: nothing else lowers it.
+    let cond = cx.compare(cond, args, Some(inst))?;
+    set_result(cx, inst, cond);
+    Ok(())
+}
+
+/// `fcmp`.
+pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    cx.require_float(inst, cx.ty(args[0]))?;
+    let cond = cx.compare_floats(cond, args, Some(inst))?;
+    set_result(cx, inst, cond);
+    Ok(())
+}
+
+fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
     let value = cx.first_result(inst);
-    // The comparison itself is the user of its operands: nobody lowers it but here.
-    let sole = Some(inst);
-    let cond = match cx.func.dfg.view(inst) {
-        InstView::IntCompare { cond, args } if cx.ty(args[0]).is_int() => cx.compare(cond, args, sole)?,
-        InstView::FloatCompare { cond, args } if matches!(cx.ty(args[0]), F32 | F64) => {
-            cx.compare_floats(cond, args, sole)?
-        }
-        _ => return Err(cx.unsupported(inst)),
-    };
     let def = cx.result(value);
     set(cx, def, cond);
-    Ok(())
 }
 
 /// `def` is 1 if the flags say so, else 0, in its low 8 bits.
@@ -45,26 +52,24 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
 
 /// `select` and `select_spectre_guard`: conditional moves.
 pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let ty = cx.result_ty(inst);
+    select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
+}
+
+/// As [`select`] by `row`, in all registers of the value.
+pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
     let [c, x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty.is_dynamic_vector() || ty.bits() > 128 {
-        return Err(cx.unsupported(inst));
-    }
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = cx.condition(c, inst)?;
     for k in 0..defs.len() {
-        let row = match ty.is_int() {
-            true => rows::CMOV_RR.of(working_bits(ty).min(64)),
-            false => rows::SELECT_F,
-        };
         choose(cx, row, cond, defs[k], x[k], y[k]);
     }
     Ok(())
 }
 
 /// `def = cond ? x : y` by conditional moves of one register.
-fn choose(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, cond: Cond, def: VReg, x: VReg, y: VReg) {
+pub(super) fn choose(cx: &mut Cx<'_, '_>, row: RowId, cond: Cond, def: VReg, x: VReg, y: VReg) {
     let (a, b, yes, no) = match cond {
         Cond::One(cc) => {
             cx.emit_imm(row, &[def, y, x], cc);
@@ -83,26 +88,14 @@ fn choose(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, cond: Cond, def: VReg,
 }
 
 /// `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
-    // The condition under which the result is `x`.
-    let cond = min_max_condition(cx.func.dfg.opcode(inst));
     let value = cx.first_result(inst);
-    let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let cc = if ty == I128 {
-        cx.compare(cond, [x, y], None)?
-    } else {
-        cx.emit(rows::CMP_RR.of(ty.bits()), &[xs[0], ys[0]]);
-        Cond::One(int_code(cond))
-    };
-    let row = rows::CMOV_RR.of(working_bits(ty).min(64));
-    for k in 0..defs.len() {
-        choose(cx, row, cc, defs[k], xs[k], ys[k]);
-    }
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    cx.emit(rows::CMP_RR.of(ty.bits()), &[x, y]);
+    let row = rows::CMOV_RR.of(working_bits(ty));
+    choose(cx, row, Cond::One(int_code(cond)), def, x, y);
     Ok(())
 }
 

@@ -5,14 +5,15 @@
 //! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
-use super::cx::{Alu, Cx};
+use super::cx::Cx;
+use super::wide;
 use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::LowerError;
-use kingpost_mach::lower::{Cond, TruthTest, is_greater};
+use kingpost_mach::lower::{Cond, TruthTest};
 
 /// The condition code for an integer comparison.
 pub(super) fn int_code(cond: IntCC) -> i32 {
@@ -72,37 +73,36 @@ impl Cx<'_, '_> {
         let (cond, x, y) = if self.constant(x).is_some() { (cond.swap_args(), y, x) } else { (cond, x, y) };
         let bits = self.ty(x).bits();
         if bits == 128 {
-            return Ok(self.compare_wide(cond, x, y));
+            return Ok(wide::compare(self, cond, x, y));
         }
         let cc = Cond::One(int_code(cond));
-        let cmp = Alu::CMP;
         if let Some(imm) = self.imm32(y) {
             if let Some(user) = sole
                 && let Some(load) = self.fold_load(x, bits, user)?
             {
-                self.emit_folded(cmp.mi.of(bits), &[], load).imm = imm;
+                self.emit_folded(rows::CMP_MI.of(bits), &[], load).imm = imm;
             } else if imm == 0 {
                 self.test(x, sole)?;
             } else {
                 let x = self.use_reg(x);
-                self.emit_imm(cmp.ri.of(bits), &[x], imm);
+                self.emit_imm(rows::CMP_RI.of(bits), &[x], imm);
             }
             return Ok(cc);
         }
         if let Some(user) = sole {
             if let Some(load) = self.fold_load(y, bits, user)? {
                 let x = self.use_reg(x);
-                self.emit_folded(cmp.rm.of(bits), &[x], load);
+                self.emit_folded(rows::CMP_RM.of(bits), &[x], load);
                 return Ok(cc);
             }
             if let Some(load) = self.fold_load(x, bits, user)? {
                 let y = self.use_reg(y);
-                self.emit_folded(cmp.mr.of(bits), &[y], load);
+                self.emit_folded(rows::CMP_MR.of(bits), &[y], load);
                 return Ok(cc);
             }
         }
         let operands = [self.use_reg(x), self.use_reg(y)];
-        self.emit(cmp.rr.of(bits), &operands);
+        self.emit(rows::CMP_RR.of(bits), &operands);
         Ok(cc)
     }
 
@@ -125,29 +125,12 @@ impl Cx<'_, '_> {
         if let Some(user) = sole
             && let Some(load) = self.fold_load(value, bits, user)?
         {
-            self.emit_folded(Alu::CMP.mi.of(bits), &[], load).imm = 0;
+            self.emit_folded(rows::CMP_MI.of(bits), &[], load).imm = 0;
             return Ok(());
         }
         let value = self.use_reg(value);
         self.emit(rows::TEST_RR.of(bits), &[value, value]);
         Ok(())
-    }
-
-    /// i128: equality by exclusive or, order by a subtraction of which only the flags matter.
-    fn compare_wide(&mut self, cond: IntCC, x: Value, y: Value) -> Cond {
-        let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
-        let (x, y) = (self.use_regs(x), self.use_regs(y));
-        if matches!(cond, IntCC::Equal | IntCC::NotEqual) {
-            let [low, high, any] = std::array::from_fn(|_| self.int_temp(64));
-            self.emit(rows::XOR_RR.of(64), &[low, x[0], y[0]]);
-            self.emit(rows::XOR_RR.of(64), &[high, x[1], y[1]]);
-            self.emit(rows::OR_RR.of(64), &[any, low, high]);
-        } else {
-            let unused = self.int_temp(64);
-            self.emit(rows::CMP_RR.of(64), &[x[0], y[0]]);
-            self.emit(rows::SBB_RR.of(64), &[unused, x[1], y[1]]);
-        }
-        Cond::One(int_code(cond))
     }
 
     /// Emits the flags of a float comparison: `ucomis` sets zero, parity and carry if the operands are unordered.

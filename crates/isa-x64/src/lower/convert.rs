@@ -1,10 +1,12 @@
-//! Sign extensions, of loads by the load itself.
+//! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
 
 use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
+use kingpost_mach::lower as shared;
 use kingpost_mach::{Machine, RowId};
+use kingpost_regalloc::VReg;
 
 /// Rows that sign-extend `from` bits to `to` bits: from a register, and from memory.
 pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
@@ -18,21 +20,43 @@ pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
 
 /// `sextend`.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
     let value = cx.first_result(inst);
-    let (from, to) = (cx.ty(x).bits(), cx.ty(value).bits());
-    let defs = cx.result_parts(value);
+    let to = cx.ty(value).bits();
+    let def = cx.result(value);
+    extend(cx, inst, def, to)
+}
+
+/// Sign-extends the operand of `inst` to `to` bits in `def`.
+pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Lowered {
+    let [x] = cx.args(inst);
+    let from = cx.ty(x).bits();
     match cx.fold_load(x, from, inst)? {
         Some(load) => {
-            cx.emit_folded(sign_extend_rows(from, to).1, &[defs[0]], load);
+            cx.emit_folded(sign_extend_rows(from, to).1, &[def], load);
         }
         None => {
             let source = cx.use_reg(x);
-            cx.sign_extend(defs[0], source, from, to);
+            cx.sign_extend(def, source, from, to);
         }
     }
-    if let Some(&high) = defs.get(1) {
-        cx.emit_imm(rows::SAR_RI.of(64), &[high, defs[0]], 63);
+    Ok(())
+}
+
+/// `iconcat`.
+pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [low, high] = cx.args(inst);
+    let bits = cx.ty(low).bits();
+    if bits == 64 {
+        return shared::wide::iconcat(cx, inst);
     }
+    let value = cx.first_result(inst);
+    let (def, high) = (cx.result(value), cx.use_reg(high));
+    let (shl, or) =
+        if bits == 32 { (rows::SHL_RI.of(64), rows::OR_RR.of(64)) } else { (rows::SHL_RI.of(32), rows::OR_RR.of(32)) };
+    let (shifted, extended) = (cx.int_temp(bits * 2), cx.int_temp(bits * 2));
+    cx.emit_imm(shl, &[shifted, high], bits as i32);
+    let source = cx.use_reg(low);
+    cx.zero_extend(extended, source, bits);
+    cx.emit(or, &[def, shifted, extended]);
     Ok(())
 }

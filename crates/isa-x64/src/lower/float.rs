@@ -5,6 +5,7 @@
 
 use super::Lowered;
 use super::cx::Cx;
+use super::int::select_bits;
 use crate::rows;
 use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
@@ -129,6 +130,36 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit_float(rows::SQRTS_RR.of(ty.bits()), &[def], x, inst)?;
         Ok(())
     })
+}
+
+/// `band`, `bor`, `bxor` of all bits of float registers.
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
+    let [x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
+    cx.emit(row, &operands);
+    Ok(())
+}
+
+/// `bnot`.
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let ones = cx.float_temp(128);
+    let operands = [cx.result(value), cx.use_reg(x), ones];
+    cx.emit(rows::PCMPEQD_ONES, &[ones]);
+    cx.emit(rows::XORPS_RR, &operands);
+    Ok(())
+}
+
+/// `bitselect`.
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c, x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    let temps = std::array::from_fn(|_| cx.float_temp(128));
+    select_bits(cx, [rows::XORPS_RR, rows::ANDPS_RR], temps, def, [c, x, y]);
+    Ok(())
 }
 
 /// The sign bit.

@@ -5,23 +5,16 @@ use super::address::{AddressExpr, MAX_SHIFT};
 use super::cx::{Alu, Cx};
 use crate::regs::CC_NS;
 use crate::rows;
-use kingpost_ir::types::I128;
-use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::lower::{is_float_reg, is_word, working_bits};
-use kingpost_mach::{LowerError, Machine};
+use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::lower::working_bits;
+use kingpost_mach::{Family, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty == I128 {
-        cx.emit_halves(inst, Alu::ADD.rr.of(64), Alu::ADC.rr.of(64));
-        return Ok(());
-    }
-    if is_word(ty)
-        && let Some(terms) = sum_for_lea(cx, x, y)
-    {
+    if let Some(terms) = sum_for_lea(cx, x, y) {
+        let ty = cx.ty(x);
         let value = cx.first_result(inst);
         let def = cx.result(value);
         let address = cx.register_address(&terms);
@@ -50,43 +43,12 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
     (cx.uses(x) > 1 && cx.uses(y) > 1).then_some(AddressExpr { base: x, index: Some((y, 0)), disp: 0 })
 }
 
-/// `isub`.
-pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    if cx.result_ty(inst) == I128 {
-        cx.emit_halves(inst, Alu::SUB.rr.of(64), Alu::SBB.rr.of(64));
+/// `band`.
+pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if mask(cx, inst) || and_not(cx, inst) {
         return Ok(());
     }
-    two_operands(cx, inst, Alu::SUB)
-}
-
-/// `band`, `bor`, `bxor`.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
-    let ty = cx.result_ty(inst);
-    if ty == I128 {
-        cx.emit_halves(inst, alu.rr.of(64), alu.rr.of(64));
-        return Ok(());
-    }
-    if is_float_reg(ty) {
-        return float_bitwise(cx, inst, alu);
-    }
-    if alu == Alu::AND && is_word(ty) && (mask(cx, inst) || and_not(cx, inst)) {
-        return Ok(());
-    }
-    two_operands(cx, inst, alu)
-}
-
-/// Bitwise operations on float registers work on all their bits.
-fn float_bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let row = match alu {
-        Alu::AND => rows::ANDPS_RR,
-        Alu::OR => rows::ORPS_RR,
-        _ => rows::XORPS_RR,
-    };
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(row, &operands);
-    Ok(())
+    two_operands(cx, inst, Alu::AND)
 }
 
 /// `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
@@ -131,12 +93,10 @@ fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     false
 }
 
-/// A two-operand operation on integers of one register.
+/// `isub`, `bor`, `bxor`, and the other two-operand operations where nothing better is found.
 pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
-    let ty = cx.result_ty(inst);
-    cx.require_word(inst, ty)?;
     let value = cx.first_result(inst);
-    let def = cx.result(value);
+    let (ty, def) = (cx.ty(value), cx.result(value));
     let [x, y] = if alu.commutes() { cx.constant_last(inst) } else { cx.args(inst) };
     operate(cx, inst, alu, working_bits(ty), def, [x, y])
 }
@@ -174,46 +134,11 @@ pub(super) fn operate(
     Ok(())
 }
 
-/// `bnot`.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
-    let value = cx.first_result(inst);
-    if ty == I128 {
-        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        cx.emit(rows::NOT_R.of(64), &[defs[0], x[0]]);
-        cx.emit(rows::NOT_R.of(64), &[defs[1], x[1]]);
-        return Ok(());
-    }
-    if is_float_reg(ty) {
-        let ones = cx.float_temp(128);
-        let operands = [cx.result(value), cx.use_reg(x), ones];
-        cx.emit(rows::PCMPEQD_ONES, &[ones]);
-        cx.emit(rows::XORPS_RR, &operands);
-        return Ok(());
-    }
-    one_operand(cx, inst, ty, rows::NOT_R.of(working_bits(ty).min(64)))
-}
-
-/// `ineg`.
-pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty == I128 {
-        let value = cx.first_result(inst);
-        let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-        let zero = cx.constant_temp(0, 64);
-        cx.emit(rows::NEG_R.of(64), &[defs[0], x[0]]);
-        cx.emit(rows::SBB_RR.of(64), &[defs[1], zero, x[1]]);
-        return Ok(());
-    }
-    one_operand(cx, inst, ty, rows::NEG_R.of(working_bits(ty).min(64)))
-}
-
-fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type, row: kingpost_mach::RowId) -> Lowered {
-    cx.require_word(inst, ty)?;
+/// `bnot`, `ineg`.
+pub(super) fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, rows: Family) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
+    let row = rows.of(working_bits(cx.ty(x)));
     let operands = [cx.result(value), cx.use_reg(x)];
     cx.emit(row, &operands);
     Ok(())
@@ -224,10 +149,6 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        return abs_wide(cx, x, value);
-    }
-    cx.require_word(inst, ty)?;
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -237,37 +158,26 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `(x ^ s) - s`, where `s` is the sign in every bit.
-fn abs_wide(cx: &mut Cx<'_, '_>, x: Value, value: Value) -> Lowered {
-    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::SAR_RI.of(64), &[sign, x[1]], 63);
-    cx.emit(rows::XOR_RR.of(64), &[low, x[0], sign]);
-    cx.emit(rows::XOR_RR.of(64), &[high, x[1], sign]);
-    cx.emit(rows::SUB_RR.of(64), &[defs[0], low, sign]);
-    cx.emit(rows::SBB_RR.of(64), &[defs[1], high, sign]);
-    Ok(())
-}
-
 /// `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
-    let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    let float = is_float_reg(ty);
-    let (xor, and) = match ty.bits() {
-        _ if float => (rows::XORPS_RR, rows::ANDPS_RR),
-        _ if !ty.is_int() => return Err(cx.unsupported(inst)),
-        64 | 128 => (rows::XOR_RR.of(64), rows::AND_RR.of(64)),
-        _ => (rows::XOR_RR.of(32), rows::AND_RR.of(32)),
-    };
-    let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
-    for k in 0..defs.len() {
-        let [different, taken] =
-            std::array::from_fn(|_| if float { cx.float_temp(128) } else { cx.int_temp(ty.bits().min(64)) });
-        cx.emit(xor, &[different, x[k], y[k]]);
-        cx.emit(and, &[taken, different, c[k]]);
-        cx.emit(xor, &[defs[k], taken, y[k]]);
-    }
+    let bits = working_bits(cx.ty(x));
+    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    let temps = std::array::from_fn(|_| cx.int_temp(bits));
+    select_bits(cx, [Alu::XOR.rr.of(bits), Alu::AND.rr.of(bits)], temps, def, [c, x, y]);
     Ok(())
+}
+
+/// `def = ((x ^ y) & c) ^ y` by the rows of exclusive or and and.
+pub(super) fn select_bits(
+    cx: &mut Cx<'_, '_>,
+    [xor, and]: [RowId; 2],
+    [different, taken]: [VReg; 2],
+    def: VReg,
+    [c, x, y]: [VReg; 3],
+) {
+    cx.emit(xor, &[different, x, y]);
+    cx.emit(and, &[taken, different, c]);
+    cx.emit(xor, &[def, taken, y]);
 }

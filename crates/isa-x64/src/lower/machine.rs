@@ -1,14 +1,14 @@
 //! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
 
+use super::branch;
 use super::convert::sign_extend_rows;
 use super::cx::Cx;
-use super::{branch, dispatch};
 use crate::emit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
-use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
-use kingpost_mach::lower::{CommonRows, Lowered, Machine, branch_on, is_little};
+use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_mach::lower::{CommonRows, Machine};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -51,10 +51,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;
     const INDEXES_WITH_DISPLACEMENT: bool = true;
-
-    fn lower_own(&mut self, inst: Inst) -> Lowered {
-        dispatch(self, inst)
-    }
 
     fn memory_operand(&mut self, addr: Value, offset: i64, _bytes: u8, inst: Inst) -> Result<Address, LowerError> {
         self.address(addr, offset, inst)
@@ -99,23 +95,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             (false, 16) => rows::MOVZX32_RM.of(16),
             (false, _) => rows::MOV_RM.of(32),
         }
-    }
-
-    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool {
-        if !ty.is_int() || !is_little(flags) {
-            return false;
-        }
-        let Some(imm) = self.imm32(value) else { return false };
-        let row = match ty.bits() {
-            8 => rows::MOV_MI.of(8),
-            16 => rows::MOV_MI.of(16),
-            32 => rows::MOV_MI.of(32),
-            _ => rows::MOV_MI.of(64),
-        };
-        let store = self.emit_mem(row, &[], address);
-        store.imm = imm;
-        store.set_trap(flags.trap_code());
-        true
     }
 
     fn load_constant(&mut self, def: VReg, value: u64, bits: u32) {
@@ -178,27 +157,6 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit(rows::MOV_RF.of(64), &[low, source]);
         self.emit(rows::UNPCKHPD_RR, &[high_half, source, source]);
         self.emit(rows::MOV_RF.of(64), &[high, high_half]);
-    }
-
-    fn concatenate(&mut self, def: VReg, low: Value, high: Value) {
-        let bits = self.ty(low).bits();
-        let high = self.use_reg(high);
-        let (shl, or) = if bits == 32 {
-            (rows::SHL_RI.of(64), rows::OR_RR.of(64))
-        } else {
-            (rows::SHL_RI.of(32), rows::OR_RR.of(32))
-        };
-        let (shifted, extended) = (self.int_temp(bits * 2), self.int_temp(bits * 2));
-        self.emit_imm(shl, &[shifted, high], bits as i32);
-        let source = self.use_reg(low);
-        self.zero_extend(extended, source, bits);
-        self.emit(or, &[def, shifted, extended]);
-    }
-
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Lowered {
-        let cond = self.condition(value, inst)?;
-        branch_on(self, cond, then, other);
-        Ok(())
     }
 
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block) {

@@ -7,7 +7,6 @@ use super::Lowered;
 use super::cx::Cx;
 use crate::regs::CC_E;
 use crate::rows;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::lower::{Cond, trap_on, working_bits};
 use kingpost_mach::{LowerError, Machine, RowId};
@@ -16,12 +15,7 @@ use kingpost_regalloc::VReg;
 /// `imul`.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    if ty == I128 {
-        return wide_imul(cx, inst);
-    }
-    cx.require_word(inst, ty)?;
-    let bits = working_bits(ty);
+    let bits = working_bits(cx.ty(x));
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
@@ -46,25 +40,10 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The low product in full, plus both mixed products in its upper half.
-fn wide_imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let [high, a, b, sum] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit(rows::MULWIDE_R.of(64), &[defs[0], high, x[0], y[0]]);
-    cx.emit(rows::IMUL_RR.of(64), &[a, x[0], y[1]]);
-    cx.emit(rows::IMUL_RR.of(64), &[b, x[1], y[0]]);
-    cx.emit(rows::ADD_RR.of(64), &[sum, a, b]);
-    cx.emit(rows::ADD_RR.of(64), &[defs[1], high, sum]);
-    Ok(())
-}
-
 /// `umulhi`, `smulhi`.
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     let value = cx.first_result(inst);
     let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     let bits = ty.bits();
@@ -106,7 +85,6 @@ pub(super) enum Part {
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
         return by_power_of_two(cx, inst, part, divisor);
     }
@@ -213,7 +191,6 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
 /// `sdiv`.
 pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
-    cx.require_word(inst, cx.ty(x))?;
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let divisor = nonzero_divisor(cx, y)?;
@@ -236,7 +213,6 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
 pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_word(inst, ty)?;
     let value = cx.first_result(inst);
     let def = cx.result(value);
     match cx.constant_signed(y) {

@@ -6,7 +6,6 @@ use super::int::operate;
 use super::muldiv::wide_product;
 use crate::regs::{CC_B, CC_O};
 use crate::rows;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView};
 use kingpost_mach::lower::{Cond, trap_on};
 use kingpost_regalloc::VReg;
@@ -18,7 +17,7 @@ pub(super) const UNSIGNED: i32 = CC_B;
 pub(super) const SIGNED: i32 = CC_O;
 
 /// The second result, if the condition holds.
-fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
+pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     let overflow = cx.func.dfg.inst_results(inst)[1];
     if cx.has_reg(overflow) {
         let def = cx.result(overflow);
@@ -29,17 +28,9 @@ fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
 /// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
 pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    if ty == I128 {
-        let carry = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
-        let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-        cx.emit(alu.rr.of(64), &[defs[0], x[0], y[0]]);
-        cx.emit(carry.rr.of(64), &[defs[1], x[1], y[1]]);
-    } else {
-        let def = cx.result(value);
-        operate(cx, inst, alu, ty.bits(), def, [x, y])?;
-    }
+    let def = cx.result(value);
+    operate(cx, inst, alu, cx.ty(x).bits(), def, [x, y])?;
     set_overflow(cx, inst, condition);
     Ok(())
 }
@@ -49,9 +40,6 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
-    if !ty.is_int() {
-        return Err(cx.unsupported(inst));
-    }
     let bits = ty.bits().min(64);
     let next = if alu == Alu::ADD { Alu::ADC } else { Alu::SBB };
     let value = cx.first_result(inst);

@@ -5,31 +5,45 @@ use super::machine::Machine;
 use crate::emit::NO_BLOCK;
 use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::Block;
+use smallvec::SmallVec;
+
+/// `jump`.
+///
+/// # Errors
+/// None.
+pub fn jump<'f>(cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
+    let target = cx.targets()[0];
+    jump_to(cx, target);
+    Ok(())
+}
 
 /// Appends a jump.
-pub(super) fn jump<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
+pub fn jump_to<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
     let jump = cx.emit(M::ROWS.jump, &[]);
     jump.aux = target.as_u32();
     jump.extra = NO_BLOCK;
 }
 
-/// `brif`.
-pub(super) fn brif<'f>(cx: &mut impl Machine<'f>, inst: Inst, targets: &[Block]) -> Lowered {
-    let [c] = cx.args(inst);
-    let (then, other) = (targets[0], targets[1]);
+/// The two targets of `brif`. If they are one, appends a jump there instead.
+pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
+    let [then, other] = std::array::from_fn(|k| cx.targets()[k]);
     if then == other {
-        jump(cx, then);
-        return Ok(());
+        jump_to(cx, then);
+        return None;
     }
-    cx.branch_if(c, then, other, inst)
+    Some([then, other])
 }
 
 /// `br_table`: of one entry by a comparison, of two or three by several, of more by a table.
-pub(super) fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, targets: &[Block]) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [index] = cx.args(inst);
+    let targets: SmallVec<[Block; 8]> = cx.targets().into();
     let (&default, entries) = targets.split_first().ok_or_else(|| cx.unsupported(inst))?;
     if entries.iter().all(|&entry| entry == default) {
-        jump(cx, default);
+        jump_to(cx, default);
         return Ok(());
     }
     let len = entries.len() as u32;
@@ -60,14 +74,28 @@ pub(super) fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, targets: &[Bl
 }
 
 /// `trap`.
-pub(super) fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::Trap { code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.emit(M::ROWS.trap, &[]).set_trap(Some(code));
     Ok(())
 }
 
 /// `debugtrap`.
-pub(super) fn debugtrap<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
     cx.emit(M::ROWS.breakpoint, &[]);
+    Ok(())
+}
+
+/// `nop` and `sequence_point`: no code.
+///
+/// # Errors
+/// None.
+pub fn nop<'f>(_cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
     Ok(())
 }

@@ -30,7 +30,10 @@ enum Callee<'a> {
 }
 
 /// `call`.
-pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// What the convention cannot pass, and patchable calls.
+pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::Call { func, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let data = &cx.func.dfg.ext_funcs[func];
     if data.patchable {
@@ -41,7 +44,10 @@ pub(super) fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// `call_indirect`.
-pub(super) fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// What the convention cannot pass.
+pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::CallIndirect { sig, callee, args } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };

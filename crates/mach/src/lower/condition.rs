@@ -118,16 +118,6 @@ impl Lower<'_> {
     }
 }
 
-/// The comparison under which `smin`, `smax`, `umin` or `umax` gives its first operand.
-pub fn min_max_condition(opcode: Opcode) -> IntCC {
-    match opcode {
-        Opcode::Smin => IntCC::SignedLessThan,
-        Opcode::Smax => IntCC::SignedGreaterThan,
-        Opcode::Umin => IntCC::UnsignedLessThan,
-        _ => IntCC::UnsignedGreaterThan,
-    }
-}
-
 /// Is the comparison one that subtracting two halves one after the other answers only with operands exchanged?
 pub fn is_greater(cond: IntCC) -> bool {
     matches!(

@@ -5,7 +5,10 @@ use super::{Address, Lowered};
 use kingpost_ir::{Inst, InstView};
 
 /// `iconst`.
-pub(super) fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());
@@ -14,9 +17,12 @@ pub(super) fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// `f16const`, `f32const`, `f64const`.
-pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (bits, width) = match cx.func.dfg.view(inst) {
-        // The 16 bits above the value are nobody's.
+        // Bits 16 to 31 are undefined.
         InstView::UnaryIeee16 { imm } => (u64::from(imm.bits()), 32),
         InstView::UnaryIeee32 { imm } => (u64::from(imm.bits()), 32),
         InstView::UnaryIeee64 { imm } => (imm.bits(), 64),
@@ -29,7 +35,10 @@ pub(super) fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// `f128const`, and `vconst` of 128 bits.
-pub(super) fn wide<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Vectors of other sizes.
+pub fn quad<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let bytes = cx.func.dfg.constants.bytes(constant);

@@ -75,28 +75,23 @@ pub(super) fn load<'f, M: Machine<'f>>(
     trap: Option<TrapCode>,
 ) -> Option<()> {
     let ty = cx.ty(value);
-    let defs = cx.result_parts(value);
-    if let [low, high] = *defs {
-        let above = cx.further(address, 8);
-        load_word(cx, high, I64, address, trap)?;
-        return load_word(cx, low, I64, above, trap);
-    }
+    let def = cx.result(value);
     if ty.is_int() {
-        return load_word(cx, defs[0], ty, address, trap);
+        return load_word(cx, def, ty, address, trap);
     }
     if ty.is_scalar() && ty.bits() == 128 {
         let (low, high) = (cx.int_temp(64), cx.int_temp(64));
         let above = cx.further(address, 8);
         load_word(cx, high, I64, address, trap)?;
         load_word(cx, low, I64, above, trap)?;
-        cx.join_halves(defs[0], low, high);
+        cx.join_halves(def, low, high);
         return Some(());
     }
     let image_type = image_type(ty)?;
     let image = cx.int_temp(image_type.bits());
     load_word(cx, image, image_type, address, trap)?;
     let row = if image_type == I64 { M::ROWS.int_to_float64 } else { M::ROWS.int_to_float32 };
-    cx.emit(row, &[defs[0], image]);
+    cx.emit(row, &[def, image]);
     Some(())
 }
 
@@ -150,14 +145,13 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
 }
 
 /// `bswap`.
-pub(super) fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
-    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
-    // The halves of an i128 change places.
-    let bits = cx.ty(x).bits().min(64);
-    for (&def, &part) in defs.iter().zip(parts.iter().rev()) {
-        cx.swap_bytes(def, part, bits);
-    }
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    cx.swap_bytes(def, source, cx.ty(x).bits());
     Ok(())
 }

@@ -18,8 +18,11 @@ use kingpost_regalloc::{ClobberId, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Defines the parameters that somebody wants: those in registers by one instruction without bytes, the others by loads.
-pub(super) fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
+/// Defines the parameters that are used: those in registers by one instruction without bytes, the others by loads.
+///
+/// # Errors
+/// Stack limits and stack arguments that there is no code for.
+pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     let probes = cx.settings.enable_probestack;
     if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
         let near = cx.settings.use_colocated_libcalls;
@@ -118,7 +121,10 @@ fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
 }
 
 /// `return`.
-pub(super) fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Types without code.
+pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let abi = Arc::clone(&cx.abi);
     let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
     for (&value, to) in cx.func.dfg.inst_args(inst).iter().zip(&abi.results) {
@@ -173,7 +179,10 @@ fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
 }
 
 /// `get_frame_pointer`.
-pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Other types than `i64`, and the setting it needs.
+pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.frame_pointer, &[def]);
@@ -181,14 +190,20 @@ pub(super) fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> L
 }
 
 /// `get_stack_pointer`.
-pub(super) fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Other types than `i64`, and the setting it needs.
+pub fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.stack_pointer, &[def]);
     Ok(())
 }
 
 /// `get_return_address`: it lies above the caller's frame pointer.
-pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Other types than `i64`, and the setting it needs.
+pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     let base = cx.int_temp(64);
@@ -198,7 +213,10 @@ pub(super) fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> 
 }
 
 /// `get_pinned_reg`.
-pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Other types than `i64`, and the setting it needs.
+pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.pinned, &[def]);
@@ -206,7 +224,10 @@ pub(super) fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowe
 }
 
 /// `set_pinned_reg`.
-pub(super) fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Other types than `i64`, and the setting it needs.
+pub fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let [value] = cx.args(inst);
     if cx.ty(value) != I64 {

@@ -1,4 +1,4 @@
-//! What a machine provides so that the opcodes that are lowered alike everywhere are lowered for it.
+//! What a machine provides to the library of lowerings in this folder: names of rows, facts, emitters.
 //!
 //! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder, over a
 //! context that implements [`Machine`]: the function being lowered together with the instruction set's own settings. They
@@ -8,10 +8,10 @@
 
 use super::condition::CondRows;
 use super::width::use_widened;
-use super::{Address, Lower, Lowered};
+use super::{Address, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
-use kingpost_ir::{Inst, MemFlags, Type, Value};
+use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
 
@@ -97,12 +97,6 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// May an address have an index and a displacement?
     const INDEXES_WITH_DISPLACEMENT: bool;
 
-    /// Lowers an opcode that each machine lowers its own way.
-    ///
-    /// # Errors
-    /// Opcodes and types that it has no code for.
-    fn lower_own(&mut self, inst: Inst) -> Lowered;
-
     /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     ///
     /// # Errors
@@ -127,9 +121,6 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// The row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId;
 
-    /// Stores the low part of `value` that has type `ty`, if it is a constant that needs no register.
-    fn store_constant(&mut self, value: Value, ty: Type, address: Address, flags: MemFlags) -> bool;
-
     /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
     fn load_constant(&mut self, def: VReg, value: u64, bits: u32);
 
@@ -153,15 +144,6 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
 
     /// Two integer registers from a float register of 128 bits.
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg);
-
-    /// `def` is `high` above `low`, integers of the same type of at most 32 bits.
-    fn concatenate(&mut self, def: VReg, low: Value, high: Value);
-
-    /// Goes to `then` if `value` is not zero, else to `other`, on behalf of `inst`.
-    ///
-    /// # Errors
-    /// Addresses of folded loads that are not supported.
-    fn branch_if(&mut self, value: Value, then: Block, other: Block, inst: Inst) -> Lowered;
 
     /// Goes to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block);

@@ -6,8 +6,8 @@ use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::types::{F16, I8, I16, I32, I64};
-use kingpost_ir::{Inst, InstView, MemFlags, Opcode, StackSlot, TrapCode, Type, Value};
+use kingpost_ir::types::{F16, I64};
+use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
 /// Is the access in the machine's byte order? All machines here put the low byte first.
@@ -60,100 +60,124 @@ pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
-/// What a widening load reads, and whether it widens with the sign. None of other loads.
-fn widened(opcode: Opcode) -> Option<(Type, bool)> {
-    match opcode {
-        Opcode::Uload8 => Some((I8, false)),
-        Opcode::Uload16 => Some((I16, false)),
-        Opcode::Uload32 => Some((I32, false)),
-        Opcode::Sload8 => Some((I8, true)),
-        Opcode::Sload16 => Some((I16, true)),
-        Opcode::Sload32 => Some((I32, true)),
-        _ => None,
-    }
-}
-
-/// `load` and the widening loads.
-pub(super) fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+/// `load` of a value of one register.
+///
+/// # Errors
+/// Types and byte orders that there is no code for, addresses of other types than `i64`.
+pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
     let ty = cx.ty(value);
-    let widened = widened(cx.func.dfg.opcode(inst));
-    if let (None, true, Some(row)) = (widened, is_little(flags), load_row::<M>(ty)) {
-        let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
+    let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
+    if let (true, Some(row)) = (is_little(flags), load_row::<M>(ty)) {
         let def = cx.result(value);
         cx.emit_mem(row, &[def], address).set_trap(trap);
         return Ok(());
     }
-    let bytes = part_bytes(widened.map_or(ty, |(memory, _)| memory));
-    let address = cx.memory_operand(addr, i64::from(offset), bytes, inst)?;
-    let done = match (widened, is_little(flags)) {
-        (Some((memory, signed)), true) => {
+    let done = match is_little(flags) {
+        true => {
             let def = cx.result(value);
-            cx.emit_mem(M::widening_load_row(memory.bits(), ty.bits(), signed), &[def], address).set_trap(trap);
-            Some(())
+            load_into(cx, def, ty, address, trap)
         }
-        (Some((memory, signed)), false) => endian::load_widened(cx, value, memory, signed, address, trap),
-        (None, true) => {
-            let defs = cx.result_parts(value);
-            load_into(cx, &defs, ty, address, trap)
-        }
-        (None, false) => endian::load(cx, value, address, trap),
+        false => endian::load(cx, value, address, trap),
     };
     done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
 }
 
+/// `uload8` and the like: loads an integer of type `memory` and widens it, with its sign if `signed`.
+///
+/// # Errors
+/// Addresses of other types than `i64`.
+pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, signed: bool) -> Lowered {
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
+    let (value, trap) = (cx.first_result(inst), flags.trap_code());
+    let address = cx.memory_operand(addr, i64::from(offset), part_bytes(memory), inst)?;
+    if is_little(flags) {
+        let def = cx.result(value);
+        let row = M::widening_load_row(memory.bits(), cx.ty(value).bits(), signed);
+        cx.emit_mem(row, &[def], address).set_trap(trap);
+        return Ok(());
+    }
+    let done = endian::load_widened(cx, value, memory, signed, address, trap);
+    done.ok_or_else(|| cx.unsupported(inst))
+}
+
 /// Why an access to a value of type `ty` is refused: for its byte order if there is code for the other one.
 fn refusal<'f, M: Machine<'f>>(cx: &M, inst: Inst, ty: Type, flags: MemFlags) -> LowerError {
-    let supported = ty == F16 || ty.bits() == 128 && ty.is_int() || access::<M>(ty).is_some();
+    let supported = ty == F16 || access::<M>(ty).is_some();
     if supported && !is_little(flags) { cx.unsupported_byte_order(inst, ty) } else { cx.unsupported(inst) }
 }
 
-/// Loads a value of type `ty` into its registers. None if there is no code for the type.
+/// Loads a value of type `ty` into its register. None if there is no code for the type.
 pub fn load_into<'f, M: Machine<'f>>(
     cx: &mut M,
-    defs: &[VReg],
+    def: VReg,
     ty: Type,
     address: Address,
     trap: Option<TrapCode>,
 ) -> Option<()> {
-    if let [low, high] = *defs {
-        let above = cx.further(address, 8);
-        cx.emit_mem(M::load_row(RegClass::Int, 8), &[low], address).set_trap(trap);
-        cx.emit_mem(M::load_row(RegClass::Int, 8), &[high], above).set_trap(trap);
-    } else if let Some(row) = load_row::<M>(ty) {
-        cx.emit_mem(row, &[defs[0]], address).set_trap(trap);
+    if let Some(row) = load_row::<M>(ty) {
+        cx.emit_mem(row, &[def], address).set_trap(trap);
     } else if ty == F16 {
         // Float registers are loaded with 32 bits at least, of which half may not be there.
         let image = cx.int_temp(16);
         cx.emit_mem(M::load_row(RegClass::Int, 2), &[image], address).set_trap(trap);
-        cx.emit(M::ROWS.int_to_float32, &[defs[0], image]);
+        cx.emit(M::ROWS.int_to_float32, &[def, image]);
     } else {
         return None;
     }
     Some(())
 }
 
-/// `store` and the narrowing stores.
-pub(super) fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
-    let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
-        return Err(cx.unsupported(inst));
-    };
-    let ty = match cx.func.dfg.opcode(inst) {
-        Opcode::Istore8 => I8,
-        Opcode::Istore16 => I16,
-        Opcode::Istore32 => I32,
-        _ => cx.ty(value),
-    };
-    let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
-    if cx.store_constant(value, ty, address, flags) {
-        return Ok(());
+/// A store whose address is lowered already.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    inst: Inst,
+    /// The value of which the low part is stored.
+    pub value: Value,
+    /// The type of that part.
+    pub ty: Type,
+    /// Where to.
+    pub address: Address,
+    /// What is known of the access.
+    pub flags: MemFlags,
+}
+
+impl Store {
+    /// `store`, or a narrowing store of the low part that has type `ty`.
+    ///
+    /// # Errors
+    /// Addresses of other types than `i64`.
+    pub fn of<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, ty: Type) -> Result<Store, LowerError> {
+        let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
+            return Err(cx.unsupported(inst));
+        };
+        let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
+        Ok(Store { inst, value, ty, address, flags })
     }
-    let done = match is_little(flags) {
-        true => store_value(cx, value, ty, address, flags.trap_code()),
-        false => endian::store(cx, value, ty, address, flags.trap_code()),
-    };
-    done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
+
+    /// Stores the value from a register, or from two in big-endian byte order.
+    ///
+    /// # Errors
+    /// Types and byte orders that there is no code for.
+    pub fn emit<'f, M: Machine<'f>>(self, cx: &mut M) -> Lowered {
+        let Store { inst, value, ty, address, flags } = self;
+        let done = match is_little(flags) {
+            true => store_value(cx, value, ty, address, flags.trap_code()),
+            false => endian::store(cx, value, ty, address, flags.trap_code()),
+        };
+        done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
+    }
+}
+
+/// `store` of a value of one register.
+///
+/// # Errors
+/// Types and byte orders that there is no code for, addresses of other types than `i64`.
+pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let [value, _] = cx.args(inst);
+    let ty = cx.ty(value);
+    Store::of(cx, inst, ty)?.emit(cx)
 }
 
 /// Stores the low part of `value` that has type `ty`. None if there is no code for the type.
@@ -164,12 +188,7 @@ fn store_value<'f, M: Machine<'f>>(
     address: Address,
     trap: Option<TrapCode>,
 ) -> Option<()> {
-    if ty.is_int() && ty.bits() == 128 {
-        let parts = cx.use_regs(value);
-        let above = cx.further(address, 8);
-        cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[0]], address).set_trap(trap);
-        cx.emit_mem(M::store_row(RegClass::Int, 8), &[parts[1]], above).set_trap(trap);
-    } else if let Some(row) = store_row::<M>(ty) {
+    if let Some(row) = store_row::<M>(ty) {
         let source = cx.use_reg(value);
         cx.emit_mem(row, &[source], address).set_trap(trap);
     } else if ty == F16 {
@@ -183,7 +202,10 @@ fn store_value<'f, M: Machine<'f>>(
 }
 
 /// `stack_addr`.
-pub(super) fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Results of other types than `i64`, slots aligned to more than 2^30 bytes.
+pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::StackAddr { slot, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));

@@ -20,15 +20,16 @@
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
 //!
-//! What comes next is written over a [`Machine`], which an instruction set provides:
+//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and the table
+//! calls its own functions or those of the library here, which are written over a [`Machine`]:
 //!
 //! | file | holds |
 //! |---|---|
 //! | `machine.rs` | what an instruction set provides |
-//! | `opcodes.rs` | one line per opcode |
 //! | `entry.rs`, `call.rs` | parameters, returns, calls |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | what is asked of types |
+//! | `wide.rs` | integers of 128 bits |
 //! | the others | opcodes, by family |
 
 use crate::abi::AbiSignature;
@@ -46,33 +47,33 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
 use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
-mod branch;
-mod call;
+pub mod branch;
+pub mod call;
 mod condition;
-mod constant;
+pub mod constant;
 mod emission;
-mod endian;
-mod entry;
+pub mod endian;
+pub mod entry;
 mod finish;
 mod machine;
-mod memory;
-mod opcodes;
+pub mod memory;
 mod operands;
-mod symbol;
+pub mod symbol;
+mod table;
 mod types;
 mod values;
-mod width;
+pub mod wide;
+pub mod width;
 
 pub use call::libcall;
-pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, min_max_condition, trap_on};
+pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, trap_on};
 pub use endian::{is_arithmetic, load_word};
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
-pub use opcodes::{Piece, piece};
 pub use symbol::near_symbol;
+pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
 pub use width::use_widened;
 
@@ -289,23 +290,21 @@ impl Lower<'_> {
         if let Some(terminator) = next {
             self.srcloc = self.func.srcloc(terminator).0;
             self.record_edges(block, machine);
-            let dests = destinations(self.func, block).len();
-            let targets: SmallVec<[Block; 4]> = self.cx.order.targets(block, dests).into();
-            self.isa.lower(self, Piece::Terminator(terminator, &targets))?;
+            self.isa.lower(self, terminator)?;
             self.flush();
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
             if self.wanted(inst) {
                 self.srcloc = self.func.srcloc(inst).0;
-                self.isa.lower(self, Piece::Inst(inst))?;
+                self.isa.lower(self, inst)?;
                 self.flush();
             }
             next = self.func.layout.prev_inst(inst);
         }
         if Some(block) == self.func.layout.entry_block() {
             self.srcloc = u32::MAX;
-            self.isa.lower(self, Piece::Entry)?;
+            self.isa.lower_entry(self)?;
             self.flush();
         }
         Ok(())
@@ -322,7 +321,7 @@ impl Lower<'_> {
         self.srcloc = u32::MAX;
         let target = destinations(self.func, from)[edge as usize].block;
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        self.isa.lower(self, Piece::Jump(target))?;
+        self.isa.lower_jump(self, target);
         self.flush();
         Ok(())
     }

@@ -31,6 +31,11 @@ impl Lower<'_> {
         self.ty(self.first_result(inst))
     }
 
+    /// The register of a result, if it has a use.
+    pub fn needed_result(&mut self, value: Value) -> Option<VReg> {
+        self.has_reg(value).then(|| self.result(value))
+    }
+
     /// A register for an integer of `bits` bits.
     pub fn int_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
@@ -39,15 +44,6 @@ impl Lower<'_> {
     /// A register for a float of `bits` bits.
     pub fn float_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Float, (bits / 8).max(4) as u8)
-    }
-
-    /// Emits an operation on i128: `low` on the low halves, then `high` on the others, which may read its carry.
-    pub fn emit_halves(&mut self, inst: Inst, low: RowId, high: RowId) {
-        let [x, y] = self.args(inst);
-        let value = self.first_result(inst);
-        let (defs, x, y) = (self.result_parts(value), self.use_regs(x), self.use_regs(y));
-        self.emit(low, &[defs[0], x[0], y[0]]);
-        self.emit(high, &[defs[1], x[1], y[1]]);
     }
 
     /// Emits `row` with an immediate.

@@ -17,7 +17,10 @@ use kingpost_regalloc::VReg;
 const NEAR: u64 = 1 << 24;
 
 /// `func_addr`.
-pub(super) fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Results of other types than `i64`.
+pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::FuncAddr { func } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));
@@ -30,7 +33,10 @@ pub(super) fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// `symbol_value`.
-pub(super) fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Global values that there is no code for.
+pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -115,7 +121,7 @@ fn step<'f, M: Machine<'f>>(cx: &mut M, def: VReg, base: VReg, global: GlobalVal
         GlobalValueData::Load { offset, ty, flags, .. } => {
             let address = Address::Base { base, disp: *offset };
             match is_little(*flags) {
-                true => load_into(cx, &[def], *ty, address, flags.trap_code()),
+                true => load_into(cx, def, *ty, address, flags.trap_code()),
                 false => endian::load_word(cx, def, *ty, address, flags.trap_code()),
             }
             .ok_or(None)

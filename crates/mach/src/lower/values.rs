@@ -1,16 +1,28 @@
 //! What instruction sets ask of values, and the registers of values.
 
-use super::Lower;
+use super::{Lower, Shape};
 use crate::abi::{AbiSignature, first_part, reg_parts};
+use crate::block_order::destinations;
 use crate::error::LowerError;
 use crate::limits::check_limit;
 use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value};
-use kingpost_regalloc::{RegClass, VReg};
+use kingpost_regalloc::{Block, RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Values and their definitions.
 impl Lower<'_> {
+    /// The machine blocks that the terminator being lowered goes to, in the order of the text; equal edges may share one.
+    pub fn targets(&self) -> &[Block] {
+        self.cx.order.targets(self.block, destinations(self.func, self.block).len())
+    }
+
+    /// The shape of an instruction's controlling type.
+    #[inline]
+    pub fn shape(&self, inst: Inst) -> Shape {
+        Shape::of(self.func.dfg.ctrl_type(inst))
+    }
+
     /// The block being lowered.
     pub fn block(&self) -> IrBlock {
         self.block

@@ -1,23 +1,21 @@
-//! Integer width changes, halves, and the same bits in another register class.
+//! Integer width changes, halves, and the same bits in another register class. i128 is in `wide.rs`.
 
 use super::machine::Machine;
 use super::memory::is_little;
-use super::{Lower, Lowered};
+use super::{Lowered, wide};
 use kingpost_ir::signature::ArgumentExtension;
-use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_regalloc::VReg;
 
 /// `uextend`, where the operand's register has no zeros above it by itself.
-pub(super) fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
-    let defs = cx.result_parts(value);
-    let source = cx.use_reg(x);
-    cx.zero_extend(defs[0], source, cx.ty(x).bits());
-    if let Some(&high) = defs.get(1) {
-        cx.load_constant(high, 0, 64);
-    }
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    cx.zero_extend(def, source, cx.ty(x).bits());
     Ok(())
 }
 
@@ -36,8 +34,11 @@ pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) ->
     wide
 }
 
-/// `ireduce`. Whoever uses it takes the operand's register, so this is only reached for results nobody asked for by name.
-pub(super) fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+/// `ireduce`. Its users take the operand's register, so this is only reached through other results of a definition.
+///
+/// # Errors
+/// None.
+pub fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let operands = [cx.result(value), cx.use_reg(x)];
@@ -46,21 +47,14 @@ pub(super) fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// `isplit`.
-pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// None.
+pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
     let bits = cx.ty(low).bits();
-    let wanted = |cx: &mut Lower<'_>, value: Value| cx.has_reg(value).then(|| cx.result(value));
-    let (low, high) = (wanted(cx, low), wanted(cx, high));
-    if cx.ty(x) == I128 {
-        let parts = cx.use_regs(x);
-        for (def, part) in [(low, parts[0]), (high, parts[1])] {
-            if let Some(def) = def {
-                cx.emit(M::ROWS.move64, &[def, part]);
-            }
-        }
-        return Ok(());
-    }
+    let (low, high) = (cx.needed_result(low), cx.needed_result(high));
     let source = cx.use_reg(x);
     if let Some(def) = low {
         // The upper half may stay: it is above the result.
@@ -73,23 +67,11 @@ pub(super) fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `iconcat`.
-pub(super) fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
-    let [low, high] = cx.args(inst);
-    let value = cx.first_result(inst);
-    if cx.ty(low) != I64 {
-        let def = cx.result(value);
-        cx.concatenate(def, low, high);
-        return Ok(());
-    }
-    let (defs, low, high) = (cx.result_parts(value), cx.use_reg(low), cx.use_reg(high));
-    cx.emit(M::ROWS.move64, &[defs[0], low]);
-    cx.emit(M::ROWS.move64, &[defs[1], high]);
-    Ok(())
-}
-
 /// `bitcast`.
-pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+///
+/// # Errors
+/// Dynamic vectors, and vectors whose lanes would change their byte order.
+pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (from, to) = (cx.ty(arg), cx.ty(value));
@@ -110,7 +92,7 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
         (false, true, 64) => M::ROWS.float_to_int64,
         (false, false, bits @ ..=128) => M::float_move_row(bits),
         (_, _, 128) => {
-            bitcast_wide(cx, arg, value);
+            wide::bitcast(cx, arg, value);
             return Ok(());
         }
         _ => return Err(cx.unsupported(inst)),
@@ -118,20 +100,6 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let operands = [cx.result(value), cx.use_reg(arg)];
     cx.emit(row, &operands);
     Ok(())
-}
-
-/// i128 to and from anything.
-fn bitcast_wide<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
-    let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
-    match (&defs[..], &parts[..]) {
-        (&[def], &[low, high]) => cx.join_halves(def, low, high),
-        (&[low, high], &[source]) => cx.split_halves(low, high, source),
-        (defs, parts) => {
-            for (&def, &part) in defs.iter().zip(parts) {
-                cx.emit(M::ROWS.move64, &[def, part]);
-            }
-        }
-    }
 }
 
 /// The argument or result `value` as its convention wants it: extended to an i64 by `uext` or `sext`, or as it is.

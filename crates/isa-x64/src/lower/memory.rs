@@ -1,0 +1,26 @@
+//! Stores of constants, which need no register.
+//!
+//! Before: `v1 = iconst.i32 7; store v1, v0+8`. After: `mov32_mi [v0 + 8], 7`.
+
+use super::Lowered;
+use super::cx::Cx;
+use crate::rows;
+use kingpost_ir::{Inst, Type};
+use kingpost_mach::lower::is_little;
+use kingpost_mach::lower::memory::Store;
+
+/// `store` of an integer.
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [value, _] = cx.args(inst);
+    store_as(cx, inst, cx.ty(value))
+}
+
+/// Stores the low part of an integer that has type `ty`: `store` and the narrowing stores.
+pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
+    let store = Store::of(cx, inst, ty)?;
+    let Some(imm) = cx.imm32(store.value).filter(|_| is_little(store.flags)) else { return store.emit(cx) };
+    let minst = cx.emit_mem(rows::MOV_MI.of(ty.bits()), &[], store.address);
+    minst.imm = imm;
+    minst.set_trap(store.flags.trap_code());
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The form of an instruction set's lowering table: one function for each opcode and shape of type.
+//!
+//! A row reads `Iadd => int::iadd, wide::iadd, none, refuse;`: the lowering of words, of 128-bit integers, of scalar floats, of
+//! vectors. A row of one column serves all shapes, and opcodes without a controlling type. [`none`] stands where the opcode
+//! has no type of that shape, [`refuse`] where there is no code yet. The rows are an exhaustive match, so that a new
+//! opcode is a compiler error in each instruction set.
+
+use super::{Lowered, Machine};
+use kingpost_ir::Inst;
+use kingpost_ir::types::{self, Type};
+
+/// What decides which function lowers an opcode: the shape of its controlling type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Scalar integers of up to 64 bits, and no type at all: one general-purpose register.
+    Word,
+    /// i128: two general-purpose registers.
+    Wide,
+    /// Scalar floats: one float register.
+    Float,
+    /// Vectors, fixed and dynamic.
+    Vector,
+}
+
+/// Number of shapes.
+pub const SHAPES: usize = 4;
+
+impl Shape {
+    /// All shapes, in the order of the table's columns.
+    pub const ALL: [Shape; SHAPES] = [Shape::Word, Shape::Wide, Shape::Float, Shape::Vector];
+
+    /// The shape of a type.
+    #[inline]
+    pub fn of(ty: Type) -> Shape {
+        if ty == types::I128 {
+            Shape::Wide
+        } else if ty.is_int() || ty.is_invalid() {
+            Shape::Word
+        } else if ty.is_float() {
+            Shape::Float
+        } else {
+            Shape::Vector
+        }
+    }
+
+    /// The heading of the shape's column.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shape::Word => "word",
+            Shape::Wide => "wide",
+            Shape::Float => "float",
+            Shape::Vector => "vector",
+        }
+    }
+}
+
+/// The columns of a row: as written, or one for all shapes.
+pub const fn columns<T: Copy>(written: &[T]) -> [T; SHAPES] {
+    match *written {
+        [all] => [all; SHAPES],
+        [word, wide, float, vector] => [word, wide, float, vector],
+        _ => panic!("a row has one column or one for each shape"),
+    }
+}
+
+/// Refuses an opcode that there is no code for at types of this shape.
+///
+/// # Errors
+/// The refusal.
+pub fn refuse<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    Err(cx.unsupported(inst))
+}
+
+/// Stands where the opcode has no type of the shape. The verifier lets none pass; what comes here all the same is refused.
+///
+/// # Errors
+/// The refusal.
+pub fn none<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    refuse(cx, inst)
+}
+
+/// Makes `LOWERINGS`, the table of functions of type `$function`, and `NAMES`, what its cells read, from rows.
+#[macro_export]
+macro_rules! lowering_table {
+    ($function:ty; $($opcode:ident => $($f:ident $(:: $g:ident)* $(($($arg:expr),*))?),+;)*) => {
+        /// The functions that lower an opcode, by shape.
+        const fn lowerings(opcode: kingpost_ir::Opcode) -> [$function; $crate::lower::SHAPES] {
+            match opcode {
+                $(kingpost_ir::Opcode::$opcode => $crate::lower::columns(&[
+                    $((|cx, inst| $f $(:: $g)* (cx, inst $($(, $arg)*)?)) as $function),+
+                ]),)*
+            }
+        }
+
+        /// What the cells of a row read.
+        const fn names(opcode: kingpost_ir::Opcode) -> [&'static str; $crate::lower::SHAPES] {
+            match opcode {
+                $(kingpost_ir::Opcode::$opcode => $crate::lower::columns(&[
+                    $(concat!(stringify!($f) $(, "::", stringify!($g))* $(, "(", $(stringify!($arg),)* ")")?)),+
+                ]),)*
+            }
+        }
+
+        /// The function that lowers an opcode at a shape.
+        pub(super) static LOWERINGS: [[$function; $crate::lower::SHAPES]; kingpost_ir::Opcode::ALL.len()] = {
+            let mut table = [lowerings(kingpost_ir::Opcode::ALL[0]); kingpost_ir::Opcode::ALL.len()];
+            let mut k = 0;
+            while k < table.len() {
+                table[k] = lowerings(kingpost_ir::Opcode::ALL[k]);
+                k += 1;
+            }
+            table
+        };
+
+        /// The name of that function.
+        pub(crate) static NAMES: [[&str; $crate::lower::SHAPES]; kingpost_ir::Opcode::ALL.len()] = {
+            let mut table = [names(kingpost_ir::Opcode::ALL[0]); kingpost_ir::Opcode::ALL.len()];
+            let mut k = 0;
+            while k < table.len() {
+                table[k] = names(kingpost_ir::Opcode::ALL[k]);
+                k += 1;
+            }
+            table
+        };
+    };
+}
+
+/// What is wrong with the cells of a table: an opcode has a type of a shape just where its row is not `none`.
+pub fn misplaced_none(names: &[[&str; SHAPES]]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (&opcode, cells) in kingpost_ir::Opcode::ALL.iter().zip(names) {
+        let types = opcode.info().class.set();
+        if cells.iter().all(|cell| cell == &cells[0]) {
+            continue;
+        }
+        for (shape, cell) in Shape::ALL.into_iter().zip(cells) {
+            let has_type = types.iter().any(|ty| Shape::of(ty) == shape);
+            if has_type == (*cell == "none") {
+                wrong.push(format!("{opcode} at {}: {cell}", shape.name()));
+            }
+        }
+    }
+    wrong
+}

@@ -1,0 +1,145 @@
+//! Integers of 128 bits, in two registers: what all machines do alike.
+
+use super::machine::Machine;
+use super::memory::{Store, is_little};
+use super::{Lowered, endian};
+use crate::row::RowId;
+use kingpost_ir::types::{I64, I128};
+use kingpost_ir::{Inst, Value};
+use kingpost_regalloc::RegClass;
+
+/// Bytes of a half.
+const HALF: i32 = 8;
+
+/// An operation half by half: `low` on the low halves, then `high` on the others, which may read its carry.
+///
+/// # Errors
+/// None.
+pub fn halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, low: RowId, high: RowId) -> Lowered {
+    let [x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
+    cx.emit(low, &[defs[0], x[0], y[0]]);
+    cx.emit(high, &[defs[1], x[1], y[1]]);
+    Ok(())
+}
+
+/// An operation of one operand that is the same on both halves.
+///
+/// # Errors
+/// None.
+pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
+    cx.emit(row, &[defs[0], x[0]]);
+    cx.emit(row, &[defs[1], x[1]]);
+    Ok(())
+}
+
+/// `load`, in either byte order.
+///
+/// # Errors
+/// Addresses of other types than `i64`.
+pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
+    let (value, trap) = (cx.first_result(inst), flags.trap_code());
+    let address = cx.memory_operand(addr, i64::from(offset), HALF as u8, inst)?;
+    let defs = cx.result_parts(value);
+    let above = cx.further(address, HALF);
+    if is_little(flags) {
+        cx.emit_mem(M::load_row(RegClass::Int, HALF as u8), &[defs[0]], address).set_trap(trap);
+        cx.emit_mem(M::load_row(RegClass::Int, HALF as u8), &[defs[1]], above).set_trap(trap);
+        return Ok(());
+    }
+    let loaded = endian::load_word(cx, defs[1], I64, address, trap);
+    loaded.and_then(|()| endian::load_word(cx, defs[0], I64, above, trap)).ok_or_else(|| cx.unsupported(inst))
+}
+
+/// `store`, in either byte order.
+///
+/// # Errors
+/// Addresses of other types than `i64`.
+pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let store = Store::of(cx, inst, I128)?;
+    let trap = store.flags.trap_code();
+    if !is_little(store.flags) {
+        return store.emit(cx);
+    }
+    let parts = cx.use_regs(store.value);
+    let above = cx.further(store.address, HALF);
+    cx.emit_mem(M::store_row(RegClass::Int, HALF as u8), &[parts[0]], store.address).set_trap(trap);
+    cx.emit_mem(M::store_row(RegClass::Int, HALF as u8), &[parts[1]], above).set_trap(trap);
+    Ok(())
+}
+
+/// `uextend`.
+///
+/// # Errors
+/// None.
+pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let defs = cx.result_parts(value);
+    let source = cx.use_reg(x);
+    cx.zero_extend(defs[0], source, cx.ty(x).bits());
+    cx.load_constant(defs[1], 0, 64);
+    Ok(())
+}
+
+/// `isplit`.
+///
+/// # Errors
+/// None.
+pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
+    let defs = [cx.needed_result(low), cx.needed_result(high)];
+    let parts = cx.use_regs(x);
+    for (def, &part) in defs.into_iter().zip(&parts) {
+        if let Some(def) = def {
+            cx.emit(M::ROWS.move64, &[def, part]);
+        }
+    }
+    Ok(())
+}
+
+/// `iconcat` of two i64.
+///
+/// # Errors
+/// None.
+pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let [low, high] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, low, high) = (cx.result_parts(value), cx.use_reg(low), cx.use_reg(high));
+    cx.emit(M::ROWS.move64, &[defs[0], low]);
+    cx.emit(M::ROWS.move64, &[defs[1], high]);
+    Ok(())
+}
+
+/// `bitcast` of 128 bits of which either side is an i128.
+pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
+    match (&defs[..], &parts[..]) {
+        (&[def], &[low, high]) => cx.join_halves(def, low, high),
+        (&[low, high], &[source]) => cx.split_halves(low, high, source),
+        (defs, parts) => {
+            for (&def, &part) in defs.iter().zip(parts) {
+                cx.emit(M::ROWS.move64, &[def, part]);
+            }
+        }
+    }
+}
+
+/// `bswap`: the halves change places.
+///
+/// # Errors
+/// None.
+pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
+    cx.swap_bytes(defs[0], parts[1], 64);
+    cx.swap_bytes(defs[1], parts[0], 64);
+    Ok(())
+}
