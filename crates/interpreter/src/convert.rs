@@ -6,51 +6,49 @@ use kingpost_ir::{TrapCode, Type};
 use crate::error::Fault;
 use crate::float;
 use crate::int::signed;
+use crate::soft_float::Number;
 use crate::value::mask;
 
-/// The smallest and the largest integer of a type, and the first number beyond them, as floats.
-/// All but the largest integer are exact.
-fn int_range(bits: u32, is_signed: bool) -> (f64, f64) {
-    let limit = |power: u32| 2_f64.powi(power as i32);
-    if is_signed { (-limit(bits - 1), limit(bits - 1)) } else { (0.0, limit(bits)) }
+/// Why a number is no integer of a type.
+enum OutOfRange {
+    TooLow,
+    TooHigh,
 }
 
-/// The bits of a whole number that is in range.
-fn whole_bits(x: f64, is_signed: bool) -> u128 {
-    if is_signed { x as i128 as u128 } else { x as u128 }
-}
-
-/// The operand of a conversion to an integer, truncated. To 128 bits there is none yet: what is known
-/// of it contradicts itself for large numbers.
-fn truncated(from: u32, to: u32, x: u128) -> Result<f64, Fault> {
-    if to > 64 { Err(Fault::NotSupported) } else { Ok(float::widened(from, x)?.trunc()) }
+/// A number truncated to an integer type: its bits. To 128 bits there is none yet: what is known of it contradicts
+/// itself for large numbers.
+fn truncated(x: Number, to: u32, is_signed: bool) -> Result<Result<u128, OutOfRange>, Fault> {
+    if to > 64 {
+        return Err(Fault::NotSupported);
+    }
+    let beyond = if x.is_negative { OutOfRange::TooLow } else { OutOfRange::TooHigh };
+    let (lowest, highest) = if is_signed { (1 << (to - 1), mask(to) >> 1) } else { (0, mask(to)) };
+    Ok(match x.truncate() {
+        Some((true, magnitude)) if magnitude <= lowest => Ok(magnitude.wrapping_neg()),
+        Some((false, magnitude)) if magnitude <= highest => Ok(magnitude),
+        _ => Err(beyond),
+    })
 }
 
 /// `fcvt_to_uint` and `fcvt_to_sint`.
 pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
-    let x = truncated(from, to, x)?;
-    let (least, beyond) = int_range(to, is_signed);
-    if x.is_nan() {
-        Err(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER))
-    } else if x < least || x >= beyond {
-        Err(Fault::Trap(TrapCode::INTEGER_OVERFLOW))
-    } else {
-        Ok(whole_bits(x, is_signed))
-    }
+    let number = float::number(from, x).ok_or(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER));
+    truncated(number?, to, is_signed)?.map_err(|_| Fault::Trap(TrapCode::INTEGER_OVERFLOW))
 }
 
 /// `fcvt_to_uint_sat` and `fcvt_to_sint_sat`.
 pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
-    let x = truncated(from, to, x)?;
-    let (least, beyond) = int_range(to, is_signed);
-    Ok(if x.is_nan() {
-        0
-    } else if x < least {
-        whole_bits(least, is_signed)
-    } else if x >= beyond {
-        if is_signed { mask(to) >> 1 } else { mask(to) }
-    } else {
-        whole_bits(x, is_signed)
+    let Some(number) = float::number(from, x) else { return Ok(0) };
+    Ok(match truncated(number, to, is_signed)? {
+        Ok(bits) => bits,
+        Err(OutOfRange::TooLow) => {
+            if is_signed {
+                1 << (to - 1)
+            } else {
+                0
+            }
+        }
+        Err(OutOfRange::TooHigh) => mask(to) >> u32::from(is_signed),
     })
 }
 
@@ -62,15 +60,11 @@ pub(crate) fn to_int_or_minimum(from: u32, to: u32, x: u128) -> Result<u128, Fau
     }
 }
 
-/// `fcvt_from_uint` and `fcvt_from_sint`. The host's casts round to nearest even.
-pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
-    match (to, is_signed) {
-        (32, false) => Ok((x as f32).to_bits().into()),
-        (64, false) => Ok((x as f64).to_bits().into()),
-        (32, true) => Ok((signed(from, x) as f32).to_bits().into()),
-        (64, true) => Ok((signed(from, x) as f64).to_bits().into()),
-        _ => Err(Fault::NotSupported),
-    }
+/// `fcvt_from_uint` and `fcvt_from_sint`.
+pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> u128 {
+    let is_negative = is_signed && signed(from, x) < 0;
+    let magnitude = if is_negative { signed(from, x).unsigned_abs() } else { x };
+    Number::integer(is_negative, magnitude).encode(to)
 }
 
 /// The bits of a value as memory holds them: byte N of memory is byte N of the result. Lane 0 has
@@ -136,9 +130,9 @@ mod tests {
 
     #[test]
     fn from_integers() {
-        assert_eq!(from_int(64, 32, false, u64::MAX.into()), Ok(bits(18_446_744_073_709_551_616.0)));
-        assert_eq!(from_int(8, 32, true, 0x80), Ok(bits(-128.0)));
-        assert_eq!(from_int(32, 32, false, 0x0100_0001), Ok(bits(16_777_216.0)));
+        assert_eq!(from_int(64, 32, false, u64::MAX.into()), bits(18_446_744_073_709_551_616.0));
+        assert_eq!(from_int(8, 32, true, 0x80), bits(-128.0));
+        assert_eq!(from_int(32, 32, false, 0x0100_0001), bits(16_777_216.0));
     }
 
     #[test]

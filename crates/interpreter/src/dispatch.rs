@@ -139,9 +139,8 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::FcvtToSint => m.converted(cx, |from, to, x| convert::to_int(from, to, true, x)),
         Opcode::FcvtToUintSat => m.converted(cx, |from, to, x| convert::to_int_sat(from, to, false, x)),
         Opcode::FcvtToSintSat => m.converted(cx, |from, to, x| convert::to_int_sat(from, to, true, x)),
-        Opcode::FcvtFromUint => m.converted(cx, |from, to, x| convert::from_int(from, to, false, x)),
-        Opcode::FcvtFromSint => m.converted(cx, |from, to, x| convert::from_int(from, to, true, x)),
-
+        Opcode::FcvtFromUint => m.converted(cx, |from, to, x| Ok(convert::from_int(from, to, false, x))),
+        Opcode::FcvtFromSint => m.converted(cx, |from, to, x| Ok(convert::from_int(from, to, true, x))),
         Opcode::X86Cvtt2dq => m.converted(cx, convert::to_int_or_minimum),
 
         // Vectors: lanes and shuffles.

@@ -1,23 +1,13 @@
 //! Floating-point opcodes, on one lane. The host's `f32` and `f64` arithmetic is IEEE 754's, rounded
-//! to nearest even. f16 and f128 only have the operations on bits.
+//! to nearest even; f16 and f128 are computed from integers, by [`crate::soft_float`].
 //!
 //! Where the meaning leaves the bits of a NaN open, the result is the first NaN operand, made
 //! quiet, or else the positive canonical NaN. With the setting `enable_nan_canonicalization` it is always the latter.
 
 use kingpost_ir::condcodes::FloatCC;
 
-use crate::error::Fault;
+use crate::soft_float::{Number, infinity, significand_bits};
 use crate::value::mask;
-
-/// Bits of the significand of a format that are stored.
-fn significand_bits(bits: u32) -> u32 {
-    match bits {
-        16 => 10,
-        32 => 23,
-        64 => 52,
-        _ => 112,
-    }
-}
 
 /// The positive canonical NaN.
 fn canonical_nan(bits: u32) -> u128 {
@@ -38,8 +28,7 @@ pub(crate) fn sign_bit(bits: u32) -> u128 {
 }
 
 fn is_nan(bits: u32, x: u128) -> bool {
-    let infinity = canonical_nan(bits) & !quiet_bit(bits);
-    x & !sign_bit(bits) > infinity
+    x & !sign_bit(bits) > infinity(bits)
 }
 
 fn f32_of(x: u128) -> f32 {
@@ -61,13 +50,20 @@ fn settle(bits: u32, result: u128, operands: &[u128]) -> u128 {
     }
 }
 
-fn unary(bits: u32, x: u128, single: fn(f32) -> f32, double: fn(f64) -> f64) -> Result<u128, Fault> {
+/// An operation on numbers: the bits of its result, or a NaN as the module's head says.
+fn soft<const N: usize>(bits: u32, operands: [u128; N], op: impl Fn([Number; N]) -> Option<Number>) -> u128 {
+    let is_number = operands.iter().all(|&operand| !is_nan(bits, operand));
+    let result = if is_number { op(operands.map(|operand| Number::decode(bits, operand))) } else { None };
+    settle(bits, result.map_or(canonical_nan(bits), |number| number.encode(bits)), &operands)
+}
+
+fn unary(bits: u32, x: u128, single: fn(f32) -> f32, double: fn(f64) -> f64, other: fn(Number) -> Number) -> u128 {
     let result = match bits {
         32 => single(f32_of(x)).to_bits().into(),
         64 => double(f64_of(x)).to_bits().into(),
-        _ => return Err(Fault::NotSupported),
+        _ => return soft(bits, [x], |[x]| Some(other(x))),
     };
-    Ok(settle(bits, result, &[x]))
+    settle(bits, result, &[x])
 }
 
 fn binary(
@@ -76,58 +72,64 @@ fn binary(
     y: u128,
     single: fn(f32, f32) -> f32,
     double: fn(f64, f64) -> f64,
-) -> Result<u128, Fault> {
+    other: fn(Number, Number) -> Option<Number>,
+) -> u128 {
     let result = match bits {
         32 => single(f32_of(x), f32_of(y)).to_bits().into(),
         64 => double(f64_of(x), f64_of(y)).to_bits().into(),
-        _ => return Err(Fault::NotSupported),
+        _ => return soft(bits, [x, y], |[x, y]| other(x, y)),
     };
-    Ok(settle(bits, result, &[x, y]))
+    settle(bits, result, &[x, y])
 }
 
-pub(crate) fn add(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
-    binary(bits, x, y, |x, y| x + y, |x, y| x + y)
+pub(crate) fn add(bits: u32, x: u128, y: u128) -> u128 {
+    binary(bits, x, y, |x, y| x + y, |x, y| x + y, Number::add)
 }
 
-pub(crate) fn sub(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
-    binary(bits, x, y, |x, y| x - y, |x, y| x - y)
+pub(crate) fn sub(bits: u32, x: u128, y: u128) -> u128 {
+    binary(bits, x, y, |x, y| x - y, |x, y| x - y, |x, y| x.add(y.negated()))
 }
 
-pub(crate) fn mul(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
-    binary(bits, x, y, |x, y| x * y, |x, y| x * y)
+pub(crate) fn mul(bits: u32, x: u128, y: u128) -> u128 {
+    binary(bits, x, y, |x, y| x * y, |x, y| x * y, Number::mul)
 }
 
-pub(crate) fn div(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
-    binary(bits, x, y, |x, y| x / y, |x, y| x / y)
+pub(crate) fn div(bits: u32, x: u128, y: u128) -> u128 {
+    binary(bits, x, y, |x, y| x / y, |x, y| x / y, Number::div)
 }
 
-pub(crate) fn sqrt(bits: u32, x: u128) -> Result<u128, Fault> {
-    unary(bits, x, f32::sqrt, f64::sqrt)
+pub(crate) fn sqrt(bits: u32, x: u128) -> u128 {
+    let result = match bits {
+        32 => f32_of(x).sqrt().to_bits().into(),
+        64 => f64_of(x).sqrt().to_bits().into(),
+        _ => return soft(bits, [x], |[x]| x.sqrt()),
+    };
+    settle(bits, result, &[x])
 }
 
-pub(crate) fn fma(bits: u32, x: u128, y: u128, z: u128) -> Result<u128, Fault> {
+pub(crate) fn fma(bits: u32, x: u128, y: u128, z: u128) -> u128 {
     let result = match bits {
         32 => f32_of(x).mul_add(f32_of(y), f32_of(z)).to_bits().into(),
         64 => f64_of(x).mul_add(f64_of(y), f64_of(z)).to_bits().into(),
-        _ => return Err(Fault::NotSupported),
+        _ => return soft(bits, [x, y, z], |[x, y, z]| x.mul(y)?.add(z)),
     };
-    Ok(settle(bits, result, &[x, y, z]))
+    settle(bits, result, &[x, y, z])
 }
 
-pub(crate) fn ceil(bits: u32, x: u128) -> Result<u128, Fault> {
-    unary(bits, x, f32::ceil, f64::ceil)
+pub(crate) fn ceil(bits: u32, x: u128) -> u128 {
+    unary(bits, x, f32::ceil, f64::ceil, Number::ceil)
 }
 
-pub(crate) fn floor(bits: u32, x: u128) -> Result<u128, Fault> {
-    unary(bits, x, f32::floor, f64::floor)
+pub(crate) fn floor(bits: u32, x: u128) -> u128 {
+    unary(bits, x, f32::floor, f64::floor, Number::floor)
 }
 
-pub(crate) fn trunc(bits: u32, x: u128) -> Result<u128, Fault> {
-    unary(bits, x, f32::trunc, f64::trunc)
+pub(crate) fn trunc(bits: u32, x: u128) -> u128 {
+    unary(bits, x, f32::trunc, f64::trunc, Number::trunc)
 }
 
-pub(crate) fn nearest(bits: u32, x: u128) -> Result<u128, Fault> {
-    unary(bits, x, f32::round_ties_even, f64::round_ties_even)
+pub(crate) fn nearest(bits: u32, x: u128) -> u128 {
+    unary(bits, x, f32::round_ties_even, f64::round_ties_even, Number::nearest)
 }
 
 pub(crate) fn neg(bits: u32, x: u128) -> u128 {
@@ -148,18 +150,18 @@ fn rank(bits: u32, x: u128) -> i128 {
     if x & sign_bit(bits) == 0 { magnitude } else { -1 - magnitude }
 }
 
-pub(crate) fn min(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
+pub(crate) fn min(bits: u32, x: u128, y: u128) -> u128 {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return Ok(settle(bits, canonical_nan(bits), &[x, y]));
+        return settle(bits, canonical_nan(bits), &[x, y]);
     }
-    Ok(if rank(bits, x) <= rank(bits, y) { x } else { y })
+    if rank(bits, x) <= rank(bits, y) { x } else { y }
 }
 
-pub(crate) fn max(bits: u32, x: u128, y: u128) -> Result<u128, Fault> {
+pub(crate) fn max(bits: u32, x: u128, y: u128) -> u128 {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return Ok(settle(bits, canonical_nan(bits), &[x, y]));
+        return settle(bits, canonical_nan(bits), &[x, y]);
     }
-    Ok(if rank(bits, x) >= rank(bits, y) { x } else { y })
+    if rank(bits, x) >= rank(bits, y) { x } else { y }
 }
 
 pub(crate) fn compare(cond: FloatCC, bits: u32, x: u128, y: u128) -> bool {
@@ -187,28 +189,20 @@ pub(crate) fn compare(cond: FloatCC, bits: u32, x: u128, y: u128) -> bool {
 }
 
 /// Conversion between formats. The payload of a NaN keeps its highest bits.
-pub(crate) fn convert(from: u32, to: u32, x: u128) -> Result<u128, Fault> {
-    if is_nan(from, x) {
-        let sign = if x & sign_bit(from) == 0 { 0 } else { sign_bit(to) };
-        let payload = x & mask(significand_bits(from));
-        let [from, kept] = [from, to].map(significand_bits);
-        let payload = if kept >= from { payload << (kept - from) } else { payload >> (from - kept) };
-        return Ok(canonical_nan(to) | sign | payload);
+pub(crate) fn convert(from: u32, to: u32, x: u128) -> u128 {
+    if !is_nan(from, x) {
+        return Number::decode(from, x).encode(to);
     }
-    match (from, to) {
-        (32, 64) => Ok(f64::from(f32_of(x)).to_bits().into()),
-        (64, 32) => Ok((f64_of(x) as f32).to_bits().into()),
-        _ => Err(Fault::NotSupported),
-    }
+    let sign = if x & sign_bit(from) == 0 { 0 } else { sign_bit(to) };
+    let payload = x & mask(significand_bits(from));
+    let [from, kept] = [from, to].map(significand_bits);
+    let payload = if kept >= from { payload << (kept - from) } else { payload >> (from - kept) };
+    canonical_nan(to) | sign | payload
 }
 
-/// The value of a lane as an `f64`, which holds every `f32` exactly.
-pub(crate) fn widened(bits: u32, x: u128) -> Result<f64, Fault> {
-    match bits {
-        32 => Ok(f32_of(x).into()),
-        64 => Ok(f64_of(x)),
-        _ => Err(Fault::NotSupported),
-    }
+/// The number with these bits, if they are no NaN.
+pub(crate) fn number(bits: u32, x: u128) -> Option<Number> {
+    (!is_nan(bits, x)).then(|| Number::decode(bits, x))
 }
 
 #[cfg(test)]
@@ -226,24 +220,24 @@ mod tests {
 
     #[test]
     fn nan_results() {
-        assert_eq!(div(32, ZERO, MINUS_ZERO), Ok(NAN));
-        assert_eq!(add(32, bits(1.0), SIGNALLING), Ok(0xffc0_0001));
-        assert_eq!(max(32, SIGNALLING, NAN), Ok(0xffc0_0001));
-        assert_eq!(sqrt(32, bits(-1.0)), Ok(NAN));
-        assert_eq!(sqrt(32, MINUS_ZERO), Ok(MINUS_ZERO));
-        assert_eq!(nearest(32, SIGNALLING), Ok(0xffc0_0001));
+        assert_eq!(div(32, ZERO, MINUS_ZERO), NAN);
+        assert_eq!(add(32, bits(1.0), SIGNALLING), 0xffc0_0001);
+        assert_eq!(max(32, SIGNALLING, NAN), 0xffc0_0001);
+        assert_eq!(sqrt(32, bits(-1.0)), NAN);
+        assert_eq!(sqrt(32, MINUS_ZERO), MINUS_ZERO);
+        assert_eq!(nearest(32, SIGNALLING), 0xffc0_0001);
         assert_eq!(neg(32, SIGNALLING), 0x7f80_0001);
-        assert_eq!(convert(32, 64, SIGNALLING), Ok(0xfff8_0000_2000_0000));
-        assert_eq!(convert(64, 32, 0x7ff0_0000_0000_0001), Ok(NAN));
+        assert_eq!(convert(32, 64, SIGNALLING), 0xfff8_0000_2000_0000);
+        assert_eq!(convert(64, 32, 0x7ff0_0000_0000_0001), NAN);
         assert_eq!((canonical(32, SIGNALLING), canonical(32, MINUS_ZERO)), (NAN, MINUS_ZERO));
     }
 
     #[test]
     fn zeros() {
-        assert_eq!((min(32, ZERO, MINUS_ZERO), max(32, MINUS_ZERO, ZERO)), (Ok(MINUS_ZERO), Ok(ZERO)));
+        assert_eq!((min(32, ZERO, MINUS_ZERO), max(32, MINUS_ZERO, ZERO)), (MINUS_ZERO, ZERO));
         assert!(compare(FloatCC::Equal, 32, ZERO, MINUS_ZERO));
-        assert_eq!(nearest(32, bits(-0.5)), Ok(MINUS_ZERO));
-        assert_eq!(nearest(32, bits(2.5)), Ok(bits(2.0)));
+        assert_eq!(nearest(32, bits(-0.5)), MINUS_ZERO);
+        assert_eq!(nearest(32, bits(2.5)), bits(2.0));
         assert_eq!(copysign(32, bits(1.0), MINUS_ZERO), bits(-1.0));
     }
 
@@ -251,7 +245,7 @@ mod tests {
     fn one_rounding() {
         let (x, y) = (1.0 + f32::EPSILON, 1.0 - f32::EPSILON);
         let product = -f32::EPSILON * f32::EPSILON;
-        assert_eq!(fma(32, bits(x), bits(y), bits(-1.0)), Ok(bits(product)));
+        assert_eq!(fma(32, bits(x), bits(y), bits(-1.0)), bits(product));
     }
 
     #[test]

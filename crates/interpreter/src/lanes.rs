@@ -85,34 +85,30 @@ impl Interpreter<'_> {
     }
 
     /// What makes the result of floating-point arithmetic canonical, if NaNs are to be canonical. It takes the lane's width.
-    fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
+    pub(crate) fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
         let canonical = self.canonical_nans;
         move |bits, x| if canonical { float::canonical(bits, x) } else { x }
     }
 
-    pub(crate) fn float1(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
+    pub(crate) fn float1(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> u128) -> Result<Flow, Stop> {
         let settled = self.settled();
-        self.lanes1(cx, |bits, x| Ok(settled(bits, op(bits, x)?)))
+        self.lanes1(cx, |bits, x| Ok(settled(bits, op(bits, x))))
     }
 
-    pub(crate) fn float2(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
+    pub(crate) fn float2(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
         let settled = self.settled();
-        self.lanes2(cx, |bits, x, y| Ok(settled(bits, op(bits, x, y)?)))
+        self.lanes2(cx, |bits, x, y| Ok(settled(bits, op(bits, x, y))))
     }
 
-    pub(crate) fn float3(
-        &mut self,
-        cx: Cx<'_>,
-        op: fn(u32, u128, u128, u128) -> Result<u128, Fault>,
-    ) -> Result<Flow, Stop> {
+    pub(crate) fn float3(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128, u128) -> u128) -> Result<Flow, Stop> {
         let settled = self.settled();
-        self.lanes3(cx, |bits, x, y, z| Ok(settled(bits, op(bits, x, y, z)?)))
+        self.lanes3(cx, |bits, x, y, z| Ok(settled(bits, op(bits, x, y, z))))
     }
 
     /// A conversion between floating-point formats.
     pub(crate) fn float_convert(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let settled = self.settled();
-        self.converted(cx, |from, to, x| Ok(settled(to, float::convert(from, to, x)?)))
+        self.converted(cx, |from, to, x| Ok(settled(to, float::convert(from, to, x))))
     }
 
     /// A shift or rotation: the amount is a scalar of any width, the same for all lanes.
@@ -153,9 +149,6 @@ impl Interpreter<'_> {
 
     pub(crate) fn fcmp(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::FloatCompare { cond, .. } = cx.view() else { return Err(cx.malformed()) };
-        if !matches!(cx.ctrl.lane_bits(), 32 | 64) {
-            return Err(cx.not_supported());
-        }
         self.compared(cx, |bits, x, y| float::compare(cond, bits, x, y))
     }
 }

@@ -23,8 +23,10 @@ mod lanes;
 mod libcalls;
 mod memory;
 mod run;
+mod soft_float;
 mod value;
 mod vector;
+mod wide;
 
 pub use data::{DataBlock, DataError, DataPointer, MAX_DATA_BYTES};
 pub use environment::{Environment, FunctionId};

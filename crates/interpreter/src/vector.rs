@@ -2,7 +2,7 @@
 //!
 //! Lane 0 is in the lowest bits. What works on one lane at a time stands in `int`, `float` and `convert`.
 
-use kingpost_ir::types::{F32, F32X4, F64, F64X2, I8X16, I16X8};
+use kingpost_ir::types::{F32X4, F64X2, I8X16, I16X8};
 use kingpost_ir::{InstView, Type};
 
 use crate::error::Stop;
@@ -157,14 +157,15 @@ impl Interpreter<'_> {
 
     pub(crate) fn fvpromote_low(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
-        self.each_lane(cx, F64X2, |index| float::convert(F32.bits(), F64.bits(), lane(F32X4, x, index)))
+        let settled = self.settled();
+        self.each_lane(cx, F64X2, |index| Ok(settled(64, float::convert(32, 64, lane(F32X4, x, index)))))
     }
 
     pub(crate) fn fvdemote(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
-        self.each_lane(cx, F32X4, |index| match index {
-            0 | 1 => float::convert(F64.bits(), F32.bits(), lane(F64X2, x, index)),
-            _ => Ok(0),
+        let settled = self.settled();
+        self.each_lane(cx, F32X4, |index| {
+            Ok(if index < 2 { settled(32, float::convert(64, 32, lane(F64X2, x, index))) } else { 0 })
         })
     }
 }
