@@ -11,6 +11,7 @@
 //! Cost: two lists of similar length are merged in the sum of their lengths; a short list is inserted into a long one by
 //! binary search, in place while that has room. All merges share a budget of steps, so that the whole is linear in it.
 
+use crate::point::{PointRange, ProgPoint};
 use std::ops::Range;
 
 /// A list as short as this is inserted into a longer one without looking at all of that.
@@ -39,6 +40,24 @@ pub trait Interval: Copy {
     fn append(&mut self, next: &Self) -> bool {
         let _ = next;
         false
+    }
+}
+
+impl Interval for PointRange {
+    type Point = ProgPoint;
+
+    fn start(&self) -> ProgPoint {
+        self.from
+    }
+
+    fn end(&self) -> ProgPoint {
+        self.to
+    }
+
+    fn append(&mut self, next: &PointRange) -> bool {
+        let joins = self.to == next.from;
+        self.to = if joins { next.to } else { self.to };
+        joins
     }
 }
 

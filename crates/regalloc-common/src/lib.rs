@@ -3,18 +3,22 @@
 //!
 //! | file | what it is |
 //! |---|---|
+//! | `answer.rs` | the last touches to an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
 //! | `edge_sites.rs` | where the edits of an edge stand; a majority vote for join points |
 //! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `order.rs` | the linear order of blocks, positions of their instructions, the loops |
 //! | `point.rs` | program points: a position in the linear order and one of its four phases |
+//! | `preference.rs` | registers numbered in order of preference, and sets of them |
 //! | `slot_packing.rs` | spill slots for lifetimes |
 
+pub mod answer;
 pub mod congruence;
 pub mod edge_sites;
 pub mod live_blocks;
 pub mod matching;
 pub mod order;
 pub mod point;
+pub mod preference;
 pub mod slot_packing;

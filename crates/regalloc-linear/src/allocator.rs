@@ -3,19 +3,19 @@
 use crate::emit::{self, Emit};
 use crate::hints::Hints;
 use crate::liveness::Liveness;
-use crate::machine::Machine;
 use crate::resolve::{Input, Resolved};
-use crate::slots::Slots;
+use crate::slot_coalescing::SlotCoalescing;
 use crate::survey;
 use crate::values::Values;
 use crate::walk::{self, Found, Scan};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::preference::Registers;
 
 /// Linear scan register allocation. Memory is kept from one problem to the next.
 #[derive(Default)]
 pub struct LinearScan {
-    machine: Machine,
+    registers: Registers,
     order: LinearOrder,
     values: Values,
     live: Liveness,
@@ -23,7 +23,7 @@ pub struct LinearScan {
     found: Found,
     scratch: walk::Scratch,
     resolved: Resolved,
-    slots: Slots,
+    slots: SlotCoalescing,
     emit: emit::Scratch,
 }
 
@@ -48,21 +48,21 @@ impl LinearScan {
             }
         };
         stage("liveness");
-        self.machine.build(problem, env);
+        self.registers.build(problem, env);
         self.order.build(problem)?;
-        survey::run(problem, &self.order, &self.machine, &mut self.values, &mut self.live, &mut self.hints);
+        survey::run(problem, &self.order, &self.registers, &mut self.values, &mut self.live, &mut self.hints);
         self.live.find_ranges(problem, &self.order, &mut self.values)?;
 
         stage("walk");
-        let LinearScan { machine, order, values, hints, found, scratch: s, .. } = self;
+        let LinearScan { registers, order, values, hints, found, scratch: s, .. } = self;
         let is_told = observer.is_some() || log::log_enabled!(log::Level::Trace);
-        Scan { problem, env, machine, order, values, hints, found, s, out, observer, is_told }.run()?;
+        Scan { problem, env, registers, order, values, hints, found, s, out, observer, is_told }.run()?;
 
         log::trace!("resolution of {}", problem.name);
-        let LinearScan { machine, order, values, hints, found, resolved, slots, emit, .. } = self;
-        let input = &Input { problem, machine, order, hints };
+        let LinearScan { registers, order, values, hints, found, resolved, slots, emit, .. } = self;
+        let input = &Input { problem, registers, order, hints };
         resolved.build(input, values, found, out);
-        slots.build(input, values, &resolved.in_slots, out)?;
+        slots.run(input, values, &resolved.in_slots, out)?;
         Emit { input, env, values, found, resolved, s: emit, out }.run()
     }
 }

@@ -1,14 +1,15 @@
 //! What is in which register where a block begins: the registers of the best known predecessor, the results of its
 //! terminator, the block's parameters.
 
-use crate::machine::{Reg, regs};
 use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Event, RegClass, VReg};
+use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// So many edges are asked for the registers of their arguments.
 const PREDECESSORS_ASKED: usize = 64;
@@ -173,7 +174,7 @@ impl Scan<'_, '_> {
             }
             for _ in 0..2 {
                 let held = self.found.residence.held[c];
-                let full = (self.machine.allocatable[c] & !held).count_ones() < 2;
+                let full = (self.registers.allocatable[c] & !held).count_ones() < 2;
                 if let (true, Some((reg, _))) = (full, self.farthest(c, held, start)) {
                     self.evict(reg, start);
                 }
@@ -192,7 +193,7 @@ impl Scan<'_, '_> {
             let operand = self.problem.all_operands()[at];
             let vreg = operand.vreg();
             let here = operand.is_def() && self.values.is_edge_def(vreg) && self.values.def(vreg) == start;
-            let reg = self.out.locs[at].as_reg().map_or(Reg::NONE, |preg| self.machine.reg(preg));
+            let reg = self.out.locs[at].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg));
             if here && self.is_used(vreg) && !reg.is_none() && !reg.is_in(&self.found.residence.held) {
                 self.open(vreg, reg, start, true);
             }
@@ -214,15 +215,9 @@ impl Scan<'_, '_> {
                 (self.last_reg(arg), self.problem.edge(edge).freq.0)
             })
         };
-        // Boyer and Moore's vote finds the register that holds most arguments if one holds more than half.
-        let (mut most, mut votes) = (reg, 0u64);
-        for (reg, freq) in args() {
-            (most, votes) = match (most == reg, votes >= freq) {
-                (true, _) => (most, votes.saturating_add(freq)),
-                (false, true) => (most, votes - freq),
-                (false, false) => (reg, freq - votes),
-            };
-        }
+        let mut majority = Majority::default();
+        args().for_each(|(reg, freq)| majority.vote(reg, freq));
+        let most = majority.winner().unwrap_or(reg);
         let worth = |reg: Reg| {
             let there = args().filter(|&(arg, _)| arg == reg).map(|(_, freq)| freq);
             let wished = if reg == wish { self.order.freq_at(wish_slot).0 } else { 0 };
@@ -249,7 +244,7 @@ impl Scan<'_, '_> {
 
     /// Would the register have to be saved for the first time?
     fn is_unsaved(&self, reg: Reg) -> bool {
-        reg.is_in(&self.machine.callee_saved) && !reg.is_in(&self.found.residence.used)
+        reg.is_in(&self.registers.callee_saved) && !reg.is_in(&self.found.residence.used)
     }
 
     /// A parameter takes the register of its argument if that is free now and will be for as long as any other.
@@ -260,8 +255,8 @@ impl Scan<'_, '_> {
         }
         let until = self.values.live_until(param, start);
         let blocked = self.blocked(param, until);
-        let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
-        let others = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh & !blocked;
+        let fresh = self.registers.callee_saved[class] & !self.found.residence.used[class];
+        let others = self.registers.allocatable[class] & !self.found.residence.held[class] & !fresh & !blocked;
         let (wish, wish_slot) = self.values.wish(param);
         let is_wish = reg == wish && self.is_kept_until(param, wish, wish_slot);
         if blocked & reg.bit() == 0 || others == 0 || is_wish {
@@ -282,7 +277,7 @@ impl Scan<'_, '_> {
         }
         let class = self.values[param].class();
         let next = self.next_use_through(param, start);
-        let free = self.machine.allocatable[class] & !self.found.residence.held[class];
+        let free = self.registers.allocatable[class] & !self.found.residence.held[class];
         if free != 0 {
             if free & !self.blocked(param, next) != 0 {
                 let reg = self.choose(param, free, start, prefer);

@@ -1,11 +1,11 @@
 //! Which register: try a free one first, else find out who can best do without.
 
 use crate::hints::Obstacle;
-use crate::machine::{Reg, regs};
 use crate::values::Value;
 use crate::walk::Scan;
 use kingpost_regalloc::{ClobberId, VReg};
 use kingpost_regalloc_common::point::{Phase, Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// How many obstacles ahead are looked at when a register is chosen.
 const HORIZON: usize = 8;
@@ -38,7 +38,7 @@ impl Scan<'_, '_> {
         if is_free(partners) && good & partners.bit() != 0 {
             return partners;
         }
-        let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
+        let fresh = self.registers.callee_saved[class] & !self.found.residence.used[class];
         if good & !fresh != 0 {
             return Reg::new(class, (good & !fresh).trailing_zeros());
         }
@@ -70,8 +70,8 @@ impl Scan<'_, '_> {
         }
         let class = reg.class();
         let residence = &self.found.residence;
-        let fresh = self.machine.callee_saved[class] & !residence.used[class];
-        let free = self.machine.allocatable[class] & !residence.held[class] & !fresh;
+        let fresh = self.registers.callee_saved[class] & !residence.used[class];
+        let free = self.registers.allocatable[class] & !residence.held[class] & !fresh;
         let until = self.values.live_until(param, ProgPoint::late(slot));
         (free & !self.blocked(param, until) != 0 && self.blocked(vreg, self.values.end(vreg)) & reg.bit() == 0)
             .then_some(reg)
@@ -102,7 +102,7 @@ impl Scan<'_, '_> {
         if obstacle.safepoint && value.is_ref() {
             return u64::MAX;
         }
-        let kills = self.machine.kills(obstacle.clobbers).of(class, value.width());
+        let kills = self.registers.clobbered(obstacle.clobbers).of(class, value.width());
         obstacle.early[class] | obstacle.late[class] | kills
     }
 

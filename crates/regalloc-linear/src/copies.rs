@@ -7,13 +7,13 @@
 //! Where no register is left for a use or a result, the value that can best do without goes to memory. Nobody has to move
 //! aside otherwise. The choices are those of `instruction.rs`.
 
-use crate::machine::{Masks, Reg, regs};
 use crate::plan::Copy;
 use crate::simple::{NO_DEF, Shape};
 use crate::values::NONE;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
 impl Scan<'_, '_> {
     /// Serves a common instruction with copies if registers are left for them. Nothing is decided if not.
@@ -61,7 +61,7 @@ impl Scan<'_, '_> {
         }
         if let (Some(def), true) = (def, result.is_none()) {
             let prefer = match operands.len() {
-                2 => self.out.locs[base + 1 - shape.def].as_reg().map_or(Reg::NONE, |preg| self.machine.reg(preg)),
+                2 => self.out.locs[base + 1 - shape.def].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg)),
                 _ => Reg::NONE,
             };
             result = match self.result_register(slot, def, &shape.dying, &loaded, prefer) {
@@ -93,7 +93,7 @@ impl Scan<'_, '_> {
     /// The best register that nobody lives in, apart from those in `taken`, to which it is added.
     fn choose_left(&mut self, operand: Operand, taken: &mut Masks, point: ProgPoint) -> Option<Reg> {
         let class = self.values[operand.vreg()].class();
-        let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !taken[class];
+        let free = self.registers.allocatable[class] & !self.found.residence.held[class] & !taken[class];
         if free == 0 {
             return None;
         }
@@ -135,7 +135,7 @@ impl Scan<'_, '_> {
         let value = &self.values[def.vreg()];
         let class = value.class();
         let held = self.found.residence.held[class];
-        let is_left = self.machine.allocatable[class] & !(held | loaded[class]) != 0;
+        let is_left = self.registers.allocatable[class] & !(held | loaded[class]) != 0;
         if is_left || value.is_remat() || self.parameters_register(def.vreg(), slot).is_some() {
             return None;
         }

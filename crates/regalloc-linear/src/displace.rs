@@ -1,13 +1,13 @@
 //! Making room before an instruction: who is in a register that an operand or a clobber takes moves to another one, if
 //! one is left until the value is used again, else to memory. Copies that operands need are listed and recorded as well.
 
-use crate::machine::{Reg, regs};
 use crate::plan::{BOTH, Copy, EARLY, UNTIED};
 use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::{Gap, GapMove, Scan};
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 impl Scan<'_, '_> {
     /// Does `vreg`, in `reg` before the instruction, still have it afterwards?
@@ -106,7 +106,7 @@ impl Scan<'_, '_> {
         if points == BOTH && plan.safepoint && self.values[vreg].is_ref() {
             return false;
         }
-        let mut free = self.machine.allocatable[class]
+        let mut free = self.registers.allocatable[class]
             & !self.found.residence.held[class]
             & !plan.taken[0][class]
             & !plan.loaded[class];
@@ -123,7 +123,7 @@ impl Scan<'_, '_> {
         if points == BOTH {
             self.values.find_use(vreg, point);
             let next = self.first_use_from(vreg, ProgPoint::before(point.position().next()));
-            let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
+            let fresh = self.registers.callee_saved[class] & !self.found.residence.used[class];
             free &= !self.blocked(vreg, next);
             if free & !fresh != 0 || !self.saving_pays_here(vreg, point.position()) {
                 free &= !fresh;
@@ -186,7 +186,7 @@ impl Scan<'_, '_> {
         if point >= place.stop() {
             return false;
         }
-        let wants = |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.machine.preg(reg));
+        let wants = |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.registers.preg(reg));
         self.problem.operands(place.inst(point.position())).iter().any(wants)
             && self.blocked(vreg, point) & reg.bit() == 0
     }
@@ -198,7 +198,7 @@ impl Scan<'_, '_> {
         }
         let point = ProgPoint::before(self.s.plan.slot);
         let first = self.found.gap_moves.len() as u32;
-        let mut free = self.machine.allocatable;
+        let mut free = self.registers.allocatable;
         for (class, free) in free.iter_mut().enumerate() {
             *free &= !self.found.residence.held[class] & !self.s.plan.taken[0][class];
         }

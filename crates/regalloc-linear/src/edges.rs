@@ -3,13 +3,13 @@
 //! Only stays at the two ends of an edge are compared, register by register, so an edge costs no more than there are
 //! registers, plus its arguments; blocks that simply go on where their only predecessor ended are skipped.
 
-use crate::machine::{Masks, Reg, TABLE, regs};
 use crate::resolve::Input;
 use crate::values::{Values, fact};
 use crate::walk::Found;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edge, EdgeData, VReg};
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
 /// A copy on an edge.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,13 @@ pub(crate) struct EdgeMoves {
     held: Masks,
     /// Those of them with values that can be computed again and have been in registers since their definitions.
     since_def: Masks,
-    owners: [VReg; TABLE],
+    owners: [VReg; Reg::TABLE],
     block: Option<Block>,
 }
 
 impl Default for EdgeMoves {
     fn default() -> EdgeMoves {
-        let owners = [VReg::from_u32(0); TABLE];
+        let owners = [VReg::from_u32(0); Reg::TABLE];
         EdgeMoves { moves: Vec::new(), ends: Vec::new(), held: [0; 2], since_def: [0; 2], owners, block: None }
     }
 }
@@ -150,7 +150,7 @@ impl Resolution<'_> {
         if place.num_insts() != 1 || self.input.problem.succs(data.from).len() != 1 {
             return;
         }
-        let costs = self.input.machine.costs();
+        let costs = self.input.registers.costs();
         let jump = data.freq.0.saturating_mul(costs.edge_block.into()) / u64::from(costs.spill.max(1));
         if data.freq.0.saturating_add(jump) > order.block_at(self.values.def(vreg).position()).freq.0 {
             self.values.note_read(vreg);
@@ -195,7 +195,7 @@ impl Resolution<'_> {
             operand.is_def() && operand.vreg() == def
         });
         let loc = operand.map(|at| self.out.locs[at]);
-        loc.and_then(|loc| loc.as_reg()).map_or(Reg::NONE, |preg| self.input.machine.reg(preg))
+        loc.and_then(|loc| loc.as_reg()).map_or(Reg::NONE, |preg| self.input.registers.reg(preg))
     }
 
     /// The value is read from `reg`, where it is at the end of the predecessor.

@@ -5,7 +5,6 @@
 //! moves of the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::edges::EdgeMove;
-use crate::machine::{Masks, regs};
 use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
 use crate::values::NONE;
 use crate::values::{Values, fact};
@@ -15,7 +14,10 @@ use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, Loc, MachineEnv, NoRegister, Operand, PReg,
     PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
+use kingpost_regalloc_common::answer;
+use kingpost_regalloc_common::edge_sites::is_at_head;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
+use kingpost_regalloc_common::preference::{Masks, regs};
 
 /// So many moves of one place are looked at one by one for whether they depend on each other.
 const MOST_DIRECT: usize = 16;
@@ -91,12 +93,10 @@ impl Emit<'_> {
                 self.out.stack_maps.push(StackMapEntry { inst, slot });
             }
         }
-        self.out.stack_maps.sort_unstable();
-        self.out.stack_maps.dedup();
         for i in 0..self.input.problem.labels.len() {
             self.label(self.input.problem.labels[i]);
         }
-        self.out.labels.sort_unstable_by_key(|range| (range.label, range.from));
+        answer::sort_tables(self.out);
         self.collect_saved();
         Ok(())
     }
@@ -117,7 +117,9 @@ impl Emit<'_> {
             }
         }
         match *problem.succs(place.block) {
-            [edge] if !self.resolved.edges.of(edge).is_empty() && !self.is_at_head(edge) => self.edge(edge, terminator),
+            [edge] if !self.resolved.edges.of(edge).is_empty() && !is_at_head(problem, edge) => {
+                self.edge(edge, terminator)
+            }
             _ => Ok(()),
         }
     }
@@ -140,20 +142,13 @@ impl Emit<'_> {
         next.store = stored.min(leaving);
     }
 
-    /// Do moves of the edge stand at the head of its target? Arguments are parameters there already, so that constants
-    /// passed as arguments must come before.
-    pub(crate) fn is_at_head(&self, edge: Edge) -> bool {
-        let problem = self.input.problem;
-        problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()
-    }
-
     /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
     fn block_head(&mut self, place: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(place.block);
         if let &[edge] = problem.preds(place.block)
             && !self.resolved.edges.of(edge).is_empty()
-            && self.is_at_head(edge)
+            && is_at_head(problem, edge)
         {
             self.edge(edge, inst)?;
         }
@@ -169,7 +164,7 @@ impl Emit<'_> {
             let stay = self.found.residence.stay(id);
             let begins = stay.from == start && !stay.is_void() && self.values.def(stay.vreg) == start;
             if begins && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
-                self.store(inst, stay.vreg, self.input.machine.preg(stay.reg));
+                self.store(inst, stay.vreg, self.input.registers.preg(stay.reg));
             }
         }
         Ok(())
@@ -190,7 +185,7 @@ impl Emit<'_> {
     fn store_leaving(&mut self, index: usize) {
         let Leaving { inst, vreg, stay } = self.resolved.leaving[index];
         if self.values.has(vreg, fact::STORED_LATE) {
-            self.store(inst, vreg, self.input.machine.preg(self.found.residence.stay(stay).reg));
+            self.store(inst, vreg, self.input.registers.preg(self.found.residence.stay(stay).reg));
         }
     }
 
@@ -228,10 +223,10 @@ impl Emit<'_> {
                 continue;
             }
             let from = match is_from_reg(stays, m, gap.point) {
-                true => Loc::reg(self.input.machine.preg(stays[m.from as usize].reg)),
+                true => Loc::reg(self.input.registers.preg(stays[m.from as usize].reg)),
                 false => self.memory(m.vreg),
             };
-            let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.machine.preg(m.to)) };
+            let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.registers.preg(m.to)) };
             self.add_move(m.vreg, from, m.into, to);
         }
         self.flush(gap.inst, |_| gap.free)
@@ -240,11 +235,11 @@ impl Emit<'_> {
     fn edge(&mut self, edge: Edge, at: Inst) -> Result<(), AllocError> {
         let resolved = self.resolved;
         for m in resolved.edges.of(edge) {
-            let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.machine.preg(m.to)) };
+            let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.registers.preg(m.to)) };
             if !to.is_none() && self.is_wanted(m) && !self.is_stored(m) {
                 let from = match m.from.is_none() {
                     true => self.memory(m.from_vreg),
-                    false => Loc::reg(self.input.machine.preg(m.from)),
+                    false => Loc::reg(self.input.registers.preg(m.from)),
                 };
                 self.add_move(m.from_vreg, from, m.to_vreg, to);
             }
@@ -256,7 +251,7 @@ impl Emit<'_> {
     fn free_after(&self, edge: Edge) -> Masks {
         let head = self.input.order.index(self.input.problem.edge(edge).to);
         let start = self.input.order.block(head).start();
-        let mut free = self.input.machine.allocatable;
+        let mut free = self.input.registers.allocatable;
         for &id in self.found.map(&self.found.at_head[head.index()]) {
             let stay = self.found.residence.stay(id);
             if stay.covers(start) {
@@ -299,7 +294,7 @@ impl Emit<'_> {
             }
         }
         self.s.kinds.clear();
-        let free = self.input.machine.some_of(free(self));
+        let free = self.input.registers.some_of(free(self));
         let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
         result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));
@@ -356,13 +351,7 @@ impl Emit<'_> {
                 self.out.saved.insert(reg);
             }
         }
-        for &inst in &self.input.hints.moves {
-            if let [a, b] = self.out.locs[problem.operand_range(inst)]
-                && a == b
-            {
-                self.out.drop_inst(inst);
-            }
-        }
+        answer::drop_void_moves(problem, self.input.hints.moves.iter().copied(), self.out);
     }
 
     pub(crate) fn is_unread_constant(&self, vreg: VReg) -> bool {
@@ -372,26 +361,17 @@ impl Emit<'_> {
     /// The callee-saved registers that anything writes. Definitions were noted as registers were given out, those of
     /// constants as it turned out that they are read.
     fn collect_saved(&mut self) {
-        let Input { problem, machine, hints, .. } = *self.input;
+        let Input { problem, registers, hints, .. } = *self.input;
         let mut written = self.out.saved;
         for (class, written_mask) in self.found.written.into_iter().enumerate() {
-            for reg in regs(class, written_mask & machine.callee_saved[class]) {
-                written.insert(machine.preg(reg));
-            }
-        }
-        for edit in &self.out.edits {
-            match edit.kind {
-                EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => {
-                    written.insert(to)
-                }
-                EditKind::Exchange { a, b, .. } => written = written.with(a).with(b),
-                EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+            for reg in regs(class, written_mask & registers.callee_saved[class]) {
+                written.insert(registers.preg(reg));
             }
         }
         for obstacle in &hints.obstacles {
             written = written.union(problem.all_clobbers()[obstacle.clobbers].lost);
         }
-        self.out.saved = written.intersection(self.env.callee_saved());
+        answer::collect_saved(self.env, written, self.out);
     }
 }
 

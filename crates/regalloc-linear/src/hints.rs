@@ -5,12 +5,12 @@
 //! moves, tied operands and forward edges: `v1 = move v0` with `v1` wanted in `r3` makes `v0` want `r3`.
 //! Cost: linear in operands and edge arguments.
 
-use crate::machine::{Masks, Reg};
 use crate::values::NONE;
 use crate::values::Values;
 use kingpost_regalloc::{ClobberId, Inst, Operand, Pos, VReg};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Phase, Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg};
 
 /// An instruction at which registers are taken by fixed operands, lost to clobbers, or useless to references.
 #[derive(Clone, Copy, Debug)]

@@ -8,16 +8,18 @@
 //!
 //! Operands are served in an order in which earlier ones leave little room for mistakes: fixed ones, those that are
 //! already in place, tied pairs, other uses, early defs, late defs. Values that are in the way then move aside
-//! (`displace.rs`). Should an operand find no register this way, `exact.rs` looks at all assignments.
+//! (`displace.rs`). Should an operand find no register this way, all assignments are searched.
 //!
 //! Operands that may be in memory (`any`, and `mem` uses) come last and take what there is (`place.rs`).
 
-use crate::machine::Reg;
 pub(crate) use crate::plan::Plan;
 use crate::plan::{BOTH, EARLY, LATE, UNTIED};
 use crate::walk::Scan;
-use kingpost_regalloc::{AllocError, ClobberId, Constraint, Event, Inst, InstFlags, Operand, Pos, VReg};
+use kingpost_regalloc::{AllocError, ClobberId, Constraint, Edge, Event, Inst, InstFlags, Operand, Pos, VReg};
+use kingpost_regalloc_common::matching::{Matching, Request};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::Reg;
+use smallvec::SmallVec;
 
 /// No register is left for an operand.
 pub(crate) struct NoneLeft;
@@ -63,7 +65,7 @@ impl Scan<'_, '_> {
     }
 
     fn begin_plan(&mut self, inst: Inst, slot: Position, operands: &[Operand]) {
-        let kills = *self.machine.kills(self.problem.clobber_id(inst));
+        let kills = *self.registers.clobbered(self.problem.clobber_id(inst));
         let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
         self.s.plan.begin(slot, operands.len(), kills, safepoint);
         for (k, operand) in operands.iter().enumerate() {
@@ -153,7 +155,7 @@ impl Scan<'_, '_> {
         for (k, &operand) in operands.iter().enumerate() {
             let Constraint::Fixed(preg) = operand.constraint() else { continue };
             fixed += 1;
-            let reg = self.machine.reg(preg);
+            let reg = self.registers.reg(preg);
             if reg.is_none() || reg.class() != self.class_of(operand) {
                 return Err(AllocError::TooFewRegisters { inst, class: self.problem.class(operand.vreg()) });
             }
@@ -172,10 +174,74 @@ impl Scan<'_, '_> {
         let fits = self.s.plan.can_claim(reg, vreg, points)
             || (points == LATE && self.s.plan.owner(reg, 1).is_some_and(|owner| self.are_exclusive(owner, vreg)));
         if !fits {
-            return Err(AllocError::FixedConflict { inst, reg: self.machine.preg(reg) });
+            return Err(AllocError::FixedConflict { inst, reg: self.registers.preg(reg) });
         }
         self.s.plan.claim(reg, vreg, points);
         Ok(())
+    }
+
+    /// Registers for all operands that need one, whatever values are in them: those can go to memory.
+    ///
+    /// # Errors
+    /// If there is no assignment, or none was found within the bounds.
+    fn choose_exactly(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
+        let mut matching = std::mem::take(&mut self.s.matching);
+        let result = self.match_operands(inst, operands, &mut matching);
+        self.s.matching = matching;
+        result
+    }
+
+    fn match_operands(&mut self, inst: Inst, operands: &[Operand], matching: &mut Matching) -> Result<(), AllocError> {
+        matching.clear();
+        let allocatable = self.env.allocatable();
+        let mut requests: SmallVec<[(usize, u32); 8]> = SmallVec::new();
+        for (k, &operand) in operands.iter().enumerate() {
+            if self.is_soft(operands, k) || matches!(operand.constraint(), Constraint::Reuse(_)) {
+                continue;
+            }
+            let tied = self.s.plan.tied[k];
+            let def = if tied == UNTIED { None } else { Some(operands[tied as usize]) };
+            let mut request = Request::new(self.problem, allocatable, inst, operand, def)?;
+            request.edge = self.edge_of(def.unwrap_or(operand));
+            requests.push((k, matching.add(inst, request)?));
+        }
+        let solved = matching.solve(self.env, inst, |request: &Request, reg| {
+            i32::from(self.values.home(request.vreg) != self.registers.reg(reg))
+        });
+        self.out.stats.steps += std::mem::take(&mut matching.steps);
+        solved?;
+        for (k, request) in requests {
+            let Some(reg) = matching.reg(request).map(|preg| self.registers.reg(preg)) else { continue };
+            let tied = self.s.plan.tied[k];
+            if tied == UNTIED {
+                self.s.plan.claim(reg, operands[k].vreg(), self.points(operands[k]));
+            } else {
+                self.s.plan.claim(reg, operands[k].vreg(), EARLY);
+                self.s.plan.claim(reg, operands[tied as usize].vreg(), LATE);
+                self.s.plan.regs[tied as usize] = reg;
+            }
+            self.s.plan.regs[k] = reg;
+            self.note_loaded(operands[k], reg);
+        }
+        Ok(())
+    }
+
+    /// The edge on which a result of a terminator exists.
+    fn edge_of(&self, operand: Operand) -> Option<Edge> {
+        if operand.is_use() || !self.values.is_edge_def(operand.vreg()) {
+            return None;
+        }
+        let block = self.order.block_at(self.s.plan.slot).block;
+        let mut edges = self.problem.succs(block).iter();
+        edges.find(|&&edge| self.problem.edge_defs(edge).contains(&operand.vreg())).copied()
+    }
+
+    fn note_loaded(&mut self, operand: Operand, reg: Reg) {
+        let vreg = operand.vreg();
+        let late = ProgPoint::late(self.s.plan.slot);
+        if operand.is_use() && self.values.home(vreg) != reg && self.values.is_live(vreg, late) {
+            self.s.plan.loaded[reg.class()] |= reg.bit();
+        }
     }
 
     fn choose_greedily(&mut self, operands: &[Operand]) -> Result<(), NoneLeft> {
@@ -225,7 +291,7 @@ impl Scan<'_, '_> {
     fn fits(&self, operand: Operand, reg: Reg, points: u8) -> bool {
         let class = self.class_of(operand);
         let killed = if points & LATE != 0 { self.killed(operand.vreg()) } else { 0 };
-        reg.class() == class && self.machine.allowed(operand, class) & !killed & reg.bit() != 0
+        reg.class() == class && self.registers.allowed(operand, class) & !killed & reg.bit() != 0
     }
 
     /// A use and the def that takes its place: the value's own register if the value dies here, else a copy's.
@@ -254,7 +320,7 @@ impl Scan<'_, '_> {
         let vreg = operand.vreg();
         let points = self.points(operand);
         let class = self.class_of(operand);
-        let allowed = self.machine.allowed(operand, class);
+        let allowed = self.registers.allowed(operand, class);
         let reg = match self.s.plan.holding(vreg, class, allowed, points) {
             Some(reg) => reg,
             None => {
@@ -309,7 +375,7 @@ impl Scan<'_, '_> {
             },
             false => self.pick(operand, operand.vreg(), points, prefer)?,
         };
-        let fresh = self.machine.callee_saved[reg.class()] & !self.found.residence.used[reg.class()];
+        let fresh = self.registers.callee_saved[reg.class()] & !self.found.residence.used[reg.class()];
         if is_remat && fresh & reg.bit() != 0 {
             return Ok(());
         }
@@ -322,7 +388,7 @@ impl Scan<'_, '_> {
     fn available(&self, operand: Operand, vreg: VReg, points: u8) -> u64 {
         let class = self.class_of(operand);
         let plan = &self.s.plan;
-        let mut mask = self.machine.allowed(operand, class);
+        let mut mask = self.registers.allowed(operand, class);
         if points & EARLY != 0 {
             mask &= !plan.taken[0][class];
         }

@@ -2,7 +2,8 @@
 
 use crate::emit::Emit;
 use crate::resolve::Input;
-use kingpost_regalloc::{LabelRange, LabelUse, Loc};
+use kingpost_regalloc::{LabelUse, Loc};
+use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 
@@ -16,14 +17,8 @@ impl Emit<'_> {
             return;
         }
         let place = *order.block(order.index(problem.block_of(wish.from)));
-        let (low, mut high) = (place.position(wish.from), place.position(wish.to).min(place.end));
-        if let &[edge] = problem.succs(place.block)
-            && !self.is_at_head(edge)
-            && !self.resolved.edges.of(edge).is_empty()
-        {
-            // The moves of the edge come before the terminator.
-            high = high.min(place.end.prev());
-        }
+        let (first, end) = answer::label_insts(problem, &wish, |edge| !self.resolved.edges.of(edge).is_empty());
+        let (low, high) = (place.position(first), place.position(end));
         self.s.labels.clear();
         let residence = &self.found.residence;
         let mut id = values[vreg].stay;
@@ -50,7 +45,7 @@ impl Emit<'_> {
             let (stay_from, stay_to) = (first_slot(stay.from).max(at), first_slot(stay.to).min(to));
             if stay_from < stay_to {
                 self.label_piece(wish, place, memory, at, stay_from);
-                let loc = Loc::reg(self.input.machine.preg(stay.reg));
+                let loc = Loc::reg(self.input.registers.preg(stay.reg));
                 self.label_piece(wish, place, loc, stay_from, stay_to);
                 at = stay_to;
             }
@@ -59,9 +54,8 @@ impl Emit<'_> {
     }
 
     fn label_piece(&mut self, wish: LabelUse, place: &OrderedBlock, loc: Loc, from: Position, to: Position) {
-        if from < to && !loc.is_none() && !self.is_unread_constant(wish.vreg) {
-            let end = place.inst(to);
-            self.out.labels.push(LabelRange { label: wish.label, loc, from: place.inst(from), to: end });
+        if from < to && !self.is_unread_constant(wish.vreg) {
+            answer::push_label(self.out, wish.label, loc, place.inst(from), place.inst(to));
         }
     }
 }

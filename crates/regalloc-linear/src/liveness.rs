@@ -68,7 +68,7 @@ impl Liveness {
     /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
     #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
-        let Values { list, uses, ranges } = values;
+        let Values { list, uses, ranges, .. } = values;
         let value = &mut list[vreg.index()];
         if value.has(fact::EDGE_DEF) {
             return;

@@ -8,7 +8,6 @@
 //! What calls would take is otherwise stored and loaded in each round, as values get registers in the order in which they
 //! begin. Cost: per loop head, registers times obstacles near ahead.
 
-use crate::machine::{Reg, regs};
 use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
@@ -16,6 +15,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::VReg;
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 impl Scan<'_, '_> {
     /// Makes room for the values held at the head of the block at `at`, which is entered `entered` times, if a loop
@@ -58,9 +58,9 @@ impl Scan<'_, '_> {
     /// A register that no obstacle takes from the value: a free one, or one whose value the loop does not use.
     fn register_over_calls(&mut self, vreg: VReg, start: ProgPoint, until: ProgPoint, end: ProgPoint) -> Option<Reg> {
         let class = self.values[vreg].class();
-        let kept = self.machine.allocatable[class] & !self.blocked(vreg, until);
+        let kept = self.registers.allocatable[class] & !self.blocked(vreg, until);
         let residence = &self.found.residence;
-        let fresh = self.machine.callee_saved[class] & !residence.used[class];
+        let fresh = self.registers.callee_saved[class] & !residence.used[class];
         let (free, held) = (kept & !residence.held[class] & !fresh, kept & residence.held[class]);
         if free != 0 {
             return Some(Reg::new(class, free.trailing_zeros()));

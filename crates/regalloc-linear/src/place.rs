@@ -1,12 +1,12 @@
 //! Writing down where the operands of one instruction are, and who lives where after it.
 
-use crate::machine::Reg;
 use crate::plan::UNTIED;
 use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Inst, Operand, Pos};
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::Reg;
 
 impl Scan<'_, '_> {
     /// Writes down where the uses are read.

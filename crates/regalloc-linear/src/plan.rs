@@ -1,8 +1,8 @@
 //! The registers of one instruction's operands while they are being chosen.
 
-use crate::machine::{Kills, Masks, Reg, TABLE, regs};
 use kingpost_regalloc::VReg;
 use kingpost_regalloc_common::point::Position;
+use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
 
 /// The early point of the instruction.
 pub(crate) const EARLY: u8 = 1;
@@ -31,7 +31,7 @@ pub(crate) struct Copy {
 /// Who takes which register at which point.
 pub(crate) struct Plan {
     pub(crate) slot: Position,
-    pub(crate) kills: Kills,
+    pub(crate) kills: Clobbered,
     pub(crate) safepoint: bool,
     /// Must operands that may be in memory be there, since there are too few registers otherwise?
     pub(crate) prefers_memory: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     pub(crate) tied: Vec<u32>,
     /// Registers of operands at the early and at the late point.
     pub(crate) taken: [Masks; 2],
-    owners: [[VReg; TABLE]; 2],
+    owners: [[VReg; Reg::TABLE]; 2],
     /// Registers whose values are read early and then dead.
     pub(crate) dying: Masks,
     /// Registers into which values are loaded that live on.
@@ -51,10 +51,10 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Plan {
-        let nobody = [VReg::from_u32(0); TABLE];
+        let nobody = [VReg::from_u32(0); Reg::TABLE];
         Plan {
             slot: Position::new(0),
-            kills: Kills::default(),
+            kills: Clobbered::default(),
             safepoint: false,
             prefers_memory: false,
             regs: Vec::new(),
@@ -69,7 +69,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    pub(crate) fn begin(&mut self, slot: Position, operands: usize, kills: Kills, safepoint: bool) {
+    pub(crate) fn begin(&mut self, slot: Position, operands: usize, kills: Clobbered, safepoint: bool) {
         self.slot = slot;
         self.kills = kills;
         self.safepoint = safepoint;
@@ -108,12 +108,6 @@ impl Plan {
         for point in (0..2).filter(|point| points >> point & 1 != 0) {
             self.taken[point][reg.class()] |= reg.bit();
             self.owners[point][reg.index()] = vreg;
-        }
-    }
-
-    pub(crate) fn unclaim(&mut self, reg: Reg, points: u8) {
-        for point in (0..2).filter(|point| points >> point & 1 != 0) {
-            self.taken[point][reg.class()] &= !reg.bit();
         }
     }
 

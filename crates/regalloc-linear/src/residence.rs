@@ -6,13 +6,13 @@
 //! 1. Of the open stays no two are in one register, and none of them belong to one value.
 //! 2. A stay that ends where it begins is void: it was taken back, and nothing may be read from it.
 
-use crate::machine::{Masks, Reg, TABLE, regs};
 use crate::values::NONE;
 use crate::values::{Values, fact};
 use crate::walk::Scan;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::VReg;
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
 /// A value in a register from one point to another.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct Residence {
     /// Stays that ended while the value was still live, in no order.
     pub(crate) evicted: Vec<u32>,
     /// By register, if `held` says that something is in it.
-    holders: [Holder; TABLE],
+    holders: [Holder; Reg::TABLE],
     pub(crate) held: Masks,
     /// Registers that anything was ever put into.
     pub(crate) used: Masks,
@@ -66,7 +66,7 @@ pub(crate) struct Residence {
 impl Default for Residence {
     fn default() -> Residence {
         let nobody = Holder { stay: NONE, vreg: VReg::from_u32(0), until: ProgPoint::FIRST };
-        Residence { stays: Vec::new(), evicted: Vec::new(), holders: [nobody; TABLE], held: [0; 2], used: [0; 2] }
+        Residence { stays: Vec::new(), evicted: Vec::new(), holders: [nobody; Reg::TABLE], held: [0; 2], used: [0; 2] }
     }
 }
 

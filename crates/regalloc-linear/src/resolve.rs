@@ -13,7 +13,6 @@
 
 use crate::edges::EdgeMoves;
 use crate::hints::Hints;
-use crate::machine::Machine;
 use crate::residence::Stay;
 use crate::values::NONE;
 use crate::values::{Values, fact};
@@ -22,6 +21,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::Registers;
 
 /// A place inside a block where a value leaves its register for memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct Resolved {
 
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
-    pub(crate) machine: &'a Machine,
+    pub(crate) registers: &'a Registers,
     pub(crate) order: &'a LinearOrder,
     pub(crate) hints: &'a Hints,
 }

@@ -2,11 +2,11 @@
 //! result. What `instruction.rs` would do comes out, in a fraction of the time. Instructions that need a copy or two for
 //! that, into registers that are left, are served in `copies.rs`.
 
-use crate::machine::{Masks, Reg, regs};
 use crate::values::fact;
 use crate::walk::Scan;
 use kingpost_regalloc::{Constraint, Inst, Loc, Operand, Pos};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 use std::ops::Range;
 
 /// What a common instruction needs.
@@ -128,7 +128,7 @@ impl Scan<'_, '_> {
             if value.has(fact::SINCE_DEF) {
                 value.facts |= fact::KEEP_DEF;
             }
-            *loc = Loc::reg(self.machine.preg(home));
+            *loc = Loc::reg(self.registers.preg(home));
         }
         Some(Shape { dying: [dying.0, dying.1], def, missing })
     }
@@ -148,12 +148,12 @@ impl Scan<'_, '_> {
         let class = value.class();
         let residence = &self.found.residence;
         let (dying, loaded) = if class == 0 { (dying[0], loaded[0]) } else { (dying[1], loaded[1]) };
-        let mut free = self.machine.allocatable[class] & !loaded & !(residence.held[class] & !dying);
+        let mut free = self.registers.allocatable[class] & !loaded & !(residence.held[class] & !dying);
         if value.is_remat() {
             if !value.is_used() {
                 return None;
             }
-            free &= !self.machine.callee_saved[class] | residence.used[class];
+            free &= !self.registers.callee_saved[class] | residence.used[class];
         }
         if free == 0 || self.parameters_register(vreg, slot).is_some() {
             return None;

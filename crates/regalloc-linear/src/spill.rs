@@ -1,6 +1,5 @@
 //! Taking a register from a value that is still live, and planning when it shall have one again.
 
-use crate::machine::Reg;
 use crate::values::NONE;
 use crate::values::fact;
 use crate::walk::Scan;
@@ -8,6 +7,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Event, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, Entries};
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::Reg;
 
 /// How many loops around a block are looked at for a better place to split.
 const LOOPS_TRIED: usize = 16;
@@ -85,8 +85,8 @@ impl Scan<'_, '_> {
             }
             let class = self.values[vreg].class();
             let until = self.values.next_use(vreg, point);
-            let fresh = self.machine.callee_saved[class] & !self.found.residence.used[class];
-            let free = self.machine.allocatable[class] & !self.found.residence.held[class] & !fresh;
+            let fresh = self.registers.callee_saved[class] & !self.found.residence.used[class];
+            let free = self.registers.allocatable[class] & !self.found.residence.held[class] & !fresh;
             let good = free & !self.blocked(vreg, until);
             if good != 0 {
                 let reg = self.choose(vreg, good, point, Reg::NONE);

@@ -3,16 +3,16 @@
 
 use crate::hints::Hints;
 use crate::liveness::Liveness;
-use crate::machine::Machine;
 use crate::values::Values;
 use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem};
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::Registers;
 
 pub(crate) fn run(
     problem: &Problem,
     order: &LinearOrder,
-    machine: &Machine,
+    registers: &Registers,
     values: &mut Values,
     live: &mut Liveness,
     hints: &mut Hints,
@@ -20,7 +20,7 @@ pub(crate) fn run(
     values.begin(problem);
     live.begin();
     hints.begin();
-    let mut survey = Survey { problem, order, machine, values, live, hints };
+    let mut survey = Survey { problem, order, registers, values, live, hints };
     for place in order.blocks().values().rev() {
         survey.block(place);
     }
@@ -30,7 +30,7 @@ pub(crate) fn run(
 struct Survey<'a> {
     problem: &'a Problem,
     order: &'a LinearOrder,
-    machine: &'a Machine,
+    registers: &'a Registers,
     values: &'a mut Values,
     live: &'a mut Liveness,
     hints: &'a mut Hints,
@@ -100,7 +100,7 @@ impl Survey<'_> {
             Constraint::Fixed(preg) => {
                 let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
                 let at = (slot, self.problem.clobber_id(inst), safepoint);
-                self.hints.fixed(self.values, operand, self.machine.reg(preg), at);
+                self.hints.fixed(self.values, operand, self.registers.reg(preg), at);
             }
             Constraint::Reuse(k) => {
                 if let Some(source) = operands.get(usize::from(k)) {

@@ -1,11 +1,11 @@
 //! All that is known of each value, in one cache line: the stages each fill their part and read those of others, and who
 //! asks one thing about a value mostly asks for more.
 
-use crate::machine::Reg;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveUse};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
+use kingpost_regalloc_common::preference::Reg;
 use std::ops::{Index, IndexMut, Range};
 
 /// No index.
@@ -69,9 +69,9 @@ pub(crate) struct Value {
     pub(crate) before: ProgPoint,
     /// Its part of the ranges.
     pub(crate) ranges: [u32; 2],
-    /// Index of the range that the walk is in or comes to next; after the walk, if the value is [`fact::IN_SLOT`], its
-    /// slot class, and in the end its slot.
-    pub(crate) place: u32,
+    /// Index of the live range that the scan is in or comes to next; after the scan, of the slot in [`Values::slots`] if
+    /// the value is [`fact::IN_SLOT`].
+    pub(crate) cursor: u32,
     /// The first point of that range.
     pub(crate) from: ProgPoint,
     /// The point after it.
@@ -105,7 +105,7 @@ const UNKNOWN: Value = Value {
     next: NONE,
     before: ProgPoint::FIRST,
     ranges: [0; 2],
-    place: 0,
+    cursor: 0,
     from: ProgPoint::FIRST,
     until: ProgPoint::FIRST,
     wish_slot: Position::new(0),
@@ -156,14 +156,14 @@ impl Value {
         let at = ranges.len() as u32;
         ranges.push(range);
         self.ranges = [at, at + 1];
-        self.place = at;
+        self.cursor = at;
         (self.from, self.until) = (range.from, range.to);
     }
 
     /// The walk begins with the first of the value's ranges.
     pub(crate) fn begin_ranges(&mut self, ranges: &[PointRange]) {
         let [start, end] = self.ranges;
-        self.place = start;
+        self.cursor = start;
         if let Some(first) = ranges[..end as usize].get(start as usize) {
             (self.from, self.until) = (first.from, first.to);
         }
@@ -180,6 +180,8 @@ pub(crate) struct Values {
     pub(crate) list: Vec<Value>,
     pub(crate) uses: Vec<Use>,
     pub(crate) ranges: Vec<PointRange>,
+    /// Slots of values in memory, by [`Value::cursor`].
+    pub(crate) slots: Vec<Slot>,
 }
 
 impl Index<VReg> for Values {
@@ -298,7 +300,7 @@ impl Values {
     #[inline]
     pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
         let value = &self[vreg];
-        value.has(fact::IN_SLOT).then(|| Slot::from_u32(value.place))
+        value.has(fact::IN_SLOT).then(|| self.slots[value.cursor as usize])
     }
 
     /// The points of use from the one with the given index on, which may be [`NONE`].
@@ -381,9 +383,9 @@ impl Values {
     fn next_range(&mut self, vreg: VReg, point: ProgPoint) {
         let Values { list, ranges, .. } = self;
         let value = &mut list[vreg.index()];
-        while value.until <= point && value.place + 1 < value.ranges[1] {
-            value.place += 1;
-            let range = ranges[value.place as usize];
+        while value.until <= point && value.cursor + 1 < value.ranges[1] {
+            value.cursor += 1;
+            let range = ranges[value.cursor as usize];
             (value.from, value.until) = (range.from, range.to);
         }
     }

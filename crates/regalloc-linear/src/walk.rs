@@ -23,16 +23,16 @@
 //! edges must match. Cost: linear in operands, times registers where one must be evicted; searches for the registers of
 //! one instruction share a budget.
 
-use crate::exact;
 use crate::hints::Hints;
 use crate::instruction::Plan;
-use crate::machine::{Machine, Masks, Reg};
 use crate::residence::Residence;
 use crate::values::NONE;
 use crate::values::{Value, Values};
 use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
+use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg, Registers};
 use std::ops::Range;
 
 /// One copy in the gap before an instruction.
@@ -133,8 +133,8 @@ pub(crate) struct Scratch {
     pub(crate) obstacle: usize,
     /// Its slot, or the end.
     pub(crate) obstacle_slot: Position,
-    /// Registers that searches may still try.
-    pub(crate) tries: u64,
+    /// The search of last resort for registers of one instruction.
+    pub(crate) matching: Matching,
 }
 
 impl Scratch {
@@ -145,7 +145,7 @@ impl Scratch {
         self.edge_values.clear();
         self.obstacle = 0;
         self.obstacle_slot = hints.obstacles.first().map_or(Position::END, |o| o.slot);
-        self.tries = exact::budget(problem.num_operands());
+        self.matching.begin(problem);
     }
 }
 
@@ -153,7 +153,7 @@ impl Scratch {
 pub(crate) struct Scan<'a, 'o> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
-    pub(crate) machine: &'a Machine,
+    pub(crate) registers: &'a Registers,
     pub(crate) order: &'a LinearOrder,
     pub(crate) values: &'a mut Values,
     pub(crate) hints: &'a Hints,
@@ -217,7 +217,7 @@ impl Scan<'_, '_> {
     }
 
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
-        Loc::reg(self.machine.preg(reg))
+        Loc::reg(self.registers.preg(reg))
     }
 
     /// Tells that `vreg` lives in `reg` from `inst` on.

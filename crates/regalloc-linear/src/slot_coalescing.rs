@@ -1,0 +1,148 @@
+//! Slots of spilled values. Values share a slot where one flows into the other: block parameters with their arguments,
+//! results that are modified in place with their sources. Then slots whose lifetimes are apart share.
+//!
+//! ```text
+//! b1(v1): ..; jump b2(v1)         v1, v2 and v3 are in memory all the time: in one slot,
+//! b2(v2): ..; brif b2(v2), b3         so that no edge moves anything
+//! b3: v3 = v2 + 1 in memory; jump b1(v3)
+//! ```
+//!
+//! Congruence classes are merged greedily along the edges that run most often (Chaitin's aggressive coalescing, on slots).
+//! Cost: n log n in spilled values and pairs of them; merges share a budget of [`STEPS_PER_RANGE`] per live range.
+
+use crate::resolve::Input;
+use crate::values::{Values, fact};
+use kingpost_regalloc::{AllocError, Allocation, Constraint, Problem, Slot, VReg};
+use kingpost_regalloc_common::congruence::Congruence;
+use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::slot_packing::SlotPacking;
+use std::cmp::Reverse;
+
+/// Steps that merges may take, per live range of a spilled value.
+const STEPS_PER_RANGE: usize = 64;
+
+/// Two values that had best share a slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    freq: Reverse<u64>,
+    from: VReg,
+    to: VReg,
+}
+
+/// The assignment of slots, and its memory.
+#[derive(Default)]
+pub(crate) struct SlotCoalescing {
+    /// Of the values that need slots, each known by its index among them.
+    classes: Congruence<PointRange>,
+    /// By representative: is the slot written before the first live range begins, where others may still be read?
+    is_written_early: Vec<bool>,
+    pairs: Vec<Pair>,
+    packing: SlotPacking<ProgPoint>,
+}
+
+impl SlotCoalescing {
+    /// Gives each of the values a slot.
+    ///
+    /// # Errors
+    /// If there are more slots than can be numbered.
+    pub(crate) fn run(
+        &mut self,
+        input: &Input<'_>,
+        values: &mut Values,
+        in_slots: &[VReg],
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.begin(values, in_slots);
+        if in_slots.len() >= 2 {
+            self.find_tied(input.problem, values, in_slots);
+            self.merge_pairs(values);
+            self.find_passed(input, values);
+            self.merge_pairs(values);
+        }
+        for (class, &vreg) in (0..).zip(in_slots) {
+            let intervals = self.classes.intervals(class);
+            if let (true, Some(first), Some(last)) =
+                (self.classes.is_representative(class), intervals.first(), intervals.last())
+            {
+                let from = if self.is_written_early[class as usize] { first.from.prev() } else { first.from };
+                self.packing.add(class, from..last.to, values[vreg].width());
+            }
+        }
+        let slots = &mut values.slots;
+        slots.clear();
+        slots.resize(in_slots.len(), Slot::from_u32(0));
+        self.packing.pack(out, |class, slot| slots[class as usize] = slot)?;
+        for class in 0..in_slots.len() as u32 {
+            slots[class as usize] = slots[self.classes.find(class) as usize];
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, values: &mut Values, in_slots: &[VReg]) {
+        self.classes.begin(in_slots.len());
+        self.is_written_early.clear();
+        for (class, &vreg) in (0..).zip(in_slots) {
+            values[vreg].cursor = class;
+            let (value, ranges) = (&values[vreg], values.ranges(vreg));
+            // In an unusual order uses may come before the definition, which then has a range of its own.
+            let first = ranges.first().map(|first| PointRange::new(first.from.min(value.def), first.to));
+            self.classes.set(class, first.into_iter().chain(ranges.iter().skip(1).copied()));
+            let begins = first.is_some_and(|first| first.from == value.def);
+            self.is_written_early.push(begins && value.has(fact::PAIR_IN_MEM | fact::AT_HEAD));
+        }
+        self.classes.budget = STEPS_PER_RANGE * self.classes.pool.len();
+    }
+
+    /// A result in memory that is modified in place is copied there from its source, which may as well be there before.
+    fn find_tied(&mut self, problem: &Problem, values: &Values, in_slots: &[VReg]) {
+        if !in_slots.iter().any(|&vreg| values.has(vreg, fact::PAIR_IN_MEM)) {
+            return;
+        }
+        for block in problem.blocks() {
+            for inst in problem.insts(block) {
+                let operands = problem.operands(inst);
+                for operand in operands.iter().filter(|operand| values.has(operand.vreg(), fact::PAIR_IN_MEM)) {
+                    if let (true, Constraint::Reuse(k)) = (operand.is_def(), operand.constraint()) {
+                        let from = operands[usize::from(k)].vreg();
+                        self.pairs.push(Pair { freq: Reverse(problem.freq(block).0), from, to: operand.vreg() });
+                    }
+                }
+            }
+        }
+    }
+
+    fn find_passed(&mut self, input: &Input<'_>, values: &Values) {
+        let problem = input.problem;
+        for edge in problem.edges() {
+            let data = problem.edge(edge);
+            for (&from, &to) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
+                if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
+                    self.pairs.push(Pair { freq: Reverse(data.freq.0), from, to });
+                }
+            }
+        }
+    }
+
+    fn merge_pairs(&mut self, values: &Values) {
+        self.pairs.sort_unstable();
+        for i in 0..self.pairs.len() {
+            let Pair { from, to, .. } = self.pairs[i];
+            let (from, to) = (&values[from], &values[to]);
+            if from.has(fact::IN_SLOT) && to.has(fact::IN_SLOT) && from.width() == to.width() {
+                let (a, b) = (self.classes.find(from.cursor), self.classes.find(to.cursor));
+                self.merge(a, b);
+            }
+        }
+        self.pairs.clear();
+    }
+
+    fn merge(&mut self, a: u32, b: u32) {
+        let start = |class| self.classes.intervals(class).first().map(|first| first.from);
+        let first = if start(a) <= start(b) { a } else { b };
+        let is_written_early = self.is_written_early[first as usize];
+        if self.classes.merge(a, b) {
+            let class = self.classes.find(a);
+            self.is_written_early[class as usize] = is_written_early;
+        }
+    }
+}
