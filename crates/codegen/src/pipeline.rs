@@ -36,7 +36,7 @@ pub(crate) fn compile(
     // SSA values become virtual registers, opcodes become machine instructions.
     s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
     s.dump(|| code.display(isa.rows()).to_string());
-    s.verify(|| verify::verify(code, isa.rows()))?;
+    s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;
     s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;
 
     // Any allocator answers the problem.

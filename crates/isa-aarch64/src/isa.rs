@@ -11,8 +11,8 @@ use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{
-    BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
-    SettingError, Settings,
+    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
+    Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
@@ -24,6 +24,7 @@ pub(crate) const STACK_ALIGN: u32 = 16;
 pub struct A64 {
     pub(crate) settings: Settings,
     pub(crate) flags: A64Flags,
+    features: CpuFeatures,
     env: MachineEnv,
 }
 
@@ -36,7 +37,7 @@ impl A64 {
         settings.check()?;
         check(&settings, &flags)?;
         let env = regs::env(settings.enable_pinned_reg);
-        Ok(A64 { settings, flags, env })
+        Ok(A64 { settings, features: flags.features(), flags, env })
     }
 
     /// The CPU flags.
@@ -77,6 +78,10 @@ impl Isa for A64 {
 
     fn rows(&self) -> &'static [Row] {
         &rows::ROWS
+    }
+
+    fn features(&self) -> CpuFeatures {
+        self.features
     }
 
     fn env(&self) -> &MachineEnv {

@@ -211,6 +211,13 @@ pub(crate) const fn of3a66(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f3a, opcode).prefix(0x66)
 }
 
+/// VEX with an opcode of map `0F`.
+pub(crate) const fn vex0f(opcode: u8) -> Encoding {
+    let mut e = of(opcode);
+    e.scheme = Scheme::Vex(None, false);
+    e
+}
+
 /// VEX with an opcode of map `0F 38` and a mandatory prefix (0 for none).
 pub(crate) const fn vex38(prefix: u8, opcode: u8) -> Encoding {
     let mut e = with(OpcodeMap::M0f38, opcode).prefix(prefix);

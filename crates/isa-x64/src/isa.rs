@@ -9,8 +9,8 @@ use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::{
-    BranchForms, Buffer, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit, Row,
-    SettingError, Settings,
+    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
+    Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
@@ -22,6 +22,7 @@ pub(crate) const STACK_ALIGN: u32 = 16;
 pub struct X64 {
     pub(crate) settings: Settings,
     pub(crate) flags: X64Flags,
+    features: CpuFeatures,
     env: MachineEnv,
 }
 
@@ -34,7 +35,7 @@ impl X64 {
         settings.check()?;
         settings.require_system_v_libcalls()?;
         let env = regs::env(settings.enable_pinned_reg);
-        Ok(X64 { settings, flags, env })
+        Ok(X64 { settings, features: flags.features(), flags, env })
     }
 
     /// The CPU flags.
@@ -50,6 +51,10 @@ impl Isa for X64 {
 
     fn rows(&self) -> &'static [Row] {
         &rows::ROWS
+    }
+
+    fn features(&self) -> CpuFeatures {
+        self.features
     }
 
     fn env(&self) -> &MachineEnv {

@@ -21,7 +21,7 @@ fn lower(settings: &[&str], text: &str) -> Result<String, LowerError> {
     let mut code = Code::default();
     Lowering::default().run(&func, &isa, &shared, &mut code)?;
     let text = code.display(isa.rows()).to_string();
-    assert_eq!(verify(&code, isa.rows()), [], "{text}");
+    assert_eq!(verify(&code, isa.rows(), isa.features()), [], "{text}");
     assert_eq!(code.problem.verify_with(isa.env()), Ok(()), "{text}");
     Ok(text)
 }

@@ -23,6 +23,48 @@ impl fmt::Display for FlagError {
 
 impl std::error::Error for FlagError {}
 
+/// What CPUs can do beyond the least of their kind, one bit for each flag of an instruction set in the order of its list.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CpuFeatures(u64);
+
+impl CpuFeatures {
+    /// None.
+    pub const NONE: CpuFeatures = CpuFeatures(0);
+
+    /// The feature of the flag `name` of the flags `all`.
+    ///
+    /// # Panics
+    /// If there is no such flag, or it is behind the 64th.
+    pub const fn of(name: &str, all: &[(&str, &str)]) -> CpuFeatures {
+        let mut i = 0;
+        while !same(name, all[i].0) {
+            i += 1;
+        }
+        CpuFeatures(1 << i)
+    }
+
+    /// These and others.
+    #[must_use]
+    pub const fn union(self, others: CpuFeatures) -> CpuFeatures {
+        CpuFeatures(self.0 | others.0)
+    }
+
+    /// Are all `others` among these?
+    #[inline]
+    pub const fn contains(self, others: CpuFeatures) -> bool {
+        others.0 & !self.0 == 0
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
 /// The flag and value that one word sets: `flag`, or `flag=value`. None if the value is no boolean.
 pub fn parse_word(word: &str) -> Option<(&str, bool)> {
     match word.split_once('=') {
@@ -47,6 +89,20 @@ macro_rules! cpu_flags {
         impl $name {
             /// Every flag with its meaning.
             pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
+
+            /// The feature of the flag of this name, which instruction rows may need.
+            pub const fn feature(name: &str) -> $crate::CpuFeatures {
+                $crate::CpuFeatures::of(name, $name::FLAGS)
+            }
+
+            /// The features whose flags are set.
+            pub fn features(&self) -> $crate::CpuFeatures {
+                let mut features = $crate::CpuFeatures::NONE;
+                $(if self.$flag {
+                    features = features.union(const { $name::feature(stringify!($flag)) });
+                })+
+                features
+            }
 
             /// The value of a flag, if there is one of this name.
             pub fn get(&self, name: &str) -> Option<bool> {

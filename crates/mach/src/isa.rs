@@ -2,6 +2,7 @@
 
 use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
+use crate::cpu_flags::CpuFeatures;
 use crate::frame::FrameLayout;
 use crate::inst::MInst;
 use crate::lower::{Lower, LowerError};
@@ -80,6 +81,9 @@ pub trait Isa: Send + Sync {
 
     /// The instruction table.
     fn rows(&self) -> &'static [Row];
+
+    /// What the CPU can do that rows may need.
+    fn features(&self) -> CpuFeatures;
 
     /// The registers to allocate.
     fn env(&self) -> &MachineEnv;

@@ -61,7 +61,7 @@ pub use compiled::{
     CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,
     SymbolName, TrapSite, UnwindOp, UnwindSite,
 };
-pub use cpu_flags::FlagError;
+pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use error::LowerError;
@@ -71,6 +71,6 @@ pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::Listing;
 pub use lower::{Address, Lower, Lowering, Machine};
-pub use row::{Family, FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
+pub use row::{Effect, Family, FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};

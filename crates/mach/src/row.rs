@@ -3,6 +3,7 @@
 //! An instruction set is an array of rows. The encoding of a row is data of the instruction set's own type, in a table
 //! parallel to this one; encoder, printer, and the comparison with the system assembler all follow from the two.
 
+use crate::cpu_flags::CpuFeatures;
 use kingpost_regalloc::{Kind, PReg, PRegSet, Pos, RegClass};
 use std::fmt;
 
@@ -150,6 +151,27 @@ impl FlagsEffect {
     }
 }
 
+/// What a row does beyond computing its defs. Calls may do everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effect {
+    /// Reads its memory operand.
+    pub reads: bool,
+    /// Writes its memory operand.
+    pub writes: bool,
+    /// Traps under some condition, whether it accesses memory or not.
+    pub traps: bool,
+}
+
+impl Effect {
+    /// None at all.
+    pub const NONE: Effect = Effect { reads: false, writes: false, traps: false };
+
+    /// May the row trap, memory accesses included?
+    pub const fn may_trap(self) -> bool {
+        self.reads || self.writes || self.traps
+    }
+}
+
 /// The form of a row that takes one of its operands from memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Twin {
@@ -199,8 +221,16 @@ pub struct Row {
     pub addr_pos: Pos,
     /// Does every def narrower than 8 bytes leave zeros above it in its register?
     pub zero_extends: bool,
+    /// What it does beyond that.
+    pub effect: Effect,
+    /// May its first two uses change places, if no immediate says what is done to one of them?
+    pub commutes: bool,
+    /// What the CPU must be able to do.
+    pub needs: CpuFeatures,
     /// The form with an operand in memory.
     pub twin: Option<Twin>,
+    /// A form of the same operands without ties between them, better where the CPU has what it needs.
+    pub upgrade: Option<RowId>,
 }
 
 impl fmt::Display for Row {

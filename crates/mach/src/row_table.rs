@@ -4,9 +4,15 @@
 //! 1. Names are unique.
 //! 2. An operand that may be in memory and a twin come together. The twin has a memory operand of the operand's width,
 //!    the same effect on the flags, and the other operands in the same order, without a def in the place of that one.
-//! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags.
+//! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags. They
+//!    neither write memory nor trap.
+//! 4. Rows with an effect on memory have a memory operand. A twin writes it if a def of the operand in memory is gone, and
+//!    reads it.
+//! 5. The first two uses of a row that commutes have the same class and width.
+//! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
 
-use crate::row::{FlagsEffect, MAX_REGS, OperandSpec, Place, Row, RowId, RowKind, Twin};
+use crate::cpu_flags::CpuFeatures;
+use crate::row::{Effect, FlagsEffect, MAX_REGS, OperandSpec, Place, Row, RowId, RowKind, Twin};
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
@@ -39,7 +45,11 @@ impl<E: Copy> Line<E> {
             mem,
             addr_pos: Pos::Early,
             zero_extends: true,
+            effect: Effect { reads: mem != 0, ..Effect::NONE },
+            commutes: false,
+            needs: CpuFeatures::NONE,
             twin: None,
+            upgrade: None,
         };
         Line { row, encoding }
     }
@@ -48,6 +58,48 @@ impl<E: Copy> Line<E> {
     #[must_use]
     pub const fn twin(mut self, operand: u8, row: RowId) -> Line<E> {
         self.row.twin = Some(Twin { operand, row });
+        self
+    }
+
+    /// Where the CPU has what `row` needs, that one is better: it has the same operands without ties between them.
+    #[must_use]
+    pub const fn upgrade(mut self, row: RowId) -> Line<E> {
+        self.row.upgrade = Some(row);
+        self
+    }
+
+    /// The CPU must have `features`.
+    #[must_use]
+    pub const fn needs(mut self, features: CpuFeatures) -> Line<E> {
+        self.row.needs = features;
+        self
+    }
+
+    /// Its first two uses may change places.
+    #[must_use]
+    pub const fn commutes(mut self) -> Line<E> {
+        self.row.commutes = true;
+        self
+    }
+
+    /// Writes its memory operand without reading it.
+    #[must_use]
+    pub const fn stores(mut self) -> Line<E> {
+        self.row.effect = Effect { reads: false, writes: true, ..self.row.effect };
+        self
+    }
+
+    /// Reads and writes its memory operand.
+    #[must_use]
+    pub const fn updates(mut self) -> Line<E> {
+        self.row.effect = Effect { reads: true, writes: true, ..self.row.effect };
+        self
+    }
+
+    /// Traps under some condition of its own.
+    #[must_use]
+    pub const fn traps(mut self) -> Line<E> {
+        self.row.effect.traps = true;
         self
     }
 
@@ -274,15 +326,21 @@ macro_rules! row_lines {
     };
 }
 
-/// A line of a family with what is more about it. Its twin is in a family, too.
+/// A line of a family with what is more about it. Its twin and upgrade are in families, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_with {
-    ((.twin($operand:expr, $family:expr) $(.$method:ident $args:tt)*) $line:expr) => {
-        $line.twin($operand, $family.of(BITS)) $(.$method $args)*
+    (() $line:expr) => {
+        $line
     };
-    (($(.$method:ident $args:tt)*) $line:expr) => {
-        $line $(.$method $args)*
+    ((.twin($operand:expr, $family:expr) $($more:tt)*) $line:expr) => {
+        $crate::row_with!(($($more)*) $line.twin($operand, $family.of(BITS)))
+    };
+    ((.upgrade($family:expr) $($more:tt)*) $line:expr) => {
+        $crate::row_with!(($($more)*) $line.upgrade($family.of(BITS)))
+    };
+    ((.$method:ident $args:tt $($more:tt)*) $line:expr) => {
+        $crate::row_with!(($($more)*) $line.$method $args)
     };
 }
 
@@ -352,6 +410,9 @@ pub fn check(rows: &[Row]) -> Vec<String> {
         rule(1, names.insert(row.name));
         rule(2, twin_fits(row, rows));
         rule(3, kind_fits(row));
+        rule(4, effect_fits(row, rows));
+        rule(5, !row.commutes || uses_alike(row));
+        rule(6, upgrade_fits(row, rows));
     }
     errors
 }
@@ -376,7 +437,36 @@ fn kind_fits(row: &Row) -> bool {
     };
     let defs = row.operands.iter().filter(|o| o.kind == Kind::Def).count();
     let free = row.operands.iter().all(|o| o.place == Place::Reg);
-    free && (defs, row.operands.len()) == (1, operands) && row.flags == FlagsEffect::None
+    let harmless = row.flags == FlagsEffect::None && !row.effect.writes && !row.effect.traps;
+    free && (defs, row.operands.len()) == (1, operands) && harmless
+}
+
+fn effect_fits(row: &Row, rows: &[Row]) -> bool {
+    let on_memory = !(row.effect.reads || row.effect.writes) || row.mem != 0;
+    let twin_fits = row.twin.is_none_or(|Twin { operand, row: twin }| {
+        let updates = row.operands.iter().any(|o| o.place == Place::Reuse(operand));
+        let effect = rows[usize::from(twin.0)].effect;
+        effect.reads && effect.writes == updates
+    });
+    on_memory && twin_fits
+}
+
+fn uses_alike(row: &Row) -> bool {
+    let mut uses = row.operands.iter().filter(|o| o.kind == Kind::Use).map(|o| (o.class, o.width));
+    let first = uses.next();
+    first.is_some() && first == uses.next()
+}
+
+fn upgrade_fits(row: &Row, rows: &[Row]) -> bool {
+    let Some(upgrade) = row.upgrade else { return true };
+    let upgrade = &rows[usize::from(upgrade.0)];
+    let untied = |o: &OperandSpec| match o.place {
+        Place::Reuse(_) => o.at(Place::Reg),
+        _ => *o,
+    };
+    let operands = row.operands.iter().map(untied).eq(upgrade.operands.iter().copied());
+    let rest = |row: &Row| (row.kind, row.flags, row.mem, row.effect, row.commutes, row.twin.is_some());
+    operands && rest(row) == rest(upgrade) && upgrade.needs != CpuFeatures::NONE
 }
 
 #[cfg(test)]
@@ -386,6 +476,10 @@ mod tests {
 
     const U8: OperandSpec = OperandSpec::uses(RegClass::Int, 8);
     const D8: OperandSpec = OperandSpec::defs(RegClass::Int, 8);
+    const FU8: OperandSpec = OperandSpec::uses(RegClass::Float, 8);
+    const SUM: &[OperandSpec] = &[D8, U8, U8];
+    const TIED: &[OperandSpec] = &[D8.reuse(1), U8, U8];
+    const MIXED: &[OperandSpec] = &[D8, U8, FU8];
     const FROM_MEMORY: &[OperandSpec] = &[D8, U8.at(Place::MemOk)];
     const IN_PLACE: &[OperandSpec] = &[D8.reuse(0)];
 
@@ -409,6 +503,16 @@ mod tests {
         check_lines(&[line("move", &[D8, U8], 0).kind(RowKind::Move)], &[]);
         check_lines(&[load.kind(RowKind::Move)], &["load: rule 3 of row tables"]);
         check_lines(&[line("const", IN_PLACE, 0).kind(RowKind::Remat)], &["const: rule 3 of row tables"]);
+        check_lines(&[line("const", &[D8], 0).traps().kind(RowKind::Remat)], &["const: rule 3 of row tables"]);
+        check_lines(&[line("store", &[U8], 0).stores()], &["store: rule 4 of row tables"]);
+        check_lines(&[load.updates(), copy], &["copy: rule 4 of row tables"]);
+        check_lines(&[line("sum", TIED, 0).commutes()], &[]);
+        check_lines(&[line("sum", MIXED, 0).commutes()], &["sum: rule 5 of row tables"]);
+        let better = line("better", SUM, 0).needs(CpuFeatures::of("new", &[("new", "")]));
+        let tied = line("tied", TIED, 0);
+        check_lines(&[better, tied.upgrade(RowId(0))], &[]);
+        check_lines(&[better.needs(CpuFeatures::NONE), tied.upgrade(RowId(0))], &["tied: rule 6 of row tables"]);
+        check_lines(&[better, tied.commutes().upgrade(RowId(0))], &["tied: rule 6 of row tables"]);
     }
 
     #[test]

@@ -5,8 +5,12 @@
 //!    left them: nothing in between writes them. Edits and rematerialisation leave them alone by contract.
 //! 3. Block-ending rows stand at the end of blocks and nowhere else.
 //! 4. Only rows that may run again anywhere, or loads of incoming arguments, are flagged rematerialisable.
+//! 5. Every row is one that the CPU is able to do.
+//! 6. What may be in memory is at least as wide as what the row reads there: a slot is no wider than its value.
+//! 7. Only rows that access memory, trap or call have a trap code.
 
 use crate::code::Code;
+use crate::cpu_flags::CpuFeatures;
 use crate::inst::AddrKind;
 use crate::row::{FlagsEffect, Place, Row, RowKind};
 use kingpost_regalloc::{Constraint, Inst, InstFlags, Operand};
@@ -29,8 +33,8 @@ impl fmt::Display for CodeError {
     }
 }
 
-/// Checks `code` and gives everything that is wrong.
-pub fn verify(code: &Code, rows: &[Row]) -> Vec<CodeError> {
+/// Checks `code` of a CPU with `features` and returns everything that is wrong.
+pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError> {
     let mut errors = Vec::new();
     for block in code.problem.blocks() {
         let mut flags_defined = false;
@@ -63,9 +67,24 @@ pub fn verify(code: &Code, rows: &[Row]) -> Vec<CodeError> {
             if code.problem.flags(inst).has(InstFlags::REMAT) && !(remat && row.flags == FlagsEffect::None) {
                 broken(4, "may not run again");
             }
+            if !features.contains(row.needs) {
+                broken(5, "needs what the CPU is not able to do");
+            }
+            if !memory_is_wide_enough(code, row, code.problem.operands(inst)) {
+                broken(6, "may read more memory than its operand has");
+            }
+            if minst.trap().is_some() && !row.effect.may_trap() && row.kind != RowKind::Call {
+                broken(7, "has a trap code but does not trap");
+            }
         }
     }
     errors
+}
+
+fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {
+    row.operands.iter().zip(operands).all(|(spec, operand)| {
+        operand.constraint() != Constraint::MemOk || code.problem.width(operand.vreg()) >= spec.width
+    })
 }
 
 fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
@@ -85,4 +104,143 @@ fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
                     _ => false,
                 }
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inst::MInst;
+    use crate::operands::{D4, D8, M4, T4, U4};
+    use crate::row::{OperandSpec, RowId};
+    use crate::row_table::Line;
+    use kingpost_ir::TrapCode;
+    use kingpost_regalloc::{ClobberId, Freq, RegClass, VReg};
+
+    const fn line(name: &'static str, flags: FlagsEffect, operands: &'static [OperandSpec], mem: u8) -> Line<()> {
+        Line::new(name, name, flags, operands, mem, ())
+    }
+
+    const NEW: CpuFeatures = CpuFeatures::of("new", &[("old", ""), ("new", "")]);
+    const CONST: RowId = RowId(0);
+    const ADD: RowId = RowId(1);
+    const LOAD: RowId = RowId(3);
+    const READS_FLAGS: RowId = RowId(4);
+    const NEWER: RowId = RowId(5);
+    const RET: RowId = RowId(6);
+
+    fn rows() -> [Row; 7] {
+        [
+            line("const", FlagsEffect::None, &[D4], 0).kind(RowKind::Remat),
+            line("add", FlagsEffect::Def, &[T4, U4, M4], 0).twin(2, RowId(2)),
+            line("add_m", FlagsEffect::Def, &[T4, U4], 4),
+            line("load", FlagsEffect::None, &[D8], 8),
+            line("reads_flags", FlagsEffect::Use, &[D4], 0),
+            line("newer", FlagsEffect::None, &[D4], 0).needs(NEW),
+            line("ret", FlagsEffect::None, &[], 0).kind(RowKind::Exit),
+        ]
+        .map(|line| line.row)
+    }
+
+    /// Code of one block in the making. `v0` has 8 bytes, `v1` to `v3` have 4, `v4` has 1.
+    struct Maker(Code);
+
+    impl Maker {
+        fn new() -> Maker {
+            let mut code = Code::default();
+            code.clear();
+            for width in [8, 4, 4, 4, 1] {
+                code.problem.add_vreg(RegClass::Int, width, false);
+            }
+            code.problem.begin_block(Freq::ENTRY, &[]);
+            Maker(code)
+        }
+
+        fn inst(&mut self, row: RowId, flags: InstFlags, operands: &[Operand]) -> &mut MInst {
+            self.0.problem.push_operands(operands);
+            let inst = self.0.problem.push_inst(flags, ClobberId::NONE);
+            assert_eq!(self.0.insts.push(MInst::new(row)), inst);
+            &mut self.0.insts[inst]
+        }
+
+        /// Makes `v` by a row of one def.
+        fn def(&mut self, row: RowId, v: u32) -> &mut MInst {
+            self.inst(row, InstFlags::NONE, &[Operand::reg_def(VReg::from_u32(v))])
+        }
+
+        /// `v3 = v1 + v`, which may be in memory.
+        fn add(&mut self, v: u32) {
+            let operands = [
+                Operand::reuse_def(VReg::from_u32(3), 1),
+                Operand::reg_use(VReg::from_u32(1)),
+                Operand::new(
+                    VReg::from_u32(v),
+                    kingpost_regalloc::Kind::Use,
+                    kingpost_regalloc::Pos::Early,
+                    Constraint::MemOk,
+                ),
+            ];
+            self.inst(ADD, InstFlags::NONE, &operands);
+        }
+
+        /// The rules that are broken on a CPU with `features`.
+        fn broken(mut self, features: CpuFeatures) -> Vec<u8> {
+            self.inst(RET, InstFlags::BRANCH, &[]);
+            self.0.problem.finish();
+            verify(&self.0, &rows(), features).iter().map(|error| error.rule).collect()
+        }
+    }
+
+    fn check(expected: &[u8], make: impl FnOnce(&mut Maker)) {
+        let mut maker = Maker::new();
+        make(&mut maker);
+        assert_eq!(maker.broken(CpuFeatures::NONE), expected);
+    }
+
+    #[test]
+    fn good_code_breaks_no_rule() {
+        check(&[], |code| {
+            code.inst(CONST, InstFlags::REMAT, &[Operand::reg_def(VReg::from_u32(1))]);
+            code.def(CONST, 2);
+            code.add(2);
+            code.def(READS_FLAGS, 2);
+            code.def(LOAD, 0).set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        });
+    }
+
+    #[test]
+    fn each_planted_fault_is_found() {
+        check(&[1], |code| {
+            code.inst(CONST, InstFlags::NONE, &[]);
+        });
+        check(&[1], |code| {
+            code.def(RowId(99), 1);
+        });
+        check(&[2], |code| {
+            code.def(READS_FLAGS, 1);
+        });
+        check(&[3], |code| {
+            code.inst(RET, InstFlags::NONE, &[]);
+        });
+        check(&[4], |code| {
+            code.inst(LOAD, InstFlags::REMAT, &[Operand::reg_def(VReg::from_u32(0))]);
+        });
+        check(&[5], |code| {
+            code.def(NEWER, 1);
+        });
+        check(&[6], |code| {
+            code.def(CONST, 1);
+            code.def(CONST, 4);
+            code.add(4);
+        });
+        check(&[7], |code| {
+            code.def(CONST, 1).set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        });
+    }
+
+    #[test]
+    fn a_cpu_may_be_able_to_do_it() {
+        let mut code = Maker::new();
+        code.def(NEWER, 1);
+        assert_eq!(code.broken(NEW), []);
+    }
 }

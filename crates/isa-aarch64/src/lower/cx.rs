@@ -74,7 +74,7 @@ impl Alu {
     }
 
     pub(super) fn commutes(self) -> bool {
-        self != Alu::SUB && self != Alu::SUBS && self != Alu::CMP
+        rows::ROWS[usize::from(self.rr.of(64).0)].commutes
     }
 }
 

@@ -1,5 +1,6 @@
 //! Atomic operations and barriers. Narrow results have zeros above them.
 
+use super::LSE;
 use crate::encoding::{LoopOp, atomic, base, op};
 use crate::regs::{CC_GT, CC_HI, CC_LO, CC_LT, x};
 use kingpost_mach::operands::{D4, D8, U8};
@@ -12,45 +13,45 @@ rows! {
     LDAR_RM[8 16 32 64] = None "ldar{sz} {0}, {m}" [D] base(0x08df_fc00, W).rd(0).size(W);
     LDAXR_RM[8 16 32 64] = None "ldaxr{sz} {0}, {m}" [D] base(0x085f_fc00, W).rd(0).size(W);
     LDXR_RM[8 16 32 64] = None "ldxr{sz} {0}, {m}" [D] base(0x085f_7c00, W).rd(0).size(W);
-    STLR_MR[8 16 32 64] = None "stlr{sz} {0}, {m}" [U] base(0x089f_fc00, W).rd(0).size(W);
+    STLR_MR[8 16 32 64] = None "stlr{sz} {0}, {m}" [U] base(0x089f_fc00, W).rd(0).size(W), .stores();
     // Exclusive stores: 0 if done, else 1.
-    STLXR_RMR[8 16 32 64] = None "stlxr{sz} {0}, {1}, {m}" [D4.early(), U] base(0x0800_fc00, W).rm(0).rd(1).size(W);
-    STXR_RMR[8 16 32 64] = None "stxr{sz} {0}, {1}, {m}" [D4.early(), U] base(0x0800_7c00, W).rm(0).rd(1).size(W);
+    STLXR_RMR[8 16 32 64] = None "stlxr{sz} {0}, {1}, {m}" [D4.early(), U] base(0x0800_fc00, W).rm(0).rd(1).size(W), .stores();
+    STXR_RMR[8 16 32 64] = None "stxr{sz} {0}, {1}, {m}" [D4.early(), U] base(0x0800_7c00, W).rm(0).rd(1).size(W), .stores();
     LDAXP64_RRM = None "ldaxp {0}, {1}, {m}" [D8, D8] base(0xc87f_8000, 16).rd(0).ra(1);
-    STLXP64_RMRR = None "stlxp {0}, {1}, {2}, {m}" [D4.early(), U8, U8] base(0xc820_8000, 16).rm(0).rd(1).ra(2);
+    STLXP64_RMRR = None "stlxp {0}, {1}, {2}, {m}" [D4.early(), U8, U8] base(0xc820_8000, 16).rm(0).rd(1).ra(2), .stores();
     // LSE: the old value, the operand.
-    LDADDAL_RMR[8 16 32 64] = None "ldaddal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_0000, W).rd(0).rm(1).size(W);
-    LDCLRAL_RMR[8 16 32 64] = None "ldclral{sz} {1}, {0}, {m}" [D, U] base(0x38e0_1000, W).rd(0).rm(1).size(W);
-    LDEORAL_RMR[8 16 32 64] = None "ldeoral{sz} {1}, {0}, {m}" [D, U] base(0x38e0_2000, W).rd(0).rm(1).size(W);
-    LDSETAL_RMR[8 16 32 64] = None "ldsetal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_3000, W).rd(0).rm(1).size(W);
-    LDSMAXAL_RMR[8 16 32 64] = None "ldsmaxal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_4000, W).rd(0).rm(1).size(W);
-    LDSMINAL_RMR[8 16 32 64] = None "ldsminal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_5000, W).rd(0).rm(1).size(W);
-    LDUMAXAL_RMR[8 16 32 64] = None "ldumaxal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_6000, W).rd(0).rm(1).size(W);
-    LDUMINAL_RMR[8 16 32 64] = None "lduminal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_7000, W).rd(0).rm(1).size(W);
-    SWPAL_RMR[8 16 32 64] = None "swpal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_8000, W).rd(0).rm(1).size(W);
+    LDADDAL_RMR[8 16 32 64] = None "ldaddal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_0000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDCLRAL_RMR[8 16 32 64] = None "ldclral{sz} {1}, {0}, {m}" [D, U] base(0x38e0_1000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDEORAL_RMR[8 16 32 64] = None "ldeoral{sz} {1}, {0}, {m}" [D, U] base(0x38e0_2000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDSETAL_RMR[8 16 32 64] = None "ldsetal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_3000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDSMAXAL_RMR[8 16 32 64] = None "ldsmaxal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_4000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDSMINAL_RMR[8 16 32 64] = None "ldsminal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_5000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDUMAXAL_RMR[8 16 32 64] = None "ldumaxal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_6000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    LDUMINAL_RMR[8 16 32 64] = None "lduminal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_7000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
+    SWPAL_RMR[8 16 32 64] = None "swpal{sz} {1}, {0}, {m}" [D, U] base(0x38e0_8000, W).rd(0).rm(1).size(W), .updates(), .needs(LSE);
     // LSE compare and swap: the expected value becomes the old one; the replacement.
-    CASAL_MR[8 16 32 64] = None "casal{sz} {0}, {2}, {m}" [T, U, U] base(0x08e0_fc00, W).rm(0).rd(2).size(W);
-    CASPAL64_MR = None "caspal {0}, {1}, {4}, {5}, {m}" [D8.fixed(x(0)), D8.fixed(x(1)), U8.fixed(x(0)), U8.fixed(x(1)), U8.fixed(x(2)), U8.fixed(x(3))] base(0x4860_fc00, 16).rm(0).rd(4);
+    CASAL_MR[8 16 32 64] = None "casal{sz} {0}, {2}, {m}" [T, U, U] base(0x08e0_fc00, W).rm(0).rd(2).size(W), .updates(), .needs(LSE);
+    CASPAL64_MR = None "caspal {0}, {1}, {4}, {5}, {m}" [D8.fixed(x(0)), D8.fixed(x(1)), U8.fixed(x(0)), U8.fixed(x(1)), U8.fixed(x(2)), U8.fixed(x(3))] base(0x4860_fc00, 16).rm(0).rd(4), .updates(), .needs(LSE);
     // Loops of exclusive load and store: the old value out, a temporary, the operand in.
-    ATOMIC_ADD_MR[8 16 32 64] = None "atomic_add {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Add, W);
-    ATOMIC_SUB_MR[8 16 32 64] = None "atomic_sub {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Sub, W);
-    ATOMIC_AND_MR[8 16 32 64] = None "atomic_and {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::And, W);
-    ATOMIC_OR_MR[8 16 32 64] = None "atomic_or {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Or, W);
-    ATOMIC_XOR_MR[8 16 32 64] = None "atomic_xor {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Xor, W);
-    ATOMIC_NAND_MR[8 16 32 64] = None "atomic_nand {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Nand, W);
-    ATOMIC_UMIN_MR[8 16 32 64] = Clobber "atomic_umin {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_LO, false), W);
-    ATOMIC_UMAX_MR[8 16 32 64] = Clobber "atomic_umax {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_HI, false), W);
-    ATOMIC_SMIN_MR[8 16 32 64] = Clobber "atomic_smin {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_LT, true), W);
-    ATOMIC_SMAX_MR[8 16 32 64] = Clobber "atomic_smax {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_GT, true), W);
-    ATOMIC_SWAP_MR[8 16 32 64] = None "atomic_swap {0}, {m}, {1}" [D.early(), U] atomic(LoopOp::Swap, W);
+    ATOMIC_ADD_MR[8 16 32 64] = None "atomic_add {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Add, W), .updates();
+    ATOMIC_SUB_MR[8 16 32 64] = None "atomic_sub {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Sub, W), .updates();
+    ATOMIC_AND_MR[8 16 32 64] = None "atomic_and {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::And, W), .updates();
+    ATOMIC_OR_MR[8 16 32 64] = None "atomic_or {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Or, W), .updates();
+    ATOMIC_XOR_MR[8 16 32 64] = None "atomic_xor {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Xor, W), .updates();
+    ATOMIC_NAND_MR[8 16 32 64] = None "atomic_nand {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Nand, W), .updates();
+    ATOMIC_UMIN_MR[8 16 32 64] = Clobber "atomic_umin {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_LO, false), W), .updates();
+    ATOMIC_UMAX_MR[8 16 32 64] = Clobber "atomic_umax {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_HI, false), W), .updates();
+    ATOMIC_SMIN_MR[8 16 32 64] = Clobber "atomic_smin {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_LT, true), W), .updates();
+    ATOMIC_SMAX_MR[8 16 32 64] = Clobber "atomic_smax {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_GT, true), W), .updates();
+    ATOMIC_SWAP_MR[8 16 32 64] = None "atomic_swap {0}, {m}, {1}" [D.early(), U] atomic(LoopOp::Swap, W), .updates();
     // The same for compare and exchange: the old value, the expected value, the replacement.
-    ATOMIC_CAS_MR[8 16 32 64] = Clobber "atomic_cas {0}, {m}, {1}, {2}" [D.early(), U, U] atomic(LoopOp::CompareExchange, W);
+    ATOMIC_CAS_MR[8 16 32 64] = Clobber "atomic_cas {0}, {m}, {1}, {2}" [D.early(), U, U] atomic(LoopOp::CompareExchange, W), .updates();
     // The same on integers in big-endian byte order: the old value is in memory's order, the operand is not.
-    ATOMIC_ADD_BIG_MR[16 32 64] = None "atomic_add_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::AddBig, W);
-    ATOMIC_UMIN_BIG_MR[16 32 64] = Clobber "atomic_umin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LO, false), W);
-    ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_HI, false), W);
-    ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LT, true), W);
-    ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GT, true), W);
+    ATOMIC_ADD_BIG_MR[16 32 64] = None "atomic_add_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::AddBig, W), .updates();
+    ATOMIC_UMIN_BIG_MR[16 32 64] = Clobber "atomic_umin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LO, false), W), .updates();
+    ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_HI, false), W), .updates();
+    ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LT, true), W), .updates();
+    ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GT, true), W), .updates();
     // Barriers.
     DMB_ISH = None "dmb ish" [] op(0xd503_3bbf);
     DMB_ISHLD = None "dmb ishld" [] op(0xd503_39bf);

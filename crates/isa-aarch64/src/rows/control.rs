@@ -32,13 +32,13 @@ rows! {
     TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);
     TAIL_R = None "br {0}" [U8] op(0xd61f_0000).rn(0).leave(), .kind(RowKind::Exit);
     // Traps.
-    UDF = None "udf {i}" [] op(0).at(0), .kind(RowKind::Exit);
-    BRK = None "brk {i}" [] op(0xd420_0000).at(5);
-    TRAP_IF = Use "trap.{c}" [] special(Special::TrapIf);
-    TRAP_IF_OR = Use "trap.{c}; or" [] special(Special::TrapIfOr);
-    TRAP_IF_AND = Use "trap.{c}; and" [] special(Special::TrapIfAnd);
-    TRAP_CBZ_R[32 64] = None "trap.z {0}" [U] trap_test(0x3400_0000).sf(W);
-    TRAP_CBNZ_R[32 64] = None "trap.nz {0}" [U] trap_test(0x3500_0000).sf(W);
+    UDF = None "udf {i}" [] op(0).at(0), .kind(RowKind::Exit), .traps();
+    BRK = None "brk {i}" [] op(0xd420_0000).at(5), .traps();
+    TRAP_IF = Use "trap.{c}" [] special(Special::TrapIf), .traps();
+    TRAP_IF_OR = Use "trap.{c}; or" [] special(Special::TrapIfOr), .traps();
+    TRAP_IF_AND = Use "trap.{c}; and" [] special(Special::TrapIfAnd), .traps();
+    TRAP_CBZ_R[32 64] = None "trap.z {0}" [U] trap_test(0x3400_0000).sf(W), .traps();
+    TRAP_CBNZ_R[32 64] = None "trap.nz {0}" [U] trap_test(0x3500_0000).sf(W), .traps();
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);
     // Frames: emitted by prologue and epilogue. Operand 0 is the moved base, in the place of the base before.

@@ -31,8 +31,11 @@ pub use muldiv::*;
 pub use shift::*;
 
 use crate::encoding::Encoding;
+use crate::flags::A64Flags;
 use kingpost_mach::operands::{v8b, v16b, w8r32 as w8, w16r32 as w16, w32, w64, w128};
-use kingpost_mach::{FlagsEffect, OperandSpec, Row, row_table};
+use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
+
+const LSE: CpuFeatures = A64Flags::feature("has_lse");
 
 /// What one line of the table says.
 type Line = kingpost_mach::Line<Encoding>;

@@ -42,11 +42,11 @@ rows! {
     LDR_FM[8 16 32 64 128] = None "ldr {0}, {m}" [FD] single(0x3d40_0000, W).size(W);
     LDP_FFM[64 128] = None "ldp {0}, {1}, {m}" [FD, FD] pair(0x2d40_0000, 2 * W).opc(W);
     // Stores; `Z` stores zero.
-    STR_MR[8 16 32 64] = None "str{sz} {0}, {m}" [U] single(0x3900_0000, W).size(W);
-    STP_MRR[32 64] = None "stp {0}, {1}, {m}" [U, U] pair(0x2900_0000, 2 * W).sf(W);
-    STR_MZ[8 16 32 64] = None "str{sz} {z}, {m}" [] zero(0x3900_0000, W).size(W);
-    STR_MF[8 16 32 64 128] = None "str {0}, {m}" [FU] single(0x3d00_0000, W).size(W);
-    STP_MFF[64 128] = None "stp {0}, {1}, {m}" [FU, FU] pair(0x2d00_0000, 2 * W).opc(W);
+    STR_MR[8 16 32 64] = None "str{sz} {0}, {m}" [U] single(0x3900_0000, W).size(W), .stores();
+    STP_MRR[32 64] = None "stp {0}, {1}, {m}" [U, U] pair(0x2900_0000, 2 * W).sf(W), .stores();
+    STR_MZ[8 16 32 64] = None "str{sz} {z}, {m}" [] zero(0x3900_0000, W).size(W), .stores();
+    STR_MF[8 16 32 64 128] = None "str {0}, {m}" [FU] single(0x3d00_0000, W).size(W), .stores();
+    STP_MFF[64 128] = None "stp {0}, {1}, {m}" [FU, FU] pair(0x2d00_0000, 2 * W).opc(W), .stores();
     // Between register classes.
     FMOV_FR[32 64] = None "fmov {0}, {1}" [FD, M] rr(0x1e27_0000).sf(W).ftype(W), .twin(1, LDR_FM);
     FMOV_RF[32 64] = None "fmov {0}, {1}" [D, FM] rr(0x1e26_0000).sf(W).ftype(W), .twin(1, LDR_RM);

@@ -110,7 +110,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_float(inst, ty)?;
-    let commutes = matches!(cx.func.dfg.opcode(inst), Opcode::Fadd | Opcode::Fmul);
+    let commutes = rows::ROWS[usize::from(family.of(ty.bits()).0)].commutes;
     // The second operand may be in memory; the first one gives its register to the result.
     let swap = commutes && !cx.prefers_memory(y) && (cx.prefers_memory(x) || (cx.uses(x) > 1 && cx.uses(y) == 1));
     let [x, y] = if swap { [y, x] } else { [x, y] };

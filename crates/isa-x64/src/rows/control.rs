@@ -33,13 +33,13 @@ rows! {
     TAIL_PLT = None "jmp {t}@PLT" [] op(0xe9).id().reloc(RelocKind::X86CallPltRel4).leave(), .kind(RowKind::Exit);
     TAIL_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0).leave(), .kind(RowKind::Exit);
     // Traps.
-    UD2 = None "ud2" [] of(0x0b), .kind(RowKind::Exit);
-    INT3 = None "int3" [] op(0xcc);
-    TRAP_IF = Use "trap{c}" [] special(Special::TrapIf);
-    TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr);
-    TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd);
+    UD2 = None "ud2" [] of(0x0b), .kind(RowKind::Exit), .traps();
+    INT3 = None "int3" [] op(0xcc), .traps();
+    TRAP_IF = Use "trap{c}" [] special(Special::TrapIf), .traps();
+    TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr), .traps();
+    TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd), .traps();
     // Nothing in a leaf without a frame.
-    STACK_CHECK_R = Clobber "cmp rsp, {0}; trapb" [U8] special(Special::StackCheck);
+    STACK_CHECK_R = Clobber "cmp rsp, {0}; trapb" [U8] special(Special::StackCheck), .traps();
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);
     // Operand 2 if the condition holds, else operand 1.

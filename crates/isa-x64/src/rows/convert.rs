@@ -1,7 +1,7 @@
 //! Conversions between integers and floats and between floats.
 
-use crate::encoding::{off2, off3, vex3a, vex38};
-use kingpost_mach::operands::{FD4, FD8, FD16, FM4, FM8, FT4, FT8, FU4, FU8, FU16};
+use crate::encoding::{off2, off3};
+use kingpost_mach::operands::{FD4, FD8, FM4, FM8, FT4, FT8, FU4, FU8};
 use kingpost_mach::rows;
 
 rows! {
@@ -22,7 +22,4 @@ rows! {
     CVTSS2SD_RM = None "cvtss2sd {0}, {m}" [FD8] off3(0x5a).reg(0).mem(4);
     CVTSD2SS_RR = None "cvtsd2ss {0}, {1}" [FD4, FM8] off2(0x5a).reg(0).rm(1), .twin(1, CVTSD2SS_RM);
     CVTSD2SS_RM = None "cvtsd2ss {0}, {m}" [FD4] off2(0x5a).reg(0).mem(8);
-    // F16C.
-    VCVTPH2PS_RR = None "vcvtph2ps {0}, {1}" [FD16, FU8] vex38(0x66, 0x13).reg(0).rm(1);
-    VCVTPS2PH_RRI = None "vcvtps2ph {0}, {1}, {i}" [FD8, FU16] vex3a(0x66, 0x1d).reg(1).rm(0).ib(), .clears_upper();
 }

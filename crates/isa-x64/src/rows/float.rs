@@ -1,62 +1,79 @@
 //! Floating-point arithmetic, comparison and bitwise operations.
 
-use crate::encoding::{of, of3a66, of66, vex38};
+use super::{AVX, FMA, SSE41};
+use crate::encoding::{of, of3a66, of66, vex0f, vex38};
 use kingpost_mach::RowKind;
 use kingpost_mach::operands::{FD16, FT16, FU16};
 use kingpost_mach::rows;
 
-rows! {
-    crate::rows::convert::END;
+/// Operations on two scalars with their opcode, then on whole registers, where memory must be aligned and hence is no twin.
+/// Each has a form of SSE and SSE2, which changes its first source, and one of AVX, with a result of its own.
+macro_rules! with_avx {
+    (
+        { $($asm:literal $opcode:literal $rr:ident $rm:ident $vrr:ident $vrm:ident $(, .$more:ident())?;)* }
+        { $($asm16:literal $opcode16:literal $rr16:ident $rm16:ident $vrr16:ident $vrm16:ident $(, .$more16:ident())?;)* }
+        $($rest:tt)*
+    ) => {
+        rows! {
+            crate::rows::convert::END;
 
-    // Arithmetic.
-    ADDS_RR[ss sd] = None "adds* {0}, {2}" [FT, FU, FM] of(0x58).reg(0).rm(2).scalar(W), .twin(2, ADDS_RM);
-    ADDS_RM[ss sd] = None "adds* {0}, {m}" [FT, FU] of(0x58).reg(0).mem(W).scalar(W);
-    MULS_RR[ss sd] = None "muls* {0}, {2}" [FT, FU, FM] of(0x59).reg(0).rm(2).scalar(W), .twin(2, MULS_RM);
-    MULS_RM[ss sd] = None "muls* {0}, {m}" [FT, FU] of(0x59).reg(0).mem(W).scalar(W);
-    SUBS_RR[ss sd] = None "subs* {0}, {2}" [FT, FU, FM] of(0x5c).reg(0).rm(2).scalar(W), .twin(2, SUBS_RM);
-    SUBS_RM[ss sd] = None "subs* {0}, {m}" [FT, FU] of(0x5c).reg(0).mem(W).scalar(W);
-    MINS_RR[ss sd] = None "mins* {0}, {2}" [FT, FU, FM] of(0x5d).reg(0).rm(2).scalar(W), .twin(2, MINS_RM);
-    MINS_RM[ss sd] = None "mins* {0}, {m}" [FT, FU] of(0x5d).reg(0).mem(W).scalar(W);
-    DIVS_RR[ss sd] = None "divs* {0}, {2}" [FT, FU, FM] of(0x5e).reg(0).rm(2).scalar(W), .twin(2, DIVS_RM);
-    DIVS_RM[ss sd] = None "divs* {0}, {m}" [FT, FU] of(0x5e).reg(0).mem(W).scalar(W);
-    MAXS_RR[ss sd] = None "maxs* {0}, {2}" [FT, FU, FM] of(0x5f).reg(0).rm(2).scalar(W), .twin(2, MAXS_RM);
-    MAXS_RM[ss sd] = None "maxs* {0}, {m}" [FT, FU] of(0x5f).reg(0).mem(W).scalar(W);
+            $(
+                $rr[ss sd] = None ($asm " {0}, {2}") [FT, FU, FM] of($opcode).reg(0).rm(2).scalar(W), .twin(2, $rm), .upgrade($vrr) $(, .$more())?;
+                $rm[ss sd] = None ($asm " {0}, {m}") [FT, FU] of($opcode).reg(0).mem(W).scalar(W), .upgrade($vrm);
+                $vrr[ss sd] = None ("v" $asm " {0}, {1}, {2}") [FD, FU, FM] vex0f($opcode).reg(0).v(1).rm(2).scalar(W), .twin(2, $vrm), .needs(AVX) $(, .$more())?;
+                $vrm[ss sd] = None ("v" $asm " {0}, {1}, {m}") [FD, FU] vex0f($opcode).reg(0).v(1).mem(W).scalar(W), .needs(AVX);
+            )*
+            $(
+                $rr16 = None ($asm16 " {0}, {2}") [FT16, FU16, FU16] of($opcode16).reg(0).rm(2), .upgrade($vrr16) $(, .$more16())?;
+                $rm16 = None ($asm16 " {0}, {m}") [FT16, FU16] of($opcode16).reg(0).mem(16), .upgrade($vrm16);
+                $vrr16 = None ("v" $asm16 " {0}, {1}, {2}") [FD16, FU16, FU16] vex0f($opcode16).reg(0).v(1).rm(2), .needs(AVX) $(, .$more16())?;
+                $vrm16 = None ("v" $asm16 " {0}, {1}, {m}") [FD16, FU16] vex0f($opcode16).reg(0).v(1).mem(16), .needs(AVX);
+            )*
+
+            $($rest)*
+        }
+    };
+}
+
+with_avx! {
+    {
+        "adds*" 0x58 ADDS_RR ADDS_RM VADDS_RR VADDS_RM, .commutes();
+        "muls*" 0x59 MULS_RR MULS_RM VMULS_RR VMULS_RM, .commutes();
+        "subs*" 0x5c SUBS_RR SUBS_RM VSUBS_RR VSUBS_RM;
+        "mins*" 0x5d MINS_RR MINS_RM VMINS_RR VMINS_RM;
+        "divs*" 0x5e DIVS_RR DIVS_RM VDIVS_RR VDIVS_RM;
+        "maxs*" 0x5f MAXS_RR MAXS_RM VMAXS_RR VMAXS_RM;
+    }
+    {
+        "andps" 0x54 ANDPS_RR ANDPS_RM VANDPS_RR VANDPS_RM, .commutes();
+        "andnps" 0x55 ANDNPS_RR ANDNPS_RM VANDNPS_RR VANDNPS_RM;
+        "orps" 0x56 ORPS_RR ORPS_RM VORPS_RR VORPS_RM, .commutes();
+        "xorps" 0x57 XORPS_RR XORPS_RM VXORPS_RR VXORPS_RM, .commutes();
+    }
+
+    // Square root.
     SQRTS_RR[ss sd] = None "sqrts* {0}, {1}" [FD, FM] of(0x51).reg(0).rm(1).scalar(W), .twin(1, SQRTS_RM);
     SQRTS_RM[ss sd] = None "sqrts* {0}, {m}" [FD] of(0x51).reg(0).mem(W).scalar(W);
     // Comparison: into the flags, or as a mask with predicate {i}.
     UCOMIS_RR[ss sd] = Def "ucomis* {0}, {1}" [FU, FM] of(0x2e).reg(0).rm(1).packed(W), .twin(1, UCOMIS_RM);
     UCOMIS_RM[ss sd] = Def "ucomis* {0}, {m}" [FU] of(0x2e).reg(0).mem(W).packed(W);
-    CMPS_RRI[ss sd] = None "cmps* {0}, {2}, {i}" [FT, FU, FM] of(0xc2).reg(0).rm(2).ib().scalar(W), .twin(2, CMPS_RMI);
-    CMPS_RMI[ss sd] = None "cmps* {0}, {m}, {i}" [FT, FU] of(0xc2).reg(0).mem(W).ib().scalar(W);
+    CMPS_RRI[ss sd] = None "cmps* {0}, {2}, {i}" [FT, FU, FM] of(0xc2).reg(0).rm(2).ib().scalar(W), .twin(2, CMPS_RMI), .upgrade(VCMPS_RRI);
+    CMPS_RMI[ss sd] = None "cmps* {0}, {m}, {i}" [FT, FU] of(0xc2).reg(0).mem(W).ib().scalar(W), .upgrade(VCMPS_RMI);
+    VCMPS_RRI[ss sd] = None "vcmps* {0}, {1}, {2}, {i}" [FD, FU, FM] vex0f(0xc2).reg(0).v(1).rm(2).ib().scalar(W), .twin(2, VCMPS_RMI), .needs(AVX);
+    VCMPS_RMI[ss sd] = None "vcmps* {0}, {1}, {m}, {i}" [FD, FU] vex0f(0xc2).reg(0).v(1).mem(W).ib().scalar(W), .needs(AVX);
     // SSE4.1 rounding: {i} is 8 + mode; 0 nearest, 1 down, 2 up, 3 towards zero.
-    ROUNDS_RRI[ss sd] = None "rounds* {0}, {1}, {i}" [FD, FM] of3a66(0x0a + W / 8).reg(0).rm(1).ib(), .twin(1, ROUNDS_RMI);
-    ROUNDS_RMI[ss sd] = None "rounds* {0}, {m}, {i}" [FD] of3a66(0x0a + W / 8).reg(0).mem(W).ib();
+    ROUNDS_RRI[ss sd] = None "rounds* {0}, {1}, {i}" [FD, FM] of3a66(0x0a + W / 8).reg(0).rm(1).ib(), .twin(1, ROUNDS_RMI), .needs(SSE41);
+    ROUNDS_RMI[ss sd] = None "rounds* {0}, {m}, {i}" [FD] of3a66(0x0a + W / 8).reg(0).mem(W).ib(), .needs(SSE41);
     // FMA: operand 1 times operand 2, plus or minus operand 3.
-    VFMADD213S_RRR[ss sd] = None "vfmadd213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xa9).reg(0).v(2).rm(3).size(W), .twin(3, VFMADD213S_RRM);
-    VFMADD213S_RRM[ss sd] = None "vfmadd213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xa9).reg(0).v(2).mem(W).size(W);
-    VFMSUB213S_RRR[ss sd] = None "vfmsub213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xab).reg(0).v(2).rm(3).size(W), .twin(3, VFMSUB213S_RRM);
-    VFMSUB213S_RRM[ss sd] = None "vfmsub213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xab).reg(0).v(2).mem(W).size(W);
-    VFNMADD213S_RRR[ss sd] = None "vfnmadd213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xad).reg(0).v(2).rm(3).size(W), .twin(3, VFNMADD213S_RRM);
-    VFNMADD213S_RRM[ss sd] = None "vfnmadd213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xad).reg(0).v(2).mem(W).size(W);
-    VFNMSUB213S_RRR[ss sd] = None "vfnmsub213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xaf).reg(0).v(2).rm(3).size(W), .twin(3, VFNMSUB213S_RRM);
-    VFNMSUB213S_RRM[ss sd] = None "vfnmsub213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xaf).reg(0).v(2).mem(W).size(W);
-    // Bitwise: 16 bytes, and memory must be aligned, hence no twins.
-    ANDPS_RR = None "andps {0}, {2}" [FT16, FU16, FU16] of(0x54).reg(0).rm(2);
-    ANDPS_RM = None "andps {0}, {m}" [FT16, FU16] of(0x54).reg(0).mem(16);
-    ANDPD_RR = None "andpd {0}, {2}" [FT16, FU16, FU16] of66(0x54).reg(0).rm(2);
-    ANDPD_RM = None "andpd {0}, {m}" [FT16, FU16] of66(0x54).reg(0).mem(16);
-    ANDNPS_RR = None "andnps {0}, {2}" [FT16, FU16, FU16] of(0x55).reg(0).rm(2);
-    ANDNPS_RM = None "andnps {0}, {m}" [FT16, FU16] of(0x55).reg(0).mem(16);
-    ANDNPD_RR = None "andnpd {0}, {2}" [FT16, FU16, FU16] of66(0x55).reg(0).rm(2);
-    ANDNPD_RM = None "andnpd {0}, {m}" [FT16, FU16] of66(0x55).reg(0).mem(16);
-    ORPS_RR = None "orps {0}, {2}" [FT16, FU16, FU16] of(0x56).reg(0).rm(2);
-    ORPS_RM = None "orps {0}, {m}" [FT16, FU16] of(0x56).reg(0).mem(16);
-    ORPD_RR = None "orpd {0}, {2}" [FT16, FU16, FU16] of66(0x56).reg(0).rm(2);
-    ORPD_RM = None "orpd {0}, {m}" [FT16, FU16] of66(0x56).reg(0).mem(16);
-    XORPS_RR = None "xorps {0}, {2}" [FT16, FU16, FU16] of(0x57).reg(0).rm(2);
-    XORPS_RM = None "xorps {0}, {m}" [FT16, FU16] of(0x57).reg(0).mem(16);
-    XORPD_RR = None "xorpd {0}, {2}" [FT16, FU16, FU16] of66(0x57).reg(0).rm(2);
-    XORPD_RM = None "xorpd {0}, {m}" [FT16, FU16] of66(0x57).reg(0).mem(16);
+    VFMADD213S_RRR[ss sd] = None "vfmadd213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xa9).reg(0).v(2).rm(3).size(W), .twin(3, VFMADD213S_RRM), .needs(FMA);
+    VFMADD213S_RRM[ss sd] = None "vfmadd213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xa9).reg(0).v(2).mem(W).size(W), .needs(FMA);
+    VFMSUB213S_RRR[ss sd] = None "vfmsub213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xab).reg(0).v(2).rm(3).size(W), .twin(3, VFMSUB213S_RRM), .needs(FMA);
+    VFMSUB213S_RRM[ss sd] = None "vfmsub213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xab).reg(0).v(2).mem(W).size(W), .needs(FMA);
+    VFNMADD213S_RRR[ss sd] = None "vfnmadd213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xad).reg(0).v(2).rm(3).size(W), .twin(3, VFNMADD213S_RRM), .needs(FMA);
+    VFNMADD213S_RRM[ss sd] = None "vfnmadd213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xad).reg(0).v(2).mem(W).size(W), .needs(FMA);
+    VFNMSUB213S_RRR[ss sd] = None "vfnmsub213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xaf).reg(0).v(2).rm(3).size(W), .twin(3, VFNMSUB213S_RRM), .needs(FMA);
+    VFNMSUB213S_RRM[ss sd] = None "vfnmsub213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xaf).reg(0).v(2).mem(W).size(W), .needs(FMA);
+    // Constants, and shifts of each lane.
     XORPS_ZERO = None "xorps {0}, {0}" [FD16] of(0x57).reg(0).rm(0), .kind(RowKind::Remat);
     PCMPEQD_ONES = None "pcmpeqd {0}, {0}" [FD16] of66(0x76).reg(0).rm(0), .kind(RowKind::Remat);
     PSRL_RI[d q] = None "psrl* {0}, {i}" [FT16, FU16] of66(0x70 + LOG).digit(2).rm(0).ib();

@@ -8,7 +8,8 @@
 //! Names: mnemonic, then where operands are: `R` register, `M` memory, `I` immediate, `C` the count in `cl`, destination
 //! first. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Rows have the operand width in bits in
 //! between: `add32_rm`. In moves and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a line has a
-//! twin, the named operand may be in a spill slot; the twin is then emitted.
+//! twin, the named operand may be in a spill slot; the twin is then emitted. Where it has an upgrade, that is emitted on CPUs
+//! which have what it needs.
 
 mod alu;
 mod atomic;
@@ -31,9 +32,19 @@ pub use muldiv::*;
 pub use shift::*;
 
 use crate::encoding::Encoding;
+use crate::flags::X64Flags;
 use kingpost_mach::operands::{d, q, sd, ss, w8, w16, w32, w64};
-use kingpost_mach::{FlagsEffect, OperandSpec, Row, row_table};
+use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
 use kingpost_regalloc::{Kind, RegClass};
+
+const AVX: CpuFeatures = X64Flags::feature("has_avx");
+const BMI1: CpuFeatures = X64Flags::feature("has_bmi1");
+const BMI2: CpuFeatures = X64Flags::feature("has_bmi2");
+const CMPXCHG16B: CpuFeatures = X64Flags::feature("has_cmpxchg16b");
+const FMA: CpuFeatures = X64Flags::feature("has_fma");
+const LZCNT: CpuFeatures = X64Flags::feature("has_lzcnt");
+const POPCNT: CpuFeatures = X64Flags::feature("has_popcnt");
+const SSE41: CpuFeatures = X64Flags::feature("has_sse41");
 
 /// What one line of the table says.
 type Line = kingpost_mach::Line<Encoding>;

@@ -32,11 +32,11 @@ rows! {
     MOVS_CONST[ss sd] = None "movs* {0}, {m}" [FD] of(0x10).reg(0).mem(W).scalar(W), .clears_upper(), .kind(RowKind::Remat);
     MOVUPS_CONST = None "movups {0}, {m}" [FD16] of(0x10).reg(0).mem(16), .kind(RowKind::Remat);
     // Stores.
-    MOV_MR[8 16 32 64] = None "mov {m}, {0}" [U] op(0x89).reg(0).mem(W).size(W);
-    MOV_MI[8 16 32 64] = None "mov {m}, {i}" [] op(0xc7).digit(0).mem(W).iz(W).size(W);
-    MOVS_MR[ss sd] = None "movs* {m}, {0}" [FU] of(0x11).reg(0).mem(W).scalar(W);
-    MOVAPS_MR = None "movaps {m}, {0}" [FU16] of(0x29).reg(0).mem(16);
-    MOVUPS_MR = None "movups {m}, {0}" [FU16] of(0x11).reg(0).mem(16);
+    MOV_MR[8 16 32 64] = None "mov {m}, {0}" [U] op(0x89).reg(0).mem(W).size(W), .stores();
+    MOV_MI[8 16 32 64] = None "mov {m}, {i}" [] op(0xc7).digit(0).mem(W).iz(W).size(W), .stores();
+    MOVS_MR[ss sd] = None "movs* {m}, {0}" [FU] of(0x11).reg(0).mem(W).scalar(W), .stores();
+    MOVAPS_MR = None "movaps {m}, {0}" [FU16] of(0x29).reg(0).mem(16), .stores();
+    MOVUPS_MR = None "movups {m}, {0}" [FU16] of(0x11).reg(0).mem(16), .stores();
     // Widening; from 32 to 64 bits with zeros it is a 32-bit `mov`.
     MOVZX32_RR[8 16] = None "movzx {0}, {1}" [D4, M] of(0xb6 + LOG).reg(0).rm(1), .twin(1, MOVZX32_RM);
     MOVZX32_RM[8 16] = None "movzx {0}, {m}" [D4] of(0xb6 + LOG).reg(0).mem(W);

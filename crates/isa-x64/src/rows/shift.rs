@@ -1,5 +1,6 @@
 //! Shifts and rotations. A count in `cl` may be 0, which leaves the flags as they were, so they count as destroyed.
 
+use super::BMI2;
 use crate::encoding::{of, op, vex3a, vex38};
 use crate::regs::RCX;
 use kingpost_mach::Family;
@@ -28,9 +29,9 @@ macro_rules! shifts {
 
             $(
                 $rc[8 16 32 64] = Clobber ($asm " {0}, cl") [T, U, U1.fixed(RCX)] op(0xd3).digit($n).rm(0).size(W);
-                $mc[8 16 32 64] = Clobber ($asm " {m}, cl") [U1.fixed(RCX)] op(0xd3).digit($n).mem(W).size(W);
+                $mc[8 16 32 64] = Clobber ($asm " {m}, cl") [U1.fixed(RCX)] op(0xd3).digit($n).mem(W).size(W), .updates();
                 $ri[8 16 32 64] = $flags ($asm " {0}, {i}") [T, M] op(0xc1).digit($n).rm(0).ib().one(0xd1).size(W), .twin(1, $mi);
-                $mi[8 16 32 64] = $flags ($asm " {m}, {i}") [] op(0xc1).digit($n).mem(W).ib().one(0xd1).size(W);
+                $mi[8 16 32 64] = $flags ($asm " {m}, {i}") [] op(0xc1).digit($n).mem(W).ib().one(0xd1).size(W), .updates();
             )*
 
             $($rest)*
@@ -53,12 +54,12 @@ shifts! {
     SHRD_RRI[32 64] = Def "shrd {0}, {2}, {i}" [T, U, U] of(0xac).reg(2).rm(0).ib().size(W);
     SHRD_RRC[32 64] = Clobber "shrd {0}, {2}, cl" [T, U, U, U1.fixed(RCX)] of(0xad).reg(2).rm(0).size(W);
     // BMI2: three operands, no flags.
-    SHLX_RR[32 64] = None "shlx {0}, {1}, {2}" [D, M, U] vex38(0x66, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SHLX_RM);
-    SHLX_RM[32 64] = None "shlx {0}, {m}, {1}" [D, U] vex38(0x66, 0xf7).reg(0).mem(W).v(1).size(W);
-    SHRX_RR[32 64] = None "shrx {0}, {1}, {2}" [D, M, U] vex38(0xf2, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SHRX_RM);
-    SHRX_RM[32 64] = None "shrx {0}, {m}, {1}" [D, U] vex38(0xf2, 0xf7).reg(0).mem(W).v(1).size(W);
-    SARX_RR[32 64] = None "sarx {0}, {1}, {2}" [D, M, U] vex38(0xf3, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SARX_RM);
-    SARX_RM[32 64] = None "sarx {0}, {m}, {1}" [D, U] vex38(0xf3, 0xf7).reg(0).mem(W).v(1).size(W);
-    RORX_RRI[32 64] = None "rorx {0}, {1}, {i}" [D, M] vex3a(0xf2, 0xf0).reg(0).rm(1).ib().size(W), .twin(1, RORX_RMI);
-    RORX_RMI[32 64] = None "rorx {0}, {m}, {i}" [D] vex3a(0xf2, 0xf0).reg(0).mem(W).ib().size(W);
+    SHLX_RR[32 64] = None "shlx {0}, {1}, {2}" [D, M, U] vex38(0x66, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SHLX_RM), .needs(BMI2);
+    SHLX_RM[32 64] = None "shlx {0}, {m}, {1}" [D, U] vex38(0x66, 0xf7).reg(0).mem(W).v(1).size(W), .needs(BMI2);
+    SHRX_RR[32 64] = None "shrx {0}, {1}, {2}" [D, M, U] vex38(0xf2, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SHRX_RM), .needs(BMI2);
+    SHRX_RM[32 64] = None "shrx {0}, {m}, {1}" [D, U] vex38(0xf2, 0xf7).reg(0).mem(W).v(1).size(W), .needs(BMI2);
+    SARX_RR[32 64] = None "sarx {0}, {1}, {2}" [D, M, U] vex38(0xf3, 0xf7).reg(0).rm(1).v(2).size(W), .twin(1, SARX_RM), .needs(BMI2);
+    SARX_RM[32 64] = None "sarx {0}, {m}, {1}" [D, U] vex38(0xf3, 0xf7).reg(0).mem(W).v(1).size(W), .needs(BMI2);
+    RORX_RRI[32 64] = None "rorx {0}, {1}, {i}" [D, M] vex3a(0xf2, 0xf0).reg(0).rm(1).ib().size(W), .twin(1, RORX_RMI), .needs(BMI2);
+    RORX_RMI[32 64] = None "rorx {0}, {m}, {i}" [D] vex3a(0xf2, 0xf0).reg(0).mem(W).ib().size(W), .needs(BMI2);
 }

@@ -24,7 +24,7 @@ impl Lower<'_> {
     }
 
     /// Emits an instruction with everything it can have: operands of its row, a memory operand, more operands behind
-    /// those, and destroyed registers.
+    /// those, and destroyed registers. If the row has an upgrade that the CPU is able to do, that is emitted.
     pub fn emit_with(
         &mut self,
         row_id: RowId,
@@ -33,7 +33,13 @@ impl Lower<'_> {
         more: &[Operand],
         clobbers: ClobberId,
     ) -> &mut MInst {
-        let row = &self.rows[row_id.0 as usize];
+        let mut row_id = row_id;
+        let mut row = &self.rows[row_id.0 as usize];
+        if let Some(upgrade) = row.upgrade
+            && self.isa.features().contains(self.rows[upgrade.0 as usize].needs)
+        {
+            (row_id, row) = (upgrade, &self.rows[upgrade.0 as usize]);
+        }
         debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
         debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
         let start = self.cx.operands.len() as u32;
@@ -70,7 +76,7 @@ impl Lower<'_> {
             Place::Reg => return Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
             Place::Fixed(reg) => Constraint::Fixed(reg),
             Place::Reuse(of) => Constraint::Reuse(of),
-            Place::MemOk if has_memory || row.twin.is_none() => Constraint::Reg,
+            Place::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
             Place::MemOk => Constraint::MemOk,
             Place::Within(set) => {
                 let set = set.intersection(self.isa.env().allocatable());
