@@ -163,7 +163,7 @@ impl Checker {
             || RegClass::ALL.iter().any(|&class| input.env.class(class).scratch.is_some());
         let mut walk = Walk {
             input,
-            names: &self.names,
+            names: &mut self.names,
             state: &mut self.state,
             terminator_defs: &self.operands.terminator_defs,
             has_private,

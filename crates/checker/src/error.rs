@@ -59,6 +59,9 @@ rules! {
     LabelHoldsValue 24 "a labelled value is where its range says, before each instruction of the range",
     Reached 25 "every block that the entry reaches was checked",
     TooLarge 26 "the classes of equal values are few enough to be numbered",
+    EditWidth 27 "an edit moves as many bytes as one instruction can for registers of its class",
+    LabelOrder 28 "label ranges are sorted, and no two answer one wish at one point",
+    SavedSet 29 "only callee-saved registers are saved: the epilogue restores them over results",
 }
 
 /// Which part of the allocation breaks the rule.

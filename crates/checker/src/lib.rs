@@ -8,8 +8,8 @@
 //! # Domain
 //!
 //! A state says which values each location holds. Values that the problem itself makes copies of one another have one
-//! name (`names.rs`); where that depends on the way taken, a location holds a set of names. Joins keep what holds on both
-//! ways in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a block's
+//! name (`names.rs`); where that depends on the way taken, a location holds a set of names. A copy, whether of the problem or
+//! inserted, copies all names. Joins keep what holds on both ways in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a block's
 //! parameters are taken away from wherever they were in the last round of a loop, and added to what holds their
 //! arguments. The idea is that of the checker of regalloc.rs (Chris Fallin, "Cranelift, part 3: correctness in
 //! register allocation", 2021), with sets of values in place of one.
@@ -31,6 +31,9 @@
 //! | 22 | a mapped slot holds a reference; other copies of references die at a safepoint | `walk.rs` |
 //! | 23, 24 | label ranges | `labels.rs` |
 //! | 25, 26 | every reachable block was walked; limits | `check.rs` |
+//! | 27 | widths of edits | `shape.rs` |
+//! | 28 | label ranges: order, overlap | `shape.rs` |
+//! | 29 | the saved set holds nothing else | `shape.rs` |
 //!
 //! [`Rule`] has the sentence of each. The order of points and edges that `walk.rs` gives a meaning to is the one of
 //! [`Edit`](kingpost_regalloc::Edit): an edit runs before its instruction, so no edit can follow a terminator, and one
@@ -68,6 +71,7 @@ mod persistent;
 mod report;
 mod shape;
 mod state;
+pub mod text;
 mod walk;
 
 pub use check::Checker;

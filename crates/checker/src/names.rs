@@ -3,7 +3,8 @@
 //! A value's *class* is its own, or the class of the value that it can only be a copy of: the source of a move, the one
 //! argument that a parameter is ever passed. Classes are the same everywhere, so a state need not say what a value is
 //! called at some point, only what locations hold. Where a parameter is not decided by the problem, a location may hold
-//! it and its argument at once; such *sets* of classes are classes too.
+//! it and its argument at once; such *sets* of classes are classes too. So are an integer and the reference it was copied
+//! from or to, which part at the next safepoint.
 //!
 //! Why one class per value will do although a value is defined anew in each round of a loop: a location that holds `v` before
 //! `v` is defined would hold it on all ways from the entry, also the one that comes to the def for the first time. And a
@@ -38,6 +39,8 @@ pub(crate) struct Names {
     /// Where each set's members end in `members`.
     set_ends: Vec<u32>,
     members: Vec<Class>,
+    /// Is there a set of references and others?
+    has_mixed: bool,
 }
 
 impl Names {
@@ -47,6 +50,7 @@ impl Names {
         self.source.extend(problem.vregs.keys());
         self.set_ends.clear();
         self.members.clear();
+        self.has_mixed = false;
     }
 
     /// `to` is a copy of `from`, if that says all about it.
@@ -199,7 +203,16 @@ impl Names {
     /// The set of the members from `start` on.
     fn new_set(&mut self, start: usize) -> Class {
         self.set_ends.push(self.members.len() as u32);
-        self.members[start].renumbered(self.classes.len() + self.set_ends.len() - 1)
+        let number = self.classes.len() + self.set_ends.len() - 1;
+        let refs = self.members[start..].iter().filter(|member| member.is_ref()).count();
+        self.has_mixed |= refs != 0 && refs != self.members.len() - start;
+        self.members[start].in_set(number, refs != 0)
+    }
+
+    /// Is it a set of references and others?
+    #[inline]
+    pub(crate) fn is_mixed(&self, class: Class) -> bool {
+        self.has_mixed && class.is_ref() && !self.members(class).iter().all(|member| member.is_ref())
     }
 
     /// Are there more sets than can be told apart?

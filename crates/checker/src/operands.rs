@@ -5,7 +5,7 @@ use crate::names::Names;
 use crate::report::Report;
 use crate::shape::Input;
 use crate::state::loc_index;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
 /// A def that occupies a location within the instruction or edge of the same stamp.
@@ -23,6 +23,8 @@ pub(crate) struct OperandRules {
     stamp: u32,
     /// Where the defs of terminators are, by value.
     pub(crate) terminator_defs: SecondaryMap<VReg, Option<Loc>>,
+    /// Those of them that an edge lists; the others are temporaries.
+    on_edges: EntitySet<VReg>,
     /// Registers that defs write and that instructions clobber.
     pub(crate) written: PRegSet,
 }
@@ -33,6 +35,7 @@ impl OperandRules {
         self.occupants.resize(PReg::COUNT + input.answer.slots.len(), Occupant::default());
         self.stamp = 0;
         self.terminator_defs.clear();
+        self.on_edges.clear();
         self.written = PRegSet::EMPTY;
         for block in input.problem.blocks() {
             for inst in input.problem.insts(block) {
@@ -107,7 +110,7 @@ impl OperandRules {
         self.stamp += 1;
         let is_terminator = inst == input.problem.terminator(block);
         if is_terminator {
-            self.defs_per_edge(input, block, inst, report);
+            self.terminator_defs(input, block, inst, report);
         }
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_def()) {
             let clash = self.occupy(operand, k, loc);
@@ -129,15 +132,18 @@ impl OperandRules {
         }
     }
 
-    /// Defs of a terminator share a location only if no edge has both.
-    fn defs_per_edge(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+    /// Defs of a terminator share a location only if each is on an edge of its own. Temporaries are on all edges.
+    fn terminator_defs(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
-        for (operand, &loc) in operands.iter().zip(locs).filter(|(operand, _)| operand.is_def()) {
+        let defs = || operands.iter().zip(locs).enumerate().filter(|(_, (operand, _))| operand.is_def());
+        for (_, (operand, &loc)) in defs() {
             self.terminator_defs[operand.vreg()] = Some(loc);
         }
+        let first = self.stamp;
         for &edge in input.problem.succs(block) {
             for &vreg in input.problem.edge_defs(edge) {
+                self.on_edges.insert(vreg);
                 let Some(loc) = self.terminator_defs[vreg] else { continue };
                 if self.occupy(Operand::reg_def(vreg), 0, loc) {
                     let error = CheckError::new(Rule::Overlap, Place::Inst(inst));
@@ -146,6 +152,18 @@ impl OperandRules {
             }
             self.stamp += 1;
         }
+        for (k, (&operand, &loc)) in defs() {
+            if self.on_edges.contains(operand.vreg()) {
+                continue;
+            }
+            let shares = self.occupants[loc_index(loc)].stamp >= first;
+            self.occupy(operand, k, loc);
+            if shares {
+                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                report.add(error.at(loc).wants(operand.vreg()));
+            }
+        }
+        self.stamp += 1;
     }
 
     /// Notes a def; says whether there is one already.
@@ -182,6 +200,7 @@ fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option
         };
     }
     match loc.as_slot() {
+        Some(slot) if slot.index() >= input.answer.slots.len() => Some(Rule::SlotExists),
         Some(slot) if input.is_emergency(slot) => Some(Rule::EmergencyPrivate),
         Some(slot) => input.slot_rule(slot, input.problem.width(operand.vreg())),
         None => {

@@ -51,7 +51,7 @@ pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
     }
 }
 
-/// Rules 4 to 6 and 13 to 16 of each edit.
+/// Rules 4 to 6, 13 to 16 and 27 of each edit.
 pub(crate) fn edits(input: Input, report: &mut Report) {
     let mut last = None;
     for (n, edit) in input.answer.edits.iter().enumerate() {
@@ -62,6 +62,9 @@ pub(crate) fn edits(input: Input, report: &mut Report) {
         last = Some(edit.at);
         edit_registers(input, edit.kind, place, report);
         edit_slots(input, edit.kind, place, report);
+        if !has_width(edit.kind) {
+            report.add(CheckError::new(Rule::EditWidth, place));
+        }
         if let EditKind::Remat { inst, to } = edit.kind {
             remat(input, inst, to, place, report);
         }
@@ -97,6 +100,18 @@ fn edit_registers(input: Input, kind: EditKind, place: Place, report: &mut Repor
     }
 }
 
+/// Rule 27. What a slot holds may be of any class.
+fn has_width(kind: EditKind) -> bool {
+    match kind {
+        EditKind::Move { from: reg, width, .. }
+        | EditKind::Exchange { a: reg, width, .. }
+        | EditKind::Spill { from: reg, width, .. }
+        | EditKind::Fill { to: reg, width, .. } => reg.class().has_width(width),
+        EditKind::SlotMove { width, .. } => RegClass::ALL.iter().any(|class| class.has_width(width)),
+        EditKind::Remat { .. } => true,
+    }
+}
+
 fn edit_slots(input: Input, kind: EditKind, place: Place, report: &mut Report) {
     let (slots, width) = match kind {
         EditKind::Spill { to, width, .. } => ([Some(to), None], width),
@@ -129,8 +144,11 @@ fn remat(input: Input, inst: Inst, to: PReg, place: Place, report: &mut Report) 
     }
 }
 
-/// Rule 18. Unreachable code counts: it is emitted, and whoever reads the saved set may look at all of it.
+/// Rules 18 and 29. Unreachable code counts: it is emitted, and the saved set is that of the whole function.
 pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) {
+    for reg in input.answer.saved.difference(input.env.callee_saved()).iter() {
+        report.add(CheckError::new(Rule::SavedSet, Place::Whole).at(Loc::reg(reg)));
+    }
     let missing = input.env.callee_saved().difference(input.answer.saved);
     if missing.is_empty() {
         return;
@@ -210,8 +228,9 @@ fn written_slots(input: Input) -> Vec<bool> {
     written
 }
 
-/// Rules 4, 5 and 23 of each label range.
+/// Rules 4, 5, 23 and 28 of label ranges.
 pub(crate) fn label_ranges(input: Input, report: &mut Report) {
+    let mut last = None;
     for (n, range) in input.answer.labels.iter().enumerate() {
         let place = Place::Label(range.from, n);
         let rule = match (range.loc.as_reg(), range.loc.as_slot()) {
@@ -224,6 +243,41 @@ pub(crate) fn label_ranges(input: Input, report: &mut Report) {
         }
         if range.from >= range.to || range.to.index() > input.problem.num_insts() {
             report.add(CheckError::new(Rule::LabelWished, place));
+        }
+        if last > Some((range.label, range.from)) {
+            report.add(CheckError::new(Rule::LabelOrder, place));
+        }
+        last = Some((range.label, range.from));
+    }
+    overlapping_ranges(input, report);
+}
+
+/// The second part of rule 28: at every point a label has at most as many ranges as wishes.
+fn overlapping_ranges(input: Input, report: &mut Report) {
+    if input.answer.labels.len() < 2 {
+        return;
+    }
+    // Where each wish and each range begins or ends, and by how much that raises the number of wishes less that of ranges.
+    let mut steps: Vec<(u32, Inst, i32)> = Vec::new();
+    for wish in &input.problem.labels {
+        steps.extend([(wish.label, wish.from, 1), (wish.label, wish.to, -1)]);
+    }
+    for range in &input.answer.labels {
+        steps.extend([(range.label, range.from, -1), (range.label, range.to, 1)]);
+    }
+    steps.sort_unstable();
+    let mut left = 0;
+    for point in steps.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        left += point.iter().map(|step| step.2).sum::<i32>();
+        if left < 0 {
+            let (label, inst, _) = point[0];
+            let covers = |&n: &usize| {
+                let range = input.answer.labels[n];
+                range.label == label && (range.from..range.to).contains(&inst)
+            };
+            let last = (0..input.answer.labels.len()).rev().find(covers);
+            report.add(CheckError::new(Rule::LabelOrder, Place::Label(inst, last.unwrap_or(0))));
+            return;
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::error::Origin;
 use crate::names::Names;
 use crate::persistent::{Arena, Element, Root};
 use cranelift_entity::EntityRef;
+use std::collections::BTreeSet;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg, VRegData};
 
 const REF: u32 = 1 << 31;
@@ -32,9 +33,9 @@ impl Class {
         Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
     }
 
-    /// Another class of the same kind of values.
-    pub(crate) fn renumbered(self, number: usize) -> Class {
-        Class((number as u32 + 1) | self.0 & (REF | FLOAT))
+    /// The class of a set of this kind of values, some of which may be references.
+    pub(crate) fn in_set(self, number: usize, has_refs: bool) -> Class {
+        Class((number as u32 + 1) | self.0 & FLOAT | if has_refs { REF } else { 0 })
     }
 
     /// The number that it was made with. [`Class::NONE`] has none.
@@ -43,6 +44,7 @@ impl Class {
         ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
     }
 
+    /// Is it of references, or a set with references?
     #[inline]
     pub(crate) fn is_ref(self) -> bool {
         self.0 & REF != 0
@@ -156,6 +158,8 @@ pub(crate) struct State {
     /// Slots where each class was ever put, as lists: the first entry of each, and entries with the next.
     homes: Vec<u32>,
     home_pool: Vec<(u32, u32)>,
+    /// Locations that ever held an integer and a reference at once.
+    mixed: BTreeSet<Loc>,
 }
 
 impl Default for State {
@@ -172,6 +176,7 @@ impl Default for State {
             changes: Vec::new(),
             homes: Vec::new(),
             home_pool: Vec::new(),
+            mixed: BTreeSet::new(),
         }
     }
 }
@@ -210,6 +215,7 @@ impl State {
         self.homes.clear();
         self.homes.resize(if slots == 0 { 0 } else { problem.vregs.len() }, END);
         self.home_pool.clear();
+        self.mixed.clear();
     }
 
     /// A walk begins with the version at hand; `block` is where, unless it is the entry of the function.
@@ -279,6 +285,9 @@ impl State {
             self.note(Change::Loc(loc_index(loc)));
         }
         let cell = Cell { class: content.class, epoch: self.now.epoch, bytes: content.bytes, origin };
+        if names.is_mixed(content.class) {
+            self.mixed.insert(loc);
+        }
         if let Some(reg) = loc.as_reg() {
             if let Some(reg) = self.regs.get_mut(usize::from(self.numbers[reg.index()])) {
                 *reg = cell;
@@ -321,8 +330,16 @@ impl State {
             && problem.width(vreg) <= content.bytes
     }
 
-    /// From here on no location holds a reference, except those that [`State::keep_reference`] names.
-    pub(crate) fn begin_epoch(&mut self, inst: Inst) {
+    /// From here on no location holds a reference, except those that [`State::keep_reference`] names. What of a mixed set
+    /// the collector leaves as it is stays: the references in the slots that `is_mapped` says, elsewhere the others.
+    pub(crate) fn begin_epoch(&mut self, names: &mut Names, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
+        for loc in self.mixed.clone() {
+            let Content { class, bytes } = self.content(loc);
+            if names.is_mixed(class) {
+                let kept = names.filtered(class, |_, member| member.is_ref() == is_mapped(loc));
+                self.set(names, loc, Content { class: kept, bytes }, Origin::Safepoint(inst));
+            }
+        }
         self.note(Change::Epoch);
         self.now.epoch = Epoch::safepoint(inst);
         self.now.safepoint = Some(inst);

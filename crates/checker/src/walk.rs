@@ -15,7 +15,7 @@ use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, 
 /// Walks blocks forwards, changing `state`. Errors are noted, and reported if there is a report.
 pub(crate) struct Walk<'a, 'r> {
     pub(crate) input: Input<'a>,
-    pub(crate) names: &'a Names,
+    pub(crate) names: &'a mut Names,
     pub(crate) state: &'a mut State,
     pub(crate) terminator_defs: &'a SecondaryMap<VReg, Option<Loc>>,
     /// Are there scratch registers or emergency slots?
@@ -112,11 +112,21 @@ impl Walk<'_, '_> {
         self.uses(inst, Pos::Early);
         self.uses(inst, Pos::Late);
         let ([a, b], &[loc, _]) = (problem.operands(inst), answer.operand_locs(problem, inst)) else { return };
-        // An integer made of a reference, or the reverse: from here on they are two contents.
-        if self.names.class(a.vreg()) != self.names.class(b.vreg()) {
-            let def = if a.is_def() { a } else { b };
-            self.define(def.vreg(), loc, inst);
-        }
+        let content = self.state.content(loc);
+        let def = if a.is_def() { a } else { b };
+        self.define_copy(def.vreg(), loc, inst, content);
+    }
+
+    /// `vreg` is in `loc`, and what `content` says: all that the source of the copy holds.
+    fn define_copy(&mut self, vreg: VReg, loc: Loc, inst: Inst, content: Content) {
+        let own = self.value(vreg);
+        let class = match content.class {
+            Class::NONE => own.class,
+            class if self.names.contains(class, own.class) => class,
+            // An integer made of a reference, or the reverse: the collector changes but one of them.
+            class => self.names.with(class, std::iter::once(own.class)),
+        };
+        self.state.set(self.names, loc, Content { class, bytes: own.bytes.max(content.bytes) }, Origin::Def(inst));
     }
 
     fn inst(&mut self, inst: Inst, is_terminator: bool) {
@@ -138,7 +148,19 @@ impl Walk<'_, '_> {
         if is_safepoint {
             self.collect(inst);
         }
-        self.defs(inst, Pos::Late, is_terminator);
+        match problem.flags(inst).has(InstFlags::MOVE) {
+            true => self.copy_operand(inst),
+            false => self.defs(inst, Pos::Late, is_terminator),
+        }
+    }
+
+    /// A copy of the problem that is not dropped.
+    fn copy_operand(&mut self, inst: Inst) {
+        let Input { problem, answer, .. } = self.input;
+        let ([a, b], &[in_a, in_b]) = (problem.operands(inst), answer.operand_locs(problem, inst)) else { return };
+        let (from, def, to) = if a.is_def() { (in_b, a, in_a) } else { (in_a, b, in_b) };
+        let content = low_bytes(self.state.content(from), problem.width(def.vreg()));
+        self.define_copy(def.vreg(), to, inst, content);
     }
 
     /// Checks the uses at `pos`. Says whether there are late uses or early defs.
@@ -224,7 +246,7 @@ impl Walk<'_, '_> {
             }
         }
         let last = self.state.now.epoch;
-        self.state.begin_epoch(inst);
+        self.state.begin_epoch(self.names, inst, |loc| entries().any(|entry| Loc::slot(entry.slot) == loc));
         for entry in entries() {
             self.state.keep_reference(self.names, Loc::slot(entry.slot), last);
         }

@@ -31,6 +31,9 @@ pub(crate) enum Command {
     Compile(CompileArgs),
     /// Print the allocation problem of each function and its solution.
     Alloc(AllocArgs),
+    /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if
+    /// there is something that cannot be read.
+    Check(CheckArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -159,6 +162,16 @@ pub(crate) struct AllocArgs {
     /// Functions (`.clif`) or problems (`.ra`); `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Files with problems and their allocations; `-` is standard input. The target is the machine of those that describe
+    /// none.
+    #[arg(required = true, value_name = "FILE.ra")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[cfg(test)]

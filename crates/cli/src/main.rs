@@ -9,6 +9,7 @@
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify`, `print-cfg` |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
+//! | `check.rs` | `check`: judges allocations given as text |
 //! | `target.rs` | the compiler that options ask for |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
@@ -16,6 +17,7 @@
 
 mod alloc;
 mod args;
+mod check;
 mod compile;
 mod dump;
 mod input;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::PrintCfg(args) => show::print_cfg(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Alloc(args) => alloc::alloc(&args),
+        Command::Check(args) => check::check(&args),
     };
     match outcome {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
             output::complain(&text);
             ExitCode::FAILURE
         }
-        Err(Stop::Usage(text)) => {
+        Err(Stop::Usage(text) | Stop::Malformed(text)) => {
             output::complain(&text);
             ExitCode::from(2)
         }

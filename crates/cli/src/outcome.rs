@@ -14,6 +14,8 @@ pub(crate) enum Verdict {
 pub(crate) enum Stop {
     /// The command line asks for something that does not exist.
     Usage(String),
+    /// The input cannot be judged, where that differs from being judged wrong.
+    Malformed(String),
     /// A failure in the input or the system.
     Failure(String),
     /// The reader of standard output has closed it.

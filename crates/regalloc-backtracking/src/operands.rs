@@ -122,6 +122,8 @@ impl Emit<'_> {
         };
         match self.live.edge(def.vreg) {
             Some(_) => self.reservations.fixed(k).map(|reg| (at, Phase::Edge, reg)),
+            // Nothing reads the temporary of a terminator, and nothing can be stored behind it.
+            None if self.order.block_at(at).end == at.next() => None,
             None => self.out.locs[k].as_reg().map(|reg| (at.next(), Phase::Results, reg)),
         }
     }

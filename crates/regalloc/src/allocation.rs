@@ -70,7 +70,8 @@ impl fmt::Debug for Loc {
     }
 }
 
-/// What one edit does. Widths are bytes; an edit moves at least the width of the value it carries.
+/// What one edit does. Widths are bytes, such that [`RegClass::has_width`](crate::RegClass::has_width) holds; an edit moves
+/// at least the width of the value it carries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EditKind {
     /// Register to register of one class.
@@ -192,11 +193,12 @@ pub struct Allocation {
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Per class, the slot that parallel moves may use within one place. It never carries a value over an instruction.
     pub emergency: [Option<Slot>; 2],
-    /// Callee-saved registers that operands or edits write: the prologue saves them.
+    /// Callee-saved registers that operands or edits write, and no others: the prologue saves them, and the epilogue restores
+    /// them before a branch without successors runs, but after what it reads from registers that the problem does not name.
     pub saved: PRegSet,
     /// Which slots hold live references, per safepoint, sorted.
     pub stack_maps: Vec<StackMapEntry>,
-    /// Where labelled values are, sorted by label, then `from`.
+    /// Where labelled values are, sorted by label, then `from`; no two answer one [`LabelUse`](crate::LabelUse) at one point.
     pub labels: Vec<LabelRange>,
     /// Counters.
     pub stats: Stats,

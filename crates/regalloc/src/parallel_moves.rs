@@ -160,7 +160,7 @@ impl ParallelMoves {
     /// saved in that width. To be called once per problem.
     pub fn begin(&mut self, problem: &Problem) {
         self.clear();
-        self.widest = [1; 2];
+        self.widest = [1, 4];
         for data in problem.vregs.values() {
             let widest = &mut self.widest[data.class.index()];
             *widest = data.width.max(*widest);

@@ -49,7 +49,7 @@ impl fmt::Display for Freq {
 pub struct VRegData {
     /// Class of the registers that can hold it.
     pub class: RegClass,
-    /// Size in bytes, a power of two up to 64: what a spill must keep.
+    /// Size in bytes, one for which [`RegClass::has_width`] holds: what a spill must keep.
     pub width: u8,
     /// Does it hold a reference the garbage collector must find at safepoints?
     pub is_ref: bool,

@@ -21,6 +21,17 @@ impl RegClass {
     pub fn index(self) -> usize {
         self as usize
     }
+
+    /// Can one instruction move, store and load values of `width` bytes? Powers of two, up to 8 in general-purpose registers
+    /// and from 4 to 64 in floating-point registers: no store of two bytes from those is common to all machines.
+    #[inline]
+    pub fn has_width(self, width: u8) -> bool {
+        let widths = match self {
+            RegClass::Int => 1..=8,
+            RegClass::Float => 4..=64,
+        };
+        width.is_power_of_two() && widths.contains(&width)
+    }
 }
 
 impl fmt::Display for RegClass {

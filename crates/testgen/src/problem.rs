@@ -275,7 +275,7 @@ impl Generator<'_> {
     fn copy(&mut self, block: usize) -> DraftInst {
         let from = self.used(block);
         let mut data = self.draft.vregs[from];
-        if !data.is_ref && data.width > 1 && self.rng.chance(20) {
+        if !data.is_ref && data.class.has_width(data.width / 2) && self.rng.chance(20) {
             data.width /= 2;
         }
         let to = self.value_of(data);
@@ -395,8 +395,12 @@ impl Generator<'_> {
                 1 => Constraint::Any,
                 _ => Constraint::Reg,
             };
+            // The epilogue restores callee-saved registers before what the exit names is seen.
+            let is_restored = matches!(constraint, Constraint::Fixed(reg) if self.env.callee_saved().contains(reg));
+            let constraint = if is_restored { Constraint::Any } else { constraint };
             operands.push(Operand::new(vreg, Kind::Use, Pos::Early, constraint));
         }
+        self.temporaries(&mut operands);
         DraftInst { flags: InstFlags::BRANCH, operands, ..DraftInst::default() }
     }
 
@@ -408,7 +412,17 @@ impl Generator<'_> {
         if self.rng.chance(10) {
             operands.push(Operand::late_use(self.used(block)));
         }
+        self.temporaries(&mut operands);
         DraftInst { flags: InstFlags::BRANCH, operands, ..DraftInst::default() }
+    }
+
+    /// Results of a terminator that no edge lists.
+    fn temporaries(&mut self, operands: &mut Vec<Operand>) {
+        for _ in 0..if self.rng.chance(20) { self.rng.range(1..4) } else { 0 } {
+            let vreg = self.new_value(None);
+            self.draft.vregs[vreg].is_ref = false;
+            operands.push(if self.rng.chance(50) { Operand::early_def(vreg) } else { Operand::reg_def(vreg) });
+        }
     }
 
     /// A call that ends its block, with results on its edges.
@@ -424,6 +438,7 @@ impl Generator<'_> {
                 edge.defs.push(vreg);
             }
         }
+        self.temporaries(&mut call.operands);
         call.flags = call.flags.and(InstFlags::BRANCH);
         call.clobbers = self.call_clobbers(&call.operands);
         // Results on different edges may be fixed to one register; that others share one is not demanded.

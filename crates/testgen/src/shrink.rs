@@ -157,7 +157,20 @@ fn is_defined(draft: &Draft, vreg: VReg) -> bool {
 fn remove_edge(draft: &mut Draft, block: usize, way: usize) {
     let edge = draft.blocks[block].edges.remove(way);
     edge.defs.iter().for_each(|&vreg| remove_value(draft, vreg));
+    if draft.blocks[block].edges.is_empty() {
+        name_no_registers(draft, block);
+    }
     remove_unreachable(draft);
+}
+
+/// An exit may not name callee-saved registers, and a draft does not know which these are.
+fn name_no_registers(draft: &mut Draft, block: usize) {
+    let exit = draft.blocks[block].insts.last_mut();
+    for operand in exit.into_iter().flat_map(|exit| &mut exit.operands) {
+        if matches!(operand.constraint(), Constraint::Fixed(_) | Constraint::Within(_)) {
+            *operand = with_constraint(*operand, operand.vreg(), Constraint::Any);
+        }
+    }
 }
 
 fn remove_unreachable(draft: &mut Draft) {

@@ -13,7 +13,7 @@ mod edits;
 use crate::rng::Rng;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{
-    Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Kind, Loc, MachineEnv, Operand, PReg, PRegSet, Pos,
+    Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Kind, LabelRange, Loc, MachineEnv, Operand, PReg, PRegSet, Pos,
     Problem, RegClass, Slot, VReg,
 };
 use std::collections::{HashMap, HashSet};
@@ -86,6 +86,9 @@ pub fn simulate(
     for &edit in &answer.edits {
         edits.entry(edit.at).or_default().push(edit);
     }
+    if let Some(two) = answer.labels.windows(2).find(|two| (two[0].label, two[0].from) > (two[1].label, two[1].from)) {
+        return Err(Wrong { inst: two[1].from, what: Fault::Label(two[1].loc) });
+    }
     let allowed = env.allocatable();
     let mut taken = vec![0; problem.num_edges()];
     for _ in 0..effort.paths {
@@ -99,6 +102,7 @@ pub fn simulate(
             regs: [GARBAGE; PReg::COUNT],
             slots: vec![GARBAGE; answer.slots.len()],
             objects: HashSet::new(),
+            temporaries: Vec::new(),
             next: 1,
         };
         machine.run(rng, &mut taken, effort.steps)?;
@@ -119,6 +123,8 @@ struct Machine<'a> {
     slots: Vec<Content>,
     /// Objects where they are now.
     objects: HashSet<Token>,
+    /// What a terminator wrote that no edge lists: on every edge it is still there.
+    temporaries: Vec<(Loc, Content)>,
     next: Token,
 }
 
@@ -143,13 +149,27 @@ impl Machine<'_> {
             }
             let Some(edge) = choose(self.problem.succs(block), rng, taken) else {
                 let inst = self.problem.terminator(block);
+                self.epilogue(inst).map_err(|what| Wrong { inst, what })?;
                 // What partial clobbers leave is all that callers expect.
                 let is_lost = |reg: PReg, content: Content| self.regs[reg.index()].token != content.token;
                 let lost = callers.iter().find(|&&(reg, c)| !self.answer.saved.contains(reg) && is_lost(reg, c));
                 return lost.map_or(Ok(()), |&(reg, _)| Err(Wrong { inst, what: Fault::CalleeSaved(reg) }));
             };
             taken[edge.index()] += 1;
-            block = self.edge(block, edge);
+            let inst = self.problem.terminator(block);
+            block = self.edge(block, edge).map_err(|what| Wrong { inst, what })?;
+        }
+        Ok(())
+    }
+
+    /// Saved registers get the caller's values back before the exit sees the registers that it names.
+    fn epilogue(&self, exit: Inst) -> Result<(), Fault> {
+        let operands = self.problem.operands(exit).iter().zip(self.answer.operand_locs(self.problem, exit));
+        for (operand, &loc) in operands {
+            let is_named = matches!(operand.constraint(), Constraint::Fixed(_) | Constraint::Within(_));
+            if is_named && loc.as_reg().is_some_and(|reg| self.answer.saved.contains(reg)) {
+                return Err(Fault::WrongValue(loc));
+            }
         }
         Ok(())
     }
@@ -189,7 +209,9 @@ impl Machine<'_> {
         self.write(&results, Pos::Late);
         self.clobber_results(inst, &results)?;
         self.read(operands, &locs, Pos::Late, &results)?;
-        self.results_are_there(&results, is_terminator)?;
+        self.results_are_there(&results)?;
+        self.temporaries.clear();
+        self.temporaries.extend(results.iter().filter(|r| !r.on_edge).map(|r| (r.loc, r.content)));
         for result in &results {
             if !is_terminator {
                 self.values[result.vreg] = result.content.token;
@@ -259,11 +281,13 @@ impl Machine<'_> {
         let problem = self.problem;
         let operands = problem.operands(inst);
         let locs = self.answer.operand_locs(problem, inst);
+        let edges = if is_terminator { problem.succs(problem.block_of(inst)) } else { &[] };
         let mut produced = Vec::new();
         for (operand, &loc) in operands.iter().zip(locs).filter(|(operand, _)| operand.is_def()) {
             let vreg = operand.vreg();
+            let on_edge = edges.iter().any(|&edge| problem.edge_defs(edge).contains(&vreg));
             let token = match () {
-                () if is_terminator => 0,
+                () if on_edge => 0,
                 () if problem.flags(inst).has(InstFlags::REMAT) => constant_token(inst),
                 () if problem.flags(inst).has(InstFlags::MOVE) && operands.len() == 2 => {
                     self.values[copy_operands(operands).0]
@@ -271,7 +295,8 @@ impl Machine<'_> {
                 () => self.new_value(vreg),
             };
             let content = Content { token, bytes: problem.width(vreg) };
-            produced.push(Produced { vreg, pos: operand.pos(), constraint: operand.constraint(), loc, content });
+            let (pos, constraint) = (operand.pos(), operand.constraint());
+            produced.push(Produced { vreg, pos, constraint, loc, content, on_edge });
         }
         produced
     }
@@ -339,10 +364,10 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Did all results survive each other? Of a terminator's, that is a question of the edge.
-    fn results_are_there(&mut self, results: &[Produced], is_terminator: bool) -> Result<(), Fault> {
+    /// Did all results survive each other? Of those on edges, that is a question of the edge.
+    fn results_are_there(&mut self, results: &[Produced]) -> Result<(), Fault> {
         for result in results {
-            if !is_terminator && *self.at(result.loc) != result.content {
+            if !result.on_edge && *self.at(result.loc) != result.content {
                 return Err(Fault::ResultLost(result.loc));
             }
         }
@@ -410,6 +435,11 @@ impl Machine<'_> {
         for claim in self.answer.labels.iter().filter(|claim| (claim.from..claim.to).contains(&inst)) {
             let wished =
                 |wish: &&kingpost_regalloc::LabelUse| wish.label == claim.label && (wish.from..wish.to).contains(&inst);
+            // A location list has one location for each wish.
+            let at_once = |other: &&LabelRange| other.label == claim.label && (other.from..other.to).contains(&inst);
+            if self.answer.labels.iter().filter(at_once).count() > self.problem.labels.iter().filter(wished).count() {
+                return Err(Wrong { inst, what: Fault::Label(claim.loc) });
+            }
             let right = self.problem.labels.iter().filter(wished).any(|wish| {
                 let content = match (claim.loc.as_reg(), claim.loc.as_slot()) {
                     (Some(reg), _) => self.regs[reg.index()],
@@ -426,24 +456,30 @@ impl Machine<'_> {
     }
 
     /// Takes an edge: results that exist on it, then arguments, all at once.
-    fn edge(&mut self, from: Block, edge: Edge) -> Block {
+    fn edge(&mut self, from: Block, edge: Edge) -> Result<Block, Fault> {
         let problem = self.problem;
         let inst = problem.terminator(from);
         let locs = self.answer.operand_locs(problem, inst);
+        let mut results = std::mem::take(&mut self.temporaries);
         for &vreg in problem.edge_defs(edge) {
             let token = self.new_value(vreg);
             self.values[vreg] = token;
-            let place = problem.operands(inst).iter().zip(locs).find(|(o, _)| o.is_def() && o.vreg() == vreg);
-            if let Some((_, &loc)) = place {
-                *self.at(loc) = Content { token, bytes: problem.width(vreg) };
+            let def = problem.operands(inst).iter().zip(locs).find(|(o, _)| o.is_def() && o.vreg() == vreg);
+            if let Some((_, &loc)) = def {
+                let content = Content { token, bytes: problem.width(vreg) };
+                *self.at(loc) = content;
+                results.push((loc, content));
             }
+        }
+        if let Some(&(loc, _)) = results.iter().find(|&&(loc, content)| *self.at(loc) != content) {
+            return Err(Fault::ResultLost(loc));
         }
         let to = problem.edge(edge).to;
         let tokens: Vec<Token> = problem.edge_args(edge).iter().map(|&arg| self.values[arg]).collect();
         for (&param, token) in problem.params(to).iter().zip(tokens) {
             self.values[param] = token;
         }
-        to
+        Ok(to)
     }
 }
 
@@ -462,6 +498,8 @@ struct Produced {
     constraint: Constraint,
     loc: Loc,
     content: Content,
+    /// Does it exist on one edge only?
+    on_edge: bool,
 }
 
 /// Source and destination of a copy.

@@ -1,4 +1,4 @@
-//! Rules 19, 20 and 22 to 24: stack maps and labels.
+//! Rules 19, 20, 22 to 24 and 28: stack maps and labels.
 
 use crate::case::*;
 use kingpost_checker::Rule;
@@ -61,4 +61,24 @@ fn rules_23_and_24_labels() {
     // Overwritten in the midst of the range.
     labelled(r(0), 1, 3).with(|c| c.answer.locs[2] = r(2)).edit(2, mov(R1, R0)).first_rule_is(Rule::LabelHoldsValue);
     labelled(r(9), 1, 2).rejected(Rule::Allocatable);
+}
+
+#[test]
+fn rule_28_label_ranges_are_in_order_and_apart() {
+    let labelled = |ranges: &[(u32, Loc, u32, u32)]| {
+        let mut case = two(r(0), r(1)).edit(2, mov(R0, R2));
+        for label in [5, 6] {
+            case.problem.labels.push(LabelUse { label, vreg: v(0), from: i(1), to: i(3) });
+        }
+        let range = |&(label, loc, from, to)| LabelRange { label, loc, from: i(from), to: i(to) };
+        case.answer.labels.extend(ranges.iter().map(range));
+        case
+    };
+    labelled(&[(5, r(0), 1, 2), (5, r(2), 2, 3), (6, r(0), 1, 3)]).accepted();
+    labelled(&[(5, r(0), 2, 3), (5, r(0), 1, 2)]).rejected(Rule::LabelOrder);
+    labelled(&[(6, r(0), 1, 3), (5, r(0), 1, 3)]).rejected(Rule::LabelOrder);
+    let twice = || labelled(&[(5, r(0), 1, 3), (5, r(2), 2, 3)]);
+    twice().rejected(Rule::LabelOrder);
+    // Two wishes at one point may have a range each.
+    twice().with(|c| c.problem.labels[1].label = 5).accepted();
 }

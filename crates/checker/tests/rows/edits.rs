@@ -1,4 +1,4 @@
-//! Rules 13 to 18: edits, emergency slots, callee-saved registers.
+//! Rules 13 to 18, 27 and 29: edits, emergency slots, callee-saved registers.
 
 use crate::case::*;
 use kingpost_checker::Rule;
@@ -88,4 +88,38 @@ fn rule_18_callee_saved_registers_are_saved() {
     let by_edit =
         || two(r(0), r(1)).edit(2, mov(R0, R2)).with(|c| c.env.classes[0].callee_saved = PRegSet::EMPTY.with(R2));
     by_edit().rejected(Rule::CalleeSaved);
+}
+
+#[test]
+fn rule_29_nothing_else_is_saved() {
+    let saved = |reg: PReg| {
+        let with = |c: &mut Case| {
+            c.env.classes[0].callee_saved = PRegSet::EMPTY.with(R2);
+            c.answer.saved.insert(reg);
+        };
+        two(r(0), r(1)).with(with)
+    };
+    saved(R2).accepted();
+    saved(R1).rejected(Rule::SavedSet);
+    saved(PReg::int(9)).rejected(Rule::SavedSet);
+}
+
+#[test]
+fn rule_27_an_edit_moves_what_one_instruction_can() {
+    let moved = |width| two(r(0), r(1)).edit(2, EditKind::Move { from: R0, to: R2, width });
+    moved(1).accepted();
+    moved(8).accepted();
+    for width in [0, 3, 16, 255] {
+        moved(width).rejected(Rule::EditWidth);
+    }
+    let stored = |from, width| {
+        two(r(0), r(1))
+            .with(|c| assert_eq!(c.answer.slots.push(SlotData { size: 64, align: 64 }), s(0)))
+            .edit(2, EditKind::Spill { from, to: s(0), width })
+    };
+    stored(F0, 4).accepted();
+    stored(F0, 64).accepted();
+    stored(F0, 2).rejected(Rule::EditWidth);
+    stored(R0, 5).rejected(Rule::EditWidth);
+    stored(R0, 16).rejected(Rule::EditWidth);
 }

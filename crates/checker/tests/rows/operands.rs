@@ -140,6 +140,30 @@ fn rule_10_operands_at_one_point_do_not_share() {
 }
 
 #[test]
+fn rule_10_temporaries_of_a_terminator_are_on_all_its_edges() {
+    let exit = |operand: fn(VReg) -> Operand, to| {
+        let branch = flagged(InstFlags::BRANCH, &[(use_(0), r(0)), (operand(v(1)), r(1)), (operand(v(2)), to)]);
+        case("iii").block(&[], vec![row(&[(def(0), r(0))]), branch]).done(&[])
+    };
+    for operand in [Operand::early_def, Operand::reg_def] {
+        exit(operand, r(2)).accepted();
+        exit(operand, r(1)).rejected(Rule::Overlap);
+    }
+    let call = |temporary| {
+        let branch = flagged(InstFlags::BRANCH, &[(def(0), r(0)), (def(1), r(0)), (def(2), temporary)]);
+        case("iii")
+            .block(&[], vec![branch])
+            .block(&[], vec![ret(&[(use_(0), r(0))])])
+            .block(&[], vec![ret(&[(use_(1), r(0))])])
+            .edge(0, 1, &[], &[v(0)])
+            .edge(0, 2, &[], &[v(1)])
+            .done(&[])
+    };
+    call(r(1)).accepted();
+    call(r(0)).rejected(Rule::Overlap);
+}
+
+#[test]
 fn a_late_use_is_checked_beside_a_reuse() {
     let op = |late| {
         let operands = [(Operand::reuse_def(v(2), 1), r(0)), (use_(0), r(0)), (Operand::late_use(v(1)), late)];

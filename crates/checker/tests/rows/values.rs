@@ -212,3 +212,51 @@ fn rule_21_terminator_defs_exist_on_their_edge_only() {
     });
     one_edge.rejected(Rule::Overlap);
 }
+
+#[test]
+fn an_integer_and_the_reference_it_was_made_of_part_at_a_safepoint() {
+    // v0 = ref; v1 = copy of v0 as an integer, in the same register or dropped; spilled to both slots; safepoint with s0.
+    let copied = |dropped: bool, used: u32, from: u32| {
+        let copy = flagged(InstFlags::MOVE, &[(use_(0), r(0)), (def(1), r(0))]);
+        let both = row(&[(use_(0), r(0)), (use_(1), r(0))]);
+        let call = flagged(InstFlags::SAFEPOINT, &[]);
+        case("ri")
+            .block(&[], vec![row(&[(def(0), r(0))]), copy, both, call, ret(&[(use_(used), r(1))])])
+            .done(&[8, 8])
+            .edit(3, spill(R0, 0))
+            .edit(3, spill(R0, 1))
+            .edit(4, if from < 2 { fill(from, R1) } else { mov(R0, R1) })
+            .with(|c| c.answer.stack_maps.push(StackMapEntry { inst: i(3), slot: s(0) }))
+            .with(|c| if dropped { c.answer.drop_inst(i(1)) })
+    };
+    for dropped in [false, true] {
+        // The collector updates the mapped slot, and nothing else.
+        copied(dropped, 0, 0).accepted();
+        copied(dropped, 1, 1).accepted();
+        copied(dropped, 1, 2).accepted();
+        copied(dropped, 1, 0).rejected(Rule::UseHoldsValue);
+        copied(dropped, 0, 1).rejected(Rule::UseHoldsValue);
+        copied(dropped, 0, 2).rejected(Rule::UseHoldsValue);
+    }
+}
+
+#[test]
+fn a_copy_copies_all_names() {
+    // b0: v0 = ..; jump b1(v0, v0) | b1(v1, v2): v3 = copy of v0; use v1, v3; brif b2, b3 | b2: jump b1(v2, v1) | b3: use v0.
+    let copied = |of| {
+        let copy = flagged(InstFlags::MOVE, &[(use_(of), r(0)), (def(3), r(1))]);
+        case("iiii")
+            .block(&[], vec![row(&[(def(0), r(0))]), jump()])
+            .block(&[v(1), v(2)], vec![copy, row(&[(use_(1), r(1)), (use_(3), r(1))]), jump()])
+            .block(&[], vec![jump()])
+            .block(&[], vec![ret(&[(use_(0), r(0))])])
+            .edge(0, 1, &[v(0), v(0)], &[])
+            .edge(1, 2, &[], &[])
+            .edge(1, 3, &[], &[])
+            .edge(2, 1, &[v(2), v(1)], &[])
+            .done(&[])
+    };
+    copied(0).accepted();
+    copied(1).accepted();
+    copied(0).with(|c| c.answer.locs[2] = r(2)).rejected(Rule::UseHoldsValue);
+}

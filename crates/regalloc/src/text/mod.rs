@@ -76,6 +76,33 @@ pub struct Case {
     pub problem: Problem,
     /// A solution.
     pub allocation: Option<Allocation>,
+    /// Where both stand in the text.
+    pub positions: Positions,
+}
+
+/// Where the parts of a case begin, as byte offsets into the text.
+#[derive(Clone, Debug, Default)]
+pub struct Positions {
+    /// The `problem` section.
+    pub problem: usize,
+    /// The `allocation` section.
+    pub allocation: usize,
+    /// By instruction of the text: its line in the allocation, else in the problem.
+    pub insts: Vec<usize>,
+    /// By index in [`Allocation::edits`].
+    pub edits: Vec<usize>,
+    /// By index in [`Allocation::stack_maps`].
+    pub stack_maps: Vec<usize>,
+    /// By index in [`Allocation::labels`].
+    pub labels: Vec<usize>,
+}
+
+/// Line and column, both from 1 and the latter in characters, of a byte offset into `text`.
+pub fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
+    (line as u32, 1 + before[line_start..].chars().count() as u32)
 }
 
 /// Reads a file.

@@ -5,7 +5,7 @@ use super::lex::{Lexer, Token};
 use super::parse_allocation::allocation;
 use super::parse_env::env;
 use super::parse_problem::{Names, problem};
-use super::{Case, File};
+use super::{Case, File, Positions, line_and_column};
 use crate::problem::Freq;
 use crate::reg::{PReg, PRegSet, RegClass};
 
@@ -23,11 +23,13 @@ pub(super) fn file(text: &str) -> Result<File> {
             Token::Word("env") if file.env.is_none() && file.cases.is_empty() => file.env = Some(env(&mut p)?),
             Token::Word("problem") => {
                 names = Names::default();
-                file.cases.push(Case { problem: problem(&mut p, &mut names)?, allocation: None });
+                let mut positions = Positions { problem: p.start, ..Positions::default() };
+                let problem = problem(&mut p, &mut names, &mut positions)?;
+                file.cases.push(Case { problem, allocation: None, positions });
             }
             Token::Word("allocation") => match file.cases.last_mut() {
                 Some(case) if case.allocation.is_none() => {
-                    case.allocation = Some(allocation(&mut p, &case.problem, &names)?);
+                    case.allocation = Some(allocation(&mut p, &case.problem, &names, &mut case.positions)?);
                 }
                 _ => return p.error(ParseErrorKind::NoProblem),
             },
@@ -70,11 +72,8 @@ impl<'a> Parser<'a> {
 
     /// An error at a byte offset.
     pub(super) fn error_at<T>(&self, offset: usize, kind: ParseErrorKind) -> Result<T> {
-        let before = &self.text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
-        let col = 1 + before[line_start..].chars().count();
-        Err(ParseError { line: line as u32, col: col as u32, kind })
+        let (line, col) = line_and_column(self.text, offset);
+        Err(ParseError { line, col, kind })
     }
 
     pub(super) fn unexpected<T>(&self, expected: &'static str) -> Result<T> {

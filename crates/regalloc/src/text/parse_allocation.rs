@@ -1,5 +1,6 @@
 //! Parsing an `allocation` section.
 
+use super::Positions;
 use super::error::ParseErrorKind;
 use super::lex::Token;
 use super::parse::{Parser, Result};
@@ -7,6 +8,7 @@ use super::parse_problem::Names;
 use crate::allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry};
 use crate::entities::Slot;
 use crate::problem::Problem;
+use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -15,13 +17,20 @@ const U32: u64 = u32::MAX as u64;
 struct Builder<'a> {
     problem: &'a Problem,
     names: &'a Names,
+    positions: &'a mut Positions,
     slots: HashMap<u32, Slot>,
     out: Allocation,
 }
 
-pub(super) fn allocation(p: &mut Parser<'_>, problem: &Problem, names: &Names) -> Result<Allocation> {
+pub(super) fn allocation(
+    p: &mut Parser<'_>,
+    problem: &Problem,
+    names: &Names,
+    positions: &mut Positions,
+) -> Result<Allocation> {
+    positions.allocation = p.start;
     p.advance();
-    let mut b = Builder { problem, names, slots: HashMap::new(), out: Allocation::default() };
+    let mut b = Builder { problem, names, positions, slots: HashMap::new(), out: Allocation::default() };
     b.out.reset(problem);
     p.open_section()?;
     while !p.eat_punct('}') {
@@ -105,6 +114,7 @@ impl Builder<'_> {
     fn locs(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let start = p.start;
         let inst = self.names.inst(p)?;
+        self.positions.insts[inst.index()] = start;
         if p.eat_word("dropped") {
             self.out.drop_inst(inst);
         }
@@ -129,6 +139,7 @@ impl Builder<'_> {
 
     /// `i3: spill r0 -> s1 8`
     fn edit(&mut self, p: &mut Parser<'_>) -> Result<()> {
+        self.positions.edits.push(p.start);
         let at = self.names.inst(p)?;
         p.expect(Token::Punct(':'), "`:` and an edit")?;
         let Token::Word(word) = p.token else { return p.unexpected("an edit") };
@@ -188,6 +199,7 @@ impl Builder<'_> {
         let inst = self.names.inst(p)?;
         p.expect(Token::Punct(':'), "`:` and slots")?;
         loop {
+            self.positions.stack_maps.push(p.start);
             let slot = self.slot(p)?;
             self.out.stack_maps.push(StackMapEntry { inst, slot });
             if !p.eat_comma() {
@@ -198,6 +210,7 @@ impl Builder<'_> {
 
     /// `3 = r0 over i2..i5`
     fn label(&mut self, p: &mut Parser<'_>) -> Result<()> {
+        self.positions.labels.push(p.start);
         let label = p.number(U32)? as u32;
         p.expect(Token::Punct('='), "`=`")?;
         let loc = self.loc(p)?;

@@ -1,5 +1,6 @@
 //! Parsing a `problem` section.
 
+use super::Positions;
 use super::error::ParseErrorKind;
 use super::lex::Token;
 use super::parse::{Parser, Result};
@@ -85,6 +86,7 @@ struct ForwardEdge {
 struct Builder<'n> {
     problem: Problem,
     names: &'n mut Names,
+    positions: &'n mut Positions,
     edges: Vec<ForwardEdge>,
     pool: Vec<VReg>,
     order: Vec<(u32, usize)>,
@@ -94,12 +96,13 @@ struct Builder<'n> {
     reg_sets: HashMap<PRegSet, RegSetId>,
 }
 
-pub(super) fn problem(p: &mut Parser<'_>, names: &mut Names) -> Result<Problem> {
+pub(super) fn problem(p: &mut Parser<'_>, names: &mut Names, positions: &mut Positions) -> Result<Problem> {
     p.advance();
     let name = function_name(p)?;
     let mut b = Builder {
         problem: Problem::default(),
         names,
+        positions,
         edges: Vec::new(),
         pool: Vec::new(),
         order: Vec::new(),
@@ -225,6 +228,7 @@ impl Builder<'_> {
         if closed {
             return p.error(ParseErrorKind::AfterEdges);
         }
+        self.positions.insts.push(p.start);
         let number = match p.numbered_word() {
             Some(('i', _)) => {
                 let number = p.entity('i', "an instruction")?;

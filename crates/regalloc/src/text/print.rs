@@ -16,7 +16,7 @@ impl Display for File {
         if let Some(env) = &self.env {
             write!(f, "{env}")?;
         }
-        for Case { problem, allocation } in &self.cases {
+        for Case { problem, allocation, .. } in &self.cases {
             write!(f, "{problem}")?;
             if let Some(allocation) = allocation {
                 write!(f, "{}", display_allocation(problem, allocation))?;

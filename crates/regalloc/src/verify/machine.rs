@@ -1,4 +1,4 @@
-//! Rules 26 to 29: the machine itself, and a problem on it.
+//! Rules 26 to 30: the machine itself, and a problem on it.
 
 use super::{Entity, Errors, Rule};
 use crate::env::MachineEnv;
@@ -7,8 +7,9 @@ use crate::problem::Problem;
 use crate::reg::{PRegSet, RegClass};
 
 pub(super) fn check(problem: &Problem, env: &MachineEnv, errors: &mut Errors) {
-    let allocatable = env.allocatable();
+    let (allocatable, callee_saved) = (env.allocatable(), env.callee_saved());
     for block in problem.blocks() {
+        let exit = problem.insts(block).next_back().filter(|_| problem.succs(block).is_empty());
         for inst in problem.insts(block) {
             for (i, operand) in problem.operands(inst).iter().enumerate() {
                 let named = match operand.constraint() {
@@ -18,6 +19,8 @@ pub(super) fn check(problem: &Problem, env: &MachineEnv, errors: &mut Errors) {
                 };
                 let known = named.difference(allocatable).is_empty();
                 errors.check(known, Rule::Allocatable, Entity::Operand(inst, i));
+                let kept = Some(inst) != exit || named.intersection(callee_saved).is_empty();
+                errors.check(kept, Rule::ExitRegisters, Entity::Operand(inst, i));
             }
         }
     }

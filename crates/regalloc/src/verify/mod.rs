@@ -1,4 +1,4 @@
-//! The numbered rules a problem keeps, and the check of each. Rules 26 and up concern a machine.
+//! The numbered rules a problem keeps, and the check of each. Rules 26 to 30 concern a machine.
 //!
 //! The rules are the variants of [`Rule`], one line each below. Not checked: that frequencies are plausible, that loops
 //! are contiguous in the order, and that a problem has a solution on a given machine.
@@ -64,13 +64,15 @@ rules! {
     20 FixedConflict "no two values are fixed to one register at one point of an instruction, but defs of a branch on different edges may be"
     21 Move "a move has just one early use and one late def, of one class, the def not wider, and clobbers nothing"
     22 Remat "a rematerialisable instruction has just one late def in any register, and no clobbers or other flags"
-    23 Width "the width of a value is a power of two up to 64"
+    23 Width "the width of a value is a power of two that registers of its class hold: up to 8 bytes, or from 4 to 64"
     24 Frequency "the entry runs once, and no frequency is above the largest"
     25 Label "a label covers instructions of one block, after the def of its value"
     26 Allocatable "registers that operands name are allocatable"
     27 RegisterOrder "the allocatable registers of a class are of the class and listed once"
     28 Scratch "the scratch register is of its class and not allocatable"
     29 CalleeSaved "callee-saved registers are allocatable"
+    30 ExitRegisters "a branch without successors names no callee-saved register: the epilogue restores those before it runs"
+    31 SafepointDefs "a safepoint defines no reference early: the collector, which runs later, would not know it"
 }
 
 /// What breaks a rule.

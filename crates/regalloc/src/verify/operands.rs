@@ -1,4 +1,4 @@
-//! Rules 15 to 22: what one instruction may ask for.
+//! Rules 15 to 22 and 31: what one instruction may ask for.
 
 use super::{Entity, Errors, Rule};
 use crate::entities::{Edge, Inst, VReg};
@@ -15,6 +15,9 @@ pub(super) fn check(problem: &Problem, errors: &mut Errors) {
     for inst in problem.blocks().flat_map(|block| problem.insts(block)) {
         for (i, &operand) in problem.operands(inst).iter().enumerate() {
             check_class(problem, operand, Entity::Operand(inst, i), errors);
+            let is_early_ref = operand.is_def() && operand.pos() == Pos::Early && problem.vregs[operand.vreg()].is_ref;
+            let collected = is_early_ref && problem.flags(inst).has(InstFlags::SAFEPOINT);
+            errors.check(!collected, Rule::SafepointDefs, Entity::Operand(inst, i));
         }
         check_reuse(problem, inst, &mut reused, errors);
         let memory = problem.operands(inst).iter().filter(|operand| operand.constraint() == Constraint::MemOk);

@@ -86,8 +86,7 @@ pub(super) fn check(problem: &Problem, errors: &mut Errors) {
         errors.check(problem.edge(edge).freq <= Freq::MAX, Rule::Frequency, Entity::Edge(edge));
     }
     for (vreg, data) in problem.vregs.iter() {
-        let valid = data.width.is_power_of_two() && data.width <= 64;
-        errors.check(valid, Rule::Width, Entity::VReg(vreg));
+        errors.check(data.class.has_width(data.width), Rule::Width, Entity::VReg(vreg));
     }
 }
 

@@ -77,6 +77,8 @@ fn blocks_and_edges() {
     check("b0:\nbranch -> b1 freq 20000000\nb1:\nbranch", &[24]);
     check("v12: int 3\nb0:\nbranch", &[23]);
     check("v12: float 128\nb0:\nbranch", &[23]);
+    check("v12: int 16\nb0:\nbranch", &[23]);
+    check("v12: float 2\nb0:\nbranch", &[23]);
 }
 
 #[test]
@@ -192,6 +194,8 @@ fn operand_rules() {
     check_insts("remat use v0, def v6", &[22]);
     check_insts("remat early def v6", &[22]);
     check_insts("remat safepoint def v6", &[22]);
+    check_insts("safepoint def v11", &[]);
+    check_insts("safepoint early def v11", &[31]);
 }
 
 #[test]
@@ -250,6 +254,9 @@ fn machines() {
     check("int r0, r1", "use v0 in {r1, r2}", &[26]);
     check("int r0, r1 scratch r1", "nop", &[28]);
     check("int r0, r1 saved {r2}", "nop", &[29]);
+    check("int r0, r1 saved {r1}", "use v0 = r1", &[]);
+    check("int r0, r1 saved {r1}", "branch use v0 = r1 -> b1\nb1:", &[]);
+    check("int r0, r1 saved {r1}", "branch use v0 = r1\nb1:", &[6, 30]);
     let mut env = MachineEnv::simple(2, 0);
     env.classes[0].order.push(PReg::int(0));
     assert_eq!(broken(&text::parse("problem %f {\nb0:\nbranch\n}").unwrap().cases[0].problem, Some(&env)), [27]);

@@ -122,3 +122,42 @@ pub(super) fn relocate_label(_: &Problem, env: &MachineEnv, answer: &mut Allocat
     answer.labels[n].loc = other;
     true
 }
+
+/// Mostly a register that an exit reads.
+pub(super) fn save_other(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let exits = problem.blocks().filter(|&block| problem.succs(block).is_empty());
+    let results = exits.flat_map(|block| answer.operand_locs(problem, problem.terminator(block)));
+    let mut regs: Vec<PReg> = results.filter_map(|loc| loc.as_reg()).collect();
+    if regs.is_empty() || rng.chance(30) {
+        regs = (0..PReg::COUNT).map(PReg::from_index).collect();
+    }
+    regs.retain(|&reg| !answer.saved.contains(reg) && !env.callee_saved().contains(reg));
+    let Some(reg) = rng.pick(&regs) else { return false };
+    answer.saved.insert(reg);
+    true
+}
+
+pub(super) fn exchange_labels(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    if answer.labels.len() < 2 {
+        return false;
+    }
+    let n = rng.range(1..answer.labels.len());
+    answer.labels.swap(n - 1, n);
+    true
+}
+
+/// Another range of the label over a part of the instructions, mostly in another location.
+pub(super) fn repeat_label(_: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    if answer.labels.is_empty() {
+        return false;
+    }
+    let n = rng.range(0..answer.labels.len());
+    let mut range = answer.labels[n];
+    range.from = Inst::new(rng.range(range.from.index()..range.to.index().max(range.from.index() + 1)));
+    if let (Some(reg), true) = (range.loc.as_reg(), rng.chance(70)) {
+        range.loc = other_register(env, reg, rng).map_or(range.loc, Loc::reg);
+    }
+    answer.labels.push(range);
+    answer.labels.sort_by_key(|range| (range.label, range.from));
+    true
+}

@@ -3,7 +3,7 @@
 use super::{other_register, other_slot};
 use crate::rng::Rng;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, EditKind, Inst, InstFlags, MachineEnv, Problem};
+use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, InstFlags, MachineEnv, Problem, RegClass, SlotData};
 
 pub(super) fn drop_edit(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     if answer.edits.is_empty() {
@@ -152,15 +152,48 @@ pub(super) fn move_edit_across_terminator(
 
 pub(super) fn narrow_edit(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     change_edit(answer, rng, |kind, _| {
-        Some(match kind {
-            EditKind::Move { from, to, width } => EditKind::Move { from, to, width: width / 2 },
-            EditKind::Exchange { a, b, width } => EditKind::Exchange { a, b, width: width / 2 },
-            EditKind::Spill { from, to, width } => EditKind::Spill { from, to, width: width / 2 },
-            EditKind::Fill { from, to, width } => EditKind::Fill { from, to, width: width / 2 },
-            EditKind::SlotMove { from, to, width } => EditKind::SlotMove { from, to, width: width / 2 },
+        let width = match kind {
+            EditKind::Move { width, .. } | EditKind::Exchange { width, .. } | EditKind::SlotMove { width, .. } => width,
+            EditKind::Spill { width, .. } | EditKind::Fill { width, .. } => width,
             EditKind::Remat { .. } => return None,
-        })
+        };
+        with_width(kind, width / 2)
     })
+}
+
+fn with_width(kind: EditKind, width: u8) -> Option<EditKind> {
+    Some(match kind {
+        EditKind::Move { from, to, .. } => EditKind::Move { from, to, width },
+        EditKind::Exchange { a, b, .. } => EditKind::Exchange { a, b, width },
+        EditKind::Spill { from, to, .. } => EditKind::Spill { from, to, width },
+        EditKind::Fill { from, to, .. } => EditKind::Fill { from, to, width },
+        EditKind::SlotMove { from, to, .. } => EditKind::SlotMove { from, to, width },
+        EditKind::Remat { .. } => return None,
+    })
+}
+
+/// The slots of the edit grow with it, so that nothing else is wrong.
+pub(super) fn odd_width(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let width = if rng.chance(50) { rng.range(1..24) } else { rng.range(0..256) } as u8;
+    for slot in answer.slots.values_mut() {
+        let size = slot.size.max(u32::from(width));
+        *slot = SlotData { size, align: size.next_power_of_two() };
+    }
+    change_edit(answer, rng, |kind, _| with_width(kind, width).filter(|&new| new != kind))
+}
+
+/// Before a slot is read, its contents go through a register of the other class and back.
+pub(super) fn other_class(_: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let fills: Vec<usize> =
+        (0..answer.edits.len()).filter(|&n| matches!(answer.edits[n].kind, EditKind::Fill { .. })).collect();
+    let Some(n) = rng.pick(&fills) else { return false };
+    let EditKind::Fill { from: slot, to, width } = answer.edits[n].kind else { return false };
+    let other = RegClass::ALL[1 - to.class().index()];
+    let Some(reg) = rng.pick(&env.class(other).order) else { return false };
+    let at = answer.edits[n].at;
+    let kinds = [EditKind::Fill { from: slot, to: reg, width }, EditKind::Spill { from: reg, to: slot, width }];
+    answer.edits.splice(n..n, kinds.map(|kind| Edit { at, kind }));
+    true
 }
 
 pub(super) fn wrong_remat(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {

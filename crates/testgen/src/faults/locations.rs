@@ -2,8 +2,8 @@
 
 use super::{other_register, other_slot, places};
 use crate::rng::Rng;
-use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Constraint, Inst, Loc, MachineEnv, Operand, PReg, Pos, Problem, RegClass};
+use cranelift_entity::{EntityRef, EntitySet};
+use kingpost_regalloc::{Allocation, Constraint, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, Pos, Problem, RegClass};
 
 pub(super) fn swap_locations(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let insts: Vec<Inst> = (0..problem.num_insts()).map(Inst::new).filter(|&i| problem.operands(i).len() > 1).collect();
@@ -85,6 +85,24 @@ pub(super) fn share_late_use(problem: &Problem, _: &MachineEnv, answer: &mut All
 
 pub(super) fn share_defs(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     share(problem, answer, rng, Operand::is_def, Operand::is_def)
+}
+
+/// Gives a result of a terminator that no edge lists the location of another result.
+pub(super) fn share_temporary(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
+    let mut on_edges = EntitySet::new();
+    problem.edges().flat_map(|edge| problem.edge_defs(edge)).for_each(|&vreg| _ = on_edges.insert(vreg));
+    let is_temporary =
+        |operand: Operand, inst| problem.flags(inst).has(InstFlags::BRANCH) && !on_edges.contains(operand.vreg());
+    let mut pairs = Vec::new();
+    for (a, inst, operand) in places(problem, Operand::is_def) {
+        let others = problem.operand_range(inst).filter(|&b| b != a && problem.all_operands()[b].is_def());
+        if is_temporary(operand, inst) {
+            pairs.extend(others.filter(|&b| answer.locs[a] != answer.locs[b]).map(|b| (a, b)));
+        }
+    }
+    let Some((a, b)) = rng.pick(&pairs) else { return false };
+    answer.locs[a] = answer.locs[b];
+    true
 }
 
 pub(super) fn def_into_clobber(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {

@@ -13,6 +13,9 @@ impl Machine<'_> {
     }
 
     fn edit(&mut self, kind: EditKind) -> Result<(), Fault> {
+        if !has_width(kind) {
+            return Err(Fault::NoSuchEdit);
+        }
         match kind {
             EditKind::Move { from, to, width } => {
                 let content = self.edit_reg(from)?;
@@ -84,4 +87,15 @@ impl Machine<'_> {
         self.regs[to.index()] = Content { token: constant_token(inst), bytes: width };
         Ok(())
     }
+}
+
+/// Is there an instruction that moves so many bytes?
+fn has_width(kind: EditKind) -> bool {
+    let (class, width) = match kind {
+        EditKind::Move { from: reg, width, .. } | EditKind::Exchange { a: reg, width, .. } => (reg.class(), width),
+        EditKind::Spill { from: reg, width, .. } | EditKind::Fill { to: reg, width, .. } => (reg.class(), width),
+        EditKind::SlotMove { width, .. } => return width.is_power_of_two() && width <= 64,
+        EditKind::Remat { .. } => return true,
+    };
+    class.has_width(width)
 }

@@ -1,0 +1,107 @@
+//! Judging allocations that are given as `.ra` text.
+
+use crate::{CheckError, Checker, Place};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
+use kingpost_regalloc::verify::Entity;
+use kingpost_regalloc::{Inst, MachineEnv, VerifyError};
+use std::fmt;
+
+/// What is wrong with one case of a text, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub col: u32,
+    /// What is wrong.
+    pub what: Broken,
+}
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// Of problems: its allocation was not looked at.
+    Problem(VerifyError),
+    /// Of allocations.
+    Allocation(CheckError),
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.line, self.col)?;
+        match &self.what {
+            Broken::Problem(error) => write!(f, "problem: {error}"),
+            Broken::Allocation(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// The verdict on one case of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// Name of the function.
+    pub name: String,
+    /// What is wrong; nothing if the allocation is accepted.
+    pub findings: Vec<Finding>,
+}
+
+/// Judges the allocation of each problem in a `.ra` text, for the machine that the text describes or else for `machine`.
+///
+/// # Errors
+/// `line:column: message` if the text cannot be read, has no problem, or a problem without an allocation.
+pub fn check_text(text: &str, machine: &MachineEnv) -> Result<Vec<Verdict>, String> {
+    let file = parse(text).map_err(|error| error.to_string())?;
+    let env = file.env.as_ref().unwrap_or(machine);
+    if file.cases.is_empty() {
+        return Err("1:1: no problem".into());
+    }
+    file.cases.iter().map(|case| check_case(text, case, env)).collect()
+}
+
+fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, String> {
+    let Case { problem, allocation, positions } = case;
+    let finding = |offset, what| {
+        let (line, col) = line_and_column(text, offset);
+        Finding { line, col, what }
+    };
+    let Some(allocation) = allocation else {
+        let (line, col) = line_and_column(text, positions.problem);
+        return Err(format!("{line}:{col}: %{} has no allocation", problem.name));
+    };
+    let findings = match problem.verify_with(env) {
+        Err(errors) => {
+            let of = |error: VerifyError| finding(problem_offset(positions, error.at), Broken::Problem(error));
+            errors.into_iter().map(of).collect()
+        }
+        Ok(()) => {
+            let of = |error: CheckError| finding(answer_offset(positions, error.place), Broken::Allocation(error));
+            Checker::new().check(problem, env, allocation).err().unwrap_or_default().into_iter().map(of).collect()
+        }
+    };
+    Ok(Verdict { name: problem.name.clone(), findings })
+}
+
+/// Instructions that the reader adds have no line of their own.
+fn inst_offset(positions: &Positions, inst: Inst) -> Option<usize> {
+    positions.insts.get(inst.index()).copied()
+}
+
+fn problem_offset(positions: &Positions, at: Entity) -> usize {
+    match at {
+        Entity::Inst(inst) | Entity::Operand(inst, _) => inst_offset(positions, inst),
+        _ => None,
+    }
+    .unwrap_or(positions.problem)
+}
+
+fn answer_offset(positions: &Positions, place: Place) -> usize {
+    match place {
+        Place::Inst(inst) | Place::Operand(inst, _) => inst_offset(positions, inst),
+        Place::Edit(_, n) => positions.edits.get(n).copied(),
+        Place::MapEntry(_, n) => positions.stack_maps.get(n).copied(),
+        Place::Label(_, n) => positions.labels.get(n).copied(),
+        Place::Whole | Place::Block(_) => None,
+    }
+    .unwrap_or(positions.allocation)
+}
