@@ -11,8 +11,8 @@ use crate::error::Origin;
 use crate::names::Names;
 use crate::persistent::{Arena, Element, Root};
 use cranelift_entity::EntityRef;
-use std::collections::BTreeSet;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg, VRegData};
+use std::collections::BTreeSet;
 
 const REF: u32 = 1 << 31;
 const FLOAT: u32 = 1 << 30;

@@ -68,7 +68,9 @@ fn what_cannot_be_judged_is_2() {
 #[test]
 fn one_rejected_case_among_several_rejects_the_file() {
     let case = |name: &str, loc: &str| {
-        format!("problem %{name} {{\nv0: int 8\nb0:\ni0: def v0\ni1: branch use v0\n}}\nallocation {{\ni0: r0\ni1: {loc}\n}}\n")
+        format!(
+            "problem %{name} {{\nv0: int 8\nb0:\ni0: def v0\ni1: branch use v0\n}}\nallocation {{\ni0: r0\ni1: {loc}\n}}\n"
+        )
     };
     let env = "env {\nint r0, r1\n}\n";
     let (code, out, err) = kingpost(&["check", "-"], &format!("{env}{}{}", case("good", "r0"), case("bad", "r1")));
@@ -78,7 +80,8 @@ fn one_rejected_case_among_several_rejects_the_file() {
 
 #[test]
 fn what_alloc_prints_is_accepted() {
-    let source = "function %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\nv2 = udiv v0, v1\nv3 = imul v2, v0\nreturn v3\n}\n";
+    let source =
+        "function %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\nv2 = udiv v0, v1\nv3 = imul v2, v0\nreturn v3\n}\n";
     for allocator in ["ssa", "linear", "backtracking", "spill-all"] {
         for target in ["x86_64", "aarch64"] {
             let (code, text, err) = kingpost(&["alloc", "--regalloc", allocator, "--target", target, "-"], source);

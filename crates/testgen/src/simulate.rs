@@ -13,8 +13,8 @@ mod edits;
 use crate::rng::Rng;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{
-    Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Kind, LabelRange, Loc, MachineEnv, Operand, PReg, PRegSet, Pos,
-    Problem, RegClass, Slot, VReg,
+    Allocation, Block, Constraint, Edge, Edit, Inst, InstFlags, Kind, LabelRange, Loc, MachineEnv, Operand, PReg,
+    PRegSet, Pos, Problem, RegClass, Slot, VReg,
 };
 use std::collections::{HashMap, HashSet};
 

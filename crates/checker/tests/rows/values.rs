@@ -227,7 +227,11 @@ fn an_integer_and_the_reference_it_was_made_of_part_at_a_safepoint() {
             .edit(3, spill(R0, 1))
             .edit(4, if from < 2 { fill(from, R1) } else { mov(R0, R1) })
             .with(|c| c.answer.stack_maps.push(StackMapEntry { inst: i(3), slot: s(0) }))
-            .with(|c| if dropped { c.answer.drop_inst(i(1)) })
+            .with(|c| {
+                if dropped {
+                    c.answer.drop_inst(i(1))
+                }
+            })
     };
     for dropped in [false, true] {
         // The collector updates the mapped slot, and nothing else.

@@ -3,7 +3,9 @@
 use super::{other_register, other_slot, places};
 use crate::rng::Rng;
 use cranelift_entity::{EntityRef, EntitySet};
-use kingpost_regalloc::{Allocation, Constraint, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, Pos, Problem, RegClass};
+use kingpost_regalloc::{
+    Allocation, Constraint, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, Pos, Problem, RegClass,
+};
 
 pub(super) fn swap_locations(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let insts: Vec<Inst> = (0..problem.num_insts()).map(Inst::new).filter(|&i| problem.operands(i).len() > 1).collect();
