@@ -81,7 +81,7 @@ mod tests {
         i2: branch -> b1(v1)
         b1(v2):
         i3: branch use v2
-        label 7 = v0 over i1..i9
+        label 7 = v0 over i1..i3
         }";
 
     fn answer() -> (MachineEnv, Problem, Allocation) {
