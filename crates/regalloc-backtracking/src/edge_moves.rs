@@ -9,8 +9,9 @@
 //! Cost: linear in edges and arguments, and in the edges into blocks that fragments cover.
 
 use crate::emit::{Emit, Phase};
+use crate::interference::Interference;
 use crate::value_locations::ValueLoc;
-use kingpost_regalloc::{Block, Edge, PRegSet, RegClass, VReg};
+use kingpost_regalloc::{Block, Edge, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::{EdgeSite, edge_site};
 use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::ProgPoint;
@@ -88,13 +89,18 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns the registers in which nothing is live into the block.
+    /// Returns registers in which nothing is live into the block.
     pub(crate) fn free_at_head(&self, block: Block) -> PRegSet {
         let start = self.block(block).start();
-        let used = RegClass::ALL.into_iter().filter(|class| !self.interference[class.index()].is_empty());
-        used.fold(PRegSet::EMPTY, |free, class| {
-            let taken = self.interference[class.index()].taken_at(start);
-            free.union(self.reservations.registers.free(class, taken))
-        })
+        self.free_registers(|interference| interference.taken_at(start))
+    }
+
+    /// Returns registers of each class that are not in the given set.
+    pub(crate) fn free_registers(&self, taken: impl Fn(&Interference) -> u64) -> PRegSet {
+        let registers = &self.reservations.registers;
+        registers.some_of([0, 1].map(|class| match &self.interference[class] {
+            interference if interference.is_empty() => 0,
+            interference => registers.allocatable[class] & !taken(interference),
+        }))
     }
 }

@@ -15,10 +15,10 @@ use crate::reservations::Reservations;
 use crate::sink_stores::Exit;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, LabelRange, LabelUse, MachineEnv, NoRegister, Operand, PRegSet,
-    ParallelMoves, Problem, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, MachineEnv, NoRegister, Operand, PRegSet, ParallelMoves,
+    Problem, StackMapEntry, VReg,
 };
-use kingpost_regalloc_common::edge_sites::is_at_head;
+use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
@@ -100,7 +100,7 @@ impl Emit<'_> {
         for i in 0..self.problem.labels.len() {
             self.label(self.problem.labels[i]);
         }
-        self.out.labels.sort_unstable_by_key(|range| (range.label, range.from));
+        answer::sort_tables(self.out);
         self.out.collect_saved(self.problem, self.env.callee_saved());
         Ok(())
     }
@@ -162,20 +162,14 @@ impl Emit<'_> {
                 }
             }
         }
-        self.out.stack_maps.sort_unstable();
-        self.out.stack_maps.dedup();
     }
 
-    /// Writes the locations that are slots, and drops moves that lead nowhere.
+    /// Writes the locations that are slots, and drops moves from a location to itself.
     fn write_locations(&mut self) {
         for &(k, vreg) in &self.s.in_slots {
             self.out.locs[k as usize] = self.locations.loc(ValueLoc::Memory(vreg));
         }
-        for &inst in &self.reservations.moves {
-            if matches!(self.out.operand_locs(self.problem, inst), [a, b] if a == b) {
-                self.out.drop_inst(inst);
-            }
-        }
+        answer::drop_void_moves(self.problem, self.reservations.moves.iter().copied(), self.out);
     }
 
     fn write_moves(&mut self) -> Result<(), AllocError> {
@@ -231,7 +225,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns the registers that hold nothing where the group of a move runs, but for what it reads.
+    /// Returns registers that hold nothing where the group of a move runs, but for what it reads.
     fn free(&self, m: &Move) -> PRegSet {
         let block = self.order.block_at(m.at).block;
         let before = ProgPoint::before(m.at);
@@ -242,12 +236,9 @@ impl Emit<'_> {
             Phase::Split => before,
             Phase::Operands => before.next(),
         };
-        let used = RegClass::ALL.into_iter().filter(|class| !self.interference[class.index()].is_empty());
-        used.fold(PRegSet::EMPTY, |free, class| {
-            let interference = &self.interference[class.index()];
-            let taken = interference.taken_at(before) | interference.taken_at(other);
-            let reserved = interference.reserved(PointRange::new(ProgPoint::early(m.at), ProgPoint::after(m.at)));
-            free.union(self.reservations.registers.free(class, taken | reserved))
+        let operands = PointRange::new(ProgPoint::early(m.at), ProgPoint::after(m.at));
+        self.free_registers(|interference| {
+            interference.taken_at(before) | interference.taken_at(other) | interference.reserved(operands)
         })
     }
 
@@ -257,26 +248,18 @@ impl Emit<'_> {
             return;
         }
         let block = *self.block(self.problem.block_of(label.from));
-        // Edits of the edge out of the block may stand before its jump.
-        let has_jump = matches!(self.problem.succs(block.block), &[edge] if !is_at_head(self.problem, edge));
-        let end = if has_jump { block.terminator() } else { block.end };
-        for at in block.position(label.from).up_to(block.position(label.to).min(end)) {
+        let (from, to) = answer::label_insts(self.problem, &label, |_| true);
+        for at in block.position(from).up_to(block.position(to)) {
             let point = ProgPoint::early(at);
             if !self.live.is_live(label.vreg, point) {
                 continue;
             }
             let value_loc = self.locations.at(label.vreg, point);
-            let loc = self.locations.loc(value_loc);
-            let is_remat = self.live.remat(label.vreg).is_some();
-            if loc.is_none() || value_loc == ValueLoc::Memory(label.vreg) && is_remat {
+            if value_loc == ValueLoc::Memory(label.vreg) && self.live.remat(label.vreg).is_some() {
                 continue;
             }
-            let inst = block.inst(at);
-            let to = Inst::from_u32(inst.as_u32() + 1);
-            match self.out.labels.last_mut() {
-                Some(last) if last.label == label.label && last.loc == loc && last.to == inst => last.to = to,
-                _ => self.out.labels.push(LabelRange { label: label.label, loc, from: inst, to }),
-            }
+            let loc = self.locations.loc(value_loc);
+            answer::push_label(self.out, label.label, loc, block.inst(at), block.inst(at.next()));
         }
     }
 }

@@ -11,9 +11,10 @@ use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
 use crate::reservations::Reservations;
 use crate::value_locations::{Fragment, ValueLocations};
-use kingpost_regalloc::{Event, Loc, Observer, PReg, Problem};
+use kingpost_regalloc::{Event, Inst, Loc, Observer, PReg, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::preference::regs;
 
 /// Blocks that a gap may touch.
 const MAX_BLOCKS: usize = 8;
@@ -39,8 +40,8 @@ impl FillGaps<'_> {
                 continue;
             }
             if let Some(fragment) = self.fill(&before, &after) {
-                let number = self.reservations.registers.number(fragment.reg);
-                self.interference[fragment.reg.class().index()].insert(number, fragment.points, None);
+                let reg = self.reservations.registers.reg(fragment.reg);
+                self.interference[reg.class()].insert(reg, fragment.points, None);
                 locations.add(fragment);
                 found = true;
                 if let Some(observer) = observer.as_deref_mut() {
@@ -56,7 +57,7 @@ impl FillGaps<'_> {
     fn trace(&self, fragment: &Fragment, observer: &mut (dyn Observer + '_)) {
         let from = self.order.inst_at(fragment.points.from.position());
         let last = self.order.inst_at(fragment.points.to.prev().position());
-        let to = kingpost_regalloc::Inst::from_u32(last.as_u32() + 1);
+        let to = Inst::from_u32(last.as_u32() + 1);
         observer.event(Event::Assign { vreg: fragment.vreg, loc: Loc::reg(fragment.reg), from, to });
     }
 
@@ -69,16 +70,14 @@ impl FillGaps<'_> {
         {
             return None;
         }
-        let class = self.problem.class(vreg);
-        let bit = |reg: PReg| 1 << self.reservations.registers.number(reg);
-        let taken = self.interference[class.index()].taken(points) | self.unused[class.index()];
-        let free = self.reservations.registers.all[class.index()] & !taken;
+        let (registers, class) = (&self.reservations.registers, self.problem.class(vreg).index());
+        let bit = |reg: PReg| registers.reg(reg).bit();
+        let free = registers.allocatable[class] & !self.interference[class].taken(points) & !self.unused[class];
         let may_move = points.from.is_before();
         let reg = match free {
             _ if free & bit(before.reg) != 0 => before.reg,
             _ if free & bit(after.reg) != 0 && may_move => after.reg,
-            0 => return None,
-            _ if may_move => self.reservations.registers.reg(class, free.trailing_zeros() as usize),
+            _ if may_move => regs(class, free).next().map(|reg| registers.preg(reg))?,
             _ => return None,
         };
         Some(Fragment { vreg, points, reg })

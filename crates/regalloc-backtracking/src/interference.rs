@@ -14,6 +14,7 @@
 use crate::bundles::Bundle;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::preference::Reg;
 use std::ops::Range;
 
 /// Children of a node, as a power of two.
@@ -99,12 +100,12 @@ impl Interference {
     }
 
     /// Reserves a register over some points for an instruction when the search is under way.
-    pub(crate) fn reserve_later(&mut self, points: PointRange, register: usize) {
+    pub(crate) fn reserve_later(&mut self, points: PointRange, reg: Reg) {
         for point in indices(points) {
             for level in 0..self.starts.len() {
                 let node = self.starts[level] + (point >> (SHIFT * level));
-                self.any[node] |= 1 << register;
-                self.reserved[node] |= 1 << register;
+                self.any[node] |= reg.bit();
+                self.reserved[node] |= reg.bit();
             }
         }
     }
@@ -197,9 +198,9 @@ impl Interference {
     }
 
     /// Assigns a register to a bundle, or to a value without one, over some points.
-    pub(crate) fn insert(&mut self, register: usize, points: PointRange, bundle: Option<Bundle>) {
-        self.registers[register].pending.push(Assigned { points, bundle: bundle.into() });
-        let bit = 1u64 << register;
+    pub(crate) fn insert(&mut self, reg: Reg, points: PointRange, bundle: Option<Bundle>) {
+        self.registers[reg.number()].pending.push(Assigned { points, bundle: bundle.into() });
+        let bit = reg.bit();
         if is_short(points) {
             self.any[indices(points)].iter_mut().for_each(|node| *node |= bit);
         } else {
@@ -224,10 +225,10 @@ impl Interference {
     }
 
     /// Undoes [`Interference::insert`].
-    pub(crate) fn remove(&mut self, register: usize, points: PointRange) {
-        self.sort(register);
-        self.registers[register].remove(points.from);
-        let (bit, first) = (1u64 << register, self.starts.get(1).copied().unwrap_or(usize::MAX));
+    pub(crate) fn remove(&mut self, reg: Reg, points: PointRange) {
+        self.sort(reg);
+        self.registers[reg.number()].remove(points.from);
+        let (bit, first) = (reg.bit(), self.starts.get(1).copied().unwrap_or(usize::MAX));
         let (mut any, mut own) = (std::mem::take(&mut self.any), std::mem::take(&mut self.own));
         let mut clear = |nodes: Range<usize>| {
             for i in nodes {
@@ -255,15 +256,15 @@ impl Interference {
     }
 
     /// Sorts the segments of a register, as [`Interference::bundles_in`] needs.
-    pub(crate) fn sort(&mut self, register: usize) {
+    pub(crate) fn sort(&mut self, reg: Reg) {
         let Interference { registers, spare, .. } = self;
-        registers[register].sort(spare);
+        registers[reg.number()].sort(spare);
     }
 
     /// Returns the bundles that have a register at some of the points, in order; [`Interference::sort`] must come first.
-    pub(crate) fn bundles_in(&self, register: usize, points: PointRange) -> impl Iterator<Item = Bundle> + '_ {
-        let list = &self.registers[register];
-        debug_assert!(list.pending.is_empty(), "register {register} is not sorted");
+    pub(crate) fn bundles_in(&self, reg: Reg, points: PointRange) -> impl Iterator<Item = Bundle> + '_ {
+        let list = &self.registers[reg.number()];
+        debug_assert!(list.pending.is_empty(), "the segments of {reg:?} are not sorted");
         let is_before = |assigned: &Assigned| assigned.points.to <= points.from;
         let chunk = list.chunks.partition_point(|chunk| chunk.last().is_none_or(is_before));
         let start = list.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(is_before));
@@ -353,6 +354,7 @@ mod tests {
         for bundle in (0..4000).map(Bundle::from_u32) {
             let length = 1 + [3, 40, 700][random(3)].min(random(700));
             let (from, register) = (random(POINTS - length), random(3));
+            let reg = Reg::new(0, register as u32);
             let indices = from..from + length;
             let points = PointRange::new(ProgPoint::from_index(from), ProgPoint::from_index(from + length));
             let is_taken = |p: &usize, r: usize| table[*p][r].is_some();
@@ -367,15 +369,15 @@ mod tests {
             assert_eq!((end.map(ProgPoint::index), candidates), (gone, left));
             let mut expected: Vec<Bundle> = indices.clone().filter_map(|p| table[p][register]).collect();
             expected.dedup();
-            interference.sort(register);
-            assert_eq!(interference.bundles_in(register, points).collect::<Vec<_>>(), expected);
+            interference.sort(reg);
+            assert_eq!(interference.bundles_in(reg, points).collect::<Vec<_>>(), expected);
             if taken >> register & 1 == 0 {
-                interference.insert(register, points, Some(bundle));
+                interference.insert(reg, points, Some(bundle));
                 indices.for_each(|p| table[p][register] = Some(bundle));
                 lists.push((points, register));
             } else if !lists.is_empty() && random(3) > 0 {
                 let (points, register) = lists.swap_remove(random(lists.len()));
-                interference.remove(register, points);
+                interference.remove(Reg::new(0, register as u32), points);
                 super::indices(points).for_each(|p| table[p][register] = None);
             }
         }

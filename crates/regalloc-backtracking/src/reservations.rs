@@ -12,64 +12,12 @@ use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem,
 };
 use kingpost_regalloc_common::matching::{Matching, Request, needs_register, tied_def};
 use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
-
-/// The registers of a machine, numbered within their class by the order in which they are preferred.
-#[derive(Default)]
-pub(crate) struct Registers {
-    order: [Vec<PReg>; 2],
-    number: Vec<u8>,
-    /// By class, as masks of these numbers.
-    pub(crate) all: [u64; 2],
-    pub(crate) callee_saved: [u64; 2],
-}
-
-impl Registers {
-    fn build(&mut self, env: &MachineEnv) {
-        self.number.clear();
-        self.number.resize(PReg::COUNT, u8::MAX);
-        for class in RegClass::ALL {
-            let order = &mut self.order[class.index()];
-            order.clone_from(&env.class(class).order);
-            for (i, reg) in order.iter().enumerate() {
-                self.number[reg.index()] = i as u8;
-            }
-            self.all[class.index()] = self.mask(class, PRegSet::from_mask(class, u64::MAX));
-            self.callee_saved[class.index()] = self.mask(class, env.class(class).callee_saved);
-        }
-    }
-
-    /// Returns the register of a class with a number.
-    pub(crate) fn reg(&self, class: RegClass, number: usize) -> PReg {
-        self.order[class.index()][number]
-    }
-
-    /// Returns the number of a register.
-    pub(crate) fn number(&self, reg: PReg) -> usize {
-        usize::from(self.number[reg.index()])
-    }
-
-    /// Returns the registers of a class but for those in a mask of numbers.
-    pub(crate) fn free(&self, class: RegClass, taken: u64) -> PRegSet {
-        let (order, mut rest) = (&self.order[class.index()], self.all[class.index()] & !taken);
-        let mut free = PRegSet::EMPTY;
-        while rest != 0 {
-            free.insert(order[rest.trailing_zeros() as usize]);
-            rest &= rest - 1;
-        }
-        free
-    }
-
-    /// Returns the allocatable members of a set as a mask of their numbers.
-    pub(crate) fn mask(&self, class: RegClass, set: PRegSet) -> u64 {
-        let order = self.order[class.index()].iter().enumerate();
-        order.filter(|&(_, &reg)| set.contains(reg)).fold(0, |mask, (i, _)| mask | 1 << i)
-    }
-}
+use kingpost_regalloc_common::preference::{Reg, Registers};
 
 /// Where an operand is, as far as that is known before its value has a location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,8 +56,6 @@ pub(crate) struct Reservations {
     partial: Vec<(ProgPoint, ClobberId)>,
     /// Are there neither such points nor references that meet safepoints?
     is_plain: bool,
-    /// By clobber: masks of what is lost of each class.
-    lost: Vec<[u64; 2]>,
     bindings: Vec<Binding>,
     /// Instructions that are moves.
     pub(crate) moves: Vec<Inst>,
@@ -126,14 +72,11 @@ pub(crate) struct Reservations {
 impl Reservations {
     /// Empties it for a walk over a problem.
     pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv) {
-        self.registers.build(env);
+        self.registers.build(problem, env);
         self.call_points.clear();
         self.calls_before.clear();
         self.safepoints.clear();
         self.partial.clear();
-        self.lost.clear();
-        let masks = |set| RegClass::ALL.map(|class| self.registers.mask(class, set));
-        self.lost.extend(problem.all_clobbers().values().map(|clobbers| masks(clobbers.lost)));
         self.bindings.clear();
         self.bindings.resize(problem.num_operands(), Binding::WITH_VALUE);
         self.moves.clear();
@@ -171,17 +114,17 @@ impl Reservations {
         if clobber == ClobberId::NONE {
             return;
         }
-        let mut lost = self.lost[clobber.index()];
+        let mut lost = self.registers.clobbered(clobber).lost;
         for class in 0..2 {
             interference[class].reserve(point, lost[class]);
         }
         for operand in code.operands.iter().filter(|operand| operand.is_def()) {
             if let Some(reg) = operand.fixed_reg() {
-                lost[reg.class().index()] |= 1 << self.registers.number(reg);
+                lost[reg.class().index()] |= self.registers.reg(reg).bit();
             }
         }
         let registers = &self.registers;
-        if (0..2).all(|class| registers.all[class] & !registers.callee_saved[class] & !lost[class] == 0) {
+        if (0..2).all(|class| registers.allocatable[class] & !registers.callee_saved[class] & !lost[class] == 0) {
             self.call_points.push(point);
         }
         if !problem.clobbers(code.inst).partial.is_empty() {
@@ -206,7 +149,7 @@ impl Reservations {
                     }
                 }
                 Constraint::Fixed(reg) => {
-                    let bit = 1 << self.registers.number(reg);
+                    let bit = self.registers.reg(reg).bit();
                     let interference = &mut interference[reg.class().index()];
                     let reserve = |points| each_point(points, |point| interference.reserve(point, bit));
                     self.fix(problem, code.inst, code.at, k, reg, reserve);
@@ -240,9 +183,9 @@ impl Reservations {
         if !has_results {
             return Ok(());
         }
-        self.match_operands(problem, env, term, block.terminator(), live, |reg, number, points| {
-            let interference = &mut interference[reg.class().index()];
-            each_point(points, |point| interference.reserve(point, 1 << number));
+        self.match_operands(problem, env, term, block.terminator(), live, |reg, points| {
+            let interference = &mut interference[reg.class()];
+            each_point(points, |point| interference.reserve(point, reg.bit()));
         })
     }
 
@@ -274,7 +217,7 @@ impl Reservations {
     }
 
     /// Gives registers to all operands of an instruction that need one, by a matching of their own. They are fixed from then
-    /// on: `reserve` is called with each register, its number, and the points over which the instruction has it.
+    /// on: `reserve` is called with each register and the points over which the instruction has it.
     ///
     /// # Errors
     /// If there are no registers for the operands: no allocator can serve the instruction.
@@ -285,7 +228,7 @@ impl Reservations {
         inst: Inst,
         at: Position,
         live: &Liveness,
-        mut reserve: impl FnMut(PReg, usize, PointRange),
+        mut reserve: impl FnMut(Reg, PointRange),
     ) -> Result<(), AllocError> {
         self.is_matched[inst.index()] = true;
         self.has_matched = true;
@@ -297,8 +240,8 @@ impl Reservations {
             if request != NO_REQUEST
                 && let (None, Some(reg)) = (self.fixed(k), self.matching.reg(request))
             {
-                let number = self.registers.number(reg);
-                self.fix(problem, inst, at, k, reg, |points| reserve(reg, number, points));
+                let number = self.registers.reg(reg);
+                self.fix(problem, inst, at, k, reg, |points| reserve(number, points));
             }
         }
         Ok(())
@@ -368,15 +311,14 @@ impl Reservations {
     /// Returns registers in which the segment cannot be although they are not reserved: those that keep only narrow values,
     /// and for references that meet a safepoint all.
     pub(crate) fn lost(&self, problem: &Problem, segment: &Segment) -> u64 {
-        let class = problem.class(segment.vreg);
         let data = problem.vregs[segment.vreg];
+        let class = data.class.index();
         if data.is_ref && self.safepoints(segment.range()).next().is_some() {
-            return self.registers.all[class.index()];
+            return self.registers.allocatable[class];
         }
         let start = self.partial.partition_point(|&(point, _)| point < segment.from);
         let inside = self.partial[start..].iter().take_while(|&&(point, _)| point < segment.to);
-        let killed = inside.map(|&(_, id)| problem.all_clobbers()[id].killed(data.width));
-        killed.fold(0, |mask, set| mask | self.registers.mask(class, set))
+        inside.fold(0, |mask, &(_, clobber)| mask | self.registers.clobbered(clobber).of(class, data.width))
     }
 
     /// Is [`Reservations::lost`] always empty?

@@ -20,9 +20,10 @@ use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, reserved_points};
 use crate::spill_weights::SpillCost;
 use crate::split::Window;
-use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, PReg, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// More interfering bundles than this are not evicted.
 const MAX_EVICTED: usize = 16;
@@ -160,25 +161,25 @@ impl Search<'_, '_> {
         let mut free = self.free(bundle, class, r.allowed);
         let mut hints = r.hints;
         if let Some(reg) = self.bundles.hints[spill_set] {
-            hints.add(self.reservations.registers.number(reg), 1);
+            hints.add(self.reservations.registers.reg(reg), 1);
         }
         // Its own operands do not keep a bundle from a register.
         let blocked = r.allowed & !free & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
-            free |= self.own(bundle, vacant);
+            free |= self.own(bundle, class, vacant);
         }
-        if let Some(register) = hints.best(free & !unused) {
-            self.assign(bundle, r.class, register);
+        if let Some(reg) = hints.best(free & !unused) {
+            self.assign(bundle, reg);
             return Ok(());
         }
         let SpillCost { everywhere, across_calls, weight, steps } = self.spill_cost(bundle, r.crosses_calls);
         self.stats.steps += steps;
         self.bundles.bundles[bundle].weight = weight;
-        if let Some(register) = hints.best(free & unused) {
+        if let Some(reg) = hints.best(free & unused) {
             let benefit = if r.crosses_calls { across_calls } else { everywhere / 2 };
             if benefit > self.save_cost() {
-                self.assign(bundle, r.class, register);
+                self.assign(bundle, reg);
                 return Ok(());
             }
             if !self.is_settled && r.crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING {
@@ -187,15 +188,15 @@ impl Search<'_, '_> {
             }
         }
         let reserved = self.reserved(bundle, class, r.allowed);
-        let candidates = r.allowed & (!reserved | self.own(bundle, reserved & blocked)) & !unused;
-        let is_restricted = r.allowed != self.reservations.registers.all[class];
+        let candidates = r.allowed & (!reserved | self.own(bundle, class, reserved & blocked)) & !unused;
+        let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
         let movable = if is_restricted { candidates } else { 0 };
-        let register = match self.relocate(bundle, class, movable, everywhere) {
-            Some(register) => Some(register),
+        let reg = match self.relocate(bundle, class, movable, everywhere) {
+            Some(reg) => Some(reg),
             None => self.evict_lighter(bundle, class, candidates, weight),
         };
-        match register.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
-            Some(register) => self.assign(bundle, r.class, register),
+        match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
+            Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
             None => self.split(bundle, &r),
         }
@@ -240,29 +241,28 @@ impl Search<'_, '_> {
 
     /// Returns the registers of a set that no other bundle has where the bundle is live.
     fn vacant(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
-        bits(set)
-            .filter(|&register| self.interfering(bundle, class, register, Weight::MINIMAL, 0).is_some())
-            .fold(0, with)
+        let vacant = regs(class, set).filter(|&reg| self.interfering(bundle, reg, Weight::MINIMAL, 0).is_some());
+        vacant.fold(0, |vacant, reg| vacant | reg.bit())
     }
 
     /// Returns the registers of a set that are reserved for the bundle's own operands only.
-    fn own(&mut self, bundle: Bundle, set: u64) -> u64 {
-        bits(set).filter(|&register| self.is_own(bundle, register)).fold(0, with)
+    fn own(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
+        let own = regs(class, set).filter(|&reg| self.is_own(bundle, reg));
+        own.fold(0, |own, reg| own | reg.bit())
     }
 
-    fn is_own(&mut self, bundle: Bundle, register: usize) -> bool {
+    fn is_own(&mut self, bundle: Bundle, reg: Reg) -> bool {
         for segment in self.bundles.segments(bundle) {
-            let class = self.problem.class(segment.vreg);
-            let reg = Some(self.reservations.registers.reg(class, register));
-            let interference = &self.interference[class.index()];
+            let fixed_here = Some(self.reservations.registers.preg(reg));
+            let interference = &self.interference[reg.class()];
             let is_reserved = |from, to| {
                 let points = PointRange::new(from, to);
-                !points.is_empty() && interference.reserved(points) >> register & 1 != 0
+                !points.is_empty() && interference.reserved(points) & reg.bit() != 0
             };
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
                 self.stats.steps += 1;
-                let Some(k) = u.operand().filter(|&k| self.reservations.fixed(k) == reg) else { continue };
+                let Some(k) = u.operand().filter(|&k| self.reservations.fixed(k) == fixed_here) else { continue };
                 let points = reserved_points(self.problem.all_operands()[k], u.point.position());
                 if is_reserved(from, points.from.min(segment.to)) {
                     return false;
@@ -276,23 +276,16 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Lists the bundles that interfere in `register`, and returns the weight of the heaviest, if that is below `limit` and
+    /// Lists the bundles that interfere in `reg`, and returns the weight of the heaviest, if that is below `limit` and
     /// they are not more than `most`.
-    fn interfering(
-        &mut self,
-        bundle: Bundle,
-        class: usize,
-        register: usize,
-        limit: Weight,
-        most: usize,
-    ) -> Option<Weight> {
+    fn interfering(&mut self, bundle: Bundle, reg: Reg, limit: Weight, most: usize) -> Option<Weight> {
         self.s.interfering.clear();
         let mut heaviest = Weight::ZERO;
-        self.interference[class].sort(register);
+        self.interference[reg.class()].sort(reg);
         for i in self.bundles.bundles[bundle].range() {
             let points = self.bundles.segments[i].range();
             self.stats.steps += 1;
-            for other in self.interference[class].bundles_in(register, points) {
+            for other in self.interference[reg.class()].bundles_in(reg, points) {
                 self.stats.steps += 1;
                 let BundleData { mut weight, crosses_calls, .. } = self.bundles.bundles[other];
                 if weight == Weight::UNKNOWN {
@@ -318,13 +311,13 @@ impl Search<'_, '_> {
 impl Search<'_, '_> {
     /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than memory
     /// costs the bundle. Returns the register.
-    fn relocate(&mut self, bundle: Bundle, class: usize, set: u64, cost: u64) -> Option<usize> {
+    fn relocate(&mut self, bundle: Bundle, class: usize, set: u64, cost: u64) -> Option<Reg> {
         let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
-        for register in bits(set) {
+        for reg in regs(class, set) {
             if tries == 0 {
                 break;
             }
-            if self.interfering(bundle, class, register, Weight::MINIMAL, 1).is_none() {
+            if self.interfering(bundle, reg, Weight::MINIMAL, 1).is_none() {
                 continue;
             }
             let &[other] = self.s.interfering.as_slice() else { continue };
@@ -332,10 +325,10 @@ impl Search<'_, '_> {
             let crosses_calls = self.priority(other).crosses_calls();
             let r = self.requirements(other, crosses_calls);
             let free = self.free(other, class, r.allowed & !self.unused[class]);
-            if let Some(target) = r.hints.best(free).filter(|_| r.hints.benefit(register) <= cost) {
+            if let Some(target) = r.hints.best(free).filter(|_| r.hints.benefit(reg) <= cost) {
                 self.unassign(other);
-                self.assign(other, r.class, target);
-                return Some(register);
+                self.assign(other, target);
+                return Some(reg);
             }
         }
         None
@@ -343,14 +336,14 @@ impl Search<'_, '_> {
 
     /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is lighter
     /// than `weight`. Returns the register.
-    fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64, weight: Weight) -> Option<usize> {
+    fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64, weight: Weight) -> Option<Reg> {
         if weight == Weight::ZERO || self.is_exhausted() && weight != Weight::MINIMAL {
             return None;
         }
         let (mut lightest, mut best) = (weight, None);
-        for register in bits(set) {
-            if let Some(heaviest) = self.interfering(bundle, class, register, lightest, MAX_EVICTED) {
-                (lightest, best) = (heaviest, Some(register));
+        for reg in regs(class, set) {
+            if let Some(heaviest) = self.interfering(bundle, reg, lightest, MAX_EVICTED) {
+                (lightest, best) = (heaviest, Some(reg));
                 std::mem::swap(&mut self.s.interfering, &mut self.s.best);
             }
         }
@@ -362,16 +355,16 @@ impl Search<'_, '_> {
         best
     }
 
-    fn assign(&mut self, bundle: Bundle, class: RegClass, register: usize) {
-        let reg = self.reservations.registers.reg(class, register);
+    fn assign(&mut self, bundle: Bundle, reg: Reg) {
+        let preg = self.reservations.registers.preg(reg);
         for segment in self.bundles.segments(bundle) {
-            self.interference[class.index()].insert(register, segment.range(), Some(bundle));
+            self.interference[reg.class()].insert(reg, segment.range(), Some(bundle));
         }
         let data = &mut self.bundles.bundles[bundle];
-        data.reg = Some(reg);
-        self.bundles.hints[data.spill_set] = Some(reg);
-        self.unused[class.index()] &= !(1 << register);
-        self.trace_assign(bundle, reg);
+        data.reg = Some(preg);
+        self.bundles.hints[data.spill_set] = Some(preg);
+        self.unused[reg.class()] &= !reg.bit();
+        self.trace_assign(bundle, preg);
     }
 
     fn evict(&mut self, bundle: Bundle, winner: Bundle) {
@@ -384,10 +377,10 @@ impl Search<'_, '_> {
 
     /// Takes the register of a bundle away. Returns false if it has none.
     fn unassign(&mut self, bundle: Bundle) -> bool {
-        let Some(reg) = self.bundles.bundles[bundle].reg.take() else { return false };
-        let register = self.reservations.registers.number(reg);
+        let Some(preg) = self.bundles.bundles[bundle].reg.take() else { return false };
+        let reg = self.reservations.registers.reg(preg);
         for segment in self.bundles.segments(bundle) {
-            self.interference[reg.class().index()].remove(register, segment.range());
+            self.interference[reg.class()].remove(reg, segment.range());
         }
         true
     }
@@ -399,11 +392,11 @@ impl Search<'_, '_> {
         debug_assert!(!self.reservations.is_matched(inst), "the operands of {inst} are fixed");
         let mut evicted = std::mem::take(&mut self.s.evicted);
         let interference = &mut *self.interference;
-        let reserve = |reg: PReg, register, points| {
-            let interference = &mut interference[reg.class().index()];
-            interference.reserve_later(points, register);
-            interference.sort(register);
-            evicted.extend(interference.bundles_in(register, points));
+        let reserve = |reg: Reg, points| {
+            let interference = &mut interference[reg.class()];
+            interference.reserve_later(points, reg);
+            interference.sort(reg);
+            evicted.extend(interference.bundles_in(reg, points));
         };
         let result = self.reservations.match_operands(self.problem, self.env, inst, at, self.live, reserve);
         self.stats.steps += self.problem.operands(inst).len() as u64;
@@ -431,8 +424,8 @@ impl Search<'_, '_> {
 
     /// Assigns the next callee-saved register to the waiting bundles that fit, if that pays. Returns whether it does.
     fn open_register(&mut self, class: usize, waiting: &[(u64, Bundle)]) -> bool {
-        let register = self.unused[class].trailing_zeros() as usize;
         let before = self.unused[class];
+        let Some(reg) = regs(class, before).next() else { return false };
         let mut total = 0u64;
         let mut fitting = std::mem::take(&mut self.s.evicted);
         for &(benefit, bundle) in waiting {
@@ -440,8 +433,8 @@ impl Search<'_, '_> {
                 continue;
             }
             let r = self.requirements(bundle, true);
-            if r.class.index() == class && self.free(bundle, class, r.allowed & 1 << register) != 0 {
-                self.assign(bundle, r.class, register);
+            if r.class.index() == class && self.free(bundle, class, r.allowed & reg.bit()) != 0 {
+                self.assign(bundle, reg);
                 total = total.saturating_add(benefit);
                 fitting.push(bundle);
             }
@@ -455,18 +448,4 @@ impl Search<'_, '_> {
         self.s.evicted = fitting;
         pays
     }
-}
-
-/// Returns the bits of a mask.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(bit)
-    })
-}
-
-/// Returns a mask with one more bit.
-fn with(mask: u64, bit: usize) -> u64 {
-    mask | 1 << bit
 }

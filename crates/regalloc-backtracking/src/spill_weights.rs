@@ -15,6 +15,7 @@ use crate::liveness::{Need, Segment, Use};
 use crate::search::Search;
 use kingpost_regalloc::{Freq, PReg, RegClass, VReg};
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// Points added to each length: what memory would cost decides, and length only between long bundles. Weights by length
 /// alone evict what many uses need for the sake of what is short.
@@ -85,46 +86,50 @@ impl CallCrossing {
     }
 }
 
-/// Registers that would save moves, by number, and how much.
-#[derive(Clone, Copy, Default, Debug)]
+/// Registers of one class that would save moves, and how much.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Hints {
-    list: [(u8, u64); 4],
+    class: usize,
+    list: [(Reg, u64); 4],
     len: usize,
 }
 
 impl Hints {
+    fn new(class: usize) -> Hints {
+        Hints { class, list: [(Reg::NONE, 0); 4], len: 0 }
+    }
+
     /// Adds a benefit to that of a register.
-    pub(crate) fn add(&mut self, register: usize, benefit: u64) {
-        let register = register as u8;
-        if let Some(hint) = self.list[..self.len].iter_mut().find(|hint| hint.0 == register) {
+    pub(crate) fn add(&mut self, reg: Reg, benefit: u64) {
+        if let Some(hint) = self.list[..self.len].iter_mut().find(|hint| hint.0 == reg) {
             hint.1 = hint.1.saturating_add(benefit);
         } else if self.len < self.list.len() {
-            self.list[self.len] = (register, benefit);
+            self.list[self.len] = (reg, benefit);
             self.len += 1;
         }
     }
 
     /// Returns what a register saves.
-    pub(crate) fn benefit(&self, register: usize) -> u64 {
-        let hint = self.list[..self.len].iter().find(|hint| usize::from(hint.0) == register);
+    pub(crate) fn benefit(&self, reg: Reg) -> u64 {
+        let hint = self.list[..self.len].iter().find(|hint| hint.0 == reg);
         hint.map_or(0, |hint| hint.1)
     }
 
     /// Returns the hinted registers as a mask.
     pub(crate) fn mask(&self) -> u64 {
-        self.list[..self.len].iter().fold(0, |mask, hint| mask | 1 << hint.0)
+        self.list[..self.len].iter().fold(0, |mask, hint| mask | hint.0.bit())
     }
 
     /// Returns the member of a set that saves most, the first one if none does.
-    pub(crate) fn best(&self, set: u64) -> Option<usize> {
-        let hinted = self.list[..self.len].iter().filter(|hint| set >> hint.0 & 1 != 0);
-        let best = hinted.fold(None, |best: Option<(u8, u64)>, &hint| match best {
+    pub(crate) fn best(&self, set: u64) -> Option<Reg> {
+        let hinted = self.list[..self.len].iter().filter(|hint| set & hint.0.bit() != 0);
+        let best = hinted.fold(None, |best: Option<(Reg, u64)>, &hint| match best {
             Some(old) if old.1 >= hint.1 => best,
             _ => Some(hint),
         });
         match best {
-            Some((register, _)) => Some(usize::from(register)),
-            None => (set != 0).then(|| set.trailing_zeros() as usize),
+            Some((reg, _)) => Some(reg),
+            None => regs(self.class, set).next(),
         }
     }
 }
@@ -136,7 +141,7 @@ impl Search<'_, '_> {
         let segments = self.bundles.segments(bundle);
         let class = self.problem.class(segments[0].vreg);
         let is_minimal = self.is_minimal(bundle);
-        let (allowed, hints) = (self.reservations.registers.all[class.index()], Hints::default());
+        let (allowed, hints) = (self.reservations.registers.allocatable[class.index()], Hints::new(class.index()));
         let mut r = Requirements { class, allowed, hints, must: false, is_minimal, is_idle: true, crosses_calls };
         let mut steps = 0;
         for segment in segments {
@@ -166,7 +171,7 @@ impl Search<'_, '_> {
                 Need::Reg => r.must = true,
                 Need::Within => {
                     r.must = true;
-                    r.allowed &= self.reservations.registers.mask(r.class, self.problem.reg_set(u.set()));
+                    r.allowed &= self.reservations.registers.set(u.set())[r.class.index()];
                 }
                 _ => r.is_idle &= self.memory_cost(u, need, remat) == 0,
             }
@@ -179,7 +184,7 @@ impl Search<'_, '_> {
     fn add_hints(&self, u: &Use, fixed: Option<PReg>, hints: &mut Hints) {
         let registers = &self.reservations.registers;
         if let Some(reg) = fixed {
-            hints.add(registers.number(reg), self.order.freq_at(u.point.position()).0);
+            hints.add(registers.reg(reg), self.order.freq_at(u.point.position()).0);
         }
         if let Some(partner) = u.partner.expand()
             && let Some(spill_set) = self.bundles.spill_set(partner)
@@ -187,7 +192,7 @@ impl Search<'_, '_> {
         {
             let class = self.problem.class(u.vreg);
             if let Some(reg) = self.bundles.hints[spill_set].filter(|reg| reg.class() == class) {
-                hints.add(registers.number(reg), self.order.freq_at(u.point.position()).0);
+                hints.add(registers.reg(reg), self.order.freq_at(u.point.position()).0);
             }
         }
     }

@@ -12,7 +12,7 @@
 //! calls stay the same. Cost: a comparison of those.
 
 use kingpost_regalloc::{
-    ClobberId, Clobbers, Constraint, Costs, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass,
+    ClobberId, Clobbers, Constraint, Costs, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass, RegSetId,
 };
 
 /// A register by class and preference: class × 64 plus its number.
@@ -41,6 +41,12 @@ impl Reg {
     #[inline]
     pub fn class(self) -> usize {
         usize::from(self.0 >> 6 & 1)
+    }
+
+    /// Its number: its place in the order of its class.
+    #[inline]
+    pub fn number(self) -> usize {
+        usize::from(self.0 & 63)
     }
 
     /// The set of this register, of its class.
@@ -218,6 +224,12 @@ impl Registers {
         &self.clobbered[clobbers.as_u32() as usize]
     }
 
+    /// A set of the problem.
+    #[inline]
+    pub fn set(&self, set: RegSetId) -> &Masks {
+        &self.sets[set.as_u32() as usize]
+    }
+
     /// The registers of a class in which an operand may be.
     #[inline]
     pub fn allowed(&self, operand: Operand, class: usize) -> u64 {
@@ -226,7 +238,7 @@ impl Registers {
                 reg if reg.is_none() || reg.class() != class => 0,
                 reg => reg.bit(),
             },
-            Constraint::Within(set) => self.sets[set.as_u32() as usize][class] & self.allocatable[class],
+            Constraint::Within(set) => self.set(set)[class],
             _ => self.allocatable[class],
         }
     }
