@@ -3,10 +3,10 @@
 use crate::branches::A64Branches;
 use crate::flags::A64Flags;
 use crate::frame::Signing;
-use crate::lower::{Cx, table, zero_extends};
+use crate::lower::{Cx, table};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::settings::ProbestackStrategy;
@@ -96,8 +96,8 @@ impl Isa for A64 {
         abi::assign(signature, &self.settings)
     }
 
-    fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool {
-        zero_extends(cx, value)
+    fn zeros_from(&self) -> &'static [u8] {
+        &table::ZEROS_FROM
     }
 
     fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {

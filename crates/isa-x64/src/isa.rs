@@ -2,10 +2,10 @@
 
 use crate::branches::X64Branches;
 use crate::flags::X64Flags;
-use crate::lower::{Cx, table, zero_extends};
+use crate::lower::{Cx, table};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered};
 use kingpost_mach::{
@@ -69,8 +69,8 @@ impl Isa for X64 {
         abi::assign(signature, &self.settings)
     }
 
-    fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool {
-        zero_extends(cx, value)
+    fn zeros_from(&self) -> &'static [u8] {
+        &table::ZEROS_FROM
     }
 
     fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {

@@ -9,7 +9,7 @@ use crate::frame::StackLimit;
 use crate::inst::MInst;
 use crate::row::Row;
 use cranelift_entity::PrimaryMap;
-use kingpost_regalloc::{Block, Inst, PRegSet, Problem};
+use kingpost_regalloc::{Block, Inst, PRegSet, Problem, VReg};
 use std::fmt;
 
 /// A symbol the code refers to, and how near it is.
@@ -40,6 +40,10 @@ pub struct Code {
     pub names: Vec<SymbolName>,
     /// Constants and jump tables.
     pub pool: Pool,
+    /// Registers that users rely on to have zeros above their low 32 bits, for the verifier.
+    pub zero_extended: Vec<VReg>,
+    /// Those of them that lowering answers for, as their rows write 64 bits.
+    pub declared_zeros: Vec<VReg>,
     /// Bytes of the area for user stack slots, a multiple of `slots_align`.
     pub slots_bytes: u64,
     /// Alignment of that area.
@@ -72,6 +76,8 @@ impl Code {
         self.symbols.clear();
         self.names.clear();
         self.pool.clear();
+        self.zero_extended.clear();
+        self.declared_zeros.clear();
         self.slots_bytes = 0;
         self.slots_align = 1;
         self.outgoing_bytes = 0;

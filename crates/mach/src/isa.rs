@@ -8,7 +8,7 @@ use crate::inst::MInst;
 use crate::lower::{Lower, LowerError};
 use crate::row::Row;
 use kingpost_ir::signature::Signature;
-use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_ir::{Inst, TrapCode};
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
 /// What the base of a resolved memory operand is.
@@ -97,8 +97,9 @@ pub trait Isa: Send + Sync {
     /// What the convention cannot pass.
     fn abi(&self, signature: &Signature) -> Result<AbiSignature, LowerError>;
 
-    /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
-    fn zero_extends(&self, cx: &Lower<'_>, value: Value) -> bool;
+    /// For each opcode the least width in bits, up to 32, at which the register of its first result, an integer, has zeros above
+    /// the value, or 0. [`verify`](crate::verify) checks it of machine code.
+    fn zeros_from(&self) -> &'static [u8];
 
     /// Lowers an instruction that has an effect or a result with a use: calls the function that the instruction set's table has
     /// for its opcode and shape. The successors of a terminator are [`Lower::targets`].

@@ -8,12 +8,15 @@
 //! 5. Every row is one that the CPU is able to do.
 //! 6. What may be in memory is at least as wide as what the row reads there: a slot is no wider than its value.
 //! 7. Only rows that access memory, trap or call have a trap code.
+//! 8. A register that users rely on to have zeros above 32 bits is defined by a row that writes at most 32 bits and clears the
+//!    others, unless lowering answers for it.
 
 use crate::code::Code;
 use crate::cpu_flags::CpuFeatures;
 use crate::inst::AddrKind;
 use crate::row::{FlagsEffect, Place, Row, RowKind};
-use kingpost_regalloc::{Constraint, Inst, InstFlags, Operand};
+use cranelift_entity::SecondaryMap;
+use kingpost_regalloc::{Constraint, Inst, InstFlags, Operand, VReg};
 use std::fmt;
 
 /// A broken rule.
@@ -36,6 +39,7 @@ impl fmt::Display for CodeError {
 /// Checks `code` of a CPU with `features` and returns everything that is wrong.
 pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError> {
     let mut errors = Vec::new();
+    let relied_on = relied_on_zeros(code);
     for block in code.problem.blocks() {
         let mut flags_defined = false;
         let terminator = code.problem.terminator(block);
@@ -76,6 +80,13 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
             if minst.trap().is_some() && !row.effect.may_trap() && row.kind != RowKind::Call {
                 broken(7, "has a trap code but does not trap");
             }
+            let leaves_zeros = |(k, operand): (usize, &Operand)| {
+                let clears = row.operands.get(k).is_some_and(|spec| spec.width <= 4 && row.zero_extends);
+                !operand.is_def() || clears || !relied_on[operand.vreg()]
+            };
+            if !code.problem.operands(inst).iter().enumerate().all(leaves_zeros) {
+                broken(8, "leaves bits above a value whose users rely on zeros");
+            }
         }
     }
     errors
@@ -85,6 +96,18 @@ fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {
     row.operands.iter().zip(operands).all(|(spec, operand)| {
         operand.constraint() != Constraint::MemOk || code.problem.width(operand.vreg()) >= spec.width
     })
+}
+
+/// Registers whose rows must leave zeros above 32 bits.
+fn relied_on_zeros(code: &Code) -> SecondaryMap<VReg, bool> {
+    let mut relied_on = SecondaryMap::new();
+    for &vreg in &code.zero_extended {
+        relied_on[vreg] = true;
+    }
+    for &vreg in &code.declared_zeros {
+        relied_on[vreg] = false;
+    }
+    relied_on
 }
 
 fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {

@@ -54,6 +54,7 @@ fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let source = cx.use_reg(x);
     if bits >= 32 {
         cx.emit_imm(rows::LSR_RRI.of(bits), &[def, source], bits as i32 - 1);
+        cx.declare_zeros(def);
     } else {
         let field = immediates::bitfield_extract(bits as u8 - 1, 1);
         cx.emit_imm(rows::UBFM_RRI.of(32), &[def, source], field);

@@ -2,7 +2,6 @@
 
 use crate::isa::A64;
 use crate::rows;
-use kingpost_ir::Value;
 use kingpost_mach::{Family, Lower};
 use std::ops::{Deref, DerefMut};
 
@@ -92,11 +91,4 @@ impl ShiftRows {
     pub(super) const LSR: ShiftRows = ShiftRows { rr: rows::LSR_RRR, ri: rows::LSR_RRI };
     pub(super) const ASR: ShiftRows = ShiftRows { rr: rows::ASR_RRR, ri: rows::ASR_RRI };
     pub(super) const ROR: ShiftRows = ShiftRows { rr: rows::ROR_RRR, ri: rows::ROR_RRI };
-}
-
-impl Cx<'_, '_> {
-    /// Does the register of this integer have zeros above the value's own bits?
-    pub(super) fn has_zeros(&self, value: Value) -> bool {
-        super::zero_extends(self.lower, value)
-    }
 }

@@ -108,6 +108,7 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     if bits == 32 {
         cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &[product, x, y]);
         cx.emit_imm(rows::LSR_RRI.of(64), &[def, product], 32);
+        cx.declare_zeros(def);
     } else {
         cx.emit(rows::MUL_RRR.of(32), &[product, x, y]);
         cx.emit_imm(rows::LSR_RRI.of(32), &[def, product], bits as i32);

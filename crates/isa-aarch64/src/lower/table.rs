@@ -2,8 +2,11 @@
 //! `kingpost_mach::lower`, the library of what all machines do alike; the table's form is in `table.rs` there.
 //!
 //! ```text
-//! Opcode => word, wide, float, vector;      or one column for all
+//! Opcode [32] => word, wide, float, vector;      or one column for all
 //! ```
+//!
+//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has zeros above
+//! the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of machine code checks it.
 
 use super::cx::{Alu, Cx, ShiftRows};
 use super::muldiv::Part;
@@ -23,191 +26,191 @@ pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
 
 kingpost_mach::lowering_table! { LowerFn;
     // Control flow and calls.
-    Jump              => shared::branch::jump;
-    Brif              => branch::brif;
-    BrTable           => shared::branch::br_table;
-    Return            => shared::entry::ret;
-    Trap              => shared::branch::trap;
-    Trapz             => branch::trap_if(true);
-    Trapnz            => branch::trap_if(false);
-    Debugtrap         => shared::branch::debugtrap;
-    Call              => shared::call::call;
-    CallIndirect      => shared::call::call_indirect;
-    ReturnCall        => refuse;
-    ReturnCallIndirect => refuse;
-    TryCall           => refuse;
-    TryCallIndirect   => refuse;
-    FuncAddr          => shared::symbol::func_addr;
+    Jump                       => shared::branch::jump;
+    Brif                       => branch::brif;
+    BrTable                    => shared::branch::br_table;
+    Return                     => shared::entry::ret;
+    Trap                       => shared::branch::trap;
+    Trapz                      => branch::trap_if(true);
+    Trapnz                     => branch::trap_if(false);
+    Debugtrap                  => shared::branch::debugtrap;
+    Call                       => shared::call::call;
+    CallIndirect               => shared::call::call_indirect;
+    ReturnCall                 => refuse;
+    ReturnCallIndirect         => refuse;
+    TryCall                    => refuse;
+    TryCallIndirect            => refuse;
+    FuncAddr                   => shared::symbol::func_addr;
     GetExceptionHandlerAddress => refuse;
-    StackSwitch       => refuse;
-    SequencePoint     => shared::branch::nop;
-    Nop               => shared::branch::nop;
+    StackSwitch                => refuse;
+    SequencePoint              => shared::branch::nop;
+    Nop                        => shared::branch::nop;
 
     // Memory.
-    Load              => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
-    Store             => memory::store, shared::wide::store, memory::store, shared::memory::store;
-    Uload8            => shared::memory::load_widened(I8, false);
-    Sload8            => shared::memory::load_widened(I8, true);
-    Istore8           => memory::store_as(I8);
-    Uload16           => shared::memory::load_widened(I16, false);
-    Sload16           => shared::memory::load_widened(I16, true);
-    Istore16          => memory::store_as(I16);
-    Uload32           => shared::memory::load_widened(I32, false);
-    Sload32           => shared::memory::load_widened(I32, true);
-    Istore32          => memory::store_as(I32);
-    Uload8x8          => refuse;
-    Sload8x8          => refuse;
-    Uload16x4         => refuse;
-    Sload16x4         => refuse;
-    Uload32x2         => refuse;
-    Sload32x2         => refuse;
-    StackAddr         => shared::memory::stack_addr;
-    DynamicStackAddr  => refuse;
-    SymbolValue       => shared::symbol::symbol_value;
-    TlsValue          => refuse;
+    Load [8]                   => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
+    Store                      => memory::store, shared::wide::store, memory::store, shared::memory::store;
+    Uload8 [8]                 => shared::memory::load_widened(I8, false);
+    Sload8 [32]                => shared::memory::load_widened(I8, true);
+    Istore8                    => memory::store_as(I8);
+    Uload16 [32]               => shared::memory::load_widened(I16, false);
+    Sload16 [32]               => shared::memory::load_widened(I16, true);
+    Istore16                   => memory::store_as(I16);
+    Uload32                    => shared::memory::load_widened(I32, false);
+    Sload32                    => shared::memory::load_widened(I32, true);
+    Istore32                   => memory::store_as(I32);
+    Uload8x8                   => refuse;
+    Sload8x8                   => refuse;
+    Uload16x4                  => refuse;
+    Sload16x4                  => refuse;
+    Uload32x2                  => refuse;
+    Sload32x2                  => refuse;
+    StackAddr                  => shared::memory::stack_addr;
+    DynamicStackAddr           => refuse;
+    SymbolValue                => shared::symbol::symbol_value;
+    TlsValue                   => refuse;
 
     // Atomics.
-    AtomicRmw         => atomic::rmw, refuse, none, none;
-    AtomicCas         => atomic::cas, refuse, none, none;
-    AtomicLoad        => atomic::load, refuse, none, none;
-    AtomicStore       => atomic::store, refuse, none, none;
-    Fence             => atomic::fence;
+    AtomicRmw [8]              => atomic::rmw, refuse, none, none;
+    AtomicCas [8]              => atomic::cas, refuse, none, none;
+    AtomicLoad [8]             => atomic::load, refuse, none, none;
+    AtomicStore                => atomic::store, refuse, none, none;
+    Fence                      => atomic::fence;
 
     // Special registers.
-    GetPinnedReg      => shared::entry::get_pinned_reg;
-    SetPinnedReg      => shared::entry::set_pinned_reg;
-    GetFramePointer   => shared::entry::get_frame_pointer;
-    GetStackPointer   => shared::entry::get_stack_pointer;
-    GetReturnAddress  => shared::entry::get_return_address;
+    GetPinnedReg               => shared::entry::get_pinned_reg;
+    SetPinnedReg               => shared::entry::set_pinned_reg;
+    GetFramePointer            => shared::entry::get_frame_pointer;
+    GetStackPointer            => shared::entry::get_stack_pointer;
+    GetReturnAddress           => shared::entry::get_return_address;
 
     // Constants.
-    Iconst            => shared::constant::iconst;
-    F16const          => shared::constant::fconst;
-    F32const          => shared::constant::fconst;
-    F64const          => shared::constant::fconst;
-    F128const         => shared::constant::quad;
-    Vconst            => shared::constant::quad;
+    Iconst [8]                 => shared::constant::iconst;
+    F16const                   => shared::constant::fconst;
+    F32const                   => shared::constant::fconst;
+    F64const                   => shared::constant::fconst;
+    F128const                  => shared::constant::quad;
+    Vconst                     => shared::constant::quad;
 
     // Selection and comparison.
-    Select            => compare::select, wide::select, compare::select_float, vector::select;
-    SelectSpectreGuard => compare::select, wide::select, compare::select_float, vector::select;
-    Bitselect         => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
-    Blendv            => refuse;
-    Bmask             => compare::bmask;
-    VanyTrue          => refuse;
-    VallTrue          => refuse;
-    VhighBits         => refuse;
-    Icmp              => compare::icmp, compare::icmp, none, refuse;
-    Fcmp              => none, none, compare::fcmp, refuse;
+    Select [32]                => compare::select, wide::select, compare::select_float, vector::select;
+    SelectSpectreGuard [32]    => compare::select, wide::select, compare::select_float, vector::select;
+    Bitselect [32]             => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
+    Blendv                     => refuse;
+    Bmask                      => compare::bmask;
+    VanyTrue                   => refuse;
+    VallTrue                   => refuse;
+    VhighBits                  => refuse;
+    Icmp [8]                   => compare::icmp, compare::icmp, none, refuse;
+    Fcmp [8]                   => none, none, compare::fcmp, refuse;
 
     // Integers.
-    Iadd              => int::iadd, shared::wide::halves(rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64)), none, refuse;
-    Isub              => int::isub, shared::wide::halves(rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64)), none, refuse;
-    Ineg              => int::ineg, wide::ineg, none, refuse;
-    Iabs              => compare::iabs, wide::iabs, none, refuse;
-    Imul              => muldiv::imul, wide::imul, none, refuse;
-    Umulhi            => muldiv::mulhi(false), refuse, none, refuse;
-    Smulhi            => muldiv::mulhi(true), refuse, none, refuse;
-    Smin              => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
-    Smax              => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
-    Umin              => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;
-    Umax              => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, refuse;
-    Udiv              => muldiv::unsigned(Part::Quotient), refuse, none, none;
-    Sdiv              => muldiv::signed(Part::Quotient), refuse, none, none;
-    Urem              => muldiv::unsigned(Part::Remainder), refuse, none, none;
-    Srem              => muldiv::signed(Part::Remainder), refuse, none, none;
-    UaddOverflow      => overflow::add_sub(Op::UADD), wide::add_sub_overflow(Op::UADD), none, none;
-    SaddOverflow      => overflow::add_sub(Op::SADD), wide::add_sub_overflow(Op::SADD), none, none;
-    UsubOverflow      => overflow::add_sub(Op::USUB), wide::add_sub_overflow(Op::USUB), none, none;
-    SsubOverflow      => overflow::add_sub(Op::SSUB), wide::add_sub_overflow(Op::SSUB), none, none;
-    UmulOverflow      => overflow::mul(false);
-    SmulOverflow      => overflow::mul(true);
-    UaddOverflowCin   => overflow::add_sub_carry(Op::UADD);
-    SaddOverflowCin   => overflow::add_sub_carry(Op::SADD);
-    UsubOverflowBin   => overflow::add_sub_carry(Op::USUB);
-    SsubOverflowBin   => overflow::add_sub_carry(Op::SSUB);
-    UaddOverflowTrap  => overflow::add_trap;
+    Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64)), none, refuse;
+    Isub [32]                  => int::isub, shared::wide::halves(rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64)), none, refuse;
+    Ineg [32]                  => int::ineg, wide::ineg, none, refuse;
+    Iabs [32]                  => compare::iabs, wide::iabs, none, refuse;
+    Imul [32]                  => muldiv::imul, wide::imul, none, refuse;
+    Umulhi [32]                => muldiv::mulhi(false), refuse, none, refuse;
+    Smulhi [32]                => muldiv::mulhi(true), refuse, none, refuse;
+    Smin [32]                  => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
+    Smax [32]                  => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
+    Umin [32]                  => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;
+    Umax [32]                  => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, refuse;
+    Udiv [8]                   => muldiv::unsigned(Part::Quotient), refuse, none, none;
+    Sdiv [32]                  => muldiv::signed(Part::Quotient), refuse, none, none;
+    Urem [8]                   => muldiv::unsigned(Part::Remainder), refuse, none, none;
+    Srem [32]                  => muldiv::signed(Part::Remainder), refuse, none, none;
+    UaddOverflow               => overflow::add_sub(Op::UADD), wide::add_sub_overflow(Op::UADD), none, none;
+    SaddOverflow               => overflow::add_sub(Op::SADD), wide::add_sub_overflow(Op::SADD), none, none;
+    UsubOverflow               => overflow::add_sub(Op::USUB), wide::add_sub_overflow(Op::USUB), none, none;
+    SsubOverflow               => overflow::add_sub(Op::SSUB), wide::add_sub_overflow(Op::SSUB), none, none;
+    UmulOverflow               => overflow::mul(false);
+    SmulOverflow               => overflow::mul(true);
+    UaddOverflowCin            => overflow::add_sub_carry(Op::UADD);
+    SaddOverflowCin            => overflow::add_sub_carry(Op::SADD);
+    UsubOverflowBin            => overflow::add_sub_carry(Op::USUB);
+    SsubOverflowBin            => overflow::add_sub_carry(Op::SSUB);
+    UaddOverflowTrap           => overflow::add_trap;
 
     // Bits.
-    Band              => int::bitwise(Alu::AND), wide::bitwise(Alu::AND), float::bitwise(rows::AND_FFF.of(128)), vector::bitwise(rows::AND_FFF.of(128));
-    Bor               => int::bitwise(Alu::OR), wide::bitwise(Alu::OR), float::bitwise(rows::ORR_FFF.of(128)), vector::bitwise(rows::ORR_FFF.of(128));
-    Bxor              => int::bitwise(Alu::XOR), wide::bitwise(Alu::XOR), float::bitwise(rows::EOR_FFF.of(128)), vector::bitwise(rows::EOR_FFF.of(128));
-    Bnot              => int::bnot, shared::wide::both_halves(rows::MVN_RR.of(64)), float::bnot, vector::bnot;
-    Rotl              => shift::rotate(true), wide::rotate(true), none, refuse;
-    Rotr              => shift::rotate(false), wide::rotate(false), none, refuse;
-    Ishl              => shift::shift(ShiftRows::LSL), wide::shift(ShiftRows::LSL), none, refuse;
-    Ushr              => shift::shift(ShiftRows::LSR), wide::shift(ShiftRows::LSR), none, refuse;
-    Sshr              => shift::shift(ShiftRows::ASR), wide::shift(ShiftRows::ASR), none, refuse;
-    Bitrev            => bits::bitrev, wide::bitrev, none, none;
-    Clz               => bits::clz, wide::clz, none, none;
-    Cls               => bits::cls, wide::cls, none, none;
-    Ctz               => bits::ctz, wide::ctz, none, none;
-    Bswap             => shared::endian::bswap, shared::wide::bswap, none, none;
-    Popcnt            => bits::popcnt, wide::popcnt, none, refuse;
+    Band [32]                  => int::bitwise(Alu::AND), wide::bitwise(Alu::AND), float::bitwise(rows::AND_FFF.of(128)), vector::bitwise(rows::AND_FFF.of(128));
+    Bor [32]                   => int::bitwise(Alu::OR), wide::bitwise(Alu::OR), float::bitwise(rows::ORR_FFF.of(128)), vector::bitwise(rows::ORR_FFF.of(128));
+    Bxor [32]                  => int::bitwise(Alu::XOR), wide::bitwise(Alu::XOR), float::bitwise(rows::EOR_FFF.of(128)), vector::bitwise(rows::EOR_FFF.of(128));
+    Bnot [32]                  => int::bnot, shared::wide::both_halves(rows::MVN_RR.of(64)), float::bnot, vector::bnot;
+    Rotl [32]                  => shift::rotate(true), wide::rotate(true), none, refuse;
+    Rotr [32]                  => shift::rotate(false), wide::rotate(false), none, refuse;
+    Ishl [32]                  => shift::shift(ShiftRows::LSL), wide::shift(ShiftRows::LSL), none, refuse;
+    Ushr [8]                   => shift::shift(ShiftRows::LSR), wide::shift(ShiftRows::LSR), none, refuse;
+    Sshr [32]                  => shift::shift(ShiftRows::ASR), wide::shift(ShiftRows::ASR), none, refuse;
+    Bitrev [32]                => bits::bitrev, wide::bitrev, none, none;
+    Clz [8]                    => bits::clz, wide::clz, none, none;
+    Cls [32]                   => bits::cls, wide::cls, none, none;
+    Ctz [8]                    => bits::ctz, wide::ctz, none, none;
+    Bswap [32]                 => shared::endian::bswap, shared::wide::bswap, none, none;
+    Popcnt [8]                 => bits::popcnt, wide::popcnt, none, refuse;
 
     // Width changes, other register classes.
-    Ireduce           => shared::width::ireduce;
-    Uextend           => shared::width::uextend, shared::wide::uextend, none, none;
-    Sextend           => convert::sextend, wide::sextend, none, none;
-    Isplit            => shared::width::isplit, shared::wide::isplit, none, none;
-    Iconcat           => convert::iconcat;
-    Bitcast           => shared::width::bitcast;
+    Ireduce                    => shared::width::ireduce;
+    Uextend [8]                => shared::width::uextend, shared::wide::uextend, none, none;
+    Sextend [32]               => convert::sextend, wide::sextend, none, none;
+    Isplit                     => shared::width::isplit, shared::wide::isplit, none, none;
+    Iconcat                    => convert::iconcat;
+    Bitcast                    => shared::width::bitcast;
 
     // Floats.
-    Fadd              => none, none, float::binary(rows::FADD_FFF), refuse;
-    Fsub              => none, none, float::binary(rows::FSUB_FFF), refuse;
-    Fmul              => none, none, float::binary(rows::FMUL_FFF), refuse;
-    Fdiv              => none, none, float::binary(rows::FDIV_FFF), refuse;
-    Sqrt              => none, none, float::unary(rows::FSQRT_FF), refuse;
-    Fma               => none, none, fround::fma, refuse;
-    Fneg              => none, none, float::fneg, refuse;
-    Fabs              => none, none, float::fabs, refuse;
-    Fcopysign         => none, none, float::fcopysign, refuse;
-    Fmin              => none, none, float::binary(rows::FMIN_FFF), refuse;
-    Fmax              => none, none, float::binary(rows::FMAX_FFF), refuse;
-    Ceil              => none, none, fround::round, refuse;
-    Floor             => none, none, fround::round, refuse;
-    Trunc             => none, none, fround::round, refuse;
-    Nearest           => none, none, fround::round, refuse;
+    Fadd                       => none, none, float::binary(rows::FADD_FFF), refuse;
+    Fsub                       => none, none, float::binary(rows::FSUB_FFF), refuse;
+    Fmul                       => none, none, float::binary(rows::FMUL_FFF), refuse;
+    Fdiv                       => none, none, float::binary(rows::FDIV_FFF), refuse;
+    Sqrt                       => none, none, float::unary(rows::FSQRT_FF), refuse;
+    Fma                        => none, none, fround::fma, refuse;
+    Fneg                       => none, none, float::fneg, refuse;
+    Fabs                       => none, none, float::fabs, refuse;
+    Fcopysign                  => none, none, float::fcopysign, refuse;
+    Fmin                       => none, none, float::binary(rows::FMIN_FFF), refuse;
+    Fmax                       => none, none, float::binary(rows::FMAX_FFF), refuse;
+    Ceil                       => none, none, fround::round, refuse;
+    Floor                      => none, none, fround::round, refuse;
+    Trunc                      => none, none, fround::round, refuse;
+    Nearest                    => none, none, fround::round, refuse;
 
     // Conversions.
-    Fpromote          => fconvert::resize;
-    Fdemote           => fconvert::resize;
-    FvpromoteLow      => refuse;
-    Fvdemote          => refuse;
-    FcvtToUint        => fconvert::to_uint, refuse, none, none;
-    FcvtToSint        => fconvert::to_sint, refuse, none, none;
-    FcvtToUintSat     => fconvert::to_uint_sat, refuse, none, refuse;
-    FcvtToSintSat     => fconvert::to_sint_sat, refuse, none, refuse;
-    FcvtFromUint      => none, none, fconvert::from_int(false), refuse;
-    FcvtFromSint      => none, none, fconvert::from_int(true), refuse;
-    X86Cvtt2dq        => refuse;
+    Fpromote                   => fconvert::resize;
+    Fdemote                    => fconvert::resize;
+    FvpromoteLow               => refuse;
+    Fvdemote                   => refuse;
+    FcvtToUint [32]            => fconvert::to_uint, refuse, none, none;
+    FcvtToSint [32]            => fconvert::to_sint, refuse, none, none;
+    FcvtToUintSat [32]         => fconvert::to_uint_sat, refuse, none, refuse;
+    FcvtToSintSat [32]         => fconvert::to_sint_sat, refuse, none, refuse;
+    FcvtFromUint               => none, none, fconvert::from_int(false), refuse;
+    FcvtFromSint               => none, none, fconvert::from_int(true), refuse;
+    X86Cvtt2dq                 => refuse;
 
     // Vectors.
-    Splat             => refuse;
-    ScalarToVector    => refuse;
-    Insertlane        => refuse;
-    Extractlane       => refuse;
-    ExtractVector     => refuse;
-    Shuffle           => refuse;
-    Swizzle           => refuse;
-    X86Pshufb         => refuse;
-    UaddSat           => refuse;
-    SaddSat           => refuse;
-    UsubSat           => refuse;
-    SsubSat           => refuse;
-    AvgRound          => refuse;
-    IaddPairwise      => refuse;
-    SqmulRoundSat     => refuse;
-    X86Pmulhrsw       => refuse;
-    X86Pmaddubsw      => refuse;
-    Snarrow           => refuse;
-    Unarrow           => refuse;
-    Uunarrow          => refuse;
-    SwidenLow         => refuse;
-    SwidenHigh        => refuse;
-    UwidenLow         => refuse;
-    UwidenHigh        => refuse;
+    Splat                      => refuse;
+    ScalarToVector             => refuse;
+    Insertlane                 => refuse;
+    Extractlane                => refuse;
+    ExtractVector              => refuse;
+    Shuffle                    => refuse;
+    Swizzle                    => refuse;
+    X86Pshufb                  => refuse;
+    UaddSat                    => refuse;
+    SaddSat                    => refuse;
+    UsubSat                    => refuse;
+    SsubSat                    => refuse;
+    AvgRound                   => refuse;
+    IaddPairwise               => refuse;
+    SqmulRoundSat              => refuse;
+    X86Pmulhrsw                => refuse;
+    X86Pmaddubsw               => refuse;
+    Snarrow                    => refuse;
+    Unarrow                    => refuse;
+    Uunarrow                   => refuse;
+    SwidenLow                  => refuse;
+    SwidenHigh                 => refuse;
+    UwidenLow                  => refuse;
+    UwidenHigh                 => refuse;
 }
 
 /// Lowers an instruction by the table.

@@ -92,7 +92,7 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         I64 => from_u64(cx, def, to, x),
         I32 => {
             let mut wide = cx.use_reg(x);
-            if super::zero_extends(cx.lower, x) {
+            if cx.has_zeros(x) {
                 cx.widen(wide, 8);
             } else {
                 wide = cx.int_temp(64);

@@ -2,8 +2,11 @@
 //! `kingpost_mach::lower`, the library of what all machines do alike; the table's form is in `table.rs` there.
 //!
 //! ```text
-//! Opcode => word, wide, float, vector;      or one column for all
+//! Opcode [32] => word, wide, float, vector;      or one column for all
 //! ```
+//!
+//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has zeros above
+//! the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of machine code checks it.
 
 use super::cx::{Alu, Cx, Shift};
 use super::muldiv::Part;
@@ -22,191 +25,191 @@ pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
 
 kingpost_mach::lowering_table! { LowerFn;
     // Control flow and calls.
-    Jump              => shared::branch::jump;
-    Brif              => branch::brif;
-    BrTable           => shared::branch::br_table;
-    Return            => shared::entry::ret;
-    Trap              => shared::branch::trap;
-    Trapz             => branch::trap_if(true);
-    Trapnz            => branch::trap_if(false);
-    Debugtrap         => shared::branch::debugtrap;
-    Call              => shared::call::call;
-    CallIndirect      => shared::call::call_indirect;
-    ReturnCall        => refuse;
-    ReturnCallIndirect => refuse;
-    TryCall           => refuse;
-    TryCallIndirect   => refuse;
-    FuncAddr          => shared::symbol::func_addr;
+    Jump                       => shared::branch::jump;
+    Brif                       => branch::brif;
+    BrTable                    => shared::branch::br_table;
+    Return                     => shared::entry::ret;
+    Trap                       => shared::branch::trap;
+    Trapz                      => branch::trap_if(true);
+    Trapnz                     => branch::trap_if(false);
+    Debugtrap                  => shared::branch::debugtrap;
+    Call                       => shared::call::call;
+    CallIndirect               => shared::call::call_indirect;
+    ReturnCall                 => refuse;
+    ReturnCallIndirect         => refuse;
+    TryCall                    => refuse;
+    TryCallIndirect            => refuse;
+    FuncAddr                   => shared::symbol::func_addr;
     GetExceptionHandlerAddress => refuse;
-    StackSwitch       => refuse;
-    SequencePoint     => shared::branch::nop;
-    Nop               => shared::branch::nop;
+    StackSwitch                => refuse;
+    SequencePoint              => shared::branch::nop;
+    Nop                        => shared::branch::nop;
 
     // Memory.
-    Load              => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
-    Store             => memory::store, shared::wide::store, shared::memory::store, shared::memory::store;
-    Uload8            => shared::memory::load_widened(I8, false);
-    Sload8            => shared::memory::load_widened(I8, true);
-    Istore8           => memory::store_as(I8);
-    Uload16           => shared::memory::load_widened(I16, false);
-    Sload16           => shared::memory::load_widened(I16, true);
-    Istore16          => memory::store_as(I16);
-    Uload32           => shared::memory::load_widened(I32, false);
-    Sload32           => shared::memory::load_widened(I32, true);
-    Istore32          => memory::store_as(I32);
-    Uload8x8          => refuse;
-    Sload8x8          => refuse;
-    Uload16x4         => refuse;
-    Sload16x4         => refuse;
-    Uload32x2         => refuse;
-    Sload32x2         => refuse;
-    StackAddr         => shared::memory::stack_addr;
-    DynamicStackAddr  => refuse;
-    SymbolValue       => shared::symbol::symbol_value;
-    TlsValue          => refuse;
+    Load [8]                   => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
+    Store                      => memory::store, shared::wide::store, shared::memory::store, shared::memory::store;
+    Uload8 [32]                => shared::memory::load_widened(I8, false);
+    Sload8 [32]                => shared::memory::load_widened(I8, true);
+    Istore8                    => memory::store_as(I8);
+    Uload16 [32]               => shared::memory::load_widened(I16, false);
+    Sload16 [32]               => shared::memory::load_widened(I16, true);
+    Istore16                   => memory::store_as(I16);
+    Uload32                    => shared::memory::load_widened(I32, false);
+    Sload32                    => shared::memory::load_widened(I32, true);
+    Istore32                   => memory::store_as(I32);
+    Uload8x8                   => refuse;
+    Sload8x8                   => refuse;
+    Uload16x4                  => refuse;
+    Sload16x4                  => refuse;
+    Uload32x2                  => refuse;
+    Sload32x2                  => refuse;
+    StackAddr                  => shared::memory::stack_addr;
+    DynamicStackAddr           => refuse;
+    SymbolValue                => shared::symbol::symbol_value;
+    TlsValue                   => refuse;
 
     // Atomics.
-    AtomicRmw         => atomic::rmw, refuse, none, none;
-    AtomicCas         => atomic::cas, refuse, none, none;
-    AtomicLoad        => atomic::load, refuse, none, none;
-    AtomicStore       => atomic::store, refuse, none, none;
-    Fence             => atomic::fence;
+    AtomicRmw                  => atomic::rmw, refuse, none, none;
+    AtomicCas                  => atomic::cas, refuse, none, none;
+    AtomicLoad                 => atomic::load, refuse, none, none;
+    AtomicStore                => atomic::store, refuse, none, none;
+    Fence                      => atomic::fence;
 
     // Special registers.
-    GetPinnedReg      => shared::entry::get_pinned_reg;
-    SetPinnedReg      => shared::entry::set_pinned_reg;
-    GetFramePointer   => shared::entry::get_frame_pointer;
-    GetStackPointer   => shared::entry::get_stack_pointer;
-    GetReturnAddress  => shared::entry::get_return_address;
+    GetPinnedReg               => shared::entry::get_pinned_reg;
+    SetPinnedReg               => shared::entry::set_pinned_reg;
+    GetFramePointer            => shared::entry::get_frame_pointer;
+    GetStackPointer            => shared::entry::get_stack_pointer;
+    GetReturnAddress           => shared::entry::get_return_address;
 
     // Constants.
-    Iconst            => shared::constant::iconst;
-    F16const          => shared::constant::fconst;
-    F32const          => shared::constant::fconst;
-    F64const          => shared::constant::fconst;
-    F128const         => shared::constant::quad;
-    Vconst            => shared::constant::quad;
+    Iconst [32]                => shared::constant::iconst;
+    F16const                   => shared::constant::fconst;
+    F32const                   => shared::constant::fconst;
+    F64const                   => shared::constant::fconst;
+    F128const                  => shared::constant::quad;
+    Vconst                     => shared::constant::quad;
 
     // Selection and comparison.
-    Select            => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
-    SelectSpectreGuard => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
-    Bitselect         => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
-    Blendv            => refuse;
-    Bmask             => compare::bmask;
-    VanyTrue          => refuse;
-    VallTrue          => refuse;
-    VhighBits         => refuse;
-    Icmp              => compare::icmp, compare::icmp, none, refuse;
-    Fcmp              => none, none, compare::fcmp, refuse;
+    Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
+    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
+    Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
+    Blendv                     => refuse;
+    Bmask                      => compare::bmask;
+    VanyTrue                   => refuse;
+    VallTrue                   => refuse;
+    VhighBits                  => refuse;
+    Icmp                       => compare::icmp, compare::icmp, none, refuse;
+    Fcmp                       => none, none, compare::fcmp, refuse;
 
     // Integers.
-    Iadd              => int::iadd, shared::wide::halves(rows::ADD_RR.of(64), rows::ADC_RR.of(64)), none, refuse;
-    Isub              => int::two_operands(Alu::SUB), shared::wide::halves(rows::SUB_RR.of(64), rows::SBB_RR.of(64)), none, refuse;
-    Ineg              => int::one_operand(rows::NEG_R), wide::ineg, none, refuse;
-    Iabs              => int::iabs, wide::iabs, none, refuse;
-    Imul              => muldiv::imul, wide::imul, none, refuse;
-    Umulhi            => muldiv::mulhi(false), refuse, none, refuse;
-    Smulhi            => muldiv::mulhi(true), refuse, none, refuse;
-    Smin              => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
-    Smax              => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
-    Umin              => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;
-    Umax              => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, refuse;
-    Udiv              => muldiv::unsigned(Part::Quotient), refuse, none, none;
-    Sdiv              => muldiv::sdiv, refuse, none, none;
-    Urem              => muldiv::unsigned(Part::Remainder), refuse, none, none;
-    Srem              => muldiv::srem, refuse, none, none;
-    UaddOverflow      => overflow::add_sub(Alu::ADD, overflow::UNSIGNED), wide::add_sub_overflow([rows::ADD_RR.of(64), rows::ADC_RR.of(64)], overflow::UNSIGNED), none, none;
-    SaddOverflow      => overflow::add_sub(Alu::ADD, overflow::SIGNED), wide::add_sub_overflow([rows::ADD_RR.of(64), rows::ADC_RR.of(64)], overflow::SIGNED), none, none;
-    UsubOverflow      => overflow::add_sub(Alu::SUB, overflow::UNSIGNED), wide::add_sub_overflow([rows::SUB_RR.of(64), rows::SBB_RR.of(64)], overflow::UNSIGNED), none, none;
-    SsubOverflow      => overflow::add_sub(Alu::SUB, overflow::SIGNED), wide::add_sub_overflow([rows::SUB_RR.of(64), rows::SBB_RR.of(64)], overflow::SIGNED), none, none;
-    UmulOverflow      => overflow::umul;
-    SmulOverflow      => overflow::smul;
-    UaddOverflowCin   => overflow::add_sub_carry(Alu::ADD, overflow::UNSIGNED);
-    SaddOverflowCin   => overflow::add_sub_carry(Alu::ADD, overflow::SIGNED);
-    UsubOverflowBin   => overflow::add_sub_carry(Alu::SUB, overflow::UNSIGNED);
-    SsubOverflowBin   => overflow::add_sub_carry(Alu::SUB, overflow::SIGNED);
-    UaddOverflowTrap  => overflow::add_trap;
+    Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADD_RR.of(64), rows::ADC_RR.of(64)), none, refuse;
+    Isub [32]                  => int::two_operands(Alu::SUB), shared::wide::halves(rows::SUB_RR.of(64), rows::SBB_RR.of(64)), none, refuse;
+    Ineg [32]                  => int::one_operand(rows::NEG_R), wide::ineg, none, refuse;
+    Iabs                       => int::iabs, wide::iabs, none, refuse;
+    Imul [32]                  => muldiv::imul, wide::imul, none, refuse;
+    Umulhi                     => muldiv::mulhi(false), refuse, none, refuse;
+    Smulhi                     => muldiv::mulhi(true), refuse, none, refuse;
+    Smin                       => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
+    Smax                       => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
+    Umin                       => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;
+    Umax                       => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, refuse;
+    Udiv [32]                  => muldiv::unsigned(Part::Quotient), refuse, none, none;
+    Sdiv [32]                  => muldiv::sdiv, refuse, none, none;
+    Urem [32]                  => muldiv::unsigned(Part::Remainder), refuse, none, none;
+    Srem [32]                  => muldiv::srem, refuse, none, none;
+    UaddOverflow               => overflow::add_sub(Alu::ADD, overflow::UNSIGNED), wide::add_sub_overflow([rows::ADD_RR.of(64), rows::ADC_RR.of(64)], overflow::UNSIGNED), none, none;
+    SaddOverflow               => overflow::add_sub(Alu::ADD, overflow::SIGNED), wide::add_sub_overflow([rows::ADD_RR.of(64), rows::ADC_RR.of(64)], overflow::SIGNED), none, none;
+    UsubOverflow               => overflow::add_sub(Alu::SUB, overflow::UNSIGNED), wide::add_sub_overflow([rows::SUB_RR.of(64), rows::SBB_RR.of(64)], overflow::UNSIGNED), none, none;
+    SsubOverflow               => overflow::add_sub(Alu::SUB, overflow::SIGNED), wide::add_sub_overflow([rows::SUB_RR.of(64), rows::SBB_RR.of(64)], overflow::SIGNED), none, none;
+    UmulOverflow               => overflow::umul;
+    SmulOverflow               => overflow::smul;
+    UaddOverflowCin            => overflow::add_sub_carry(Alu::ADD, overflow::UNSIGNED);
+    SaddOverflowCin            => overflow::add_sub_carry(Alu::ADD, overflow::SIGNED);
+    UsubOverflowBin            => overflow::add_sub_carry(Alu::SUB, overflow::UNSIGNED);
+    SsubOverflowBin            => overflow::add_sub_carry(Alu::SUB, overflow::SIGNED);
+    UaddOverflowTrap           => overflow::add_trap;
 
     // Bits.
-    Band              => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), float::bitwise(rows::ANDPS_RR), vector::bitwise(rows::ANDPS_RR);
-    Bor               => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), float::bitwise(rows::ORPS_RR), vector::bitwise(rows::ORPS_RR);
-    Bxor              => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), float::bitwise(rows::XORPS_RR), vector::bitwise(rows::XORPS_RR);
-    Bnot              => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, vector::bnot;
-    Rotl              => shift::rotate(Shift::ROL), wide::rotate(Shift::ROL), none, refuse;
-    Rotr              => shift::rotate(Shift::ROR), wide::rotate(Shift::ROR), none, refuse;
-    Ishl              => shift::shift(Shift::SHL), wide::shift(Shift::SHL), none, refuse;
-    Ushr              => shift::shift(Shift::SHR), wide::shift(Shift::SHR), none, refuse;
-    Sshr              => shift::shift(Shift::SAR), wide::shift(Shift::SAR), none, refuse;
-    Bitrev            => bits::bitrev, wide::bitrev, none, none;
-    Clz               => bits::clz, wide::clz, none, none;
-    Cls               => bits::cls, wide::cls, none, none;
-    Ctz               => bits::ctz, wide::ctz, none, none;
-    Bswap             => shared::endian::bswap, shared::wide::bswap, none, none;
-    Popcnt            => bits::popcnt, wide::popcnt, none, refuse;
+    Band [32]                  => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), float::bitwise(rows::ANDPS_RR), vector::bitwise(rows::ANDPS_RR);
+    Bor [32]                   => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), float::bitwise(rows::ORPS_RR), vector::bitwise(rows::ORPS_RR);
+    Bxor [32]                  => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), float::bitwise(rows::XORPS_RR), vector::bitwise(rows::XORPS_RR);
+    Bnot [32]                  => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, vector::bnot;
+    Rotl [32]                  => shift::rotate(Shift::ROL), wide::rotate(Shift::ROL), none, refuse;
+    Rotr [32]                  => shift::rotate(Shift::ROR), wide::rotate(Shift::ROR), none, refuse;
+    Ishl [32]                  => shift::shift(Shift::SHL), wide::shift(Shift::SHL), none, refuse;
+    Ushr [32]                  => shift::shift(Shift::SHR), wide::shift(Shift::SHR), none, refuse;
+    Sshr [32]                  => shift::shift(Shift::SAR), wide::shift(Shift::SAR), none, refuse;
+    Bitrev                     => bits::bitrev, wide::bitrev, none, none;
+    Clz [32]                   => bits::clz, wide::clz, none, none;
+    Cls                        => bits::cls, wide::cls, none, none;
+    Ctz [32]                   => bits::ctz, wide::ctz, none, none;
+    Bswap                      => shared::endian::bswap, shared::wide::bswap, none, none;
+    Popcnt [32]                => bits::popcnt, wide::popcnt, none, refuse;
 
     // Width changes, other register classes.
-    Ireduce           => shared::width::ireduce;
-    Uextend           => shared::width::uextend, shared::wide::uextend, none, none;
-    Sextend           => convert::sextend, wide::sextend, none, none;
-    Isplit            => shared::width::isplit, shared::wide::isplit, none, none;
-    Iconcat           => convert::iconcat;
-    Bitcast           => shared::width::bitcast;
+    Ireduce                    => shared::width::ireduce;
+    Uextend [32]               => shared::width::uextend, shared::wide::uextend, none, none;
+    Sextend [32]               => convert::sextend, wide::sextend, none, none;
+    Isplit                     => shared::width::isplit, shared::wide::isplit, none, none;
+    Iconcat                    => convert::iconcat;
+    Bitcast                    => shared::width::bitcast;
 
     // Floats.
-    Fadd              => none, none, float::binary(rows::ADDS_RR), refuse;
-    Fsub              => none, none, float::binary(rows::SUBS_RR), refuse;
-    Fmul              => none, none, float::binary(rows::MULS_RR), refuse;
-    Fdiv              => none, none, float::binary(rows::DIVS_RR), refuse;
-    Sqrt              => none, none, float::sqrt, refuse;
-    Fma               => none, none, fround::fma, refuse;
-    Fneg              => none, none, float::fneg, refuse;
-    Fabs              => none, none, float::fabs, refuse;
-    Fcopysign         => none, none, float::fcopysign, refuse;
-    Fmin              => none, none, float::fmin, refuse;
-    Fmax              => none, none, float::fmax, refuse;
-    Ceil              => none, none, fround::round, refuse;
-    Floor             => none, none, fround::round, refuse;
-    Trunc             => none, none, fround::round, refuse;
-    Nearest           => none, none, fround::round, refuse;
+    Fadd                       => none, none, float::binary(rows::ADDS_RR), refuse;
+    Fsub                       => none, none, float::binary(rows::SUBS_RR), refuse;
+    Fmul                       => none, none, float::binary(rows::MULS_RR), refuse;
+    Fdiv                       => none, none, float::binary(rows::DIVS_RR), refuse;
+    Sqrt                       => none, none, float::sqrt, refuse;
+    Fma                        => none, none, fround::fma, refuse;
+    Fneg                       => none, none, float::fneg, refuse;
+    Fabs                       => none, none, float::fabs, refuse;
+    Fcopysign                  => none, none, float::fcopysign, refuse;
+    Fmin                       => none, none, float::fmin, refuse;
+    Fmax                       => none, none, float::fmax, refuse;
+    Ceil                       => none, none, fround::round, refuse;
+    Floor                      => none, none, fround::round, refuse;
+    Trunc                      => none, none, fround::round, refuse;
+    Nearest                    => none, none, fround::round, refuse;
 
     // Conversions.
-    Fpromote          => fconvert::resize;
-    Fdemote           => fconvert::resize;
-    FvpromoteLow      => refuse;
-    Fvdemote          => refuse;
-    FcvtToUint        => fconvert::to_uint, refuse, none, none;
-    FcvtToSint        => fconvert::to_sint, refuse, none, none;
-    FcvtToUintSat     => fconvert::to_uint_sat, refuse, none, refuse;
-    FcvtToSintSat     => fconvert::to_sint_sat, refuse, none, refuse;
-    FcvtFromUint      => none, none, fconvert::from_uint, refuse;
-    FcvtFromSint      => none, none, fconvert::from_sint, refuse;
-    X86Cvtt2dq        => fconvert::to_sint_or_minimum, refuse, none, refuse;
+    Fpromote                   => fconvert::resize;
+    Fdemote                    => fconvert::resize;
+    FvpromoteLow               => refuse;
+    Fvdemote                   => refuse;
+    FcvtToUint                 => fconvert::to_uint, refuse, none, none;
+    FcvtToSint                 => fconvert::to_sint, refuse, none, none;
+    FcvtToUintSat              => fconvert::to_uint_sat, refuse, none, refuse;
+    FcvtToSintSat              => fconvert::to_sint_sat, refuse, none, refuse;
+    FcvtFromUint               => none, none, fconvert::from_uint, refuse;
+    FcvtFromSint               => none, none, fconvert::from_sint, refuse;
+    X86Cvtt2dq                 => fconvert::to_sint_or_minimum, refuse, none, refuse;
 
     // Vectors.
-    Splat             => refuse;
-    ScalarToVector    => refuse;
-    Insertlane        => refuse;
-    Extractlane       => refuse;
-    ExtractVector     => refuse;
-    Shuffle           => refuse;
-    Swizzle           => refuse;
-    X86Pshufb         => refuse;
-    UaddSat           => refuse;
-    SaddSat           => refuse;
-    UsubSat           => refuse;
-    SsubSat           => refuse;
-    AvgRound          => refuse;
-    IaddPairwise      => refuse;
-    SqmulRoundSat     => refuse;
-    X86Pmulhrsw       => refuse;
-    X86Pmaddubsw      => refuse;
-    Snarrow           => refuse;
-    Unarrow           => refuse;
-    Uunarrow          => refuse;
-    SwidenLow         => refuse;
-    SwidenHigh        => refuse;
-    UwidenLow         => refuse;
-    UwidenHigh        => refuse;
+    Splat                      => refuse;
+    ScalarToVector             => refuse;
+    Insertlane                 => refuse;
+    Extractlane                => refuse;
+    ExtractVector              => refuse;
+    Shuffle                    => refuse;
+    Swizzle                    => refuse;
+    X86Pshufb                  => refuse;
+    UaddSat                    => refuse;
+    SaddSat                    => refuse;
+    UsubSat                    => refuse;
+    SsubSat                    => refuse;
+    AvgRound                   => refuse;
+    IaddPairwise               => refuse;
+    SqmulRoundSat              => refuse;
+    X86Pmulhrsw                => refuse;
+    X86Pmaddubsw               => refuse;
+    Snarrow                    => refuse;
+    Unarrow                    => refuse;
+    Uunarrow                   => refuse;
+    SwidenLow                  => refuse;
+    SwidenHigh                 => refuse;
+    UwidenLow                  => refuse;
+    UwidenHigh                 => refuse;
 }
 
 /// Lowers an instruction by the table.

@@ -176,6 +176,7 @@ pub struct Lower<'a> {
     pub abi: Arc<AbiSignature>,
     isa: &'a dyn Isa,
     rows: &'static [Row],
+    zeros_from: &'static [u8],
     cx: &'a mut Lowering,
     srcloc: u32,
     block: IrBlock,
@@ -212,8 +213,9 @@ impl Lowering {
         let abi = Arc::new(isa.abi(&func.signature)?);
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
-        let rows = isa.rows();
-        let mut lower = Lower { func, settings, code, abi, isa, rows, cx: self, srcloc: u32::MAX, block: entry };
+        let (rows, zeros_from) = (isa.rows(), isa.zeros_from());
+        let mut lower =
+            Lower { func, settings, code, abi, isa, rows, zeros_from, cx: self, srcloc: u32::MAX, block: entry };
         lower.place_slots()?;
         lower.lower_blocks()?;
         lower.use_params();
@@ -298,6 +300,7 @@ impl Lower<'_> {
             if self.wanted(inst) {
                 self.srcloc = self.func.srcloc(inst).0;
                 self.isa.lower(self, inst)?;
+                self.note_zeros(inst);
                 self.flush();
             }
             next = self.func.layout.prev_inst(inst);

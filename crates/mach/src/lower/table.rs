@@ -79,10 +79,10 @@ pub fn none<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     refuse(cx, inst)
 }
 
-/// Makes `LOWERINGS`, the table of functions of type `$function`, and `NAMES`, what its cells read, from rows.
+/// Makes `LOWERINGS`, the table of functions of type `$function`, `NAMES`, what its cells read, and `ZEROS_FROM` from rows.
 #[macro_export]
 macro_rules! lowering_table {
-    ($function:ty; $($opcode:ident => $($f:ident $(:: $g:ident)* $(($($arg:expr),*))?),+;)*) => {
+    ($function:ty; $($opcode:ident $([$zeros:literal])? => $($f:ident $(:: $g:ident)* $(($($arg:expr),*))?),+;)*) => {
         /// The functions that lower an opcode, by shape.
         const fn lowerings(opcode: kingpost_ir::Opcode) -> [$function; $crate::lower::SHAPES] {
             match opcode {
@@ -100,6 +100,13 @@ macro_rules! lowering_table {
                 ]),)*
             }
         }
+
+        /// For each opcode the least width in bits at which the first result's register has zeros above the value, or 0.
+        pub(crate) static ZEROS_FROM: [u8; kingpost_ir::Opcode::ALL.len()] = {
+            let mut table = [0; kingpost_ir::Opcode::ALL.len()];
+            $($(table[kingpost_ir::Opcode::$opcode as usize] = $zeros;)?)*
+            table
+        };
 
         /// The function that lowers an opcode at a shape.
         pub(super) static LOWERINGS: [[$function; $crate::lower::SHAPES]; kingpost_ir::Opcode::ALL.len()] = {

@@ -1,10 +1,11 @@
 //! What instruction sets ask of values, and the registers of values.
 
-use super::{Lower, Shape};
+use super::{Lower, Shape, is_little};
 use crate::abi::{AbiSignature, first_part, reg_parts};
 use crate::block_order::destinations;
 use crate::error::LowerError;
 use crate::limits::check_limit;
+use kingpost_ir::types::I16;
 use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value};
 use kingpost_regalloc::{Block, RegClass, VReg};
 use smallvec::SmallVec;
@@ -316,7 +317,7 @@ impl Lower<'_> {
         while let Some(inst) = self.def(value) {
             let free = match self.func.dfg.opcode(inst) {
                 Opcode::Ireduce => true,
-                Opcode::Uextend => self.ty(value).bits() <= 64 && self.is_zero_extended(inst),
+                Opcode::Uextend => self.ty(value).bits() <= 64 && self.has_zeros(self.func.dfg.inline_arg(inst, 0)),
                 _ => false,
             };
             if !free {
@@ -327,9 +328,38 @@ impl Lower<'_> {
         value
     }
 
-    /// Does the register of the operand of `uextend` have zeros above it already?
-    fn is_zero_extended(&self, uextend: Inst) -> bool {
-        self.isa.zero_extends(self, self.func.dfg.inst_args(uextend)[0])
+    /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
+    ///
+    /// As the table says of its opcode; but exchanging the bytes of 16 bits may leave what is above them.
+    pub fn has_zeros(&self, value: Value) -> bool {
+        let Some(inst) = self.def(value) else { return false };
+        let from = self.zeros_from[self.func.dfg.opcode(inst) as usize];
+        let ty = self.ty(value);
+        from != 0
+            && (u32::from(from)..=32).contains(&ty.bits())
+            && (ty != I16 || self.func.dfg.inst(inst).memflags().is_none_or(is_little))
+    }
+
+    /// Notes, for the verifier, that the first result of `inst`, which has just been lowered, has zeros above it if the table
+    /// says so.
+    #[inline]
+    pub(super) fn note_zeros(&mut self, inst: Inst) {
+        if self.zeros_from[self.func.dfg.opcode(inst) as usize] == 0 {
+            return;
+        }
+        let Some(result) = self.func.dfg.first_result(inst) else { return };
+        if let Some(vreg) = self.cx.value_regs[result][0].expand()
+            && self.ty(result).is_int()
+            && self.has_zeros(result)
+        {
+            self.code.zero_extended.push(vreg);
+        }
+    }
+
+    /// Declares that the instruction emitted last leaves zeros above the value of 32 bits or fewer in `def`, although its row
+    /// writes 64 bits and cannot say so.
+    pub fn declare_zeros(&mut self, def: VReg) {
+        self.code.declared_zeros.push(def);
     }
 
     /// A register for an intermediate result.
