@@ -6,8 +6,16 @@ use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::verify::verify;
 use kingpost_mach::{Code, Isa, LowerError, Lowering, Settings};
 
-/// Lowers one function under `settings` (words of a target line, or `key=value`) and gives its text.
+/// Lowers one function under `settings` (words of a target line, or `key=value`) and returns its text.
 fn lower(settings: &[&str], text: &str) -> Result<String, LowerError> {
+    let (code, isa) = code(settings, text)?;
+    let text = code.display(isa.rows()).to_string();
+    assert_eq!(verify(&code, isa.rows(), isa.features()), [], "{text}");
+    assert_eq!(code.problem.verify_with(isa.env()), Ok(()), "{text}");
+    Ok(text)
+}
+
+fn code(settings: &[&str], text: &str) -> Result<(Code, X64), LowerError> {
     let (mut shared, mut flags) = (Settings::default(), X64Flags::default());
     for word in settings {
         let (key, value) = word.split_once('=').unwrap_or((word, "true"));
@@ -20,10 +28,7 @@ fn lower(settings: &[&str], text: &str) -> Result<String, LowerError> {
     func.dfg.resolve_all_aliases();
     let mut code = Code::default();
     Lowering::default().run(&func, &isa, &shared, &mut code)?;
-    let text = code.display(isa.rows()).to_string();
-    assert_eq!(verify(&code, isa.rows(), isa.features()), [], "{text}");
-    assert_eq!(code.problem.verify_with(isa.env()), Ok(()), "{text}");
-    Ok(text)
+    Ok((code, isa))
 }
 
 /// The names of all rows chosen, without those of entry and return.
@@ -301,4 +306,22 @@ fn what_is_not_supported_is_named() {
     let vector = "function %f(i32x4, i32x4) -> i32x4 { block0(v0: i32x4, v1: i32x4): v2 = iadd v0, v1 return v2 }";
     let error = lower(&[], vector).unwrap_err().to_string();
     assert_eq!(error, "`iadd` on i32x4 is not supported for x86_64");
+}
+
+#[test]
+fn a_promise_of_zeros_that_the_row_does_not_keep_is_found() {
+    let body = "function %f(i32, i64) -> i32, i8 { block0(v0: i32, v1: i64):
+        v2 = iadd v0, v0 v3 = icmp eq v1, v1 return v2, v3 }";
+    let (mut code, isa) = code(&[], body).unwrap();
+    let defined_by = |code: &Code, name: &str| {
+        let row = |inst| isa.rows()[usize::from(code.insts[inst].row.0)].name;
+        let inst = code.insts.keys().find(|&inst| row(inst) == name).expect(name);
+        code.problem.operands(inst)[0].vreg()
+    };
+    assert!(code.zero_extended.contains(&defined_by(&code, "lea32_rm")));
+    // `setcc` writes a byte and keeps the others.
+    let boolean = defined_by(&code, "setcc_r");
+    code.zero_extended.push(boolean);
+    let errors = verify(&code, isa.rows(), isa.features());
+    assert_eq!(errors.iter().map(|error| error.rule).collect::<Vec<_>>(), [8]);
 }
