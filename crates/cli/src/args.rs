@@ -34,6 +34,8 @@ pub(crate) enum Command {
     /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if
     /// there is something that cannot be read.
     Check(CheckArgs),
+    /// Judge rewrite rules.
+    Rules(crate::rules::RulesArgs),
 }
 
 #[derive(clap::Args, Debug)]

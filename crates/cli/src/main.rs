@@ -10,6 +10,7 @@
 //! | `show.rs` | `cat`, `verify`, `print-cfg` |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: judges allocations given as text |
+//! | `rules.rs` | `rules check`: proofs of rewrite rules |
 //! | `target.rs` | the compiler that options ask for |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
@@ -24,6 +25,7 @@ mod input;
 mod near;
 mod outcome;
 mod output;
+mod rules;
 mod show;
 mod stats;
 mod target;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::compile(&args),
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
+        Command::Rules(args) => rules::rules(&args),
     };
     match outcome {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,

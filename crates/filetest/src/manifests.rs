@@ -11,7 +11,9 @@ const ARROWS: &[(&str, &str)] = &[
     ("reader", "ir"),
     ("interpreter", "ir"),
     ("opt", "ir"),
-    ("rule-verify", ""),
+    ("smt", ""),
+    ("rules", ""),
+    ("rule-verify", "rules smt"),
     ("regalloc", ""),
     ("regalloc-common", "regalloc"),
     // Not even what the other allocators share: a second opinion on them.

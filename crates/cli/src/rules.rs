@@ -1,0 +1,215 @@
+//! `rules check`: rewrite rules, each proved or refuted.
+
+use crate::outcome::{Outcome, Stop, Verdict};
+use crate::{input, output};
+use clap::{Args, Subcommand, ValueEnum};
+use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check};
+use kingpost_rules::{ParsedRule, parse};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// What rules are judged on: deep enough for the deepest nesting that the parser lets through.
+const STACK_BYTES: usize = 64 << 20;
+
+#[derive(Args, Debug)]
+pub(crate) struct RulesArgs {
+    #[command(subcommand)]
+    command: RulesCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum RulesCommand {
+    /// Prove rules, or refute them with a counterexample.
+    Check(CheckArgs),
+}
+
+#[derive(Args, Debug)]
+struct CheckArgs {
+    /// The language of the files.
+    #[arg(long, value_enum, default_value = "llvm")]
+    dialect: Dialect,
+    /// Widths of integers without a stated width, both ends included.
+    #[arg(long, value_name = "LOW..HIGH", default_value = "1..64", value_parser = widths)]
+    widths: RangeInclusive<u32>,
+    /// The solver; with `both`, what z3 proves is proved by cvc5 again.
+    #[arg(long, value_enum, default_value = "z3")]
+    solver: SolverName,
+    /// Seconds that a rule may take.
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    timeout: f64,
+    /// Threads; by default as many as there are processors.
+    #[arg(short, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Dialect {
+    /// Alive's language.
+    Llvm,
+    /// Rules on CLIF.
+    Clif,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum SolverName {
+    Z3,
+    Cvc5,
+    Both,
+}
+
+/// `1..64`.
+fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let wrong = || format!("'{text}' is no range of widths within 1..64");
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let (low, high): (u32, u32) = (low.parse().map_err(|_| wrong())?, high.parse().map_err(|_| wrong())?);
+    if 1 <= low && low <= high && high <= 64 { Ok(low..=high) } else { Err(wrong()) }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let limits = 0.001..=1e6;
+    text.parse().ok().filter(|seconds| limits.contains(seconds)).ok_or_else(|| format!("'{text}' is no number of seconds"))
+}
+
+pub(crate) fn rules(args: &RulesArgs) -> Outcome {
+    let RulesCommand::Check(args) = &args.command;
+    check_files(args)
+}
+
+/// A rule, and the file that its errors name.
+struct Job {
+    file: String,
+    name: String,
+    rule: ParsedRule,
+}
+
+/// How often each verdict occurred.
+#[derive(Default)]
+struct Counts {
+    correct: usize,
+    wrong: usize,
+    unknown: usize,
+    errors: usize,
+}
+
+fn check_files(args: &CheckArgs) -> Outcome {
+    if args.dialect == Dialect::Clif {
+        return Err(Stop::Failure("rules check: the dialect clif is not supported yet".to_string()));
+    }
+    let jobs = read(&args.files)?;
+    let solver = match args.solver {
+        SolverName::Z3 => SolverChoice::Z3,
+        SolverName::Cvc5 => SolverChoice::Cvc5,
+        SolverName::Both => SolverChoice::Both,
+    };
+    for backend in solver.backends() {
+        if !backend.is_installed() {
+            return Err(Stop::Failure(format!("rules check: {} is not installed (make deps)", backend.program())));
+        }
+    }
+    let options = Options { widths: args.widths.clone(), solver, timeout: Duration::from_secs_f64(args.timeout) };
+    let mut out = output::stdout();
+    let mut counts = Counts::default();
+    in_order(&jobs, &options, threads(args.jobs), |job, verdict| {
+        write!(out, "{}", report(job, &verdict, &mut counts))?;
+        Ok(out.flush()?)
+    })?;
+    let Counts { correct, wrong, unknown, errors } = counts;
+    writeln!(out, "{correct} correct, {wrong} wrong, {unknown} unknown, {errors} errors")?;
+    out.flush()?;
+    Ok(if correct == jobs.len() { Verdict::Good } else { Verdict::Bad })
+}
+
+fn threads(jobs: usize) -> usize {
+    if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
+}
+
+/// Rules without a name are called by their number among all.
+fn read(files: &[PathBuf]) -> Result<Vec<Job>, Stop> {
+    let mut jobs = Vec::new();
+    for path in files {
+        let input = input::read(path)?;
+        let text = String::from_utf8(input.text)
+            .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
+        for rule in parse(&text) {
+            let name = rule.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
+            jobs.push(Job { file: input.name.clone(), name, rule });
+        }
+    }
+    Ok(jobs)
+}
+
+/// Judges on several threads and hands over the verdicts in the order of the rules.
+fn in_order(
+    jobs: &[Job],
+    options: &Options,
+    threads: usize,
+    mut each: impl FnMut(&Job, RuleVerdict) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let next = AtomicUsize::new(0);
+    let (send, verdicts) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            let (send, next) = (send.clone(), &next);
+            let work = move || {
+                let mut prover = Prover::new(options.solver);
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { return };
+                    let verdict = match &job.rule.rule {
+                        Ok(rule) => check(rule, options, &mut prover),
+                        Err(error) => RuleVerdict::Error(error.clone()),
+                    };
+                    // The receiver is gone if output failed: then there is nothing to do.
+                    if send.send((index, verdict)).is_err() {
+                        return;
+                    }
+                }
+            };
+            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
+        }
+        drop(send);
+        let mut waiting = BTreeMap::new();
+        let mut expected = 0;
+        for (index, verdict) in verdicts {
+            waiting.insert(index, verdict);
+            while let Some(verdict) = waiting.remove(&expected) {
+                each(&jobs[expected], verdict)?;
+                expected += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn report(job: &Job, verdict: &RuleVerdict, counts: &mut Counts) -> String {
+    let name = &job.name;
+    match verdict {
+        RuleVerdict::Correct => {
+            counts.correct += 1;
+            format!("{name}: correct\n")
+        }
+        RuleVerdict::Wrong(counterexample) => {
+            counts.wrong += 1;
+            let text = counterexample.to_string();
+            let lines: String = text.lines().map(|line| format!("  {line}\n").replace("  \n", "\n")).collect();
+            format!("{name}: wrong: {}\n{lines}", counterexample.kind.name())
+        }
+        RuleVerdict::Unknown(reason) => {
+            counts.unknown += 1;
+            format!("{name}: unknown: {reason}\n")
+        }
+        RuleVerdict::Error(error) => {
+            counts.errors += 1;
+            output::complain(&format!("{}:{error}", job.file));
+            format!("{name}: error: {}\n", error.kind.name())
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! All typings of a rule, and the verdict.
+
+use crate::condition::{Check, WrongKind, conditions, source_choices};
+use crate::counterexample::{Counterexample, replay};
+use crate::prover::{Decision, Options, Prover};
+use kingpost_rules::scope::{self, Scopes};
+use kingpost_rules::types::{Typing, Typings};
+use kingpost_rules::{Rule, RuleError};
+use kingpost_smt::{Model, Terms, equal_polynomials};
+
+/// What is known of a rule.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// Proved at every typing.
+    Correct,
+    /// Refuted.
+    Wrong(Box<Counterexample>),
+    /// Neither; why.
+    Unknown(String),
+    /// It makes no sense.
+    Error(RuleError),
+}
+
+/// What a typing comes to.
+enum Judged {
+    Holds,
+    Fails(Box<Counterexample>),
+    Undecided(String),
+}
+
+/// Judges a rule.
+pub fn check(rule: &Rule, options: &Options, prover: &mut Prover) -> Verdict {
+    prover.begin(options.timeout);
+    run(rule, options, prover).unwrap_or_else(Verdict::Error)
+}
+
+fn run(rule: &Rule, options: &Options, prover: &mut Prover) -> Result<Verdict, RuleError> {
+    let scopes = scope::check(rule)?;
+    let typings = Typings::infer(rule, options.widths.clone())?;
+    for typing in typings.iter() {
+        match judge(rule, &scopes, typing, prover)? {
+            Judged::Holds => {}
+            Judged::Fails(counterexample) => return Ok(Verdict::Wrong(counterexample)),
+            Judged::Undecided(reason) => {
+                let at = match typing.largest() {
+                    0 => String::new(),
+                    width => format!(" at i{width}"),
+                };
+                return Ok(Verdict::Unknown(format!("{reason}{at}")));
+            }
+        }
+    }
+    Ok(Verdict::Correct)
+}
+
+/// Judges a rule at one typing: all simple checks at once, and one by one only if that does not prove them.
+fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prover) -> Result<Judged, RuleError> {
+    let mut terms = Terms::new();
+    let checks = conditions(&mut terms, rule, scopes, typing)?.checks;
+    let mut open: Vec<Check> = checks.into_iter().filter(|check| !is_settled(&mut terms, check)).collect();
+    let is_simple = |terms: &Terms, check: &Check| source_choices(terms, check.formula).is_empty();
+    let simple: Vec<_> = open.iter().filter(|check| is_simple(&terms, check)).map(|check| check.formula).collect();
+    if simple.len() > 1 {
+        let any = terms.any(simple);
+        if prover.decide(&mut terms, any) == Decision::Unsat {
+            open.retain(|check| !is_simple(&terms, check));
+        }
+    }
+    for check in &open {
+        let choices = source_choices(&terms, check.formula);
+        let decision = if choices.is_empty() {
+            prover.decide(&mut terms, check.formula)
+        } else {
+            prover.decide_choices(&mut terms, check, &choices)
+        };
+        match decision {
+            Decision::Unsat => {}
+            Decision::Unknown(reason) => return Ok(Judged::Undecided(reason)),
+            Decision::Sat(model) => return Ok(confirmed(rule, scopes, typing, check, &model)),
+        }
+    }
+    Ok(Judged::Holds)
+}
+
+/// Whether a check needs no solver.
+fn is_settled(terms: &mut Terms, check: &Check) -> bool {
+    let equal = match check.values {
+        Some([source, target]) if check.kind == WrongKind::Value => equal_polynomials(terms, source, target),
+        _ => false,
+    };
+    equal || terms.value(check.formula).is_some_and(|value| !value.is_true())
+}
+
+fn confirmed(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, check: &Check, model: &Model) -> Judged {
+    match replay(rule, scopes, typing, check, model) {
+        Some(counterexample) => Judged::Fails(Box::new(counterexample)),
+        None => Judged::Undecided(format!("the counterexample to {} is none when evaluated", check.kind.name())),
+    }
+}

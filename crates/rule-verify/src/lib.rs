@@ -1,0 +1,41 @@
+//! Judges rewrite rules: correct at every typing, or wrong with a counterexample.
+//!
+//! For each assignment of types (from [`kingpost_rules::types`]) both templates become terms: per register a value, a
+//! condition of definedness and one of freedom from poison. The rule is correct if no model shows a difference that the
+//! source does not excuse: the target undefined or poison where the source is not, another value, other memory. Undefined
+//! values of the source may be chosen after all else: some choice must explain what the target does.
+//!
+//! A model that a solver finds is evaluated on terms built without any simplification before it is reported.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `check.rs` | [`check`]: all typings of a rule, and the verdict |
+//! | `condition.rs` | the formulas that must have no model, in the order in which they are reported |
+//! | `side.rs` | a template, block by block |
+//! | `instruction.rs`, `wrap.rs`, `memory.rs` | the meaning of instructions, their flags, memory |
+//! | `constant.rs`, `precondition.rs` | the meaning of constant expressions and preconditions |
+//! | `encoder.rs`, `outcome.rs` | what these share |
+//! | `prover.rs` | solvers and the order of tactics |
+//! | `undef.rs` | formulas with a choice of undefined values |
+//! | `counterexample.rs` | models: replayed, and as text |
+//!
+//! The meaning of the language is described in `docs/rules.md`.
+
+mod check;
+mod condition;
+mod constant;
+mod counterexample;
+mod encoder;
+mod instruction;
+mod memory;
+mod outcome;
+mod precondition;
+mod prover;
+mod side;
+mod undef;
+mod wrap;
+
+pub use check::{Verdict, check};
+pub use condition::WrongKind;
+pub use counterexample::Counterexample;
+pub use prover::{Options, Prover, SolverChoice};

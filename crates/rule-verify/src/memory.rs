@@ -1,0 +1,352 @@
+//! Memory: bytes by address, little-endian.
+//!
+//! There is no theory of arrays. A state is the initial memory and what was written since; a read is a chain of choices over
+//! the writes, and ends in a variable for the initial byte. Reads of the initial memory at equal addresses are equal because
+//! each compares its address with those of all reads before it.
+//!
+//! Initial bytes are one memory for both templates, except in blocks that were allocated: there each template has undefined
+//! bytes of its own. What two different addresses hold at first is unrelated.
+
+use crate::encoder::{Encoder, Template};
+use crate::outcome::Outcome;
+use kingpost_rules::types::Type;
+use kingpost_rules::{ErrorKind, Position, RuleError};
+use kingpost_smt::{Bits, Sort, Term};
+
+/// More reads than this are not accepted: each costs a comparison with all before it.
+const MAX_READS: usize = 2000;
+/// Elements in the block that an input points to.
+const INPUT_ELEMENTS: u64 = 7;
+/// Elements in a block whose number of elements is not constant.
+const MAX_COUNT: u128 = 16;
+
+/// The number of a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct State(usize);
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Initial,
+    Write { before: State, condition: Term, address: Term, byte: Term },
+    Choice { condition: Term, then: State, otherwise: State },
+}
+
+/// Bytes from `base` on.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    base: Term,
+    size: Term,
+    allocated: bool,
+}
+
+/// Reads of one memory so far: address and byte.
+#[derive(Default, Debug)]
+struct Reads {
+    prefix: String,
+    reads: Vec<(Term, Term)>,
+}
+
+/// All states, and the blocks of the template at hand.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    steps: Vec<Step>,
+    shared: Reads,
+    allocated: Reads,
+    ranges: Vec<Range>,
+    /// The blocks that the source allocated.
+    source_ranges: Vec<Range>,
+    reads: usize,
+    /// Some instruction reads or writes.
+    pub(crate) used: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        let reads = |prefix: &str| Reads { prefix: prefix.to_string(), reads: Vec::new() };
+        Memory {
+            steps: vec![Step::Initial],
+            shared: reads("memory"),
+            allocated: reads("undef.source.memory"),
+            ranges: Vec::new(),
+            source_ranges: Vec::new(),
+            reads: 0,
+            used: false,
+        }
+    }
+}
+
+impl Memory {
+    /// Before the first instruction.
+    pub(crate) const INITIAL: State = State(0);
+
+    /// Forgets the blocks of the source.
+    pub(crate) fn enter_target(&mut self) {
+        self.source_ranges = std::mem::take(&mut self.ranges);
+        self.allocated = Reads { prefix: "undef.target.memory".to_string(), reads: Vec::new() };
+    }
+
+    fn push(&mut self, step: Step) -> State {
+        self.steps.push(step);
+        State(self.steps.len() - 1)
+    }
+
+    /// One of two states.
+    pub(crate) fn choice(&mut self, condition: Term, then: State, otherwise: State) -> State {
+        if then == otherwise {
+            return then;
+        }
+        self.push(Step::Choice { condition, then, otherwise })
+    }
+}
+
+/// An access of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    /// Where.
+    pub(crate) at: Position,
+    /// The alignment that the instruction promises, in bytes.
+    pub(crate) align: Option<u64>,
+    /// The size of the value, in bits.
+    pub(crate) width: u32,
+}
+
+impl Access {
+    fn bytes(&self) -> u32 {
+        self.width.div_ceil(8)
+    }
+
+    /// The bits that byte `index` holds: the first and how many. A partial byte comes first.
+    fn slice(&self, index: u32) -> (u32, u32) {
+        match (self.width % 8, index) {
+            (0, _) => (8 * index, 8),
+            (rest, 0) => (0, rest),
+            (rest, _) => (rest + 8 * (index - 1), 8),
+        }
+    }
+}
+
+impl Encoder<'_> {
+    fn address(&mut self, base: Term, offset: u64) -> Term {
+        let offset = self.terms.number(self.typing.pointer_bits(), u128::from(offset));
+        self.terms.add(base, offset)
+    }
+
+    /// A pointer that comes from outside: it points to a block of its own.
+    pub(crate) fn outside_pointer(&mut self, pointer: Term) {
+        let bytes = INPUT_ELEMENTS * u64::from(self.typing.pointer_bits() / 8);
+        let size = self.terms.number(self.typing.pointer_bits(), u128::from(bytes));
+        self.memory.ranges.push(Range { base: pointer, size, allocated: false });
+    }
+
+    /// A new block of `count` elements. `register` names its address in both templates.
+    pub(crate) fn allocate(&mut self, register: &str, element: &Type, count: Option<Outcome>, align: Option<u64>) -> Outcome {
+        self.memory.used = true;
+        let bits = self.typing.pointer_bits();
+        let element = crate::encoder::bytes(element, bits);
+        let size = match count {
+            None => self.terms.number(bits, u128::from(element)),
+            Some(count) => self.block_size(element, count.value),
+        };
+        let operands: Vec<Outcome> = count.into_iter().collect();
+        if count.and_then(|count| self.terms.bits(count.value)).is_some_and(Bits::is_zero) {
+            let anywhere = self.undef(bits);
+            return Outcome::of(self.terms, anywhere, &operands);
+        }
+        let base = self.terms.var(&format!("%{register}"), Sort::Bits(bits));
+        let range = Range { base, size, allocated: true };
+        self.place(range, align.unwrap_or_else(|| element.next_power_of_two().min(8)));
+        self.memory.ranges.push(range);
+        Outcome::of(self.terms, base, &operands)
+    }
+
+    fn block_size(&mut self, element: u64, count: Term) -> Term {
+        let bits = self.typing.pointer_bits();
+        let width = self.terms.width(count);
+        if self.terms.bits(count).is_none() {
+            let (one, most) = (self.terms.number(width, 1), self.terms.number(width, MAX_COUNT));
+            let some = self.terms.ule(one, count);
+            self.facts.push(some);
+            if width > 4 {
+                let few = self.terms.ule(count, most);
+                self.facts.push(few);
+            }
+        }
+        let count = if width <= bits { self.terms.zero_extend(count, bits) } else { self.terms.extract(count, 0, bits) };
+        let element = self.terms.number(bits, u128::from(element));
+        self.terms.mul(count, element)
+    }
+
+    /// Where a block may lie: not at zero, aligned, not around the end, apart from all others of its template.
+    fn place(&mut self, range: Range, align: u64) {
+        let bits = self.typing.pointer_bits();
+        let zero = self.terms.number(bits, 0);
+        let somewhere = self.terms.ne(range.base, zero);
+        let mask = self.terms.number(bits, u128::from(align - 1));
+        let low = self.terms.bit_and(range.base, mask);
+        let aligned = self.terms.eq(low, zero);
+        let room = self.terms.neg(range.size);
+        let inside = self.terms.ule(range.base, room);
+        self.facts.extend([somewhere, aligned, inside]);
+        for other in self.memory.ranges.clone() {
+            let before = self.within(other.base, range);
+            let behind = self.within(range.base, other);
+            let overlap = self.terms.or(before, behind);
+            let apart = self.terms.not(overlap);
+            self.facts.push(apart);
+        }
+    }
+
+    /// Whether an address lies in a block.
+    fn within(&mut self, address: Term, range: Range) -> Term {
+        let offset = self.terms.sub(address, range.base);
+        self.terms.ult(offset, range.size)
+    }
+
+    /// When an access is no undefined behaviour: not at zero, aligned as promised, and all within a block.
+    fn access_defined(&mut self, pointer: Term, access: Access) -> Term {
+        let bits = self.typing.pointer_bits();
+        let zero = self.terms.number(bits, 0);
+        let size = self.terms.number(bits, u128::from(access.bytes()));
+        let mut inside = self.terms.bool(false);
+        for range in self.memory.ranges.clone() {
+            let fits = self.terms.ule(size, range.size);
+            let offset = self.terms.sub(pointer, range.base);
+            let room = self.terms.sub(range.size, size);
+            let within = self.terms.ule(offset, room);
+            let this = self.terms.and(fits, within);
+            inside = self.terms.or(inside, this);
+        }
+        let somewhere = self.terms.ne(pointer, zero);
+        let mut defined = self.terms.and(inside, somewhere);
+        if let Some(align) = access.align {
+            let mask = self.terms.number(bits, u128::from(align - 1));
+            let low = self.terms.bit_and(pointer, mask);
+            let aligned = self.terms.eq(low, zero);
+            defined = self.terms.and(defined, aligned);
+        }
+        defined
+    }
+
+    /// A load; its definedness is to be added to that of all that follows.
+    pub(crate) fn load(&mut self, state: State, pointer: Outcome, access: Access) -> Result<Outcome, RuleError> {
+        self.memory.used = true;
+        let mut value: Option<Term> = None;
+        for index in 0..access.bytes() {
+            let address = self.address(pointer.value, u64::from(index));
+            let byte = self.read(state, address, access.at)?;
+            let (_, count) = access.slice(index);
+            let part = self.terms.extract(byte, 0, count);
+            value = Some(match value {
+                None => part,
+                Some(low) => self.terms.concat(part, low),
+            });
+        }
+        let value = value.ok_or_else(|| RuleError::new(ErrorKind::Type, access.at, "a load of nothing"))?;
+        let defined = self.access_defined(pointer.value, access);
+        let mut outcome = Outcome::of(self.terms, value, &[pointer]);
+        outcome.defined = self.terms.and(outcome.defined, defined);
+        Ok(outcome)
+    }
+
+    /// When a store is no undefined behaviour.
+    pub(crate) fn store_defined(&mut self, value: Outcome, pointer: Outcome, access: Access) -> Term {
+        let own = self.access_defined(pointer.value, access);
+        self.terms.all([value.defined, pointer.defined, own])
+    }
+
+    /// The state after a store that takes place under a condition.
+    pub(crate) fn store(
+        &mut self,
+        state: State,
+        condition: Term,
+        value: Term,
+        pointer: Term,
+        access: Access,
+    ) -> Result<State, RuleError> {
+        self.memory.used = true;
+        let mut after = state;
+        for index in 0..access.bytes() {
+            let address = self.address(pointer, u64::from(index));
+            let (low, count) = access.slice(index);
+            let mut byte = self.terms.extract(value, low, count);
+            if count < 8 {
+                let old = self.read(state, address, access.at)?;
+                let kept = self.terms.extract(old, count, 8 - count);
+                byte = self.terms.concat(kept, byte);
+            }
+            after = self.memory.push(Step::Write { before: after, condition, address, byte });
+        }
+        Ok(after)
+    }
+
+    /// The byte at an address.
+    pub(crate) fn read(&mut self, state: State, address: Term, at: Position) -> Result<Term, RuleError> {
+        self.memory.reads += 1;
+        if self.memory.reads > MAX_READS {
+            return Err(RuleError::new(ErrorKind::Unsupported, at, format!("more than {MAX_READS} reads of memory")));
+        }
+        let mut writes = Vec::new();
+        let mut next = state;
+        let mut byte = loop {
+            match self.memory.steps[next.0] {
+                Step::Initial => break self.initial(address),
+                Step::Write { before, condition, address: written, byte } => {
+                    let same = self.terms.eq(written, address);
+                    writes.push((self.terms.and(condition, same), byte));
+                    next = before;
+                }
+                // As deep as there are joins of blocks, and no more often than reads are counted.
+                Step::Choice { condition, then, otherwise } => {
+                    let (then, otherwise) = (self.read(then, address, at)?, self.read(otherwise, address, at)?);
+                    break self.terms.ite(condition, then, otherwise);
+                }
+            }
+        };
+        for (written, new) in writes.into_iter().rev() {
+            byte = self.terms.ite(written, new, byte);
+        }
+        Ok(byte)
+    }
+
+    /// The byte at an address before the first instruction.
+    fn initial(&mut self, address: Term) -> Term {
+        let mut allocated = self.terms.bool(false);
+        for range in self.memory.ranges.clone().into_iter().filter(|range| range.allocated) {
+            let within = self.within(address, range);
+            allocated = self.terms.or(allocated, within);
+        }
+        let shared = self.first_byte(|memory| &mut memory.shared, address);
+        let own = self.first_byte(|memory| &mut memory.allocated, address);
+        self.terms.ite(allocated, own, shared)
+    }
+
+    /// A variable, unless an earlier read was at the same address.
+    fn first_byte(&mut self, of: fn(&mut Memory) -> &mut Reads, address: Term) -> Term {
+        let reads = std::mem::take(&mut of(&mut self.memory).reads);
+        let name = format!("{}.{}", of(&mut self.memory).prefix, reads.len());
+        let mut byte = self.terms.var(&name, Sort::Bits(8));
+        for &(other, value) in reads.iter().rev() {
+            let same = self.terms.eq(address, other);
+            byte = self.terms.ite(same, value, byte);
+        }
+        of(&mut self.memory).reads = reads;
+        of(&mut self.memory).reads.push((address, byte));
+        byte
+    }
+
+    /// Whether an address is in a block that only one template allocated: what is there at the end does not matter.
+    pub(crate) fn is_private(&mut self, address: Term) -> Term {
+        assert_eq!(self.template(), Template::Target, "both templates are encoded");
+        let (source, target) = (self.memory.source_ranges.clone(), self.memory.ranges.clone());
+        let mut private = self.terms.bool(false);
+        for (own, others) in [(&source, &target), (&target, &source)] {
+            for range in own.iter().filter(|range| range.allocated) {
+                if !others.iter().any(|other| other.allocated && other.base == range.base) {
+                    let within = self.within(address, *range);
+                    private = self.terms.or(private, within);
+                }
+            }
+        }
+        private
+    }
+}

@@ -1,0 +1,56 @@
+//! When an operation loses nothing: the conditions behind `nsw`, `nuw`, `exact` and the `WillNotOverflow` predicates.
+
+use kingpost_rules::InstOp;
+use kingpost_smt::{Term, Terms};
+
+/// How the operands are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sign {
+    Signed,
+    Unsigned,
+}
+
+/// The result of `op` as it is has all bits that the unbounded result has.
+pub(crate) fn fits(terms: &mut Terms, op: InstOp, sign: Sign, a: Term, b: Term) -> Term {
+    match op {
+        InstOp::Add | InstOp::Sub | InstOp::Mul => {
+            let width = terms.width(a);
+            // One more bit holds a sum, twice as many a product.
+            let wide = if op == InstOp::Mul { 2 * width } else { width + 1 };
+            let narrow = arithmetic(terms, op, a, b);
+            let [a, b, narrow] = [a, b, narrow].map(|term| extend(terms, sign, term, wide));
+            let exact = arithmetic(terms, op, a, b);
+            terms.eq(exact, narrow)
+        }
+        InstOp::Shl => {
+            let shifted = terms.shl(a, b);
+            let back = if sign == Sign::Signed { terms.ashr(shifted, b) } else { terms.lshr(shifted, b) };
+            terms.eq(back, a)
+        }
+        _ => terms.bool(true),
+    }
+}
+
+fn arithmetic(terms: &mut Terms, op: InstOp, a: Term, b: Term) -> Term {
+    match op {
+        InstOp::Add => terms.add(a, b),
+        InstOp::Sub => terms.sub(a, b),
+        _ => terms.mul(a, b),
+    }
+}
+
+fn extend(terms: &mut Terms, sign: Sign, a: Term, width: u32) -> Term {
+    match sign {
+        Sign::Signed => terms.sign_extend(a, width),
+        Sign::Unsigned => terms.zero_extend(a, width),
+    }
+}
+
+/// A quotient has no remainder, or a shift right loses no bit.
+pub(crate) fn is_exact(terms: &mut Terms, op: InstOp, a: Term, b: Term, result: Term) -> Term {
+    let back = match op {
+        InstOp::Udiv | InstOp::Sdiv => terms.mul(result, b),
+        _ => terms.shl(result, b),
+    };
+    terms.eq(back, a)
+}

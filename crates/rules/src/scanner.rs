@@ -1,0 +1,175 @@
+//! Characters to words. What a character means depends on where it stands (`%u` is an operator after an operand and a
+//! register before one), so the parser asks for what it expects; there is no list of tokens.
+
+use crate::ast::{ExprId, Position};
+use crate::error::{ErrorKind, RuleError};
+
+/// Nesting deeper than this is an error.
+pub(crate) const MAX_DEPTH: u32 = 200;
+
+/// A place in a text.
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    offset: usize,
+    at: Position,
+    exprs: u32,
+    depth: u32,
+}
+
+impl<'a> Scanner<'a> {
+    /// Begins at the start of `text`, which stands at `at` in its file.
+    pub(crate) fn new(text: &'a str, at: Position) -> Scanner<'a> {
+        Scanner { text, offset: 0, at, exprs: 0, depth: 0 }
+    }
+
+    /// The text from here on.
+    pub(crate) fn rest(&self) -> &'a str {
+        &self.text[self.offset..]
+    }
+
+    /// Where the next character stands.
+    pub(crate) fn position(&self) -> Position {
+        self.at
+    }
+
+    /// A number for a new expression.
+    pub(crate) fn next_expr(&mut self) -> ExprId {
+        self.exprs += 1;
+        ExprId(self.exprs - 1)
+    }
+
+    /// How many expressions have been numbered.
+    pub(crate) fn exprs(&self) -> u32 {
+        self.exprs
+    }
+
+    /// An error here.
+    pub(crate) fn error(&self, message: impl Into<String>) -> RuleError {
+        RuleError::new(ErrorKind::Syntax, self.at, message)
+    }
+
+    /// An error here: something else was expected.
+    pub(crate) fn expected(&self, what: &str) -> RuleError {
+        let found = self.rest().lines().next().unwrap_or_default();
+        let found: String = found.chars().take(20).collect();
+        let found = if found.is_empty() { "the end of the line".to_string() } else { format!("'{found}'") };
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    /// Runs a parser one level deeper.
+    pub(crate) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, RuleError>) -> Result<T, RuleError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// A parser that leaves the place as it was if it fails.
+    pub(crate) fn attempt<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, RuleError>) -> Result<T, RuleError> {
+        let (offset, at) = (self.offset, self.at);
+        let result = parse(self);
+        if result.is_err() {
+            (self.offset, self.at) = (offset, at);
+        }
+        result
+    }
+
+    /// Goes on by so many bytes.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        for character in self.text[self.offset..self.offset + bytes].chars() {
+            if character == '\n' {
+                self.at = Position { line: self.at.line + 1, column: 1 };
+            } else {
+                self.at.column += 1;
+            }
+        }
+        self.offset += bytes;
+    }
+
+    /// Skips blanks within the line.
+    pub(crate) fn blanks(&mut self) {
+        let rest = self.rest();
+        self.advance(rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len());
+    }
+
+    /// Skips blanks, line ends and comments.
+    pub(crate) fn blank_lines(&mut self) {
+        loop {
+            let rest = self.rest();
+            self.advance(rest.len() - rest.trim_start().len());
+            if !self.rest().starts_with(';') {
+                return;
+            }
+            self.advance(self.rest().find('\n').unwrap_or(self.rest().len()));
+        }
+    }
+
+    /// Skips blanks, and whether the line or the text ends here, before a comment too.
+    pub(crate) fn at_line_end(&mut self) -> bool {
+        self.blanks();
+        self.rest().is_empty() || self.rest().starts_with(['\n', ';'])
+    }
+
+    /// Nothing more may stand on the line.
+    pub(crate) fn line_end(&mut self) -> Result<(), RuleError> {
+        if self.at_line_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
+    }
+
+    /// Takes a symbol if it is next.
+    pub(crate) fn symbol(&mut self, symbol: &str) -> bool {
+        self.blanks();
+        let found = self.rest().starts_with(symbol);
+        if found {
+            self.advance(symbol.len());
+        }
+        found
+    }
+
+    /// Takes a symbol.
+    pub(crate) fn expect(&mut self, symbol: &str) -> Result<(), RuleError> {
+        if self.symbol(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
+    }
+
+    /// The letters, digits, points and underscores that are next.
+    pub(crate) fn peek_word(&mut self) -> &'a str {
+        self.blanks();
+        let rest = self.rest();
+        let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Takes the word that is next; it may be empty.
+    pub(crate) fn word(&mut self) -> &'a str {
+        let word = self.peek_word();
+        self.advance(word.len());
+        word
+    }
+
+    /// Takes a word if it is next.
+    pub(crate) fn keyword(&mut self, keyword: &str) -> bool {
+        let found = self.peek_word() == keyword;
+        if found {
+            self.advance(keyword.len());
+        }
+        found
+    }
+
+    /// A name after a percent sign.
+    pub(crate) fn register(&mut self) -> Result<String, RuleError> {
+        self.expect("%")?;
+        let name = &self.rest()[..self.rest().find(|c: char| !is_word(c)).unwrap_or(self.rest().len())];
+        if name.is_empty() {
+            return Err(self.expected("the name of a register"));
+        }
+        self.advance(name.len());
+        Ok(name.to_string())
+    }
+}
+
+/// Whether a character may stand in a name.
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '.'
+}

@@ -1,0 +1,42 @@
+//! Terms of booleans and bit-vectors, and solvers that decide them.
+//!
+//! ```text
+//! (x + 1) - x = 1          built through `Terms`     true           folded while it is built
+//! x * y = y * x + z        printed by `script`       (declare-fun x () (_ BitVec 8)) …
+//!                          decided by `Solver`       sat, z = 1     read back as a `Model`
+//!                          evaluated by `Evaluator`  false          the model is checked without the solver
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `bits.rs` | constants: widths up to [`MAX_WIDTH`], arithmetic as SMT-LIB defines it |
+//! | `term.rs` | the arena: terms are hash-consed, children have smaller numbers than parents |
+//! | `build.rs` | one constructor per operation; each folds constants and rewrites to a normal form |
+//! | `linear.rs` | sums as constant and coefficients: the normal form of addition |
+//! | `polynomial.rs` | products multiplied out: equality for every value of the variables |
+//! | `evaluate.rs` | the value of a term under a model |
+//! | `substitute.rs` | a term with variables replaced, rebuilt by the constructors |
+//! | `script.rs` | SMT-LIB 2.6 text, one definition per shared term |
+//! | `solver.rs` | z3 and cvc5 as processes, with time limits |
+//! | `reply.rs` | their answers, parsed |
+//!
+//! Nothing here knows what the terms mean; the crate depends on nothing.
+
+mod bits;
+mod build;
+mod evaluate;
+mod linear;
+mod polynomial;
+mod reply;
+mod script;
+mod solver;
+mod substitute;
+mod term;
+
+pub use bits::{Bits, MAX_WIDTH, Sort, Value};
+pub use evaluate::{Evaluator, Model};
+pub use polynomial::equal_polynomials;
+pub use script::Query;
+pub use solver::{Answer, Backend, Solver, SolverError};
+pub use substitute::Substitution;
+pub use term::{Node, Op, Term, Terms};

@@ -1,0 +1,317 @@
+//! Solvers as long-lived processes that read SMT-LIB text from a pipe.
+//!
+//! Between queries a solver is told `(reset)`: for z3 that is faster than `(push)` and `(pop)`, which would choose its
+//! incremental engine. A solver that does not answer in time is ended, and started again for the next query.
+
+use crate::evaluate::Model;
+use crate::reply;
+use crate::script::{Name, Query};
+use crate::term::Terms;
+use std::fmt::{self, Write as _};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Longer than a solver needs to keep its own limit, before its process is ended.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// A program, and how it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Backend {
+    /// Z3.
+    Z3,
+    /// cvc5.
+    Cvc5,
+    /// cvc5 that translates bit-vectors to integers: decides products and quotients that bits do not.
+    Cvc5Integers,
+}
+
+impl Backend {
+    /// The name of the program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Backend::Z3 => "z3",
+            Backend::Cvc5 | Backend::Cvc5Integers => "cvc5",
+        }
+    }
+
+    /// Whether the program can be started.
+    pub fn is_installed(self) -> bool {
+        let mut command = Command::new(self.program());
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Backend::Z3 => &["-in", "-smt2"],
+            Backend::Cvc5 => &["--lang=smt2", "--incremental", "--produce-models"],
+            Backend::Cvc5Integers => &["--lang=smt2", "--incremental", "--produce-models", "--solve-bv-as-int=sum"],
+        }
+    }
+
+    /// What a query begins with: a clean state and a time limit.
+    fn preamble(self, limit: Duration, quantified: bool) -> String {
+        let limit = limit.as_millis().max(1);
+        match (self, quantified) {
+            (Backend::Z3, _) => format!("(reset)\n(set-option :timeout {limit})\n"),
+            (_, false) => format!("(reset)\n(set-option :tlimit-per {limit})\n(set-logic QF_BV)\n"),
+            (_, true) => format!("(reset)\n(set-option :tlimit-per {limit})\n(set-logic BV)\n"),
+        }
+    }
+}
+
+/// What a solver says of a query.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// There is such a model; this is one.
+    Sat(Model),
+    /// There is none.
+    Unsat,
+    /// The solver gave up, or ran out of time.
+    Unknown,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum SolverError {
+    /// The program cannot be started.
+    Start(Backend, io::Error),
+    /// The program ended or closed its pipes.
+    Closed(Backend),
+    /// The program answered with something else than was asked for.
+    Reply(Backend, String),
+}
+
+impl fmt::Display for SolverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SolverError::Start(backend, error) => write!(f, "{} cannot be started: {error}", backend.program()),
+            SolverError::Closed(backend) => write!(f, "{} ended unexpectedly", backend.program()),
+            SolverError::Reply(backend, text) => write!(f, "{} answered: {text}", backend.program()),
+        }
+    }
+}
+
+impl std::error::Error for SolverError {}
+
+/// A solver; its process starts with the first query.
+#[derive(Debug)]
+pub struct Solver {
+    backend: Backend,
+    process: Option<Process>,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Solver {
+    /// A solver that has not been started.
+    pub fn new(backend: Backend) -> Solver {
+        Solver { backend, process: None }
+    }
+
+    /// Decides a query within a time limit.
+    ///
+    /// # Errors
+    /// If the program cannot be started or does not keep to the protocol. Running out of time is [`Answer::Unknown`].
+    pub fn check(&mut self, terms: &Terms, query: &Query, limit: Duration) -> Result<Answer, SolverError> {
+        let deadline = Instant::now() + limit + GRACE;
+        let mut process = match self.process.take() {
+            Some(process) => process,
+            None => Process::start(self.backend)?,
+        };
+        let mut text = self.backend.preamble(limit, !query.universal.is_empty());
+        text.push_str(&query.script(terms));
+        text.push_str("(check-sat)\n");
+        let answer = process.ask(&text, deadline).map_err(|failure| failure.of(self.backend));
+        let answer = match answer {
+            Err(None) => return Ok(Answer::Unknown),
+            Err(Some(error)) => return Err(error),
+            Ok(line) => match line.as_str() {
+                "unsat" => Answer::Unsat,
+                "unknown" | "timeout" => Answer::Unknown,
+                "sat" => match process.model(terms, query, deadline).map_err(|failure| failure.of(self.backend)) {
+                    Ok(model) => Answer::Sat(model),
+                    Err(None) => return Ok(Answer::Unknown),
+                    Err(Some(error)) => return Err(error),
+                },
+                // cvc5 ends with its resources; the next query starts it again.
+                "cvc5 interrupted by timeout." => return Ok(Answer::Unknown),
+                _ => return Err(SolverError::Reply(self.backend, line)),
+            },
+        };
+        self.process = Some(process);
+        Ok(answer)
+    }
+}
+
+/// Why a process does not answer.
+enum Failure {
+    Late,
+    Closed,
+    Reply(String),
+}
+
+impl Failure {
+    /// The error, unless it is only lateness.
+    fn of(self, backend: Backend) -> Option<SolverError> {
+        match self {
+            Failure::Late => None,
+            Failure::Closed => Some(SolverError::Closed(backend)),
+            Failure::Reply(text) => Some(SolverError::Reply(backend, text)),
+        }
+    }
+}
+
+impl Process {
+    fn start(backend: Backend) -> Result<Process, SolverError> {
+        let mut command = Command::new(backend.program());
+        command.args(backend.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| SolverError::Start(backend, error))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(SolverError::Closed(backend));
+        };
+        let (send, lines) = channel();
+        // Ends when the pipe or the receiver closes, at the latest when this process is dropped.
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let Ok(line) = line else { break };
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Process { child, input, lines })
+    }
+
+    /// Sends commands and returns the first line of the reply.
+    fn ask(&mut self, text: &str, deadline: Instant) -> Result<String, Failure> {
+        self.input.write_all(text.as_bytes()).and_then(|()| self.input.flush()).map_err(|_| Failure::Closed)?;
+        loop {
+            let line = self.line(deadline)?;
+            let line = line.trim();
+            if !line.is_empty() {
+                return Ok(line.to_string());
+            }
+        }
+    }
+
+    fn line(&mut self, deadline: Instant) -> Result<String, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.lines.recv_timeout(left).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Failure::Late,
+            RecvTimeoutError::Disconnected => Failure::Closed,
+        })
+    }
+
+    fn model(&mut self, terms: &Terms, query: &Query, deadline: Instant) -> Result<Model, Failure> {
+        let variables = query.free_variables(terms);
+        let mut model = Model::default();
+        if variables.is_empty() {
+            return Ok(model);
+        }
+        let mut text = "(get-value (".to_string();
+        for &variable in &variables {
+            let _ = write!(text, "{} ", Name(variable));
+        }
+        text.push_str("))\n");
+        let mut reply = self.ask(&text, deadline)?;
+        while reply.matches('(').count() > reply.matches(')').count() {
+            reply.push('\n');
+            reply.push_str(&self.line(deadline)?);
+        }
+        let values = reply::values(&reply).filter(|values| values.len() == variables.len());
+        for (&variable, value) in variables.iter().zip(values.ok_or(Failure::Reply(reply))?) {
+            model.set(terms.name(variable).unwrap_or_default(), value);
+        }
+        Ok(model)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{Sort, Value};
+    use crate::evaluate::Evaluator;
+
+    fn each_installed(mut run: impl FnMut(Solver)) {
+        for backend in [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers] {
+            if backend.is_installed() {
+                run(Solver::new(backend));
+            } else {
+                assert!(std::env::var_os("CI").is_none(), "{} is missing", backend.program());
+                eprintln!("SKIPPED: {} is not installed", backend.program());
+            }
+        }
+    }
+
+    #[test]
+    fn models_satisfy_and_processes_are_used_again() {
+        each_installed(|mut solver| {
+            let mut terms = Terms::new();
+            let x = terms.var("x", Sort::Bits(8));
+            let square = terms.mul(x, x);
+            let value = terms.number(8, 0x31);
+            let equal = terms.eq(square, value);
+            let limit = Duration::from_secs(20);
+            for _ in 0..3 {
+                let Ok(Answer::Sat(model)) = solver.check(&terms, &Query::new(equal), limit) else { panic!("sat") };
+                assert!(Evaluator::new(&terms, &[equal], &model).value(equal).is_true());
+                let value = terms.number(8, 3);
+                let never = terms.eq(square, value);
+                assert_eq!(solver.check(&terms, &Query::new(never), limit).unwrap(), Answer::Unsat);
+            }
+        });
+    }
+
+    #[test]
+    fn quantifiers_bind_what_they_name() {
+        each_installed(|mut solver| {
+            if solver.backend == Backend::Cvc5Integers {
+                return;
+            }
+            let mut terms = Terms::new();
+            let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(4)));
+            let both = terms.bit_and(x, y);
+            let zero = terms.number(4, 0);
+            let equal = terms.eq(both, zero);
+            let query = Query { assertion: equal, universal: vec![y] };
+            let Ok(Answer::Sat(model)) = solver.check(&terms, &query, Duration::from_secs(20)) else { panic!("sat") };
+            assert_eq!(model.get("x"), Some(Value::zero(Sort::Bits(4))));
+        });
+    }
+
+    #[test]
+    fn a_late_solver_is_ended() {
+        each_installed(|mut solver| {
+            let mut terms = Terms::new();
+            let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(64)));
+            let quotient = terms.udiv(x, y);
+            let product = terms.mul(quotient, y);
+            let rest = terms.urem(x, y);
+            let sum = terms.add(product, rest);
+            let differs = terms.ne(sum, x);
+            let limit = Duration::from_millis(200);
+            let start = Instant::now();
+            let answer = solver.check(&terms, &Query::new(differs), limit).unwrap();
+            assert!(answer != Answer::Sat(Model::default()) && start.elapsed() < Duration::from_secs(60));
+            let yes = terms.bool(true);
+            let answer = solver.check(&terms, &Query::new(yes), Duration::from_secs(20)).unwrap();
+            assert_eq!(answer, Answer::Sat(Model::default()));
+        });
+    }
+}

@@ -1,0 +1,237 @@
+//! The arena of terms.
+//!
+//! 1. Equal nodes are one term: terms are equal exactly if their numbers are.
+//! 2. A child's number is smaller than its parent's, so ascending numbers are a topological order.
+//! 3. Every term has a sort, and operands have the sorts their operation needs.
+
+use crate::bits::{Bits, Sort, Value};
+use std::collections::HashMap;
+
+/// A term of one [`Terms`] arena.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Term(u32);
+
+impl Term {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An operation. Names follow SMT-LIB; both operands of a binary one have one sort.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Op {
+    /// Boolean negation.
+    Not,
+    /// Conjunction of two.
+    And,
+    /// Disjunction of two.
+    Or,
+    /// Equality of two terms of any sort.
+    Eq,
+    /// `if a then b else c`.
+    Ite,
+    /// Unsigned less than.
+    Ult,
+    /// Unsigned less or equal.
+    Ule,
+    /// Signed less than.
+    Slt,
+    /// Signed less or equal.
+    Sle,
+    /// Sum modulo 2^width.
+    Add,
+    /// Product modulo 2^width.
+    Mul,
+    /// Two's complement.
+    Neg,
+    /// Unsigned quotient; all ones for a zero divisor.
+    Udiv,
+    /// Unsigned remainder; the dividend for a zero divisor.
+    Urem,
+    /// Signed quotient, truncated.
+    Sdiv,
+    /// Signed remainder, with the sign of the dividend.
+    Srem,
+    /// Shift left; zero if the amount is not below the width.
+    Shl,
+    /// Logical shift right; zero if the amount is not below the width.
+    Lshr,
+    /// Arithmetic shift right; all sign bits if the amount is not below the width.
+    Ashr,
+    /// Bitwise complement.
+    BitNot,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// The first operand above the second.
+    Concat,
+    /// The bits from `low`, as many as the result has.
+    Extract {
+        /// The lowest bit that is kept.
+        low: u32,
+    },
+    /// Zero extension to the result's width.
+    ZeroExtend,
+    /// Sign extension to the result's width.
+    SignExtend,
+}
+
+/// What a term is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    /// A constant.
+    Const(Value),
+    /// A variable; the number is that of its name.
+    Var(u32),
+    /// One operand.
+    Unary(Op, Term),
+    /// Two operands.
+    Binary(Op, Term, Term),
+    /// [`Op::Ite`]: condition, then, else.
+    Ternary(Op, Term, Term, Term),
+}
+
+impl Node {
+    /// The operands, in order.
+    pub fn operands(self) -> impl Iterator<Item = Term> {
+        let (a, b, c) = match self {
+            Node::Const(_) | Node::Var(_) => (None, None, None),
+            Node::Unary(_, a) => (Some(a), None, None),
+            Node::Binary(_, a, b) => (Some(a), Some(b), None),
+            Node::Ternary(_, a, b, c) => (Some(a), Some(b), Some(c)),
+        };
+        a.into_iter().chain(b).chain(c)
+    }
+}
+
+/// All terms, each once. Constructors are in `build.rs`.
+#[derive(Default, Debug)]
+pub struct Terms {
+    nodes: Vec<(Node, Sort)>,
+    numbers: HashMap<(Node, Sort), Term>,
+    names: Vec<String>,
+    variables: HashMap<String, Term>,
+    raw: bool,
+}
+
+impl Terms {
+    /// An empty arena whose constructors simplify.
+    pub fn new() -> Terms {
+        Terms::default()
+    }
+
+    /// An empty arena whose constructors build exactly what they are asked for. What the simplifier makes is judged by it.
+    pub fn raw() -> Terms {
+        Terms { raw: true, ..Terms::default() }
+    }
+
+    /// Whether the constructors simplify.
+    pub(crate) fn simplifies(&self) -> bool {
+        !self.raw
+    }
+
+    /// The term with this node.
+    pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
+        let next = Term(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
+        let term = *self.numbers.entry((node, sort)).or_insert(next);
+        if term == next {
+            self.nodes.push((node, sort));
+        }
+        term
+    }
+
+    /// What a term is.
+    pub fn node(&self, term: Term) -> Node {
+        self.nodes[term.index()].0
+    }
+
+    /// The sort of a term.
+    pub fn sort(&self, term: Term) -> Sort {
+        self.nodes[term.index()].1
+    }
+
+    /// The width of a bit-vector term, in bits.
+    ///
+    /// # Panics
+    /// If the term is a boolean.
+    pub fn width(&self, term: Term) -> u32 {
+        match self.sort(term) {
+            Sort::Bits(width) => width,
+            Sort::Bool => panic!("{:?} is a boolean", self.node(term)),
+        }
+    }
+
+    /// The value of a constant term.
+    pub fn value(&self, term: Term) -> Option<Value> {
+        match self.node(term) {
+            Node::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The bits of a constant bit-vector term.
+    pub fn bits(&self, term: Term) -> Option<Bits> {
+        self.value(term).and_then(Value::bits)
+    }
+
+    /// The variable of this name, made at its first use.
+    ///
+    /// # Panics
+    /// If the name is already one of another sort.
+    pub fn var(&mut self, name: &str, sort: Sort) -> Term {
+        if let Some(&term) = self.variables.get(name) {
+            assert_eq!(self.sort(term), sort, "variable {name} has two sorts");
+            return term;
+        }
+        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 variables");
+        self.names.push(name.to_string());
+        let term = self.intern(Node::Var(number), sort);
+        self.variables.insert(name.to_string(), term);
+        term
+    }
+
+    /// The variable of this name and sort, if there is one.
+    pub fn existing(&self, name: &str, sort: Sort) -> Option<Term> {
+        self.variables.get(name).copied().filter(|&term| self.sort(term) == sort)
+    }
+
+    /// A variable that no other has the name of; `hint` begins it.
+    pub fn fresh(&mut self, hint: &str, sort: Sort) -> Term {
+        let mut number = self.names.len();
+        while self.variables.contains_key(&format!("{hint}!{number}")) {
+            number += 1;
+        }
+        self.var(&format!("{hint}!{number}"), sort)
+    }
+
+    /// The name of a variable.
+    pub fn name(&self, term: Term) -> Option<&str> {
+        match self.node(term) {
+            Node::Var(number) => Some(&self.names[number as usize]),
+            _ => None,
+        }
+    }
+
+    /// The terms that these are made of, themselves included, children before parents.
+    pub fn cone(&self, roots: &[Term]) -> Vec<Term> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut work = roots.to_vec();
+        let mut cone = Vec::new();
+        while let Some(term) = work.pop() {
+            if !std::mem::replace(&mut seen[term.index()], true) {
+                cone.push(term);
+                work.extend(self.node(term).operands());
+            }
+        }
+        cone.sort_unstable();
+        cone
+    }
+
+    /// The variables that these terms are made of, in the order of their making.
+    pub fn variables_of(&self, roots: &[Term]) -> Vec<Term> {
+        self.cone(roots).into_iter().filter(|&term| matches!(self.node(term), Node::Var(_))).collect()
+    }
+}
