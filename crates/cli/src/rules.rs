@@ -75,7 +75,10 @@ fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let limits = 0.001..=1e6;
-    text.parse().ok().filter(|seconds| limits.contains(seconds)).ok_or_else(|| format!("'{text}' is no number of seconds"))
+    text.parse()
+        .ok()
+        .filter(|seconds| limits.contains(seconds))
+        .ok_or_else(|| format!("'{text}' is no number of seconds"))
 }
 
 pub(crate) fn rules(args: &RulesArgs) -> Outcome {
@@ -139,7 +142,8 @@ fn read(files: &[PathBuf]) -> Result<Vec<Job>, Stop> {
         let text = String::from_utf8(input.text)
             .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
         for rule in parse(&text) {
-            let name = rule.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
+            let name =
+                rule.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
             jobs.push(Job { file: input.name.clone(), name, rule });
         }
     }

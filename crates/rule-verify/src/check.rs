@@ -1,12 +1,13 @@
 //! All typings of a rule, and the verdict.
 
-use crate::condition::{Check, WrongKind, conditions, source_choices};
+use crate::condition::{Check, conditions, source_choices};
 use crate::counterexample::{Counterexample, replay};
 use crate::prover::{Decision, Options, Prover};
+use crate::reduce::reduce;
 use kingpost_rules::scope::{self, Scopes};
 use kingpost_rules::types::{Typing, Typings};
 use kingpost_rules::{Rule, RuleError};
-use kingpost_smt::{Model, Terms, equal_polynomials};
+use kingpost_smt::{Model, Terms};
 
 /// What is known of a rule.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,13 +57,13 @@ fn run(rule: &Rule, options: &Options, prover: &mut Prover) -> Result<Verdict, R
 /// Judges a rule at one typing: all simple checks at once, and one by one only if that does not prove them.
 fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prover) -> Result<Judged, RuleError> {
     let mut terms = Terms::new();
-    let checks = conditions(&mut terms, rule, scopes, typing)?.checks;
-    let mut open: Vec<Check> = checks.into_iter().filter(|check| !is_settled(&mut terms, check)).collect();
+    let conditions = conditions(&mut terms, rule, scopes, typing)?;
+    let mut open: Vec<Check> = conditions.checks.into_iter().filter(|check| !is_settled(&mut terms, check)).collect();
     let is_simple = |terms: &Terms, check: &Check| source_choices(terms, check.formula).is_empty();
     let simple: Vec<_> = open.iter().filter(|check| is_simple(&terms, check)).map(|check| check.formula).collect();
     if simple.len() > 1 {
         let any = terms.any(simple);
-        if prover.decide(&mut terms, any) == Decision::Unsat {
+        if prover.decide_at_once(&mut terms, any) == Decision::Unsat {
             open.retain(|check| !is_simple(&terms, check));
         }
     }
@@ -71,7 +72,7 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
         let decision = if choices.is_empty() {
             prover.decide(&mut terms, check.formula)
         } else {
-            prover.decide_choices(&mut terms, check, &choices)
+            prover.decide_choices(&mut terms, check, &choices, &conditions.explanations)
         };
         match decision {
             Decision::Unsat => {}
@@ -84,11 +85,8 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
 
 /// Whether a check needs no solver.
 fn is_settled(terms: &mut Terms, check: &Check) -> bool {
-    let equal = match check.values {
-        Some([source, target]) if check.kind == WrongKind::Value => equal_polynomials(terms, source, target),
-        _ => false,
-    };
-    equal || terms.value(check.formula).is_some_and(|value| !value.is_true())
+    let reduced = reduce(terms, check.formula).formula;
+    terms.value(reduced).is_some_and(|value| !value.is_true())
 }
 
 fn confirmed(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, check: &Check, model: &Model) -> Judged {

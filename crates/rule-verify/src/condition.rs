@@ -1,6 +1,6 @@
 //! Verification conditions: formulas whose models are counterexamples.
 
-use crate::encoder::{Encoder, SOURCE_UNDEF};
+use crate::encoder::{Encoder, SOURCE_UNDEF, Template};
 use crate::outcome::Outcome;
 use crate::precondition;
 use crate::side::Meaning;
@@ -56,6 +56,8 @@ pub(crate) struct Check {
 pub(crate) struct Conditions {
     /// In the order in which the first that fails is reported.
     pub(crate) checks: Vec<Check>,
+    /// Choices of undefined values in memory that are to be tried first.
+    pub(crate) explanations: Vec<(Term, Term)>,
     /// Values to be shown: inputs, constants, then the source's registers, then those that only the target has.
     pub(crate) shown: Vec<(String, Type, Term)>,
 }
@@ -92,7 +94,8 @@ pub(crate) fn conditions(
     builder.registers(&source, &target);
     builder.effects(rule, &source, &target)?;
     let shown = builder.shown(&source, &target)?;
-    Ok(Conditions { checks: builder.checks, shown })
+    let explanations = builder.encoder.explanations(target.memory, rule.at)?;
+    Ok(Conditions { checks: builder.checks, explanations, shown })
 }
 
 struct Builder<'e, 's> {
@@ -164,8 +167,8 @@ impl Builder<'_, '_> {
         let private = self.encoder.is_private(address);
         let public = self.encoder.terms.not(private);
         let assumed = self.encoder.terms.all([self.assumed, source.defined, public]);
-        let first = self.encoder.read(source.memory, address, rule.at)?;
-        let second = self.encoder.read(target.memory, address, rule.at)?;
+        let first = self.encoder.read(Template::Source, source.memory, address, rule.at)?;
+        let second = self.encoder.read(Template::Target, target.memory, address, rule.at)?;
         let differs = self.encoder.terms.ne(first, second);
         self.push(WrongKind::Memory, "address", None, [assumed, differs], Some([first, second]));
         let undefined = self.encoder.terms.not(target.defined);

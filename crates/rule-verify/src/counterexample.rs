@@ -45,7 +45,8 @@ pub(crate) fn replay(
         }
     }
     choose(&terms, &choices, 0, &mut model);
-    let roots: Vec<Term> = conditions.shown.iter().map(|(_, _, term)| *term).chain(raw.values.into_iter().flatten()).collect();
+    let roots: Vec<Term> =
+        conditions.shown.iter().map(|(_, _, term)| *term).chain(raw.values.into_iter().flatten()).collect();
     let evaluator = Evaluator::new(&terms, &roots, &model);
     let bits = |term: Term| evaluator.value(term).bits();
     let own = format!("%{}", raw.subject);

@@ -56,7 +56,6 @@ impl<'a> Encoder<'a> {
     pub(crate) fn enter_target(&mut self) {
         self.template = Template::Target;
         self.undefs = 0;
-        self.memory.enter_target();
     }
 
     /// A value that each evaluation may choose.

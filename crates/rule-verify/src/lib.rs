@@ -16,6 +16,9 @@
 //! | `constant.rs`, `precondition.rs` | the meaning of constant expressions and preconditions |
 //! | `encoder.rs`, `outcome.rs` | what these share |
 //! | `prover.rs` | solvers and the order of tactics |
+//! | `reduce.rs` | formulas made smaller |
+//! | `split.rs` | distinction of cases on shift amounts and powers of two |
+//! | `divide.rs` | divisions by their definition |
 //! | `undef.rs` | formulas with a choice of undefined values |
 //! | `counterexample.rs` | models: replayed, and as text |
 //!
@@ -25,13 +28,16 @@ mod check;
 mod condition;
 mod constant;
 mod counterexample;
+mod divide;
 mod encoder;
 mod instruction;
 mod memory;
 mod outcome;
 mod precondition;
 mod prover;
+mod reduce;
 mod side;
+mod split;
 mod undef;
 mod wrap;
 

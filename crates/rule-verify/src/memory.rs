@@ -46,31 +46,48 @@ struct Reads {
     reads: Vec<(Term, Term)>,
 }
 
-/// All states, and the blocks of the template at hand.
+/// The blocks that one template knows.
+#[derive(Debug)]
+struct Blocks {
+    ranges: Vec<Range>,
+    /// Bytes of the allocated ones.
+    contents: Reads,
+}
+
+/// All states of both templates, and their blocks.
 #[derive(Debug)]
 pub(crate) struct Memory {
     steps: Vec<Step>,
     shared: Reads,
-    allocated: Reads,
-    ranges: Vec<Range>,
-    /// The blocks that the source allocated.
-    source_ranges: Vec<Range>,
+    /// The blocks of source and target.
+    blocks: [Blocks; 2],
     reads: usize,
     /// Some instruction reads or writes.
     pub(crate) used: bool,
+    /// Undefined values of the source that are in memory: where each is.
+    placed: Vec<(Term, Place)>,
+}
+
+/// Where a value is in memory.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// A byte of a new block.
+    Byte(Term),
+    /// Stored at an address.
+    Stored(Term, Access),
 }
 
 impl Default for Memory {
     fn default() -> Memory {
         let reads = |prefix: &str| Reads { prefix: prefix.to_string(), reads: Vec::new() };
+        let blocks = |prefix: &str| Blocks { ranges: Vec::new(), contents: reads(prefix) };
         Memory {
             steps: vec![Step::Initial],
             shared: reads("memory"),
-            allocated: reads("undef.source.memory"),
-            ranges: Vec::new(),
-            source_ranges: Vec::new(),
+            blocks: ["undef.source.memory", "undef.target.memory"].map(blocks),
             reads: 0,
             used: false,
+            placed: Vec::new(),
         }
     }
 }
@@ -78,12 +95,6 @@ impl Default for Memory {
 impl Memory {
     /// Before the first instruction.
     pub(crate) const INITIAL: State = State(0);
-
-    /// Forgets the blocks of the source.
-    pub(crate) fn enter_target(&mut self) {
-        self.source_ranges = std::mem::take(&mut self.ranges);
-        self.allocated = Reads { prefix: "undef.target.memory".to_string(), reads: Vec::new() };
-    }
 
     fn push(&mut self, step: Step) -> State {
         self.steps.push(step);
@@ -126,6 +137,12 @@ impl Access {
 }
 
 impl Encoder<'_> {
+    /// The blocks of the template at hand.
+    fn ranges(&mut self) -> &mut Vec<Range> {
+        let template = self.template();
+        &mut self.memory.blocks[template as usize].ranges
+    }
+
     fn address(&mut self, base: Term, offset: u64) -> Term {
         let offset = self.terms.number(self.typing.pointer_bits(), u128::from(offset));
         self.terms.add(base, offset)
@@ -135,11 +152,17 @@ impl Encoder<'_> {
     pub(crate) fn outside_pointer(&mut self, pointer: Term) {
         let bytes = INPUT_ELEMENTS * u64::from(self.typing.pointer_bits() / 8);
         let size = self.terms.number(self.typing.pointer_bits(), u128::from(bytes));
-        self.memory.ranges.push(Range { base: pointer, size, allocated: false });
+        self.ranges().push(Range { base: pointer, size, allocated: false });
     }
 
     /// A new block of `count` elements. `register` names its address in both templates.
-    pub(crate) fn allocate(&mut self, register: &str, element: &Type, count: Option<Outcome>, align: Option<u64>) -> Outcome {
+    pub(crate) fn allocate(
+        &mut self,
+        register: &str,
+        element: &Type,
+        count: Option<Outcome>,
+        align: Option<u64>,
+    ) -> Outcome {
         self.memory.used = true;
         let bits = self.typing.pointer_bits();
         let element = crate::encoder::bytes(element, bits);
@@ -155,7 +178,7 @@ impl Encoder<'_> {
         let base = self.terms.var(&format!("%{register}"), Sort::Bits(bits));
         let range = Range { base, size, allocated: true };
         self.place(range, align.unwrap_or_else(|| element.next_power_of_two().min(8)));
-        self.memory.ranges.push(range);
+        self.ranges().push(range);
         Outcome::of(self.terms, base, &operands)
     }
 
@@ -171,7 +194,8 @@ impl Encoder<'_> {
                 self.facts.push(few);
             }
         }
-        let count = if width <= bits { self.terms.zero_extend(count, bits) } else { self.terms.extract(count, 0, bits) };
+        let count =
+            if width <= bits { self.terms.zero_extend(count, bits) } else { self.terms.extract(count, 0, bits) };
         let element = self.terms.number(bits, u128::from(element));
         self.terms.mul(count, element)
     }
@@ -187,7 +211,7 @@ impl Encoder<'_> {
         let room = self.terms.neg(range.size);
         let inside = self.terms.ule(range.base, room);
         self.facts.extend([somewhere, aligned, inside]);
-        for other in self.memory.ranges.clone() {
+        for other in self.ranges().clone() {
             let before = self.within(other.base, range);
             let behind = self.within(range.base, other);
             let overlap = self.terms.or(before, behind);
@@ -208,7 +232,7 @@ impl Encoder<'_> {
         let zero = self.terms.number(bits, 0);
         let size = self.terms.number(bits, u128::from(access.bytes()));
         let mut inside = self.terms.bool(false);
-        for range in self.memory.ranges.clone() {
+        for range in self.ranges().clone() {
             let fits = self.terms.ule(size, range.size);
             let offset = self.terms.sub(pointer, range.base);
             let room = self.terms.sub(range.size, size);
@@ -230,10 +254,19 @@ impl Encoder<'_> {
     /// A load; its definedness is to be added to that of all that follows.
     pub(crate) fn load(&mut self, state: State, pointer: Outcome, access: Access) -> Result<Outcome, RuleError> {
         self.memory.used = true;
+        let value = self.read_value(self.template(), state, pointer.value, access)?;
+        let defined = self.access_defined(pointer.value, access);
+        let mut outcome = Outcome::of(self.terms, value, &[pointer]);
+        outcome.defined = self.terms.and(outcome.defined, defined);
+        Ok(outcome)
+    }
+
+    /// The value at an address.
+    fn read_value(&mut self, of: Template, state: State, pointer: Term, access: Access) -> Result<Term, RuleError> {
         let mut value: Option<Term> = None;
         for index in 0..access.bytes() {
-            let address = self.address(pointer.value, u64::from(index));
-            let byte = self.read(state, address, access.at)?;
+            let address = self.address(pointer, u64::from(index));
+            let byte = self.read(of, state, address, access.at)?;
             let (_, count) = access.slice(index);
             let part = self.terms.extract(byte, 0, count);
             value = Some(match value {
@@ -241,11 +274,7 @@ impl Encoder<'_> {
                 Some(low) => self.terms.concat(part, low),
             });
         }
-        let value = value.ok_or_else(|| RuleError::new(ErrorKind::Type, access.at, "a load of nothing"))?;
-        let defined = self.access_defined(pointer.value, access);
-        let mut outcome = Outcome::of(self.terms, value, &[pointer]);
-        outcome.defined = self.terms.and(outcome.defined, defined);
-        Ok(outcome)
+        value.ok_or_else(|| RuleError::new(ErrorKind::Type, access.at, "an access to nothing"))
     }
 
     /// When a store is no undefined behaviour.
@@ -270,7 +299,7 @@ impl Encoder<'_> {
             let (low, count) = access.slice(index);
             let mut byte = self.terms.extract(value, low, count);
             if count < 8 {
-                let old = self.read(state, address, access.at)?;
+                let old = self.read(self.template(), state, address, access.at)?;
                 let kept = self.terms.extract(old, count, 8 - count);
                 byte = self.terms.concat(kept, byte);
             }
@@ -279,8 +308,8 @@ impl Encoder<'_> {
         Ok(after)
     }
 
-    /// The byte at an address.
-    pub(crate) fn read(&mut self, state: State, address: Term, at: Position) -> Result<Term, RuleError> {
+    /// The byte at an address, in a state of this template.
+    pub(crate) fn read(&mut self, of: Template, state: State, address: Term, at: Position) -> Result<Term, RuleError> {
         self.memory.reads += 1;
         if self.memory.reads > MAX_READS {
             return Err(RuleError::new(ErrorKind::Unsupported, at, format!("more than {MAX_READS} reads of memory")));
@@ -289,7 +318,7 @@ impl Encoder<'_> {
         let mut next = state;
         let mut byte = loop {
             match self.memory.steps[next.0] {
-                Step::Initial => break self.initial(address),
+                Step::Initial => break self.initial(of, address),
                 Step::Write { before, condition, address: written, byte } => {
                     let same = self.terms.eq(written, address);
                     writes.push((self.terms.and(condition, same), byte));
@@ -297,7 +326,7 @@ impl Encoder<'_> {
                 }
                 // As deep as there are joins of blocks, and no more often than reads are counted.
                 Step::Choice { condition, then, otherwise } => {
-                    let (then, otherwise) = (self.read(then, address, at)?, self.read(otherwise, address, at)?);
+                    let (then, otherwise) = (self.read(of, then, address, at)?, self.read(of, otherwise, address, at)?);
                     break self.terms.ite(condition, then, otherwise);
                 }
             }
@@ -309,35 +338,68 @@ impl Encoder<'_> {
     }
 
     /// The byte at an address before the first instruction.
-    fn initial(&mut self, address: Term) -> Term {
+    fn initial(&mut self, of: Template, address: Term) -> Term {
         let mut allocated = self.terms.bool(false);
-        for range in self.memory.ranges.clone().into_iter().filter(|range| range.allocated) {
+        for range in self.memory.blocks[of as usize].ranges.clone().into_iter().filter(|range| range.allocated) {
             let within = self.within(address, range);
             allocated = self.terms.or(allocated, within);
         }
-        let shared = self.first_byte(|memory| &mut memory.shared, address);
-        let own = self.first_byte(|memory| &mut memory.allocated, address);
+        let mut reads = std::mem::take(&mut self.memory.shared);
+        let shared = self.first_byte(&mut reads, address);
+        self.memory.shared = reads;
+        let own = self.own_byte(of, address);
         self.terms.ite(allocated, own, shared)
     }
 
+    /// The undefined byte at an address of a new block.
+    fn own_byte(&mut self, of: Template, address: Term) -> Term {
+        let contents = |memory: &mut Memory| std::mem::take(&mut memory.blocks[of as usize].contents);
+        let mut reads = contents(&mut self.memory);
+        let byte = self.first_byte(&mut reads, address);
+        if of == Template::Source {
+            let variable = self.terms.var(&format!("{}.{}", reads.prefix, reads.reads.len() - 1), Sort::Bits(8));
+            self.memory.placed.push((variable, Place::Byte(address)));
+        }
+        self.memory.blocks[of as usize].contents = reads;
+        byte
+    }
+
+    /// Notes that an undefined value of the source is stored.
+    pub(crate) fn undef_is_stored(&mut self, value: Term, pointer: Term, access: Access) {
+        if self.template() == Template::Source {
+            self.memory.placed.push((value, Place::Stored(pointer, access)));
+        }
+    }
+
+    /// For the source's undefined values in memory: what the target has there at the end. Choosing that explains the
+    /// target's memory, so it is the first choice that is tried.
+    pub(crate) fn explanations(&mut self, end: State, at: Position) -> Result<Vec<(Term, Term)>, RuleError> {
+        let mut explanations = Vec::new();
+        for (value, place) in self.memory.placed.clone() {
+            let there = match place {
+                Place::Byte(address) => self.read(Template::Target, end, address, at)?,
+                Place::Stored(pointer, access) => self.read_value(Template::Target, end, pointer, access)?,
+            };
+            explanations.push((value, there));
+        }
+        Ok(explanations)
+    }
+
     /// A variable, unless an earlier read was at the same address.
-    fn first_byte(&mut self, of: fn(&mut Memory) -> &mut Reads, address: Term) -> Term {
-        let reads = std::mem::take(&mut of(&mut self.memory).reads);
-        let name = format!("{}.{}", of(&mut self.memory).prefix, reads.len());
+    fn first_byte(&mut self, reads: &mut Reads, address: Term) -> Term {
+        let name = format!("{}.{}", reads.prefix, reads.reads.len());
         let mut byte = self.terms.var(&name, Sort::Bits(8));
-        for &(other, value) in reads.iter().rev() {
+        for &(other, value) in reads.reads.iter().rev() {
             let same = self.terms.eq(address, other);
             byte = self.terms.ite(same, value, byte);
         }
-        of(&mut self.memory).reads = reads;
-        of(&mut self.memory).reads.push((address, byte));
+        reads.reads.push((address, byte));
         byte
     }
 
     /// Whether an address is in a block that only one template allocated: what is there at the end does not matter.
     pub(crate) fn is_private(&mut self, address: Term) -> Term {
-        assert_eq!(self.template(), Template::Target, "both templates are encoded");
-        let (source, target) = (self.memory.source_ranges.clone(), self.memory.ranges.clone());
+        let [source, target] = [0, 1].map(|template| self.memory.blocks[template].ranges.clone());
         let mut private = self.terms.bool(false);
         for (own, others) in [(&source, &target), (&target, &source)] {
             for range in own.iter().filter(|range| range.allocated) {

@@ -54,8 +54,10 @@ impl Encoder<'_> {
                 any
             }
             Precondition::Compare(exprs, relations) => {
-                let values =
-                    exprs.iter().map(|expr| self.constant(expr, registers)).collect::<Result<Vec<Term>, RuleError>>()?;
+                let values = exprs
+                    .iter()
+                    .map(|expr| self.constant(expr, registers))
+                    .collect::<Result<Vec<Term>, RuleError>>()?;
                 let mut all = self.terms.bool(true);
                 for (pair, relation) in values.windows(2).zip(relations) {
                     let holds = compare(self.terms, *relation, pair[0], pair[1]);
@@ -67,12 +69,7 @@ impl Encoder<'_> {
         })
     }
 
-    fn predicate(
-        &mut self,
-        predicate: Predicate,
-        args: &[Expr],
-        registers: &Registers<'_>,
-    ) -> Result<Term, RuleError> {
+    fn predicate(&mut self, predicate: Predicate, args: &[Expr], registers: &Registers<'_>) -> Result<Term, RuleError> {
         let printed: Vec<String> = args.iter().map(Expr::to_string).collect();
         if predicate == Predicate::HasOneUse {
             let uses = uses(self.terms, printed[0].trim_start_matches('%'));
@@ -95,10 +92,7 @@ impl Encoder<'_> {
 
 /// Whether the predicate looks at constants only, whatever they are.
 fn is_precise(predicate: Predicate) -> bool {
-    matches!(
-        predicate,
-        Predicate::IsSignBit | Predicate::IsShiftedMask | Predicate::WillNotOverflowUnsignedShl
-    )
+    matches!(predicate, Predicate::IsSignBit | Predicate::IsShiftedMask | Predicate::WillNotOverflowUnsignedShl)
 }
 
 /// What a predicate promises.

@@ -1,9 +1,11 @@
 //! Solvers and the order of tactics.
 
-
-use kingpost_smt::{Answer, Backend, Model, Query, Solver, SolverError, Term, Terms};
+use crate::divide::without_divisions;
+use crate::reduce::reduce;
+use crate::split::pivot;
+use kingpost_smt::{Answer, Backend, Model, Query, Solver, Substitution, Term, Terms, Value};
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Which solvers must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,61 +58,161 @@ pub(crate) enum Decision {
 }
 
 /// How long a solver may try before something else is tried.
-const FIRST_TRY: Duration = Duration::from_millis(1500);
+const FIRST_TRY: Duration = Duration::from_millis(1000);
+/// The same for a case of a distinction.
+const CASE_TRY: Duration = Duration::from_millis(300);
+/// The same for a solver with other methods.
+const OTHER_TRY: Duration = Duration::from_secs(4);
+/// Distinctions within distinctions.
+const MAX_SPLITS: u32 = 2;
 
 /// Solver processes, used for one rule after the other.
 #[derive(Debug)]
 pub struct Prover {
     choice: SolverChoice,
-    z3: Solver,
-    cvc5: Solver,
-    deadline: Instant,
+    solvers: [Solver; 3],
+    has_cvc5: bool,
+    /// Processor time of the solvers at which the rule at hand is given up.
+    limit: Duration,
 }
 
 impl Prover {
     /// Starts nothing yet.
     pub fn new(choice: SolverChoice) -> Prover {
-        let [z3, cvc5] = [Backend::Z3, Backend::Cvc5].map(Solver::new);
-        Prover { choice, z3, cvc5, deadline: Instant::now() }
+        let solvers = [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers].map(Solver::new);
+        Prover { choice, solvers, has_cvc5: Backend::Cvc5.is_installed(), limit: Duration::ZERO }
+    }
+
+    fn used(&self) -> Duration {
+        self.solvers.iter().map(Solver::used).sum()
     }
 
     /// Begins a rule that may take so long.
     pub(crate) fn begin(&mut self, timeout: Duration) {
-        self.deadline = Instant::now() + timeout;
-    }
-
-    /// The time that is left for the rule.
-    pub(crate) fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+        self.limit = self.used() + timeout;
     }
 
     /// Decides a formula without quantifiers.
     pub(crate) fn decide(&mut self, terms: &mut Terms, formula: Term) -> Decision {
-        self.query(terms, &Query::new(formula))
+        let reduced = reduce(terms, formula);
+        match self.tactics(terms, reduced.formula) {
+            Decision::Sat(model) => Decision::Sat(reduced.complete(terms, model)),
+            other => other,
+        }
     }
 
-    /// Decides a query by the chosen solvers.
-    pub(crate) fn query(&mut self, terms: &Terms, query: &Query) -> Decision {
+    /// Decides a formula with one try of a solver, for cases where that is usually enough.
+    pub(crate) fn decide_at_once(&mut self, terms: &mut Terms, formula: Term) -> Decision {
+        let reduced = reduce(terms, formula);
+        match self.first(terms, reduced.formula, FIRST_TRY) {
+            Decision::Sat(model) => Decision::Sat(reduced.complete(terms, model)),
+            other => other,
+        }
+    }
+
+    fn tactics(&mut self, terms: &mut Terms, formula: Term) -> Decision {
+        let first = self.first(terms, formula, FIRST_TRY);
+        if !matches!(first, Decision::Unknown(_)) {
+            return first;
+        }
+        if let Some(other) = without_divisions(terms, formula)
+            && self.first(terms, other, FIRST_TRY) == Decision::Unsat
+        {
+            return Decision::Unsat;
+        }
+        let split = self.split(terms, formula, MAX_SPLITS);
+        if !matches!(split, Decision::Unknown(_)) {
+            return split;
+        }
+        for (backend, limit) in
+            [(Backend::Cvc5Integers, OTHER_TRY), (Backend::Cvc5, OTHER_TRY), (Backend::Z3, self.limit)]
+        {
+            let answer = self.ask(backend, terms, &Query::new(formula), limit);
+            if !matches!(answer, Decision::Unknown(_)) {
+                return self.second_opinion(terms, formula, answer);
+            }
+        }
+        first
+    }
+
+    /// Decides by the first solver of the choice; both must agree that there is no model if both were chosen.
+    fn first(&mut self, terms: &Terms, formula: Term, limit: Duration) -> Decision {
+        let backend = if self.choice == SolverChoice::Cvc5 { Backend::Cvc5 } else { Backend::Z3 };
+        let answer = self.ask(backend, terms, &Query::new(formula), limit);
+        self.second_opinion(terms, formula, answer)
+    }
+
+    fn second_opinion(&mut self, terms: &Terms, formula: Term, answer: Decision) -> Decision {
+        if self.choice != SolverChoice::Both || answer != Decision::Unsat || terms.value(formula).is_some() {
+            return answer;
+        }
+        match self.ask(Backend::Cvc5, terms, &Query::new(formula), OTHER_TRY) {
+            Decision::Sat(_) => Decision::Unknown("the solvers disagree".to_string()),
+            other => other,
+        }
+    }
+
+    /// Decides each case of a distinction.
+    fn split(&mut self, terms: &mut Terms, formula: Term, depth: u32) -> Decision {
+        let unknown = Decision::Unknown("timeout".to_string());
+        let Some(pivot) = pivot(terms, formula).filter(|_| depth > 0) else { return unknown };
+        let mut others = terms.bool(true);
+        for value in pivot.values {
+            let value = terms.constant(value);
+            let differs = terms.ne(pivot.variable, value);
+            others = terms.and(others, differs);
+            let case = Substitution::new([(pivot.variable, value)]).apply(terms, formula);
+            let reduced = reduce(terms, case);
+            let mut decision = self.first(terms, reduced.formula, CASE_TRY);
+            if let Decision::Unknown(_) = decision {
+                decision = self.split(terms, reduced.formula, depth - 1);
+            }
+            match decision {
+                Decision::Unsat => {}
+                Decision::Unknown(_) => return unknown,
+                Decision::Sat(model) => {
+                    let mut model = reduced.complete(terms, model);
+                    let name = terms.name(pivot.variable).unwrap_or_default();
+                    model.set(name, terms.value(value).unwrap_or(Value::Bool(false)));
+                    return Decision::Sat(model);
+                }
+            }
+        }
+        let rest = terms.and(formula, others);
+        let reduced = reduce(terms, rest);
+        match self.first(terms, reduced.formula, FIRST_TRY) {
+            Decision::Sat(model) => Decision::Sat(reduced.complete(terms, model)),
+            other => other,
+        }
+    }
+
+    /// Decides a query with a quantifier.
+    pub(crate) fn decide_quantified(&mut self, terms: &Terms, query: &Query) -> Decision {
+        let first = self.ask(Backend::Cvc5, terms, query, OTHER_TRY);
+        match first {
+            Decision::Unknown(_) => self.ask(Backend::Z3, terms, query, OTHER_TRY),
+            other => other,
+        }
+    }
+
+    /// Asks one solver.
+    fn ask(&mut self, backend: Backend, terms: &Terms, query: &Query, limit: Duration) -> Decision {
         if let Some(value) = terms.value(query.assertion) {
             return if value.is_true() { Decision::Sat(Model::default()) } else { Decision::Unsat };
         }
-        let left = self.left();
-        if left.is_zero() {
+        let left = self.limit.saturating_sub(self.used());
+        let is_chosen = match backend {
+            Backend::Z3 => self.choice != SolverChoice::Cvc5,
+            Backend::Cvc5 | Backend::Cvc5Integers => self.has_cvc5,
+        };
+        if left.is_zero() || !is_chosen {
             return Decision::Unknown("timeout".to_string());
         }
-        let answer = match self.choice {
-            SolverChoice::Cvc5 => self.cvc5.check(terms, query, left),
-            SolverChoice::Z3 | SolverChoice::Both => self.z3.check(terms, query, left.min(FIRST_TRY)),
-        };
-        decision(answer)
-    }
-}
-
-fn decision(answer: Result<Answer, SolverError>) -> Decision {
-    match answer {
-        Ok(Answer::Unsat) => Decision::Unsat,
-        Ok(Answer::Sat(model)) => Decision::Sat(model),
-        Ok(Answer::Unknown) => Decision::Unknown("timeout".to_string()),
-        Err(error) => Decision::Unknown(error.to_string()),
+        match self.solvers[backend as usize].check(terms, query, left.min(limit)) {
+            Ok(Answer::Unsat) => Decision::Unsat,
+            Ok(Answer::Sat(model)) => Decision::Sat(model),
+            Ok(Answer::Unknown) => Decision::Unknown("timeout".to_string()),
+            Err(error) => Decision::Unknown(error.to_string()),
+        }
     }
 }

@@ -191,7 +191,8 @@ impl<'a> Walk<'_, 'a, '_> {
                 let ty = self.encoder.typing.of_register(name);
                 let width = self.encoder.width(&ty, statement.at)?;
                 let pointer = self.operand(pointer)?;
-                let outcome = self.encoder.load(self.memory, pointer, Access { at: statement.at, align: *align, width })?;
+                let outcome =
+                    self.encoder.load(self.memory, pointer, Access { at: statement.at, align: *align, width })?;
                 self.reached = self.encoder.terms.and(self.reached, outcome.defined);
                 self.with_block(matches!(ty, Type::Pointer(_)), outcome)
             }
@@ -258,8 +259,12 @@ impl<'a> Walk<'_, 'a, '_> {
         align: Option<u64>,
     ) -> Result<(), RuleError> {
         let width = self.encoder.expr_width(&value.value)?;
+        let is_undef = value.value.kind == ExprKind::Undef;
         let (value, pointer) = (self.operand(value)?, self.operand(pointer)?);
         let access = Access { at: statement.at, align, width };
+        if is_undef {
+            self.encoder.undef_is_stored(value.value, pointer.value, access);
+        }
         let defined = self.encoder.store_defined(value, pointer, access);
         self.reached = self.encoder.terms.and(self.reached, defined);
         self.memory = self.encoder.store(self.memory, self.reached, value.value, pointer.value, access)?;

@@ -7,16 +7,24 @@
 
 use crate::condition::Check;
 use crate::prover::{Decision, Prover};
-use kingpost_smt::{Model, Query, Sort, Substitution, Term, Terms, Value};
+use kingpost_smt::{Model, Node, Op, Query, Sort, Substitution, Term, Terms, Value};
 
 /// Instances before the quantified query.
 const ROUNDS: usize = 12;
+/// How deep a value is looked into for what to choose.
+const MAX_DEPTH: u32 = 24;
 
 impl Prover {
     /// Decides a check whose formula has choices.
-    pub(crate) fn decide_choices(&mut self, terms: &mut Terms, check: &Check, choices: &[Term]) -> Decision {
+    pub(crate) fn decide_choices(
+        &mut self,
+        terms: &mut Terms,
+        check: &Check,
+        choices: &[Term],
+        explanations: &[(Term, Term)],
+    ) -> Decision {
         let mut instances = terms.bool(true);
-        for witness in witnesses(terms, check, choices) {
+        for witness in witnesses(terms, check, choices, explanations) {
             let instance = Substitution::new(witness).apply(terms, check.formula);
             instances = terms.and(instances, instance);
         }
@@ -34,7 +42,7 @@ impl Prover {
                 Err(reason) => return Decision::Unknown(reason),
             }
         }
-        self.query(terms, &Query { assertion: check.formula, universal: choices.to_vec() })
+        self.decide_quantified(terms, &Query { assertion: check.formula, universal: choices.to_vec() })
     }
 
     /// A choice for which a model does not satisfy the formula.
@@ -73,9 +81,14 @@ fn value_of(terms: &Terms, variable: Term, model: &Model) -> Value {
     named.unwrap_or(Value::zero(terms.sort(variable)))
 }
 
-/// Choices that are likely to explain the target.
-fn witnesses(terms: &mut Terms, check: &Check, choices: &[Term]) -> Vec<Vec<(Term, Term)>> {
-    let mut all = Vec::new();
+/// Choices that are likely to explain the target: constants, what the target chose, and what makes both values equal.
+fn witnesses(
+    terms: &mut Terms,
+    check: &Check,
+    choices: &[Term],
+    explanations: &[(Term, Term)],
+) -> Vec<Vec<(Term, Term)>> {
+    let mut all: Vec<Vec<(Term, Term)>> = Vec::new();
     for constant in [0, u128::MAX] {
         let mut each = |&choice: &Term| {
             let width = terms.width(choice);
@@ -83,17 +96,19 @@ fn witnesses(terms: &mut Terms, check: &Check, choices: &[Term]) -> Vec<Vec<(Ter
         };
         all.push(choices.iter().map(&mut each).collect());
     }
-    all.push(choices.iter().map(|&choice| (choice, same_in_target(terms, choice))).collect());
-    let Some([source, target]) = check.values else { return all };
-    // What makes the source's value the target's, if the choice is added or exclusively or-ed to the rest.
-    let zero: Vec<(Term, Term)> = choices.iter().map(|&choice| (choice, zero_like(terms, choice))).collect();
-    let rest = Substitution::new(zero).apply(terms, source);
-    for value in [target, terms.sub(target, rest), terms.bit_xor(target, rest)] {
-        let fitting = |&choice: &Term| {
-            let fits = terms.sort(choice) == terms.sort(value);
-            (choice, if fits { value } else { zero_like(terms, choice) })
+    let explained = |&choice: &Term| {
+        let in_memory = explanations.iter().find(|(value, _)| *value == choice);
+        (choice, in_memory.map_or_else(|| same_in_target(terms, choice), |&(_, there)| there))
+    };
+    all.push(choices.iter().map(explained).collect());
+    if let Some([source, target]) = check.values {
+        let mut solved = Vec::new();
+        solve(terms, source, target, choices, MAX_DEPTH, &mut solved);
+        let found = |&choice: &Term| {
+            let value = solved.iter().find(|(variable, _)| *variable == choice);
+            (choice, value.map_or_else(|| zero_like(terms, choice), |&(_, value)| value))
         };
-        all.push(choices.iter().map(fitting).collect());
+        all.push(choices.iter().map(found).collect());
     }
     // A witness may not depend on what is being chosen.
     all.retain(|witness| {
@@ -101,6 +116,60 @@ fn witnesses(terms: &mut Terms, check: &Check, choices: &[Term]) -> Vec<Vec<(Ter
         terms.variables_of(&values).iter().all(|variable| !choices.contains(variable))
     });
     all
+}
+
+/// Finds values of the choices that make `term` equal to `goal`, going backwards through operations that can be inverted.
+/// Where several choices could do it, the first one does; what is found is tried, not trusted.
+fn solve(terms: &mut Terms, term: Term, goal: Term, choices: &[Term], depth: u32, solved: &mut Vec<(Term, Term)>) {
+    if depth == 0 || !terms.variables_of(&[term]).iter().any(|variable| choices.contains(variable)) {
+        return;
+    }
+    if let Node::Var(_) = terms.node(term) {
+        if !solved.iter().any(|(variable, _)| *variable == term) {
+            solved.push((term, goal));
+        }
+        return;
+    }
+    let mut go = |terms: &mut Terms, term: Term, goal: Term| solve(terms, term, goal, choices, depth - 1, solved);
+    match terms.node(term) {
+        Node::Ternary(_, _, a, b) => {
+            go(terms, b, goal);
+            go(terms, a, goal);
+        }
+        Node::Binary(Op::Concat, high, low) => {
+            let (low_width, high_width) = (terms.width(low), terms.width(high));
+            let part = terms.extract(goal, low_width, high_width);
+            go(terms, high, part);
+            let part = terms.extract(goal, 0, low_width);
+            go(terms, low, part);
+        }
+        Node::Unary(Op::Extract { low }, inner) => {
+            let width = terms.width(inner);
+            let wide = terms.zero_extend(goal, width);
+            let by = terms.number(width, u128::from(low));
+            let placed = terms.shl(wide, by);
+            go(terms, inner, placed);
+        }
+        Node::Unary(Op::Neg, a) => {
+            let goal = terms.neg(goal);
+            go(terms, a, goal);
+        }
+        Node::Unary(Op::BitNot, a) => {
+            let goal = terms.bit_not(goal);
+            go(terms, a, goal);
+        }
+        Node::Binary(op @ (Op::Add | Op::BitXor), a, b) => {
+            for (one, other) in [(a, b), (b, a)] {
+                let goal = if op == Op::Add { terms.sub(goal, other) } else { terms.bit_xor(goal, other) };
+                go(terms, one, goal);
+            }
+        }
+        Node::Binary(Op::BitAnd | Op::BitOr, a, b) => {
+            go(terms, a, goal);
+            go(terms, b, goal);
+        }
+        _ => {}
+    }
 }
 
 fn zero_like(terms: &mut Terms, choice: Term) -> Term {

@@ -46,11 +46,16 @@ fn extend(terms: &mut Terms, sign: Sign, a: Term, width: u32) -> Term {
     }
 }
 
-/// A quotient has no remainder, or a shift right loses no bit.
+/// A quotient leaves no remainder, or a shift right loses no bit.
 pub(crate) fn is_exact(terms: &mut Terms, op: InstOp, a: Term, b: Term, result: Term) -> Term {
-    let back = match op {
-        InstOp::Udiv | InstOp::Sdiv => terms.mul(result, b),
-        _ => terms.shl(result, b),
+    let rest = match op {
+        InstOp::Udiv => terms.urem(a, b),
+        InstOp::Sdiv => terms.srem(a, b),
+        _ => {
+            let back = terms.shl(result, b);
+            return terms.eq(back, a);
+        }
     };
-    terms.eq(back, a)
+    let zero = terms.number(terms.width(a), 0);
+    terms.eq(rest, zero)
 }

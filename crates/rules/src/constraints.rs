@@ -98,7 +98,8 @@ impl<'a> Constraints<'a> {
             in_template: true,
         };
         all.exprs = (0..rule.exprs).map(|_| all.fresh(Shape::Unknown)).collect();
-        let clash = |at: Position, what: &str| RuleError::new(ErrorKind::Type, at, format!("{what} does not type check"));
+        let clash =
+            |at: Position, what: &str| RuleError::new(ErrorKind::Type, at, format!("{what} does not type check"));
         for (template, what) in [(&rule.source, "the source"), (&rule.target, "the target")] {
             for statement in template.blocks.iter().flat_map(|block| &block.statements) {
                 all.statement(statement).map_err(|Clash| clash(statement.at, what))?;

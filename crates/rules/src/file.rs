@@ -24,11 +24,14 @@ pub fn parse(text: &str) -> Vec<ParsedRule> {
     let unnamed = &text[..starts.first().copied().unwrap_or(text.len())];
     let new_shl_semantics = text.lines().any(|line| {
         let comment = line.trim_start().strip_prefix(';').map(str::trim_start);
-        comment.and_then(|comment| comment.strip_prefix("TEST-ARGS:")).is_some_and(|args| args.contains(NEW_SHL_SEMANTICS))
+        comment
+            .and_then(|comment| comment.strip_prefix("TEST-ARGS:"))
+            .is_some_and(|args| args.contains(NEW_SHL_SEMANTICS))
     });
     let mut rules = Vec::new();
     let mut at = Position { line: 1, column: 1 };
-    for chunk in std::iter::once(unnamed).chain(starts.iter().copied().zip(ends).map(|(start, end)| &text[start..end])) {
+    for chunk in std::iter::once(unnamed).chain(starts.iter().copied().zip(ends).map(|(start, end)| &text[start..end]))
+    {
         let mut scanner = Scanner::new(chunk, at);
         scanner.blank_lines();
         if !scanner.rest().is_empty() {
@@ -102,7 +105,9 @@ mod tests {
 
     #[test]
     fn rules_are_found_by_name() {
-        let rules = parse("; first\n%a = %x\n=>\n%a = %y ; scope is checked later\nName: two\nbroken\nName: three\n%a = 1\n=>\n%a=2");
+        let rules = parse(
+            "; first\n%a = %x\n=>\n%a = %y ; scope is checked later\nName: two\nbroken\nName: three\n%a = 1\n=>\n%a=2",
+        );
         let names: Vec<_> = rules.iter().map(|rule| rule.name.as_deref()).collect();
         assert_eq!(names, [None, Some("two"), Some("three")]);
         let errors: Vec<_> = rules.iter().map(|rule| rule.rule.as_ref().err().map(|error| error.at.line)).collect();

@@ -97,7 +97,8 @@ impl Scanner<'_> {
     fn predicate(&mut self) -> Result<Option<Precondition>, RuleError> {
         let at = self.position();
         let name = self.peek_word();
-        let is_call = name.starts_with(|c: char| c.is_ascii_alphabetic()) && self.rest()[name.len()..].trim_start().starts_with('(');
+        let is_call = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && self.rest()[name.len()..].trim_start().starts_with('(');
         if !is_call {
             return Ok(None);
         }
@@ -115,7 +116,7 @@ impl Scanner<'_> {
     }
 
     /// Whether the brackets after `name` are followed by what ends a clause.
-    fn call_stands_alone(&self, name: &str) -> bool {
+    pub(crate) fn call_stands_alone(&self, name: &str) -> bool {
         let rest = self.rest()[name.len()..].trim_start();
         let mut depth = 0;
         for (offset, c) in rest.char_indices() {

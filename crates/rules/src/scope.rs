@@ -229,9 +229,7 @@ impl<'a> Resolver<'a> {
 /// Operators take constants; registers are for calls and whole operands.
 fn only_constants(expr: &Expr) -> Result<(), RuleError> {
     match expr.parts().into_iter().find(|part| matches!(part.kind, ExprKind::Register(_))) {
-        Some(part) => {
-            Err(RuleError::new(ErrorKind::Syntax, part.at, "only constants are allowed in expressions"))
-        }
+        Some(part) => Err(RuleError::new(ErrorKind::Syntax, part.at, "only constants are allowed in expressions")),
         None => Ok(()),
     }
 }
@@ -321,12 +319,17 @@ fn order(sides: Vec<Side<'_>>) -> Result<Vec<Side<'_>>, RuleError> {
                     continue;
                 }
                 if name.is_some_and(|name| !open.insert(name)) {
-                    return Err(scope_error(next.at, format!("register %{} depends on itself", name.unwrap_or_default())));
+                    return Err(scope_error(
+                        next.at,
+                        format!("register %{} depends on itself", name.unwrap_or_default()),
+                    ));
                 }
                 work.push((next, true));
-                work.extend(registers(next).filter(|(name, _)| !done.contains(name)).filter_map(|(name, _)| {
-                    defines.get(name).map(|definition| (*definition, false))
-                }));
+                work.extend(
+                    registers(next)
+                        .filter(|(name, _)| !done.contains(name))
+                        .filter_map(|(name, _)| defines.get(name).map(|definition| (*definition, false))),
+                );
             }
         }
         ordered.push(Side { label: side.label, statements });
@@ -354,7 +357,10 @@ mod tests {
         assert_eq!(kind("%a = %x\n=>\n%x = 1\n%a = %x"), Some(ErrorKind::Scope));
         assert_eq!(kind("%a = add C, C+1\n=>\n%a = 1"), Some(ErrorKind::Syntax));
         assert_eq!(kind("%a = %x\n=>\n%a = %x + 1"), Some(ErrorKind::Syntax));
-        assert_eq!(kind("Pre: WillNotOverflowSignedAdd(%a, %x)\n%a = %x\n%b = %a\n=>\n%b = 1"), Some(ErrorKind::Function));
+        assert_eq!(
+            kind("Pre: WillNotOverflowSignedAdd(%a, %x)\n%a = %x\n%b = %a\n=>\n%b = 1"),
+            Some(ErrorKind::Function)
+        );
     }
 
     #[test]

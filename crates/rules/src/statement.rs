@@ -38,13 +38,16 @@ impl Scanner<'_> {
     fn definition(&mut self) -> Result<Inst, RuleError> {
         let word = self.peek_word();
         let at = self.position();
-        if let Some(op) = InstOp::named(word) {
+        // `lshr (C1), C2` is an instruction, `lshr(C1, C2)` a copied value.
+        let is_call = self.is_call(word);
+        if let Some(op) = InstOp::named(word)
+            && !(is_call && self.call_stands_alone(word))
+        {
             self.advance(word.len());
             return self.binary(op);
         }
-        // `lshr(C, 1)` is a function; as an instruction it was recognized above.
         if let Some(op) = ConvertOp::named(word)
-            && !self.is_call(word)
+            && (!is_call || self.call_stands_alone(word))
         {
             self.advance(word.len());
             return self.convert(op);
@@ -128,11 +131,8 @@ impl Scanner<'_> {
 
     fn convert(&mut self, op: ConvertOp) -> Result<Inst, RuleError> {
         let value = self.operand()?;
-        let to = if self.keyword("to") {
-            Some(self.optional_type()?.ok_or_else(|| self.expected("a type"))?)
-        } else {
-            None
-        };
+        let to =
+            if self.keyword("to") { Some(self.optional_type()?.ok_or_else(|| self.expected("a type"))?) } else { None };
         Ok(Inst::Convert { op, value, to })
     }
 

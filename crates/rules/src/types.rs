@@ -223,7 +223,9 @@ impl<'a> Search<'a> {
             .collect();
         // Not all of these have to do with any value; 32 bits first.
         let preferred = (32..=MAX_INT_WIDTH).chain((1..32).rev());
-        free.extend(single.iter().map(|&root| (root, preferred.clone().filter(|&width| width >= least(root)).collect())));
+        free.extend(
+            single.iter().map(|&root| (root, preferred.clone().filter(|&width| width >= least(root)).collect())),
+        );
         Search { constraints, shapes: shapes.to_vec(), pointer_bits, free, single_from: every.len() }
     }
 

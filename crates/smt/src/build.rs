@@ -243,7 +243,8 @@ impl Terms {
             Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), inner) => {
                 let width = self.width(inner);
                 let cut = value.extract(0, width);
-                let fits = if op == Op::ZeroExtend { cut.zero_extend(value.width()) } else { cut.sign_extend(value.width()) };
+                let fits =
+                    if op == Op::ZeroExtend { cut.zero_extend(value.width()) } else { cut.sign_extend(value.width()) };
                 if fits != value {
                     return self.bool(false);
                 }
@@ -405,7 +406,8 @@ impl Terms {
         factors.extend(self.factors(b));
         factors.sort_unstable();
         let sort = self.sort(a);
-        let product = factors.into_iter().reduce(|product, factor| self.intern(Node::Binary(Op::Mul, product, factor), sort));
+        let product =
+            factors.into_iter().reduce(|product, factor| self.intern(Node::Binary(Op::Mul, product, factor), sort));
         product.expect("a product has factors")
     }
 
@@ -837,7 +839,12 @@ mod tests {
                     Evaluator::new(&arenas[i], &roots, &model)
                 });
                 for pair in &pool {
-                    assert_eq!(simple.value(pair[0]), raw.value(pair[1]), "{:?} for {model:?}", arenas[1].node(pair[1]));
+                    assert_eq!(
+                        simple.value(pair[0]),
+                        raw.value(pair[1]),
+                        "{:?} for {model:?}",
+                        arenas[1].node(pair[1])
+                    );
                 }
             }
         }

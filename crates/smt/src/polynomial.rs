@@ -62,9 +62,7 @@ fn polynomial(terms: &mut Terms, term: Term, depth: u32) -> Option<Polynomial> {
     match terms.node(term) {
         Node::Const(Value::Bits(bits)) if bits.is_zero() => Some(Polynomial::new()),
         Node::Const(Value::Bits(bits)) => Some(Polynomial::from([(Vec::new(), bits)])),
-        Node::Binary(Op::Add, a, b) => {
-            add(polynomial(terms, a, depth - 1)?, polynomial(terms, b, depth - 1)?, one)
-        }
+        Node::Binary(Op::Add, a, b) => add(polynomial(terms, a, depth - 1)?, polynomial(terms, b, depth - 1)?, one),
         Node::Unary(Op::Neg, a) => add(Polynomial::new(), polynomial(terms, a, depth - 1)?, one.neg()),
         Node::Unary(Op::BitNot, a) => {
             let minus_one = Polynomial::from([(Vec::new(), one.neg())]);

@@ -1,7 +1,8 @@
 //! Solvers as long-lived processes that read SMT-LIB text from a pipe.
 //!
 //! Between queries a solver is told `(reset)`: for z3 that is faster than `(push)` and `(pop)`, which would choose its
-//! incremental engine. A solver that does not answer in time is ended, and started again for the next query.
+//! incremental engine. Limits are processor time of the solver, so that an answer does not depend on what else the machine
+//! does; a solver that exceeds its limit is ended, and started again for the next query.
 
 use crate::evaluate::Model;
 use crate::reply;
@@ -13,8 +14,12 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than a solver needs to keep its own limit, before its process is ended.
-const GRACE: Duration = Duration::from_millis(300);
+/// How often the processor time of a solver that has not answered is looked at.
+const POLL: Duration = Duration::from_millis(10);
+/// A solver is ended when its limit has passed this many times by the clock, however little of the processor it got.
+const MAX_CLOCK: u32 = 20;
+/// Ticks of processor time in a second, as `/proc` counts them on every Linux.
+const TICKS: u64 = 100;
 
 /// A program, and how it is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -51,14 +56,9 @@ impl Backend {
         }
     }
 
-    /// What a query begins with: a clean state and a time limit.
-    fn preamble(self, limit: Duration, quantified: bool) -> String {
-        let limit = limit.as_millis().max(1);
-        match (self, quantified) {
-            (Backend::Z3, _) => format!("(reset)\n(set-option :timeout {limit})\n"),
-            (_, false) => format!("(reset)\n(set-option :tlimit-per {limit})\n(set-logic QF_BV)\n"),
-            (_, true) => format!("(reset)\n(set-option :tlimit-per {limit})\n(set-logic BV)\n"),
-        }
+    /// What a query begins with: a clean state.
+    fn preamble(quantified: bool) -> &'static str {
+        if quantified { "(reset)\n(set-logic BV)\n" } else { "(reset)\n(set-logic QF_BV)\n" }
     }
 }
 
@@ -101,6 +101,7 @@ impl std::error::Error for SolverError {}
 pub struct Solver {
     backend: Backend,
     process: Option<Process>,
+    used: Duration,
 }
 
 #[derive(Debug)]
@@ -113,42 +114,44 @@ struct Process {
 impl Solver {
     /// A solver that has not been started.
     pub fn new(backend: Backend) -> Solver {
-        Solver { backend, process: None }
+        Solver { backend, process: None, used: Duration::ZERO }
     }
 
-    /// Decides a query within a time limit.
+    /// The processor time that all queries took so far.
+    pub fn used(&self) -> Duration {
+        self.used
+    }
+
+    /// Decides a query within a limit of processor time.
     ///
     /// # Errors
     /// If the program cannot be started or does not keep to the protocol. Running out of time is [`Answer::Unknown`].
     pub fn check(&mut self, terms: &Terms, query: &Query, limit: Duration) -> Result<Answer, SolverError> {
-        let deadline = Instant::now() + limit + GRACE;
         let mut process = match self.process.take() {
             Some(process) => process,
             None => Process::start(self.backend)?,
         };
-        let mut text = self.backend.preamble(limit, !query.universal.is_empty());
-        text.push_str(&query.script(terms));
-        text.push_str("(check-sat)\n");
-        let answer = process.ask(&text, deadline).map_err(|failure| failure.of(self.backend));
-        let answer = match answer {
-            Err(None) => return Ok(Answer::Unknown),
-            Err(Some(error)) => return Err(error),
-            Ok(line) => match line.as_str() {
-                "unsat" => Answer::Unsat,
-                "unknown" | "timeout" => Answer::Unknown,
-                "sat" => match process.model(terms, query, deadline).map_err(|failure| failure.of(self.backend)) {
-                    Ok(model) => Answer::Sat(model),
-                    Err(None) => return Ok(Answer::Unknown),
-                    Err(Some(error)) => return Err(error),
-                },
-                // cvc5 ends with its resources; the next query starts it again.
-                "cvc5 interrupted by timeout." => return Ok(Answer::Unknown),
-                _ => return Err(SolverError::Reply(self.backend, line)),
-            },
-        };
-        self.process = Some(process);
-        Ok(answer)
+        let clock = Limit { clock: Instant::now() + limit * MAX_CLOCK, processor: process.processor_time() + limit };
+        let before = process.processor_time();
+        let answer = process.decide(terms, query, clock);
+        self.used += process.processor_time().saturating_sub(before);
+        match answer {
+            Ok(answer) => {
+                self.process = Some(process);
+                Ok(answer)
+            }
+            Err(Failure::Late) => Ok(Answer::Unknown),
+            Err(Failure::Closed) => Err(SolverError::Closed(self.backend)),
+            Err(Failure::Reply(text)) => Err(SolverError::Reply(self.backend, text)),
+        }
     }
+}
+
+/// When a solver is ended.
+#[derive(Clone, Copy)]
+struct Limit {
+    clock: Instant,
+    processor: Duration,
 }
 
 /// Why a process does not answer.
@@ -156,17 +159,6 @@ enum Failure {
     Late,
     Closed,
     Reply(String),
-}
-
-impl Failure {
-    /// The error, unless it is only lateness.
-    fn of(self, backend: Backend) -> Option<SolverError> {
-        match self {
-            Failure::Late => None,
-            Failure::Closed => Some(SolverError::Closed(backend)),
-            Failure::Reply(text) => Some(SolverError::Reply(backend, text)),
-        }
-    }
 }
 
 impl Process {
@@ -190,11 +182,34 @@ impl Process {
         Ok(Process { child, input, lines })
     }
 
+    /// Asks, and reads the answer.
+    fn decide(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Answer, Failure> {
+        let mut text = Backend::preamble(!query.universal.is_empty()).to_string();
+        text.push_str(&query.script(terms));
+        text.push_str("(check-sat)\n");
+        let line = self.ask(&text, limit)?;
+        match line.as_str() {
+            "unsat" => Ok(Answer::Unsat),
+            "unknown" => Ok(Answer::Unknown),
+            "sat" => Ok(Answer::Sat(self.model(terms, query, limit)?)),
+            _ => Err(Failure::Reply(line)),
+        }
+    }
+
+    /// The processor time that the solver took so far; zero where the system does not tell.
+    fn processor_time(&self) -> Duration {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        // The name of the program may contain anything; fields are counted from behind its bracket (proc(5)).
+        let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        Duration::from_millis((ticks(11) + ticks(12)) * 1000 / TICKS)
+    }
+
     /// Sends commands and returns the first line of the reply.
-    fn ask(&mut self, text: &str, deadline: Instant) -> Result<String, Failure> {
+    fn ask(&mut self, text: &str, limit: Limit) -> Result<String, Failure> {
         self.input.write_all(text.as_bytes()).and_then(|()| self.input.flush()).map_err(|_| Failure::Closed)?;
         loop {
-            let line = self.line(deadline)?;
+            let line = self.line(limit)?;
             let line = line.trim();
             if !line.is_empty() {
                 return Ok(line.to_string());
@@ -202,15 +217,20 @@ impl Process {
         }
     }
 
-    fn line(&mut self, deadline: Instant) -> Result<String, Failure> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        self.lines.recv_timeout(left).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Failure::Late,
-            RecvTimeoutError::Disconnected => Failure::Closed,
-        })
+    fn line(&mut self, limit: Limit) -> Result<String, Failure> {
+        loop {
+            match self.lines.recv_timeout(POLL) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Closed),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.processor_time() >= limit.processor || Instant::now() >= limit.clock {
+                return Err(Failure::Late);
+            }
+        }
     }
 
-    fn model(&mut self, terms: &Terms, query: &Query, deadline: Instant) -> Result<Model, Failure> {
+    fn model(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Model, Failure> {
         let variables = query.free_variables(terms);
         let mut model = Model::default();
         if variables.is_empty() {
@@ -221,10 +241,10 @@ impl Process {
             let _ = write!(text, "{} ", Name(variable));
         }
         text.push_str("))\n");
-        let mut reply = self.ask(&text, deadline)?;
+        let mut reply = self.ask(&text, limit)?;
         while reply.matches('(').count() > reply.matches(')').count() {
             reply.push('\n');
-            reply.push_str(&self.line(deadline)?);
+            reply.push_str(&self.line(limit)?);
         }
         let values = reply::values(&reply).filter(|values| values.len() == variables.len());
         for (&variable, value) in variables.iter().zip(values.ok_or(Failure::Reply(reply))?) {

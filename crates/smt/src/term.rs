@@ -164,6 +164,14 @@ impl Terms {
         }
     }
 
+    /// The width of a bit-vector term, in bits; none if the term is a boolean.
+    pub fn bits_width(&self, term: Term) -> Option<u32> {
+        match self.sort(term) {
+            Sort::Bits(width) => Some(width),
+            Sort::Bool => None,
+        }
+    }
+
     /// The value of a constant term.
     pub fn value(&self, term: Term) -> Option<Value> {
         match self.node(term) {

@@ -1,0 +1,57 @@
+//! Case distinction on one variable: amounts of shifts, and values of which a formula says that they have one bit set. With
+//! a constant amount a shift is wiring, and a division by a power of two a shift.
+
+use kingpost_smt::{Bits, Node, Op, Term, Terms};
+
+/// Variables wider than this are not split.
+const MAX_WIDTH: u32 = 64;
+
+/// A variable and the values that it is likely to have.
+#[derive(Clone, Debug)]
+pub(crate) struct Pivot {
+    pub(crate) variable: Term,
+    pub(crate) values: Vec<Bits>,
+}
+
+/// The variable to split on: a power of two before a shift amount, of those the most frequent.
+pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
+    let cone = terms.cone(&[formula]);
+    let power = cone.iter().find_map(|&term| power_of_two(terms, term));
+    if let Some(variable) = power {
+        let width = terms.width(variable);
+        let mut values: Vec<Bits> = (0..width).map(|bit| Bits::new(width, 1 << bit)).collect();
+        values.push(Bits::new(width, 0));
+        return Some(Pivot { variable, values });
+    }
+    let mut amounts: Vec<(Term, usize)> = Vec::new();
+    for &term in &cone {
+        if let Node::Binary(Op::Shl | Op::Lshr | Op::Ashr, _, by) = terms.node(term) {
+            for variable in terms.variables_of(&[by]) {
+                match amounts.iter_mut().find(|(other, _)| *other == variable) {
+                    Some((_, count)) => *count += 1,
+                    None => amounts.push((variable, 1)),
+                }
+            }
+        }
+    }
+    let fits = |variable: Term| terms.bits_width(variable).is_some_and(|width| width <= MAX_WIDTH);
+    let (variable, _) = amounts.into_iter().filter(|&(variable, _)| fits(variable)).max_by_key(|&(_, count)| count)?;
+    let width = terms.width(variable);
+    let values = (0..=MAX_WIDTH).take_while(|&value| value == 0 || value.ilog2() < width);
+    Some(Pivot { variable, values: values.map(|value| Bits::new(width, u128::from(value))).collect() })
+}
+
+/// The `x` of `x & (x - 1) = 0`, if it is a variable.
+fn power_of_two(terms: &Terms, term: Term) -> Option<Term> {
+    let Node::Binary(Op::Eq, a, b) = terms.node(term) else { return None };
+    let masked = if terms.bits(a).is_some_and(Bits::is_zero) { b } else { a };
+    let Node::Binary(Op::BitAnd, x, y) = terms.node(masked) else { return None };
+    let less_one = |sum: Term, x: Term| match terms.node(sum) {
+        Node::Binary(Op::Add, base, one) => base == x && terms.bits(one).is_some_and(Bits::is_ones),
+        _ => false,
+    };
+    let pairs = [(x, y), (y, x)];
+    let (variable, _) = pairs.into_iter().find(|&(x, sum)| less_one(sum, x))?;
+    let fits = terms.bits_width(variable).is_some_and(|width| width <= MAX_WIDTH);
+    (fits && matches!(terms.node(variable), Node::Var(_))).then_some(variable)
+}
