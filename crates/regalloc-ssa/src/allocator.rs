@@ -1,12 +1,13 @@
 //! The pipeline.
 
 use crate::coalescing::Coalescing;
-use crate::coloring::{self, Coloring, Output};
-use crate::constraints::Facts;
+use crate::coloring::{self, Coloring};
+use crate::constraints::Constraints;
 use crate::liveness::Liveness;
 use crate::order::Order;
-use crate::register_hints::Homes;
-use crate::reload::Reloads;
+use crate::register_hints::RegisterHints;
+use crate::reload::ReloadPlan;
+use crate::slots::Slots;
 use crate::spilling::{self, Spilling};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 
@@ -18,17 +19,18 @@ const MAX_VALUES: u64 = (1 << 31) - 4;
 pub struct SsaAllocator {
     order: Order,
     live: Liveness,
-    facts: Facts,
+    constraints: Constraints,
     classes: Coalescing,
-    plan: Spilling,
-    homes: Homes,
-    reloads: Reloads,
+    spilling: Spilling,
+    plan: ReloadPlan,
+    hints: RegisterHints,
     coloring: Coloring,
+    slots: Slots,
 }
 
-struct Deaf;
+struct NoObserver;
 
-impl Observer for Deaf {
+impl Observer for NoObserver {
     fn event(&mut self, _: Event<'_>) {}
 }
 
@@ -38,7 +40,7 @@ impl Allocator for SsaAllocator {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.allocate_observed(problem, env, out, &mut Deaf)
+        self.run(problem, env, out, &mut NoObserver, false)
     }
 
     fn allocate_observed(
@@ -47,6 +49,28 @@ impl Allocator for SsaAllocator {
         env: &MachineEnv,
         out: &mut Allocation,
         observer: &mut dyn Observer,
+    ) -> Result<(), AllocError> {
+        self.run(problem, env, out, observer, false)
+    }
+
+    fn allocate_verified(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.run(problem, env, out, &mut NoObserver, true)
+    }
+}
+
+impl SsaAllocator {
+    fn run(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        observer: &mut dyn Observer,
+        verifies: bool,
     ) -> Result<(), AllocError> {
         out.reset(problem);
         if problem.vregs.len() as u64 > MAX_VALUES {
@@ -57,36 +81,49 @@ impl Allocator for SsaAllocator {
         }
         observer.event(Event::Stage("liveness"));
         self.order.compute(problem);
-        self.facts.begin(problem, env, &self.order);
-        self.live.compute(problem, &self.order, &mut self.facts)?;
+        self.constraints.begin(problem, env, &self.order);
+        self.live.compute(problem, &self.order, &mut self.constraints)?;
+        if verifies {
+            check_phase("liveness", self.live.verify(problem, &self.order))?;
+        }
         observer.event(Event::Stage("coalescing"));
-        self.classes.compute(problem, &self.order, &self.facts, &self.live);
+        self.classes.compute(problem, &self.order, &self.constraints, &self.live);
+        let (order, constraints, live, classes) = (&self.order, &self.constraints, &self.live, &self.classes);
+        if verifies {
+            check_phase("coalescing", classes.verify(problem, live))?;
+        }
+        let analyses = spilling::Input { problem, env, order, constraints, live, classes };
         observer.event(Event::Stage("spilling"));
-        let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
-        let input = spilling::Input { problem, env, order, facts, live, classes };
-        self.plan.compute(input);
+        self.spilling.run(analyses)?;
+        let spills = &self.spilling.plan;
+        if verifies {
+            check_phase("spilling", spills.verify(analyses))?;
+        }
         observer.event(Event::Stage("reload"));
-        self.reloads.compute(input, &self.plan);
-        observer.event(Event::Stage("homes"));
-        self.homes.compute(input, &self.plan);
-        let (plan, homes) = (&self.plan, &self.homes);
-        let input = coloring::Input { problem, env, order, facts, live, classes, plan, homes };
+        self.plan.run(analyses, spills);
+        if verifies {
+            check_phase("reload", self.plan.verify(analyses))?;
+        }
+        observer.event(Event::Stage("register_hints"));
+        self.hints.run(analyses, spills);
+        let (plan, hints) = (&self.plan, &self.hints);
+        let input = coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
         observer.event(Event::Stage("coloring"));
-        let mut output = Output { reloads: &mut self.reloads, out };
-        self.coloring.run(input, &mut output)?;
-        observer.event(Event::Stage("edges"));
-        self.coloring.emit(input, &mut output)?;
-        let phases = [self.live.steps, self.classes.steps, self.plan.steps, self.homes.steps, self.coloring.steps()];
+        self.coloring.run(input, out)?;
+        if verifies {
+            check_phase("coloring", self.coloring.assignment.verify(analyses, spills, out))?;
+        }
+        observer.event(Event::Stage("resolve"));
+        self.coloring.resolve(input, &mut self.slots, out)?;
+        let phases = [self.live.steps, self.classes.steps, self.spilling.steps, self.hints.steps, self.coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;
         Ok(())
     }
-}
 
-impl SsaAllocator {
     /// What each phase found out about the problem solved last, as text: the phase's name, and lines.
     pub fn dump(&self, problem: &Problem, env: &MachineEnv) -> Vec<(&'static str, String)> {
-        let (order, facts, live, classes) = (&self.order, &self.facts, &self.live, &self.classes);
-        let input = spilling::Input { problem, env, order, facts, live, classes };
+        let (order, constraints, live, classes) = (&self.order, &self.constraints, &self.live, &self.classes);
+        let input = spilling::Input { problem, env, order, constraints, live, classes };
         let text = |write: &dyn Fn(&mut String) -> std::fmt::Result| {
             let mut text = String::new();
             // Writing to a string cannot fail.
@@ -96,9 +133,14 @@ impl SsaAllocator {
         vec![
             ("liveness", text(&|out| live.dump(order, out))),
             ("coalescing", text(&|out| classes.dump(problem, out))),
-            ("spilling", text(&|out| self.plan.dump(input, out))),
-            ("reload", text(&|out| self.reloads.dump(input, &self.plan, out))),
-            ("coloring", text(&|out| self.homes.dump(out).and_then(|()| self.coloring.dump(order, out)))),
+            ("spilling", text(&|out| self.spilling.plan.dump(input, out))),
+            ("reload", text(&|out| self.plan.dump(input, out))),
+            ("register_hints", text(&|out| self.hints.dump(out))),
+            ("coloring", text(&|out| self.coloring.assignment.dump(order, out))),
         ]
     }
+}
+
+fn check_phase(phase: &'static str, result: Result<(), String>) -> Result<(), AllocError> {
+    result.map_err(|what| AllocError::Phase { phase, what })
 }

@@ -1,18 +1,21 @@
-//! Classes of values that share one slot and would like one register: parameters and the arguments passed to them.
+//! Congruence classes of values that share one slot and one register hint: parameters and the arguments passed to them.
 //!
 //! ```text
 //! b1(v2): .. v3 = add v2, 1; branch -> b1(v3)      {v2, v3}: v2 is dead where v3 begins
 //! ```
 //!
-//! A class is a congruence class: no two members are live at one point, so that a place may belong to the class as a
-//! whole. Each pair that a block parameter, or a move, brings together is tried, the most frequent first; two classes
+//! No two members are live at one point, so that a slot may belong to the class as a whole. Each pair that a block parameter, or a move, brings together is tried, the most frequent first; two classes
 //! become one unless some of their live ranges meet (Boissinot et al., *Revisiting out-of-SSA translation*, 2009).
+//!
+//! 1. No two members of a class are live at one point.
+//! 2. All members of a class are of one register class, and references or not; far values are alone.
 //!
 //! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
 
-use crate::constraints::Facts;
+use crate::constraints::Constraints;
 use crate::liveness::{Liveness, end_point, rate, reset};
 use crate::order::Order;
+use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Problem, VReg};
 use std::fmt::{self, Write};
@@ -51,7 +54,7 @@ pub(crate) struct Coalescing {
 }
 
 impl Coalescing {
-    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, facts: &Facts, live: &Liveness) {
+    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, constraints: &Constraints, live: &Liveness) {
         let values = problem.vregs.len();
         self.parents.clear();
         self.parents.extend(0..values as u32);
@@ -60,7 +63,7 @@ impl Coalescing {
         self.merged.clear();
         self.steps = 0;
         self.number_points(problem, order);
-        self.find_pairs(problem, order, facts, live);
+        self.find_pairs(problem, order, constraints, live);
         let mut budget = self.pairs.len() * RANGES_PER_PAIR;
         for i in 0..self.pairs.len() {
             let Pair { a, b, .. } = self.pairs[i];
@@ -105,7 +108,7 @@ impl Coalescing {
         self.bases.push(base);
     }
 
-    fn find_pairs(&mut self, problem: &Problem, order: &Order, facts: &Facts, live: &Liveness) {
+    fn find_pairs(&mut self, problem: &Problem, order: &Order, constraints: &Constraints, live: &Liveness) {
         self.pairs.clear();
         for edge in problem.edges() {
             let data = problem.edge(edge);
@@ -117,7 +120,7 @@ impl Coalescing {
                 }
             }
         }
-        for &(place, inst) in &facts.moves {
+        for &(place, inst) in &constraints.moves {
             if let [a, b] = problem.operands(inst) {
                 self.add_pair(order.rates[place as usize], a.vreg(), b.vreg());
             }
@@ -196,6 +199,32 @@ impl Coalescing {
         }
         self.pool.extend(last);
         Some((start as u32, self.pool.len() as u32))
+    }
+
+    /// # Errors
+    /// Two members of one class that are live at one point, or not of one kind.
+    pub(crate) fn verify(&self, problem: &Problem, live: &Liveness) -> Result<(), String> {
+        let mut ranges: Vec<(VReg, Range, VReg)> = Vec::new();
+        for vreg in problem.vregs.keys().filter(|&vreg| live.def_place[vreg.index()] != u32::MAX) {
+            let (class, v) = (self.class(vreg), vreg.index());
+            let (data, root) = (&problem.vregs[vreg], &problem.vregs[class]);
+            let alike = data.class == root.class && data.is_ref == root.is_ref;
+            check(alike && (class == vreg || !live.far[v]), || format!("rule 2: {vreg} is in the class of {class}"))?;
+            let mut add = |place: u32, from: u32, to: u32| {
+                let (base, last) = (self.bases[place as usize], self.bases[place as usize + 1] - 1);
+                ranges.push((class, (base + from, base.saturating_add(to).min(last)), vreg));
+            };
+            if live.def_point[v] > 0 {
+                add(live.def_place[v], live.def_point[v], live.def_end[v]);
+            }
+            live.places(vreg).for_each(|(place, entry)| add(place, 0, entry.end));
+        }
+        ranges.sort_unstable();
+        for pair in ranges.windows(2) {
+            let meet = pair[0].0 == pair[1].0 && pair[0].1.1 >= pair[1].1.0;
+            check(!meet, || format!("rule 1: {} and {} are live at one point", pair[0].2, pair[1].2))?;
+        }
+        Ok(())
     }
 
     /// One line per class of several values.

@@ -1,5 +1,5 @@
-//! What is asked of a problem again and again: which values can be computed anywhere, which instructions take registers
-//! from values, which registers there are. Liveness shows it what it passes on its way (`next_use.rs`).
+//! Facts about the problem, computed once: rematerializable values, clobber points, allocatable registers, hints from
+//! fixed operands. Filled by the walk over operands that liveness makes (`next_use.rs`).
 
 use crate::liveness::reset;
 use crate::order::Order;
@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 
 /// An instruction that takes registers: by fixed operands, by clobbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Obstacle {
+pub(crate) struct ClobberPoint {
     pub(crate) place: u32,
     pub(crate) pos: u32,
     /// Registers in which a value that is read by the instruction may not be, but by its own fixed operands.
@@ -21,18 +21,20 @@ pub(crate) struct Obstacle {
     pub(crate) late: PRegSet,
 }
 
-/// Facts of one problem after another.
+/// Constraints of one problem after another.
 #[derive(Default)]
-pub(crate) struct Facts {
+pub(crate) struct Constraints {
     pub(crate) allocatable: PRegSet,
+    /// Bytes of the widest value.
+    pub(crate) widest: u8,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
     /// Per place and class, the position of the first instruction through which no register keeps its value, or [`NONE`].
     wipes: Vec<[u32; 2]>,
-    /// Per instruction: has it operands that need a certain register or time, or other demands?
+    /// Per instruction: has it fixed, reused or late-use operands, clobbers or a safepoint? If not, the fast path serves it.
     demands: Vec<bool>,
     /// In the order of the walk.
-    pub(crate) obstacles: Vec<Obstacle>,
+    pub(crate) clobber_points: Vec<ClobberPoint>,
     /// Instructions that copy, in the order of the walk, and their places.
     pub(crate) moves: Vec<(u32, Inst)>,
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
@@ -48,17 +50,18 @@ pub(crate) struct Facts {
     /// Per value: does one flow into it where it dies?
     is_fed: Vec<bool>,
     /// Per value, the register it is bound to next, as an index, and the number of the instruction that binds it.
-    wishes: Vec<(u8, u32)>,
+    fixed_hints: Vec<(u8, u32)>,
 }
 
-const NO_WISH: (u8, u32) = (u8::MAX, 0);
+const NO_HINT: (u8, u32) = (u8::MAX, 0);
 
-impl Facts {
+impl Constraints {
     pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv, order: &Order) {
         let values = problem.vregs.len();
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
-        self.obstacles.clear();
+        self.widest = problem.vregs.values().map(|data| data.width).max().unwrap_or(0);
+        self.clobber_points.clear();
         self.moves.clear();
         reset(&mut self.wipes, order.blocks.len(), [NONE; 2]);
         reset(&mut self.is_fed, values, false);
@@ -67,17 +70,17 @@ impl Facts {
         reset(&mut self.read_in_memory, values, false);
         reset(&mut self.labelled, values, false);
         reset(&mut self.flows, values, NONE);
-        reset(&mut self.wishes, values, NO_WISH);
+        reset(&mut self.fixed_hints, values, NO_HINT);
         for label in &problem.labels {
             self.labelled[label.vreg.index()] = true;
         }
     }
 
-    /// All instructions and edges were seen, backwards, so that wishes travel from fixed operands to definitions.
+    /// All instructions and edges were seen, backwards, so that hints travel from fixed operands to definitions.
     pub(crate) fn end(&mut self) {
-        self.obstacles.reverse();
+        self.clobber_points.reverse();
         self.moves.reverse();
-        // Whoever must be in memory for some operand needs a slot, so that computing it again saves nothing.
+        // A value that an operand reads in memory needs a slot, so that computing it again saves nothing.
         for vreg in self.computed.drain(..) {
             if self.read_in_memory[vreg.index()] {
                 self.remat[vreg.index()] = NONE;
@@ -114,16 +117,16 @@ impl Facts {
     }
 
     /// The register the value is bound to next, if nothing takes it before, and the number of the instruction.
-    pub(crate) fn wish(&self, vreg: VReg) -> Option<(PReg, u32)> {
-        let (reg, inst) = self.wishes[vreg.index()];
+    pub(crate) fn fixed_hint(&self, vreg: VReg) -> Option<(PReg, u32)> {
+        let (reg, inst) = self.fixed_hints[vreg.index()];
         (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), inst))
     }
 
     /// An argument is passed.
     pub(crate) fn flow(&mut self, from: VReg, to: VReg) {
         self.flows[from.index()] = to.as_u32();
-        if self.wishes[to.index()] != NO_WISH {
-            self.wishes[from.index()] = self.wishes[to.index()];
+        if self.fixed_hints[to.index()] != NO_HINT {
+            self.fixed_hints[from.index()] = self.fixed_hints[to.index()];
         }
     }
 
@@ -131,10 +134,10 @@ impl Facts {
     pub(crate) fn instruction(&mut self, problem: &Problem, inst: Inst, place: u32, pos: u32) {
         let operands = problem.operands(inst);
         let flags = problem.flags(inst);
-        let mut obstacle = Obstacle { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
+        let mut point = ClobberPoint { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
         if problem.clobber_id(inst) != ClobberId::NONE {
             let clobbers = problem.clobbers(inst);
-            obstacle.late = clobbers.lost.union(clobbers.partial);
+            point.late = clobbers.lost.union(clobbers.partial);
             for class in RegClass::ALL {
                 if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
                     self.wipes[place as usize][class.index()] = pos;
@@ -147,7 +150,7 @@ impl Facts {
             demands |= is_demanding(operand, flags);
             ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
-                Constraint::Fixed(reg) => self.fixed(&mut obstacle, operand, reg, inst),
+                Constraint::Fixed(reg) => self.fixed(&mut point, operand, reg, inst),
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
                         self.flow(input.vreg(), operand.vreg());
@@ -172,8 +175,8 @@ impl Facts {
             }
             _ => {}
         }
-        if !obstacle.early.union(obstacle.late).is_empty() {
-            self.obstacles.push(obstacle);
+        if !point.early.union(point.late).is_empty() {
+            self.clobber_points.push(point);
         }
     }
 
@@ -181,24 +184,24 @@ impl Facts {
     /// block that defines it.
     pub(crate) fn flow_from_dying(&mut self, from: VReg, to: VReg) {
         if self.flows[from.index()] == NONE && !std::mem::replace(&mut self.is_fed[to.index()], true) {
-            let wish = self.wishes[from.index()];
+            let hint = self.fixed_hints[from.index()];
             self.flow(from, to);
-            // Who is read elsewhere before that wishes to be there first.
-            if wish != NO_WISH {
-                self.wishes[from.index()] = wish;
+            // A use of its own in a fixed register comes before that.
+            if hint != NO_HINT {
+                self.fixed_hints[from.index()] = hint;
             }
         }
     }
 
-    fn fixed(&mut self, obstacle: &mut Obstacle, operand: Operand, reg: PReg, inst: Inst) {
+    fn fixed(&mut self, point: &mut ClobberPoint, operand: Operand, reg: PReg, inst: Inst) {
         if operand.pos() == Pos::Early {
-            obstacle.early.insert(reg);
+            point.early.insert(reg);
         }
         if operand.is_def() || operand.pos() == Pos::Late {
-            obstacle.late.insert(reg);
+            point.late.insert(reg);
         }
         if operand.is_use() {
-            self.wishes[operand.vreg().index()] = (reg.index() as u8, inst.as_u32());
+            self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, inst.as_u32());
         }
     }
 }
@@ -209,4 +212,22 @@ fn is_demanding(operand: Operand, flags: InstFlags) -> bool {
         (true, Pos::Late, Constraint::Reg | Constraint::Reuse(_)) => flags.has(InstFlags::BRANCH),
         _ => true,
     }
+}
+
+/// Must a use that is not in a register be brought into one?
+pub(crate) fn needs_register(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
+    match operands[i].constraint() {
+        Constraint::Stack | Constraint::Any => false,
+        Constraint::MemOk => {
+            let reused = operands.iter().any(|def| def.constraint() == Constraint::Reuse(i as u8));
+            reused || constraints.remat(operands[i].vreg()).is_some()
+        }
+        _ => true,
+    }
+}
+
+/// Does the branch leave its result in memory? It does whenever the operand may be there.
+pub(crate) fn begins_in_memory(problem: &Problem, branch: Inst, vreg: VReg) -> bool {
+    let mut defs = problem.operands(branch).iter().filter(|operand| operand.is_def() && operand.vreg() == vreg);
+    defs.any(|def| matches!(def.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack))
 }

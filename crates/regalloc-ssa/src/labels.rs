@@ -1,4 +1,4 @@
-//! Where values are that debug labels name: noted as they move, and matched with the wishes at the end.
+//! Where values are that debug labels name: noted as they move, and matched with the labels asked for at the end.
 
 use crate::liveness::reset;
 use cranelift_entity::EntityRef;
@@ -6,7 +6,7 @@ use kingpost_regalloc::{Allocation, Inst, LabelRange, Loc, PReg, Problem, VReg};
 
 /// Where a labelled value was over a few instructions; in its slot if there is no register.
 #[derive(Clone, Copy)]
-struct Stay {
+struct Interval {
     vreg: VReg,
     reg: Option<PReg>,
     from: Inst,
@@ -15,19 +15,26 @@ struct Stay {
 
 #[derive(Default)]
 pub(crate) struct Labels {
-    stays: Vec<Stay>,
-    /// Per value, its stay under way.
+    intervals: Vec<Interval>,
+    /// Per value, its interval under way.
     open: Vec<Option<(Option<PReg>, Inst)>>,
     list: Vec<VReg>,
+    has_labels: bool,
 }
 
 impl Labels {
     pub(crate) fn begin(&mut self, problem: &Problem) {
-        self.stays.clear();
+        self.intervals.clear();
         self.list.clear();
+        self.has_labels = !problem.labels.is_empty();
         if !problem.labels.is_empty() {
             reset(&mut self.open, problem.vregs.len(), None);
         }
+    }
+
+    /// Does the problem have labels?
+    pub(crate) fn any(&self) -> bool {
+        self.has_labels
     }
 
     /// Is no value being followed?
@@ -39,7 +46,9 @@ impl Labels {
     pub(crate) fn note(&mut self, vreg: VReg, reg: Option<PReg>, from: Inst) {
         match self.open[vreg.index()] {
             Some((before, _)) if before == reg => return,
-            Some((before, start)) if start < from => self.stays.push(Stay { vreg, reg: before, from: start, to: from }),
+            Some((before, start)) if start < from => {
+                self.intervals.push(Interval { vreg, reg: before, from: start, to: from })
+            }
             Some(_) => {}
             None => self.list.push(vreg),
         }
@@ -51,7 +60,7 @@ impl Labels {
         if let Some((reg, from)) = self.open[vreg.index()].take()
             && from < to
         {
-            self.stays.push(Stay { vreg, reg, from, to });
+            self.intervals.push(Interval { vreg, reg, from, to });
         }
     }
 
@@ -79,17 +88,18 @@ impl Labels {
         }
     }
 
-    /// Answers the wishes. A value in no register is in the slot that `slot` tells, if memory has it at all.
+    /// Answers the labels asked for. A value in no register is in the slot that `slot` tells, if memory has it at all.
     pub(crate) fn emit(&mut self, problem: &Problem, out: &mut Allocation, slot: impl Fn(VReg) -> Option<Loc>) {
-        self.stays.sort_by_key(|stay| (stay.vreg, stay.from));
-        for wish in &problem.labels {
-            let first = self.stays.partition_point(|stay| (stay.vreg, stay.to) <= (wish.vreg, wish.from));
-            let stays = self.stays[first..].iter().take_while(|s| s.vreg == wish.vreg && s.from < wish.to);
-            for stay in stays {
-                let loc = stay.reg.map(Loc::reg).or_else(|| slot(wish.vreg));
-                let (from, to) = (stay.from.max(wish.from), stay.to.min(wish.to));
+        self.intervals.sort_by_key(|interval| (interval.vreg, interval.from));
+        for asked in &problem.labels {
+            let first =
+                self.intervals.partition_point(|interval| (interval.vreg, interval.to) <= (asked.vreg, asked.from));
+            let intervals = self.intervals[first..].iter().take_while(|s| s.vreg == asked.vreg && s.from < asked.to);
+            for interval in intervals {
+                let loc = interval.reg.map(Loc::reg).or_else(|| slot(asked.vreg));
+                let (from, to) = (interval.from.max(asked.from), interval.to.min(asked.to));
                 if let Some(loc) = loc.filter(|_| from < to) {
-                    out.labels.push(LabelRange { label: wish.label, loc, from, to });
+                    out.labels.push(LabelRange { label: asked.label, loc, from, to });
                 }
             }
         }

@@ -1,32 +1,39 @@
 //! Decoupled register allocation on SSA form: memory is decided by distances to next uses, registers by colouring along
 //! the dominator tree. A value's register may change at any point; its slot never does.
 //!
+//! Each phase is a function of the results above it. Its result is a struct with a text form (`dump`) and a verifier; a
+//! problem and the text of one phase are a test in `tests/phases`.
+//!
 //! | phase | file | does |
 //! |---|---|---|
-//! | liveness | `order.rs`, `next_use.rs`, `liveness.rs` | live sets at block heads, distances to next uses |
-//! | | `constraints.rs` | .. what can be computed again, which instructions take registers |
-//! | coalescing | `coalescing.rs` | classes of values that share a slot and would like one register |
-//! | spilling | `spilling.rs`, `entry_set.rs`, `spill_instruction.rs` | which values are in registers where |
-//! | reload | `reload.rs` | where values that are in no register come from, and when they are stored |
-//! | coloring | `register_hints.rs` | the register each class would like |
-//! | | `coloring.rs` | .. the register map through blocks |
-//! | | `fast_path.rs`, `pick_register.rs` | .. instructions without demands |
-//! | | `fixed_operands.rs` | .. instructions with bound operands and clobbers only |
-//! | | `instruction.rs`, `matching.rs`, `live_through.rs` | .. all operands of one instruction with any demands |
-//! | | `block_entry.rs`, `edges.rs`, `moves.rs` | .. what a block finds, and the moves on edges |
-//! | emission | `slots.rs` | memory for classes, one after another |
-//! | | `labels.rs`, `emit.rs` | .. the answer |
+//! | liveness | `liveness.rs` | **result**: live values at block heads, distances to next uses |
+//! | | `order.rs`, `next_use.rs`, `constraints.rs` | .. the order of blocks, one walk over all operands, what it finds out besides |
+//! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
+//! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
+//! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
+//! | | `entry_set.rs`, `spill_instruction.rs` | .. the set at a block's head, and at an instruction |
+//! | | `saved_registers.rs` | .. the callee-saved registers that pay |
+//! | reload | `reload.rs` | **result**: all traffic between registers and memory, on edges too |
+//! | register_hints | `register_hints.rs` | **result**: one register per class |
+//! | coloring | `assignment.rs` | **result**: the registers of values at block ends, and edits in between |
+//! | | `coloring.rs`, `register_map.rs` | .. the walk over blocks with the map of registers |
+//! | | `block_entry.rs`, `pick_register.rs` | .. the map at a block's head, and the register of one value |
+//! | | `fast_path.rs` | .. unconstrained instructions |
+//! | | `instruction.rs`, `matching.rs`, `live_through.rs` | .. constrained instructions |
+//! | | `demands.rs` | .. the registers that one needs, for spilling as well |
+//! | resolve | `resolve.rs`, `moves.rs` | the allocation: edits of blocks, moves of edges |
+//! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
 
 mod allocator;
+mod assignment;
 mod block_entry;
+mod class_slots;
 mod coalescing;
 mod coloring;
 mod constraints;
-mod edges;
-mod emit;
+mod demands;
 mod entry_set;
 mod fast_path;
-mod fixed_operands;
 mod instruction;
 mod labels;
 mod live_through;
@@ -37,9 +44,15 @@ mod next_use;
 mod order;
 mod pick_register;
 mod register_hints;
+mod register_map;
+mod register_set;
 mod reload;
+mod resolve;
+mod saved_registers;
 mod slots;
 mod spill_instruction;
+mod spill_plan;
 mod spilling;
+mod stack_maps;
 
 pub use allocator::SsaAllocator;

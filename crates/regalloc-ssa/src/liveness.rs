@@ -15,13 +15,17 @@
 //! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
 //! *far*: between blocks they are in memory, and have no entries but at their own definition.
 //!
+//! 1. Each block has an entry for each value live at its head that is not far, and no other but for those defined there.
+//!
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
-use crate::constraints::Facts;
+use crate::constraints::Constraints;
 use crate::next_use::{Chain, NONE, Pass, Use, Uses, Way};
 use crate::order::Order;
+use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Freq, Problem, VReg};
+use kingpost_regalloc::{AllocError, Block, Freq, Problem, VReg};
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 /// There is no next use.
@@ -195,9 +199,14 @@ struct Stay {
 }
 
 impl Liveness {
-    pub(crate) fn compute(&mut self, problem: &Problem, order: &Order, facts: &mut Facts) -> Result<(), AllocError> {
+    pub(crate) fn compute(
+        &mut self,
+        problem: &Problem,
+        order: &Order,
+        constraints: &mut Constraints,
+    ) -> Result<(), AllocError> {
         self.steps = 0;
-        self.find_uses(problem, order, facts);
+        self.find_uses(problem, order, constraints);
         self.find_ways(problem, order);
         self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
@@ -445,6 +454,33 @@ impl Liveness {
         }
     }
 
+    /// Compares the values live at the heads of blocks with those of a data-flow analysis on sets.
+    ///
+    /// # Errors
+    /// The first block that differs.
+    pub(crate) fn verify(&self, problem: &Problem, order: &Order) -> Result<(), String> {
+        let mut live: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); problem.num_blocks()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &block in order.blocks.iter().rev() {
+                let head = live_at_head(problem, block, &live);
+                changed |= head != live[block.index()];
+                live[block.index()] = head;
+            }
+        }
+        for (place, block) in order.blocks.iter().enumerate() {
+            let place = place as u32;
+            let entries = self.entries(place).iter().filter(|entry| !entry.next.is_dead());
+            let known: BTreeSet<VReg> = entries.map(|entry| entry.vreg).filter(|v| !self.far[v.index()]).collect();
+            let params =
+                problem.params(*block).iter().chain(problem.preds(*block).iter().flat_map(|&e| problem.edge_defs(e)));
+            let expected = params.filter(|vreg| known.contains(vreg)).chain(&live[block.index()]);
+            let expected: BTreeSet<VReg> = expected.copied().filter(|vreg| !self.far[vreg.index()]).collect();
+            check(known == expected, || format!("rule 1: {block} has {known:?} live, not {expected:?}"))?;
+        }
+        Ok(())
+    }
+
     /// One line per block: what is live at its head and how far away it is used.
     pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
         for (place, block) in order.blocks.iter().enumerate() {
@@ -465,6 +501,26 @@ impl Liveness {
         }
         Ok(())
     }
+}
+
+/// The values live at the head of a block, but for those defined there.
+fn live_at_head(problem: &Problem, block: Block, live: &[BTreeSet<VReg>]) -> BTreeSet<VReg> {
+    let mut here = BTreeSet::new();
+    for &edge in problem.succs(block) {
+        here.extend(&live[problem.edge(edge).to.index()]);
+        here.extend(problem.edge_args(edge));
+    }
+    let mut defined: BTreeSet<VReg> = problem.params(block).iter().copied().collect();
+    defined.extend(problem.preds(block).iter().flat_map(|&edge| problem.edge_defs(edge)));
+    for operand in problem.insts(block).flat_map(|inst| problem.operands(inst)) {
+        if operand.is_def() {
+            defined.insert(operand.vreg());
+        } else if !defined.contains(&operand.vreg()) {
+            here.insert(operand.vreg());
+        }
+    }
+    here.retain(|vreg| !defined.contains(vreg));
+    here
 }
 
 /// Empties a table and fills it anew.

@@ -4,7 +4,7 @@
 //! that suits it best, or sends another need away that has a choice (Kuhn, *The Hungarian method*, 1955). Where that
 //! fails, a bounded search over all ways decides.
 
-use crate::pick_register::Likes;
+use crate::pick_register::Hints;
 use kingpost_regalloc::{AllocError, Edge, Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
 /// A register that is needed at the early point, the late point or both.
@@ -20,9 +20,16 @@ pub(crate) struct Need {
     pub(crate) written: bool,
     /// The only edge on which the value exists.
     pub(crate) edge: Option<Edge>,
-    /// What the value would like.
-    pub(crate) likes: Likes,
+    /// Registers that suit the value.
+    pub(crate) hints: Hints,
     pub(crate) reg: Option<PReg>,
+}
+
+impl Need {
+    /// Is the value in one register before and after the instruction?
+    pub(crate) fn carries(&self, vreg: VReg) -> bool {
+        self.vreg == vreg && self.is_use && self.late && !self.written
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -37,6 +44,8 @@ pub(crate) struct Matcher {
     pub(crate) needs: Vec<Need>,
     /// Per point and register, the need that has it.
     owners: [Vec<u32>; 2],
+    /// Per point (early, late), the registers of needs.
+    pub(crate) taken: [PRegSet; 2],
     order: Vec<u32>,
     /// Registers that results on edges get.
     edge_regs: PRegSet,
@@ -110,20 +119,14 @@ impl Matcher {
         }
     }
 
-    /// Tries to place one more need; if there is no way it is taken back.
-    pub(crate) fn place_last(&mut self, env: &MachineEnv, score: Score) -> bool {
-        let n = self.needs.len() as u32 - 1;
-        let placed = self.place(env, n, None, &mut PRegSet::default(), score);
-        if !placed {
-            self.needs.pop();
-        }
-        placed
+    /// Registers in which nothing can live through: those of needs at the late point, on edges too.
+    pub(crate) fn taken_late(&self) -> PRegSet {
+        self.taken[1].union(self.edge_regs)
     }
 
-    /// Registers taken at the early point (0) or the late point (1).
-    pub(crate) fn taken(&self, point: usize) -> PRegSet {
-        let needs = self.needs.iter().filter(|need| if point == 0 { need.early } else { need.late });
-        needs.filter_map(|need| need.reg).collect()
+    /// The register in which a value is before and after the instruction.
+    pub(crate) fn carrier(&self, vreg: VReg) -> Option<PReg> {
+        self.needs.iter().find(|need| need.carries(vreg)).and_then(|need| need.reg)
     }
 
     /// The need that has a register at the early point.
@@ -199,18 +202,20 @@ impl Matcher {
     fn take(&mut self, n: u32, reg: PReg) {
         let need = &mut self.needs[n as usize];
         need.reg = Some(reg);
-        for (owners, needed) in self.owners.iter_mut().zip([need.early, need.late]) {
+        for ((owners, taken), needed) in self.owners.iter_mut().zip(&mut self.taken).zip([need.early, need.late]) {
             if needed {
                 owners[reg.index()] = n;
+                taken.insert(reg);
             }
         }
     }
 
     fn leave(&mut self, n: u32) {
         let Some(reg) = self.needs[n as usize].reg else { return };
-        for owners in &mut self.owners {
+        for (owners, taken) in self.owners.iter_mut().zip(&mut self.taken) {
             if owners[reg.index()] == n {
                 owners[reg.index()] = NONE;
+                taken.remove(reg);
             }
         }
     }

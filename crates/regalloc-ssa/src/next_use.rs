@@ -5,7 +5,7 @@
 //!     v2 = load v0     what follows the load's v0 is open until the blocks behind this one are known
 //! ```
 
-use crate::constraints::Facts;
+use crate::constraints::Constraints;
 use crate::liveness::{AWAY, HEAD, Liveness, Next, rate, reset};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
@@ -150,8 +150,8 @@ impl Uses {
 }
 
 impl Liveness {
-    /// Walks over all operands, and shows facts what has any.
-    pub(crate) fn find_uses(&mut self, problem: &Problem, order: &Order, facts: &mut Facts) {
+    /// Walks over all operands, and shows constraints what has any.
+    pub(crate) fn find_uses(&mut self, problem: &Problem, order: &Order, constraints: &mut Constraints) {
         let values = problem.vregs.len();
         reset(&mut self.def_place, values, NONE);
         reset(&mut self.def_point, values, HEAD);
@@ -159,7 +159,7 @@ impl Liveness {
         reset(&mut self.after, problem.num_operands(), Next::DEAD);
         self.uses.begin(values);
         for (place, &block) in order.blocks.iter().enumerate().rev() {
-            self.find_uses_in(problem, block, place as u32, facts);
+            self.find_uses_in(problem, block, place as u32, constraints);
         }
         for edge in problem.edges() {
             for &vreg in problem.edge_defs(edge) {
@@ -167,16 +167,16 @@ impl Liveness {
                 (self.def_place[vreg.index()], self.def_point[vreg.index()]) = (place, HEAD);
             }
         }
-        facts.end();
+        constraints.end();
     }
 
-    fn find_uses_in(&mut self, problem: &Problem, block: Block, place: u32, facts: &mut Facts) {
+    fn find_uses_in(&mut self, problem: &Problem, block: Block, place: u32, constraints: &mut Constraints) {
         for &edge in problem.succs(block) {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
                 let way = Way::new(problem, edge);
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
-                    facts.flow(arg, param);
+                    constraints.flow(arg, param);
                     self.uses.pass(arg, param, place, way);
                 }
             }
@@ -197,24 +197,24 @@ impl Liveness {
             }
             for (i, &operand) in range.zip(operands).rev() {
                 let at = At { pos: pos as u32, place, here, result };
-                self.operand(problem, operand, i, at, facts);
+                self.operand(problem, operand, i, at, constraints);
             }
             let is_usual = flags == InstFlags::NONE || flags == InstFlags::BRANCH && !defines;
             if !(is_plain && is_usual && clobbers == ClobberId::NONE) {
-                facts.instruction(problem, inst, place, pos as u32);
+                constraints.instruction(problem, inst, place, pos as u32);
             }
         }
         for &param in problem.params(block) {
             self.def_place[param.index()] = place;
             self.uses.defs.push(param);
             let result = self.uses.seen(param, place).result;
-            self.link(problem, param, result, facts);
+            self.link(problem, param, result, constraints);
         }
         self.uses.close(place);
     }
 
     #[inline]
-    fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: At, facts: &mut Facts) {
+    fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: At, constraints: &mut Constraints) {
         let At { pos, place, here, result } = at;
         let vreg = operand.vreg();
         let v = vreg.index();
@@ -232,7 +232,7 @@ impl Liveness {
             self.def_end[v] = if next.is_dead() { point(pos, Pos::Late) } else { seen.last };
             let Seen { open, result, .. } = *seen;
             self.uses.chains[v].open = open;
-            self.link(problem, vreg, result, facts);
+            self.link(problem, vreg, result, constraints);
             self.uses.defs.push(vreg);
             return;
         }
@@ -248,12 +248,12 @@ impl Liveness {
 
     /// A value that its own block alone uses may go on in what the instruction defines that uses it last.
     #[inline]
-    fn link(&mut self, problem: &Problem, vreg: VReg, result: u32, facts: &mut Facts) {
+    fn link(&mut self, problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
         let Chain { first, pass, .. } = self.uses.chains[vreg.index()];
         if result != NONE && first == NONE && pass == NONE {
             let result = VReg::from_u32(result);
             if problem.class(vreg) == problem.class(result) {
-                facts.flow_from_dying(vreg, result);
+                constraints.flow_from_dying(vreg, result);
             }
         }
     }

@@ -1,38 +1,42 @@
 //! Which free register a value takes.
 
 use crate::coloring::{Coloring, Input};
+use crate::constraints::Constraints;
 use crate::liveness::LIVE_OUT;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
+use kingpost_regalloc::{Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
 
-/// Obstacles ahead that are looked at.
+/// Clobber points ahead that are looked at.
 const LOOKAHEAD: usize = 8;
 /// Steps from a value to what it flows into.
 const FLOW_STEPS: usize = 10;
 
-// How little a register suits a value: the higher, the less.
+// Penalties and bonuses of a register for a value: the least sum is best.
 const TAKEN_LATER: i32 = 8;
 const RESERVED: i32 = 3;
 const FRESH_SAVED: i32 = 5;
 const CLOSED: i32 = 40;
-const HOME: i32 = -12;
-const FLOWS: i32 = -8;
-const WISH: i32 = -10;
+const CLASS_HINT: i32 = -12;
+const FLOW_HINT: i32 = -8;
+const FIXED_HINT: i32 = -10;
 
-/// What a value would like, found out once for all registers.
+/// The registers that suit a value, found out once for all registers.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Likes {
-    home: Option<PReg>,
-    flows: Option<PReg>,
-    wish: Option<PReg>,
+pub(crate) struct Hints {
+    /// That of its class.
+    class: Option<PReg>,
+    /// The next fixed operand.
+    fixed: Option<PReg>,
+    /// That of what it flows into.
+    flow: Option<PReg>,
     /// Registers that are taken from the value while it is in this block.
     bad: PRegSet,
 }
 
-impl Likes {
+impl Hints {
     /// What flows somewhere should be there, but for values that live on elsewhere.
-    fn favourites(&self) -> [Option<PReg>; 3] {
-        [self.home, self.wish, self.flows]
+    fn in_order(&self) -> [Option<PReg>; 3] {
+        [self.class, self.fixed, self.flow]
     }
 }
 
@@ -63,101 +67,169 @@ impl Preference {
     }
 }
 
+/// What a choice depends on in the block at hand.
+#[derive(Default)]
+pub(crate) struct Picker {
+    /// Registers of each class, best first.
+    preferences: [Preference; 2],
+    /// Numbers of the first and last instruction of the block.
+    first: u32,
+    last: u32,
+    /// Hints of values that will be in registers at its end.
+    reserved: PRegSet,
+    /// Index of the first clobber point not behind the instruction at hand, and its number if it is in this block.
+    point: usize,
+    point_at: u32,
+}
+
+impl Picker {
+    pub(crate) fn begin(&mut self, env: &MachineEnv) {
+        for (preference, class) in self.preferences.iter_mut().zip(&env.classes) {
+            preference.set(&class.order);
+        }
+        (self.point, self.point_at) = (0, u32::MAX);
+    }
+
+    pub(crate) fn enter(&mut self, input: &Input, place: u32) {
+        let block = input.order.blocks[place as usize];
+        self.first = input.problem.first_inst(block).as_u32();
+        self.last = input.problem.terminator(block).as_u32();
+        self.reserved = PRegSet::EMPTY;
+        if self.first < self.last {
+            // They are better left to those values.
+            let exit = input.spills.exit(place).iter();
+            self.reserved = exit.filter_map(|&vreg| input.hints.get(vreg)).collect();
+        }
+        let points = &input.constraints.clobber_points;
+        while points.get(self.point).is_some_and(|point| point.place < place) {
+            self.point += 1;
+        }
+        self.find_point(input.constraints, place);
+    }
+
+    fn find_point(&mut self, constraints: &Constraints, place: u32) {
+        let point = constraints.clobber_points.get(self.point).filter(|point| point.place == place);
+        self.point_at = point.map_or(u32::MAX, |point| self.first + point.pos);
+    }
+
+    /// Goes on to an instruction.
+    #[inline]
+    pub(crate) fn advance(&mut self, constraints: &Constraints, inst: Inst) {
+        if inst.as_u32() > self.point_at {
+            let place = constraints.clobber_points[self.point].place;
+            self.point += 1;
+            self.find_point(constraints, place);
+        }
+    }
+
+    pub(crate) fn first_inst(&self) -> Inst {
+        Inst::from_u32(self.first)
+    }
+}
+
 impl Coloring {
     /// The best register in `free` for a value that is live up to the point `end` of this block, from `inst` on.
     pub(crate) fn pick(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, free: PRegSet) -> Option<PReg> {
-        let likes = self.likes(input, vreg, inst, end);
-        self.choose(input, input.problem.class(vreg), &likes, free)
+        let hints = self.hints(input, vreg, inst, end);
+        self.choose_open(input, input.problem.class(vreg), &hints, free)
     }
 
-    /// What a value would like that is live up to the point `end` of this block, from the instruction at hand on.
+    /// The best open register of a class among those in `free`, or else any of them.
     #[inline(always)]
-    pub(crate) fn likes(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Likes {
-        let home = input.homes.home(vreg);
-        let flows = if home.is_some() { None } else { self.flows(input, vreg) };
-        let mut likes = Likes { home, flows, wish: None, bad: PRegSet::EMPTY };
-        if self.obstacle_at <= self.bounds.1 {
-            self.look_ahead(input, vreg, inst, end, &mut likes);
-        }
-        likes
+    pub(crate) fn choose_open(&self, input: &Input, class: RegClass, hints: &Hints, free: PRegSet) -> Option<PReg> {
+        let open = free.intersection(input.spills.open);
+        self.choose(input, class, hints, open).or_else(|| self.choose(input, class, hints, free))
     }
 
-    /// Obstacles in the rest of the block.
+    /// The hints of a value that is live up to the point `end` of this block, from the instruction at hand on.
+    #[inline(always)]
+    pub(crate) fn hints(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Hints {
+        let class = input.hints.get(vreg);
+        let flow = if class.is_some() { None } else { flow_hint(input, vreg) };
+        let mut hints = Hints { class, flow, fixed: None, bad: PRegSet::EMPTY };
+        if self.picker.point_at <= self.picker.last {
+            self.look_ahead(input, vreg, inst, end, &mut hints);
+        }
+        hints
+    }
+
+    /// Adds what clobber points in the rest of the block mean for the value.
     #[inline(never)]
-    fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, likes: &mut Likes) {
+    fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, hints: &mut Hints) {
+        let Picker { first, last: last_inst, point, .. } = self.picker;
         let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
-        let pos = inst.as_u32() - self.bounds.0;
-        let (mut bad, mut taken, mut wish) = (PRegSet::EMPTY, PRegSet::EMPTY, None);
-        // Who is bound may be what the value flows into, behind its end.
-        let bound = input.facts.wish(vreg).filter(|&(_, at)| at > inst.as_u32() && at <= self.bounds.1);
-        let most = bound.map_or(last, |(_, at)| last.max(at - self.bounds.0));
-        let obstacles = input.facts.obstacles.get(self.obstacle..).unwrap_or_default().iter();
-        for obstacle in obstacles.take(LOOKAHEAD).take_while(|o| o.place == self.place && o.pos <= most) {
-            if obstacle.pos <= pos {
+        let pos = inst.as_u32() - first;
+        let (mut bad, mut taken, mut fixed) = (PRegSet::EMPTY, PRegSet::EMPTY, None);
+        // The fixed register may belong to the copy that this value flows into, after its own live range.
+        let next = input.constraints.fixed_hint(vreg).filter(|&(_, at)| at > inst.as_u32() && at <= last_inst);
+        let most = next.map_or(last, |(_, at)| last.max(at - first));
+        let points = input.constraints.clobber_points.get(point..).unwrap_or_default().iter();
+        for point in points.take(LOOKAHEAD).take_while(|point| point.place == self.place && point.pos <= most) {
+            if point.pos <= pos {
                 continue;
             }
-            if let Some((reg, _)) = bound.filter(|&(_, at)| at == self.bounds.0 + obstacle.pos) {
-                wish = Some(reg).filter(|&reg| !taken.contains(reg));
+            if let Some((reg, _)) = next.filter(|&(_, at)| at == first + point.pos) {
+                fixed = Some(reg).filter(|&reg| !taken.contains(reg));
             }
-            taken = taken.union(obstacle.early).union(obstacle.late);
-            bad = if obstacle.pos <= last { bad.union(obstacle.early) } else { bad };
-            bad = if obstacle.pos < last { bad.union(obstacle.late) } else { bad };
+            taken = taken.union(point.early).union(point.late);
+            bad = if point.pos <= last { bad.union(point.early) } else { bad };
+            bad = if point.pos < last { bad.union(point.late) } else { bad };
         }
-        if let Some(reg) = wish {
+        if let Some(reg) = fixed {
             bad.remove(reg);
         }
-        (likes.wish, likes.bad) = (wish, bad);
-    }
-
-    /// The home of what the value flows into.
-    #[inline]
-    fn flows(&self, input: &Input, vreg: VReg) -> Option<PReg> {
-        let mut vreg = vreg;
-        for _ in 0..FLOW_STEPS {
-            vreg = input.facts.flows_into(vreg)?;
-            if let Some(home) = input.homes.home(vreg) {
-                return Some(home);
-            }
-        }
-        None
+        (hints.fixed, hints.bad) = (fixed, bad);
     }
 
     /// The best register of a class among those in `free`.
     #[inline(always)]
-    pub(crate) fn choose(&self, input: &Input, class: RegClass, likes: &Likes, free: PRegSet) -> Option<PReg> {
-        let good = free.of_class(class).difference(likes.bad);
-        for reg in likes.favourites().into_iter().flatten() {
+    fn choose(&self, input: &Input, class: RegClass, hints: &Hints, free: PRegSet) -> Option<PReg> {
+        let good = free.of_class(class).difference(hints.bad);
+        for reg in hints.in_order().into_iter().flatten() {
             if good.contains(reg) {
                 return Some(reg);
             }
         }
         let free = free.mask(class);
         let good = good.mask(class);
-        let open = input.plan.open.mask(class);
-        let worn = open & !(input.facts.callee_saved.mask(class) & !self.used.mask(class));
-        let tries =
-            [good & worn & !self.reserved.mask(class), good & worn, good & open, free & worn, free & open, free];
+        let open = input.spills.open.mask(class);
+        let worn = open & !(input.constraints.callee_saved.mask(class) & !self.assignment.used.mask(class));
+        let reserved = self.picker.reserved.mask(class);
+        let tries = [good & worn & !reserved, good & worn, good & open, free & worn, free & open, free];
         let set = tries.into_iter().find(|&set| set != 0)?;
-        self.preferences[class.index()].best(class, set)
+        self.picker.preferences[class.index()].best(class, set)
     }
 
     /// How little a register suits a value.
-    pub(crate) fn suits(&self, input: &Input, likes: &Likes, reg: PReg) -> i32 {
-        let mut score = 0;
-        score += if likes.bad.contains(reg) { TAKEN_LATER } else { 0 };
-        score += if likes.home == Some(reg) { HOME } else { 0 };
-        score += if likes.wish == Some(reg) { WISH } else { 0 };
-        score += if likes.flows == Some(reg) { FLOWS } else { 0 };
-        score += if self.reserved.contains(reg) { RESERVED } else { 0 };
-        let fresh = input.facts.callee_saved.contains(reg) && !self.used.contains(reg);
-        score += if fresh { FRESH_SAVED } else { 0 };
-        score + if input.plan.open.contains(reg) { 0 } else { CLOSED }
+    pub(crate) fn penalty(&self, input: &Input, hints: &Hints, reg: PReg) -> i32 {
+        let mut penalty = 0;
+        penalty += if hints.bad.contains(reg) { TAKEN_LATER } else { 0 };
+        penalty += if hints.class == Some(reg) { CLASS_HINT } else { 0 };
+        penalty += if hints.fixed == Some(reg) { FIXED_HINT } else { 0 };
+        penalty += if hints.flow == Some(reg) { FLOW_HINT } else { 0 };
+        penalty += if self.picker.reserved.contains(reg) { RESERVED } else { 0 };
+        let fresh = input.constraints.callee_saved.contains(reg) && !self.assignment.used.contains(reg);
+        penalty += if fresh { FRESH_SAVED } else { 0 };
+        penalty + if input.spills.open.contains(reg) { 0 } else { CLOSED }
     }
 
     /// The point in this block up to which a value is live that is in it already.
     pub(crate) fn known_end(&self, vreg: VReg) -> u32 {
-        let next = self.values[vreg.index()].next;
-        let len = self.bounds.1 - self.bounds.0 + 1;
+        let next = self.map.values[vreg.index()].next;
+        let len = self.picker.last - self.picker.first + 1;
         if next.distance >= len { LIVE_OUT } else { 1 + 2 * next.distance }
     }
+}
+
+/// The hint of the class that the value flows into.
+#[inline]
+fn flow_hint(input: &Input, vreg: VReg) -> Option<PReg> {
+    let mut vreg = vreg;
+    for _ in 0..FLOW_STEPS {
+        vreg = input.constraints.flows_into(vreg)?;
+        if let Some(hint) = input.hints.get(vreg) {
+            return Some(hint);
+        }
+    }
+    None
 }

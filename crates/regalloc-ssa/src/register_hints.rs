@@ -1,18 +1,18 @@
-//! The register that each class of values would like, everywhere: the hottest class chooses first.
+//! The register hint of each class of values: the most frequent class chooses first.
 //!
-//! Where values are side by side in registers at the head or the end of a block they need different ones. Each such
-//! *cut* has no more members than there are registers, so that nearly every class finds one that is free in all its
-//! cuts, and is found there by every edge: no moves. A class without one takes the register that is free where it is
-//! hottest. Fixed operands attract, instructions that take registers from values that live through them repel.
+//! Values that are in registers at the same block boundary need different ones. A block boundary has no more members than
+//! there are registers, so that nearly every class finds a register that is free at all its boundaries, and is found
+//! there by every edge: no moves. A class without one takes the register that is free where it is most frequent. Fixed
+//! operands attract, instructions that take registers from values that live through them repel.
 //!
-//! A home is a wish and nothing else: colouring may put a value elsewhere at any point.
+//! It is a hint and nothing else: colouring may put a value elsewhere at any point.
 //!
 //! Cost: linear in the members of cuts, but for sorting classes.
 
-use crate::constraints::Obstacle;
+use crate::constraints::ClobberPoint;
 use crate::liveness::{HEAD, LIVE_OUT, reset};
-use crate::spilling::Input as Plan;
-use crate::spilling::Spilling;
+use crate::spill_plan::SpillPlan;
+use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Inst, PReg, PRegSet, VReg};
 use std::fmt::{self, Write};
@@ -21,7 +21,7 @@ const NONE: u8 = u8::MAX;
 /// There is no other.
 const END: u32 = u32::MAX;
 /// Instructions of one block that are looked at for the registers they take from a value defined in it.
-const MAX_OBSTACLES: usize = 16;
+const MAX_POINTS: usize = 16;
 
 /// A class of values that has cuts.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +32,13 @@ struct Group {
     /// Its cuts.
     start: u32,
     end: u32,
-    /// The last of its wishes.
-    wish: u32,
+    /// The last of its fixed.
+    fixed: u32,
 }
 
 /// A fixed operand: the register, how often it is read there.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
+struct FixedHint {
     reg: PReg,
     rate: u32,
     /// The one before of this class.
@@ -46,9 +46,9 @@ struct Wish {
 }
 
 #[derive(Default)]
-pub(crate) struct Homes {
+pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
-    homes: Vec<u8>,
+    hints: Vec<u8>,
     /// Per class of values, the index of its group, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
@@ -56,11 +56,11 @@ pub(crate) struct Homes {
     cuts: Vec<(u32, VReg)>,
     /// The same as they are found, with their groups.
     members: Vec<(u32, u32, VReg)>,
-    wishes: Vec<Wish>,
+    fixed: Vec<FixedHint>,
     /// Per cut, the registers given away.
     taken: Vec<PRegSet>,
-    /// Per place, its first obstacle; one more at the end.
-    obstacles: Vec<u32>,
+    /// Per place, its first point; one more at the end.
+    points: Vec<u32>,
     /// How often the cuts of a group are passed, its class, and the group.
     order: Vec<(u64, VReg, u32)>,
     /// Per register of the class at hand, how much it suits.
@@ -70,11 +70,11 @@ pub(crate) struct Homes {
     pub(crate) steps: u64,
 }
 
-impl Homes {
-    pub(crate) fn compute(&mut self, input: Plan, plan: &Spilling) {
+impl RegisterHints {
+    pub(crate) fn run(&mut self, input: Input, plan: &SpillPlan) {
         let values = input.problem.vregs.len();
         let places = input.order.blocks.len();
-        reset(&mut self.homes, values, NONE);
+        reset(&mut self.hints, values, NONE);
         self.steps = 0;
         self.order.clear();
         reset(&mut self.suits, PReg::COUNT, 0);
@@ -82,38 +82,38 @@ impl Homes {
         if places > 1 {
             reset(&mut self.taken, 2 * places, PRegSet::EMPTY);
             self.find_cuts(input, plan);
-            self.find_wishes(input);
-            self.find_obstacles(input);
+            self.find_fixed(input);
+            self.find_points(input);
             self.sort_classes();
             for i in 0..self.order.len() {
                 self.choose(input, plan, self.groups[self.order[i].2 as usize]);
             }
             for &vreg in &input.classes.merged {
-                self.homes[vreg.index()] = self.homes[input.classes.class(vreg).index()];
+                self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
             }
         }
     }
 
-    /// The register that the class of a value would like.
+    /// The hint of the class of a value.
     #[inline]
-    pub(crate) fn home(&self, vreg: VReg) -> Option<PReg> {
-        let home = self.homes[vreg.index()];
-        (home != NONE).then(|| PReg::from_index(usize::from(home)))
+    pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {
+        let hint = self.hints[vreg.index()];
+        (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
-    fn find_cuts(&mut self, input: Plan, plan: &Spilling) {
+    fn find_cuts(&mut self, input: Input, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
         self.groups.clear();
         self.members.clear();
         for (place, &rate) in input.order.rates.iter().enumerate() {
             let place = place as u32;
-            for (cut, members) in [(2 * place, plan.head(place)), (2 * place + 1, plan.exit(place))] {
+            for (cut, members) in [(2 * place, plan.entry(place)), (2 * place + 1, plan.exit(place))] {
                 for &vreg in members {
                     let class = input.classes.class(vreg);
                     let number = &mut self.numbers[class.index()];
                     if *number == END {
                         *number = self.groups.len() as u32;
-                        self.groups.push(Group { class, rate: 0, start: 0, end: 0, wish: END });
+                        self.groups.push(Group { class, rate: 0, start: 0, end: 0, fixed: END });
                     }
                     let group = &mut self.groups[*number as usize];
                     group.rate += u64::from(rate);
@@ -142,37 +142,37 @@ impl Homes {
         }
     }
 
-    fn find_wishes(&mut self, input: Plan) {
+    fn find_fixed(&mut self, input: Input) {
         let problem = input.problem;
-        self.wishes.clear();
-        for obstacle in &input.facts.obstacles {
-            let block = input.order.blocks[obstacle.place as usize];
-            let inst = Inst::from_u32(problem.first_inst(block).as_u32() + obstacle.pos);
+        self.fixed.clear();
+        for point in &input.constraints.clobber_points {
+            let block = input.order.blocks[point.place as usize];
+            let inst = Inst::from_u32(problem.first_inst(block).as_u32() + point.pos);
             let range = problem.operand_range(inst);
             for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
-                // Who lives on while the register is lost needs a copy anyway.
-                let is_lost = |reg| operand.is_use() && !after.is_dead() && obstacle.late.contains(reg);
+                // A value that lives on while the register is lost needs a copy anyway.
+                let is_lost = |reg| operand.is_use() && !after.is_dead() && point.late.contains(reg);
                 let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
                 let number = self.numbers[input.classes.class(operand.vreg()).index()];
                 if let Some(group) = self.groups.get_mut(number as usize) {
-                    let other = std::mem::replace(&mut group.wish, self.wishes.len() as u32);
-                    self.wishes.push(Wish { reg, rate: input.order.rates[obstacle.place as usize], other });
+                    let other = std::mem::replace(&mut group.fixed, self.fixed.len() as u32);
+                    self.fixed.push(FixedHint { reg, rate: input.order.rates[point.place as usize], other });
                 }
             }
         }
     }
 
-    fn find_obstacles(&mut self, input: Plan) {
-        let obstacles = &input.facts.obstacles;
-        self.obstacles.clear();
+    fn find_points(&mut self, input: Input) {
+        let points = &input.constraints.clobber_points;
+        self.points.clear();
         let mut next = 0;
         for place in 0..input.order.blocks.len() as u32 {
-            self.obstacles.push(next);
-            while obstacles.get(next as usize).is_some_and(|obstacle| obstacle.place == place) {
+            self.points.push(next);
+            while points.get(next as usize).is_some_and(|point| point.place == place) {
                 next += 1;
             }
         }
-        self.obstacles.push(next);
+        self.points.push(next);
     }
 
     fn sort_classes(&mut self) {
@@ -181,7 +181,7 @@ impl Homes {
         self.order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     }
 
-    fn choose(&mut self, input: Plan, plan: &Spilling, group: Group) {
+    fn choose(&mut self, input: Input, plan: &SpillPlan, group: Group) {
         let reg_class = input.problem.class(group.class);
         let cuts = group.start as usize..group.end as usize;
         let taken =
@@ -191,13 +191,13 @@ impl Homes {
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
         }
-        let mut wish = group.wish;
-        while let Some(&Wish { reg, rate, other }) = self.wishes.get(wish as usize) {
+        let mut fixed = group.fixed;
+        while let Some(&FixedHint { reg, rate, other }) = self.fixed.get(fixed as usize) {
             self.suits[reg.index()] += i64::from(rate);
             self.differ = true;
-            wish = other;
+            fixed = other;
         }
-        if !input.facts.obstacles.is_empty() {
+        if !input.constraints.clobber_points.is_empty() {
             self.repel(input, cuts.clone());
         }
         if free.is_empty() {
@@ -211,22 +211,22 @@ impl Homes {
         let mut order = input.env.class(reg_class).order.iter().copied().filter(|&reg| candidates.contains(reg));
         let best = if self.differ { order.rev().max_by_key(|reg| self.suits[reg.index()]) } else { order.next() };
         let Some(reg) = best else { return };
-        self.homes[group.class.index()] = reg.index() as u8;
+        self.hints[group.class.index()] = reg.index() as u8;
         for &(cut, _) in &self.cuts[cuts] {
             self.taken[cut as usize].insert(reg);
         }
     }
 
     /// Registers that are taken from members where they live.
-    fn repel(&mut self, input: Plan, cuts: std::ops::Range<usize>) {
+    fn repel(&mut self, input: Input, cuts: std::ops::Range<usize>) {
         let mut last = (PRegSet::EMPTY, 0i64);
         for &(cut, vreg) in &self.cuts[cuts] {
             let place = cut / 2;
-            let obstacles = self.obstacles[place as usize] as usize..self.obstacles[place as usize + 1] as usize;
-            if obstacles.is_empty() {
+            let points = self.points[place as usize] as usize..self.points[place as usize + 1] as usize;
+            if points.is_empty() {
                 continue;
             }
-            // Who lives on counts at the end.
+            // A value that lives on counts at the end.
             let entry = if cut % 2 == 0 { input.live.entry(place, vreg) } else { None };
             let until = match entry {
                 _ if cut % 2 == 1 => LIVE_OUT,
@@ -236,15 +236,16 @@ impl Homes {
             let (home, def) = (input.live.def_place[vreg.index()], input.live.def_point[vreg.index()]);
             let since = if home == place { def } else { HEAD };
             let often = i64::from(cut_rate(input, cut));
-            let point = |obstacle: &Obstacle| 2 + 2 * obstacle.pos;
-            let met = input.facts.obstacles[obstacles].iter().rev().skip_while(|&obstacle| point(obstacle) > until);
-            for obstacle in met.take(MAX_OBSTACLES) {
-                if point(obstacle) <= since {
+            let place_of = |point: &ClobberPoint| 2 + 2 * point.pos;
+            let met =
+                input.constraints.clobber_points[points].iter().rev().skip_while(|&point| place_of(point) > until);
+            for point in met.take(MAX_POINTS) {
+                if place_of(point) <= since {
                     break;
                 }
-                if last.0 != obstacle.late {
+                if last.0 != point.late {
                     last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
-                    last = (obstacle.late, 0);
+                    last = (point.late, 0);
                 }
                 last.1 += often;
                 self.differ = true;
@@ -253,17 +254,17 @@ impl Homes {
         last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
     }
 
-    /// One line per class with a home.
+    /// One line per class with a hint.
     pub(crate) fn dump(&self, out: &mut String) -> fmt::Result {
         for &(_, class, _) in &self.order {
-            if let Some(reg) = self.home(class) {
-                writeln!(out, "{class} at home in {reg}")?;
+            if let Some(reg) = self.get(class) {
+                writeln!(out, "{class} in {reg}")?;
             }
         }
         Ok(())
     }
 }
 
-fn cut_rate(input: Plan, cut: u32) -> u32 {
+fn cut_rate(input: Input, cut: u32) -> u32 {
     input.order.rates[cut as usize / 2]
 }

@@ -1,94 +1,283 @@
-//! Where a value comes from that is in no register: its slot, or its computation again; and when its slot is written.
+//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and computed again.
 //!
-//! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that arguments in
-//! memory are where their parameter is looked for. The slot is written once, at the def, or wherever the value leaves
-//! registers that hold it, whichever happens less often. Loads stand where a register is needed first: before the
-//! operand, or on an edge into a loop, as `spilling.rs` has it.
+//! ```text
+//! after i3: store v1              v1 is evicted more often than it is defined: one store at its definition
+//! before i5: store v2             v2 leaves its register while memory does not have it
+//! before i5: evict v2
+//! before i9: reload v1            from its slot, or computed again if it can be
+//! b1 -> b3: store v2              b3 has v2 in memory only
+//! b1 -> b3: store v4 as v5        .. and its parameter v5, which gets v4
+//! ```
 //!
-//! 1. Where a live value is in no register its slot holds it, unless it can be computed anywhere.
+//! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that an argument in
+//! memory is where its parameter is looked for. Colouring carries this plan out and adds no line to it.
+//!
+//! 1. On every path from its definition to a reload, a value that cannot be computed again is stored.
+//!
+//! Cost: linear in transfers, in values, and in those at the ends of blocks.
 
-use crate::coalescing::Coalescing;
+use crate::constraints::begins_in_memory;
 use crate::liveness::reset;
-use crate::spilling::{Input, Spilling};
+use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check, is_joined};
+use crate::spilling::Input;
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Allocation, Loc, Problem, Slot, VReg};
+use kingpost_regalloc::{Block, Constraint, Edge, Inst, VReg};
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-/// The memory side of an allocation.
-#[derive(Default)]
-pub(crate) struct Reloads {
-    /// Per class.
-    slots: Vec<PackedOption<Slot>>,
-    /// Per value: is it stored where it is defined?
-    at_def: Vec<bool>,
-    /// Values that are in their slots anywhere.
-    pub(crate) placed: Vec<VReg>,
-    is_placed: Vec<bool>,
-    /// Per slot, whose it is.
-    pub(crate) owners: Vec<PackedOption<VReg>>,
+/// What happens to a value on an edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EdgeTransfer {
+    /// Its slot gets it from its register.
+    Store,
+    /// The register in which the target expects it gets it.
+    Reload,
+    /// The slot of a parameter gets the argument with this index.
+    Pass(u32),
 }
 
-impl Reloads {
-    pub(crate) fn compute(&mut self, input: Input, plan: &Spilling) {
+#[derive(Default)]
+pub(crate) struct ReloadPlan {
+    /// In the order of instructions.
+    pub(crate) transfers: Vec<(Inst, VReg, Transfer)>,
+    /// Per value.
+    pub(crate) placements: Vec<Placement>,
+    /// Per edge into a joined block.
+    edge_spans: Vec<Span>,
+    edge_pool: Vec<(VReg, EdgeTransfer)>,
+    /// Per value, the last block that expects it in a register, and the last edge that brings it in one.
+    met: Vec<(u32, u32)>,
+}
+
+impl ReloadPlan {
+    pub(crate) fn run(&mut self, input: Input, plan: &SpillPlan) {
+        self.placements.clone_from(&plan.placements);
+        self.transfers.clear();
+        self.drop_unread_definitions(input, plan);
+        let placements = &self.placements;
+        self.transfers.extend(plan.transfers.iter().filter(|(inst, vreg, transfer)| match placements[vreg.index()] {
+            Placement::AtDefinition => *transfer != Transfer::Store,
+            // Of a value that is deferred after all the first transfer is the eviction of its definition.
+            Placement::Deferred => *transfer != Transfer::Store && !is_unread(input, *vreg, *inst, *transfer),
+            _ => *transfer != Transfer::Store || input.constraints.remat(*vreg).is_none(),
+        }));
+        reset(&mut self.edge_spans, input.problem.num_edges(), Span::default());
+        self.edge_pool.clear();
+        reset(&mut self.met, input.problem.vregs.len(), (u32::MAX, u32::MAX));
+        for (place, &block) in input.order.blocks.iter().enumerate().skip(1) {
+            if is_joined(input.problem, block) {
+                plan.entry(place as u32).iter().for_each(|vreg| self.met[vreg.index()].0 = place as u32);
+                for &edge in input.problem.preds(block) {
+                    let start = self.edge_pool.len() as u32;
+                    self.plan_edge(input, plan, edge, place as u32);
+                    self.edge_spans[edge.index()] = Span { start, end: self.edge_pool.len() as u32 };
+                }
+            }
+        }
+    }
+
+    /// The transfers on an edge into a joined block.
+    pub(crate) fn on_edge(&self, edge: Edge) -> &[(VReg, EdgeTransfer)] {
+        &self.edge_pool[self.edge_spans[edge.index()].range()]
+    }
+
+    /// A definition that can be computed anywhere need not be computed where it stands if it is evicted unread.
+    fn drop_unread_definitions(&mut self, input: Input, plan: &SpillPlan) {
+        for &(inst, vreg, transfer) in &plan.transfers {
+            if is_unread(input, vreg, inst, transfer) {
+                self.placements[vreg.index()] = Placement::Deferred;
+            }
+        }
+    }
+
+    fn plan_edge(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: u32) {
         let problem = input.problem;
-        let values = problem.vregs.len();
-        reset(&mut self.slots, values, None.into());
-        reset(&mut self.at_def, values, false);
-        self.owners.clear();
-        self.placed.clear();
-        reset(&mut self.is_placed, values, false);
-        for (v, (value, &far)) in plan.values.iter().zip(&input.live.far).enumerate() {
-            if (value.spilled || far) && input.facts.remat(VReg::new(v)).is_none() {
-                let often = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
-                self.at_def[v] = far || value.leaves >= often;
-            }
-        }
-    }
-
-    /// Is the value stored where it is defined?
-    pub(crate) fn is_stored_at_def(&self, vreg: VReg) -> bool {
-        self.at_def[vreg.index()]
-    }
-
-    /// The slot of a value that has one.
-    pub(crate) fn slot(&self, classes: &Coalescing, vreg: VReg) -> Option<Slot> {
-        self.slots[classes.class(vreg).index()].expand()
-    }
-
-    /// The slot of a value, which is made if need be.
-    pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Loc {
-        if !std::mem::replace(&mut self.is_placed[vreg.index()], true) {
-            self.placed.push(vreg);
-        }
-        let class = classes.class(vreg);
-        let width = u32::from(problem.width(vreg));
-        let slot = match self.slots[class.index()].expand() {
-            Some(slot) => slot,
-            None => {
-                let slot = out.add_slot(problem.width(vreg));
-                self.slots[class.index()] = slot.into();
-                self.owners.resize(slot.index() + 1, None.into());
-                self.owners[slot.index()] = class.into();
-                slot
-            }
+        let from = input.order.place(problem.edge(edge).from);
+        let is_stored = |vreg: VReg| {
+            self.placements[vreg.index()] == Placement::AtDefinition || input.constraints.remat(vreg).is_some()
         };
-        let data = &mut out.slots[slot];
-        data.size = data.size.max(width);
-        data.align = data.align.max(width.next_power_of_two());
-        Loc::slot(slot)
+        for (vreg, is_clean) in plan.exit_with_memory(from) {
+            let met = &mut self.met[vreg.index()];
+            met.1 = edge.as_u32();
+            if met.0 == to && !input.live.is_defined_at_head(vreg, to) || is_clean || is_stored(vreg) {
+                continue;
+            }
+            let is_live = input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead());
+            if is_live && !input.live.is_defined_at_head(vreg, to) {
+                self.edge_pool.push((vreg, EdgeTransfer::Store));
+            }
+        }
+        for &vreg in plan.entry(to) {
+            if self.met[vreg.index()].1 != edge.as_u32() && !input.live.is_defined_at_head(vreg, to) {
+                self.edge_pool.push((vreg, EdgeTransfer::Reload));
+            }
+        }
+        self.plan_arguments(input, plan, edge, to);
     }
 
-    /// One line per value in memory.
-    pub(crate) fn dump(&self, input: Input, plan: &Spilling, out: &mut String) -> fmt::Result {
-        for vreg in input.problem.vregs.keys().filter(|vreg| plan.values[vreg.index()].spilled) {
-            match (self.slot(input.classes, vreg), input.facts.remat(vreg)) {
-                (_, Some(inst)) => writeln!(out, "{vreg}: computed again as {inst}")?,
-                (Some(_), None) if self.is_stored_at_def(vreg) => writeln!(out, "{vreg}: stored at its def")?,
-                (Some(_), None) => writeln!(out, "{vreg}: stored where it leaves")?,
-                (None, None) => {}
+    /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
+    fn plan_arguments(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: u32) {
+        let problem = input.problem;
+        let mut hint = 0;
+        let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
+        for (i, (&param, &arg)) in pairs.enumerate() {
+            let is_in_register = self.met[param.index()].0 == to;
+            if is_in_register || input.live.entry_after(to, param, &mut hint).is_none_or(|entry| entry.next.is_dead()) {
+                continue;
+            }
+            let shares = input.classes.class(param) == input.classes.class(arg);
+            if !(shares && self.is_in_memory(input, plan, edge, arg)) {
+                self.edge_pool.push((param, EdgeTransfer::Pass(i as u32)));
+            }
+        }
+    }
+
+    /// Does the slot of the value have it at the end of the edge's source?
+    fn is_in_memory(&self, input: Input, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
+        if input.constraints.remat(vreg).is_some() {
+            return false;
+        }
+        let from = input.order.place(input.problem.edge(edge).from);
+        self.met[vreg.index()].1 != edge.as_u32()
+            || self.placements[vreg.index()] == Placement::AtDefinition
+            || plan.exit_with_memory(from).any(|(other, is_clean)| other == vreg && is_clean)
+    }
+
+    /// One line per transfer.
+    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
+        let problem = input.problem;
+        let mut transfers = self.transfers.iter().peekable();
+        for &block in &input.order.blocks {
+            for &param in problem.params(block) {
+                self.dump_store(param, &block, out)?;
+            }
+            for inst in problem.insts(block) {
+                while let Some((_, vreg, transfer)) = transfers.next_if(|transfer| transfer.0 == inst) {
+                    let again = input.constraints.remat(*vreg).filter(|_| *transfer == Transfer::Reload);
+                    write!(out, "{}", transfer.line(inst, *vreg))?;
+                    again.map_or(Ok(()), |again| write!(out, ", computed as {again}"))?;
+                    writeln!(out)?;
+                }
+                for def in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
+                    self.dump_store(def.vreg(), &inst, out)?;
+                }
+            }
+            for &edge in problem.succs(block) {
+                for &(vreg, transfer) in self.on_edge(edge) {
+                    let (from, to) = (problem.edge(edge).from, problem.edge(edge).to);
+                    match transfer {
+                        EdgeTransfer::Store => writeln!(out, "{from} -> {to}: store {vreg}")?,
+                        EdgeTransfer::Reload => writeln!(out, "{from} -> {to}: reload {vreg}")?,
+                        EdgeTransfer::Pass(i) => {
+                            writeln!(out, "{from} -> {to}: store {} as {vreg}", problem.edge_args(edge)[i as usize])?
+                        }
+                    }
+                }
             }
         }
         Ok(())
     }
+
+    fn dump_store(&self, vreg: VReg, after: &dyn fmt::Display, out: &mut String) -> fmt::Result {
+        match self.placements[vreg.index()] {
+            Placement::AtDefinition => writeln!(out, "after {after}: store {vreg}"),
+            Placement::Deferred => writeln!(out, "after {after}: {vreg} is computed later"),
+            Placement::Never | Placement::AtEvictions => Ok(()),
+        }
+    }
+
+    /// Which values each block's end has in memory on all paths, then each read of memory.
+    ///
+    /// # Errors
+    /// The first violation of an invariant, with its number.
+    pub(crate) fn verify(&self, input: Input) -> Result<(), String> {
+        let problem = input.problem;
+        let mut ends: Vec<Option<BTreeSet<VReg>>> = vec![None; problem.num_blocks()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in &input.order.blocks {
+                let end = self.verify_block(input, block, &ends, false)?;
+                changed |= ends[block.index()].as_ref() != Some(&end);
+                ends[block.index()] = Some(end);
+            }
+        }
+        problem.blocks().try_for_each(|block| self.verify_block(input, block, &ends, true).map(drop))
+    }
+
+    /// Returns the values that memory has at the end of a block.
+    fn verify_block(
+        &self,
+        input: Input,
+        block: Block,
+        ends: &[Option<BTreeSet<VReg>>],
+        is_settled: bool,
+    ) -> Result<BTreeSet<VReg>, String> {
+        let problem = input.problem;
+        let mut stored = self.stored_at_head(input, block, ends, is_settled)?;
+        let at_def = |vreg: &VReg| self.placements[vreg.index()] == Placement::AtDefinition;
+        let is_remat = |vreg: VReg| input.constraints.remat(vreg).is_some();
+        for inst in problem.insts(block) {
+            let start = self.transfers.partition_point(|transfer| transfer.0 < inst);
+            for &(_, vreg, transfer) in self.transfers[start..].iter().take_while(|transfer| transfer.0 == inst) {
+                let holds = match transfer {
+                    Transfer::Reload => stored.contains(&vreg) || is_remat(vreg),
+                    _ => true,
+                };
+                check(holds || !is_settled, || format!("rule 1: {}", transfer.line(inst, vreg)))?;
+                let writes = matches!(transfer, Transfer::Store | Transfer::Compute | Transfer::Begin);
+                stored.extend(Some(vreg).filter(|_| writes));
+            }
+            let defs = problem.operands(inst).iter().filter(|operand| operand.is_def());
+            let in_memory = defs.filter(|def| at_def(&def.vreg()) || def.constraint() == Constraint::Stack);
+            stored.extend(in_memory.map(|def| def.vreg()));
+        }
+        Ok(stored)
+    }
+
+    /// Returns the values that memory has at the head of a block, on all edges whose sources are known.
+    fn stored_at_head(
+        &self,
+        input: Input,
+        block: Block,
+        ends: &[Option<BTreeSet<VReg>>],
+        is_settled: bool,
+    ) -> Result<BTreeSet<VReg>, String> {
+        let problem = input.problem;
+        let mut stored: Option<BTreeSet<VReg>> = None;
+        for &edge in problem.preds(block) {
+            let from = problem.edge(edge).from;
+            let Some(mut here) = ends[from.index()].clone() else { continue };
+            for &(vreg, transfer) in self.on_edge(edge) {
+                let is_remat = input.constraints.remat(vreg).is_some();
+                let holds = transfer != EdgeTransfer::Reload || here.contains(&vreg) || is_remat;
+                check(holds || !is_settled, || format!("rule 1: {from} -> {block} reloads {vreg}"))?;
+                here.extend(Some(vreg).filter(|_| transfer != EdgeTransfer::Reload));
+            }
+            let is_shared = |pair: &(&VReg, &VReg)| input.classes.class(*pair.0) == input.classes.class(*pair.1);
+            let args = problem.params(block).iter().zip(problem.edge_args(edge)).filter(is_shared);
+            let found: Vec<VReg> = args.filter(|(_, arg)| here.contains(arg)).map(|(&param, _)| param).collect();
+            here.extend(found);
+            let branch = problem.terminator(from);
+            here.extend(problem.edge_defs(edge).iter().filter(|vreg| begins_in_memory(problem, branch, **vreg)));
+            stored = Some(stored.map_or(here.clone(), |stored| stored.intersection(&here).copied().collect()));
+        }
+        let mut stored = stored.unwrap_or_default();
+        let defs =
+            problem.params(block).iter().chain(problem.preds(block).iter().flat_map(|&edge| problem.edge_defs(edge)));
+        stored.extend(defs.filter(|vreg| self.placements[vreg.index()] == Placement::AtDefinition));
+        Ok(stored)
+    }
+}
+
+/// Is this the eviction of a definition that can be computed anywhere and has not been read?
+fn is_unread(input: Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
+    let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
+        return false;
+    };
+    let block = input.order.blocks[input.live.def_place[vreg.index()] as usize];
+    let pos = inst.as_u32() - input.problem.first_inst(block).as_u32();
+    inst <= input.problem.terminator(block)
+        && input.live.after[input.problem.operand_range(def).start].distance >= pos
+        && !input.constraints.labelled[vreg.index()]
 }

@@ -5,9 +5,9 @@
 //! as that is where they are stored. Two classes whose
 //! stretches are apart, and whose slots are of one size, share. Cost: n log n in slots, linear in live ranges.
 
+use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
 use crate::liveness::{HEAD, LIVE_OUT, end_point, reset};
-use crate::reload::Reloads;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Allocation, EditKind, Loc, Slot, SlotData, VReg};
 use std::cmp::Reverse;
@@ -32,11 +32,11 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// Lets slots share. `operands` are those that are in slots.
-    pub(crate) fn share(&mut self, input: &Input, reloads: &Reloads, operands: &[u32], out: &mut Allocation) {
+    pub(crate) fn share(&mut self, input: &Input, class_slots: &ClassSlots, operands: &[u32], out: &mut Allocation) {
         if out.slots.len() < 2 {
             return;
         }
-        self.find_stretches(input, reloads, out.slots.len());
+        self.find_stretches(input, class_slots, out.slots.len());
         self.assign(out);
         let becomes = |slot: Slot| self.becomes[slot.index()];
         for &i in operands {
@@ -63,15 +63,15 @@ impl Slots {
     }
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
-    fn find_stretches(&mut self, input: &Input, reloads: &Reloads, slots: usize) {
+    fn find_stretches(&mut self, input: &Input, class_slots: &ClassSlots, slots: usize) {
         reset(&mut self.stretches, slots, (u32::MAX, 0));
         for (slot, stretch) in self.stretches.iter_mut().enumerate() {
-            if reloads.owners.get(slot).is_none_or(|owner| owner.is_none()) {
+            if class_slots.owners.get(slot).is_none_or(|owner| owner.is_none()) {
                 *stretch = (0, u32::MAX);
             }
         }
-        for &vreg in &reloads.placed {
-            if let Some(slot) = reloads.slot(input.classes, vreg) {
+        for &vreg in &class_slots.placed {
+            if let Some(slot) = class_slots.get(input.classes, vreg) {
                 let stretch = &mut self.stretches[slot.index()];
                 add_value(input, vreg, stretch);
             }

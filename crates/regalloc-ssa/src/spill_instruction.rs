@@ -1,14 +1,19 @@
-//! One instruction: what it wants in registers, what it takes registers from, and who leaves for that.
+//! One instruction under spilling: the values it needs in registers, the registers it takes, and the values evicted for
+//! that.
 
+use crate::constraints::needs_register;
+use crate::demands::{Around, Demands, Site};
 use crate::liveness::Next;
-use crate::spilling::{Input, NO_RANK, Spilling};
+use crate::matching::Matcher;
+use crate::register_set::Counts;
+use crate::spill_plan::Transfer;
+use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg};
+use kingpost_regalloc::{
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg,
+};
 
-/// Numbers per class of registers.
-type Counts = [usize; 2];
-
-/// The instruction at hand: its number, its position in the block, the rate of the block.
+/// The instruction at hand: its number, its position in the block, the frequency of the block.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     pub(crate) inst: Inst,
@@ -16,27 +21,44 @@ pub(crate) struct At {
     pub(crate) here: u32,
 }
 
+/// Memory for one instruction after another.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) matcher: Matcher,
+    /// Number of the instruction under high pressure at hand, for [`crate::register_set::Value::read_by`].
+    pub(crate) reads: u32,
+    /// Values that operands find in registers.
+    read_in_register: Vec<VReg>,
+    /// Results that begin in memory.
+    begins_in_memory: Vec<VReg>,
+    /// Values that live through, sorted.
+    through: Vec<VReg>,
+    sites: Vec<(Site, u32)>,
+}
+
 impl Spilling {
-    /// Instructions without demands, while values need only be taken in and nothing is to be learned: those from `at` up
-    /// to `end`, or the one that is given back.
-    pub(crate) fn calm_run(&mut self, input: Input, at: u32, end: u32, here: u32) -> u32 {
+    /// Fast path: a run of unconstrained instructions whose values all fit, and where there is nothing to learn. Serves
+    /// those from `at` up to `end`, or to the one that is returned.
+    pub(crate) fn low_pressure_run(&mut self, input: Input, at: u32, end: u32, here: u32) -> u32 {
         let problem = input.problem;
         let start = problem.operand_range(Inst::from_u32(at)).start;
         let range = start..problem.operand_range(Inst::from_u32(end - 1)).end;
         let operands = &problem.all_operands()[range.clone()];
-        self.is_stale = true;
+        self.set.is_stale = true;
         for (i, (&operand, &next)) in operands.iter().zip(&input.live.after[range]).enumerate() {
             let vreg = operand.vreg();
-            let value = &mut self.values[vreg.index()];
+            let value = &mut self.set.values[vreg.index()];
             value.next = next;
             if operand.is_use() {
-                if value.index == 0 {
+                if !value.is_member() {
                     return self.stop_run(problem, at, start + i);
                 }
-            } else if next.is_dead() || value.waits && next.rate <= here {
-                value.spilled = true;
-            } else if self.inside[usize::from(value.class)].len() < self.calm[usize::from(value.class)] {
-                self.add(vreg, false);
+            } else if value.is_deferrable && next.rate <= here {
+                (value.is_deferred, value.is_spilled) = (true, true);
+            } else if !next.is_dead()
+                && self.set.members[usize::from(value.class)].len() < self.saved.settled[usize::from(value.class)]
+            {
+                self.set.add(vreg, false);
             } else {
                 return self.stop_run(problem, at, start + i);
             }
@@ -51,234 +73,298 @@ impl Spilling {
             inst = Inst::from_u32(inst.as_u32() + 1);
         }
         for operand in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
-            if self.is_inside(operand.vreg()) {
-                self.remove(operand.vreg());
+            if self.set.contains(operand.vreg()) {
+                self.set.remove(operand.vreg());
             }
         }
+        self.take_back_next_uses(problem.operands(inst));
         inst.as_u32()
     }
 
-    /// One instruction.
-    pub(crate) fn instruction(&mut self, input: Input, now: At) {
+    /// The values that the instruction at hand reads are live before it.
+    fn take_back_next_uses(&mut self, operands: &[Operand]) {
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            self.set.values[operand.vreg().index()].next = Next { distance: 0, rate: 1 };
+        }
+    }
+
+    /// # Errors
+    /// The instruction needs more registers than there are.
+    pub(crate) fn instruction(&mut self, input: Input, now: At) -> Result<(), AllocError> {
         let range = input.problem.operand_range(now.inst);
         let operands = &input.problem.all_operands()[range.clone()];
         let after = &input.live.after[range];
         if input.problem.flags(now.inst).has(InstFlags::REMAT)
             && self.defer(input, operands[0].vreg(), after[0], now.here)
         {
-            return;
+            return Ok(());
         }
-        if !input.facts.has_demands(now.inst) {
-            if self.calm(input, operands, after) {
-                return;
+        if !input.constraints.has_demands(now.inst) {
+            if self.serve_settled(input, operands, after, now) {
+                return Ok(());
             }
-            self.sweep();
-            if self.has_room(operands.len(), self.limits) {
-                return self.roomy(input, operands, after, now);
+            self.set.sweep();
+            if self.set.has_room(operands.len(), self.saved.limits) {
+                self.serve_with_room(input, operands, after, now);
+                return Ok(());
             }
         }
-        self.sweep();
-        self.crowded(input, operands, after, now);
+        self.set.sweep();
+        self.serve_over_pressure(input, operands, after, now)
     }
 
-    /// Are there registers for so many more values, whatever their class?
+    /// An unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether this is
+    /// one.
     #[inline]
-    fn has_room(&self, more: usize, limits: Counts) -> bool {
-        self.inside[0].len() + more <= limits[0] && self.inside[1].len() + more <= limits[1]
-    }
-
-    /// An instruction without demands in a place where nobody leaves and nothing is to be learned. Is this one?
-    #[inline]
-    fn calm(&mut self, input: Input, operands: &[Operand], after: &[Next]) -> bool {
+    fn serve_settled(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) -> bool {
         let defs = operands.iter().filter(|operand| operand.is_def()).count();
-        if !self.has_room(defs, self.calm) {
-            self.sweep();
-            if !self.has_room(defs, self.calm) {
+        let settled = self.saved.settled;
+        if !self.set.has_room(defs, settled) {
+            self.set.sweep();
+            if !self.set.has_room(defs, settled) {
                 return false;
             }
         }
         for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
-            let value = &mut self.values[operand.vreg().index()];
+            let value = &mut self.set.values[operand.vreg().index()];
             value.next = next;
-            if operand.is_use() && value.index == 0 {
-                value.spilled = true;
-                if needs_register(input, operand, operands, i) {
-                    if !self.has_room(defs + 1, self.calm) {
+            if operand.is_use() && !value.is_member() {
+                value.is_spilled = true;
+                if needs_register(input.constraints, operands, i) {
+                    if !self.set.has_room(defs + 1, settled) {
+                        self.take_back_next_uses(operands);
                         return false;
                     }
-                    self.add(operand.vreg(), true);
+                    self.reload(operand.vreg(), now);
                 }
             }
         }
-        self.is_stale = true;
+        self.set.is_stale = true;
         for (operand, next) in operands.iter().zip(after) {
             if operand.is_def() && !next.is_dead() {
-                self.add(operand.vreg(), false);
+                self.set.add(operand.vreg(), false);
             }
         }
         true
     }
 
-    /// An instruction without demands where nobody needs to leave.
-    fn roomy(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
-        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
-            let vreg = operand.vreg();
-            let value = &mut self.values[vreg.index()];
-            value.next = next;
-            if operand.is_use() && value.index == 0 {
-                value.spilled = true;
-                if needs_register(input, operand, operands, i) {
-                    self.add(vreg, true);
-                    self.count_rank(input, vreg, now);
-                }
-            }
+    /// An unconstrained instruction where all values fit.
+    fn serve_with_room(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
+        for (operand, &next) in operands.iter().zip(after) {
+            self.set.values[operand.vreg().index()].next = next;
         }
+        self.reload_missing(input, operands, now);
         self.end_uses(operands);
         for (operand, next) in operands.iter().zip(after) {
             if operand.is_def() && !next.is_dead() {
-                self.add(operand.vreg(), false);
-                self.count_rank(input, operand.vreg(), now);
+                self.set.add(operand.vreg(), false);
+                self.count_saved(input, operand.vreg(), now);
             }
         }
     }
 
-    /// Takes out the values that end here.
+    /// Removes the values that end here.
     fn end_uses(&mut self, operands: &[Operand]) {
         for operand in operands {
-            let value = &self.values[operand.vreg().index()];
-            if operand.is_use() && value.next.is_dead() && value.index != 0 {
-                self.remove(operand.vreg());
+            let value = &self.set.values[operand.vreg().index()];
+            if operand.is_use() && value.next.is_dead() && value.is_member() {
+                self.set.remove(operand.vreg());
             }
         }
     }
 
-    /// An instruction where somebody may have to leave.
-    fn crowded(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
+    /// An instruction for which values may have to be evicted.
+    fn serve_over_pressure(
+        &mut self,
+        input: Input,
+        operands: &[Operand],
+        after: &[Next],
+        now: At,
+    ) -> Result<(), AllocError> {
         let problem = input.problem;
-        self.crowds += 1;
-        let stamp = self.crowds;
-        let mut early = [0; 2];
-        let mut late = [0; 2];
-        let (mut missing, mut bound, mut keeps_bound) = (false, false, false);
-        let mut results = PRegSet::EMPTY;
-        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
-            let value = &mut self.values[operand.vreg().index()];
-            let class = usize::from(value.class);
-            let fixed = operand.fixed_reg();
-            bound |= fixed.is_some();
-            value.next = next;
-            if operand.is_def() {
-                late[class] += 1;
-                early[class] += usize::from(operand.pos() == Pos::Early || is_copied(operand, operands, after));
-                results = fixed.map_or(results, |reg| results.with(reg));
-                continue;
-            }
-            keeps_bound |= fixed.is_some() && !next.is_dead();
-            let known = std::mem::replace(&mut value.busy, stamp) == stamp;
-            if value.index == 0 && !known {
-                if needs_register(input, operand, operands, i) {
-                    missing = true;
-                    early[class] += 1;
-                } else {
-                    value.spilled = true;
-                }
-            }
-            late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
-        }
-        let flags = problem.flags(now.inst);
+        let Pressure { early, late, results, is_fixed } = self.count_operands(input, operands, after, now);
+        let mut has_room = self.make_room(input, early, Some(self.scratch.reads), now);
+        self.reload_missing(input, operands, now);
+        self.store_for_stack_uses(operands, now);
         let clobbers = problem.clobbers(now.inst);
-        if keeps_bound {
-            self.count_copies(operands, after, clobbers.lost.union(results), &mut early);
-        }
-        self.make_room(input, early, Some(stamp), now);
-        if missing {
-            self.reload(input, operands, now);
-        }
+        self.drop_transient(operands, clobbers.lost.union(results), now);
+        self.note_operands(operands, problem.flags(now.inst).has(InstFlags::BRANCH));
         self.end_uses(operands);
-        if bound || problem.clobber_id(now.inst) != ClobberId::NONE {
-            self.pass_obstacle(input, clobbers.killed(8).union(results), now);
+        if is_fixed || problem.clobber_id(now.inst) != ClobberId::NONE {
+            self.pass_clobbers(input, clobbers.killed(8).union(results), now);
         }
-        if self.has_refs && flags.has(InstFlags::SAFEPOINT) {
+        if self.has_refs && problem.flags(now.inst).has(InstFlags::SAFEPOINT) {
             self.evict_refs(problem, now);
         }
-        self.make_room(input, late, None, now);
-        if flags.has(InstFlags::BRANCH) {
-            return;
+        has_room &= self.make_room(input, late, None, now);
+        if input.constraints.has_demands(now.inst) || !has_room {
+            self.fit(input, now)?;
+        }
+        if problem.flags(now.inst).has(InstFlags::BRANCH) {
+            return Ok(());
         }
         for (operand, next) in operands.iter().zip(after) {
+            let v = operand.vreg().index();
             if operand.is_def() && !next.is_dead() && operand.constraint() != Constraint::Stack {
-                self.add(operand.vreg(), false);
-                self.count_rank(input, operand.vreg(), now);
+                if self.scratch.begins_in_memory.contains(&operand.vreg()) {
+                    (self.set.values[v].is_clean, self.set.values[v].is_spilled) = (true, true);
+                    continue;
+                }
+                self.set.add(operand.vreg(), false);
+                self.count_saved(input, operand.vreg(), now);
             }
         }
+        Ok(())
     }
 
-    /// Sees to it that so many more values have registers.
-    fn make_room(&mut self, input: Input, more: Counts, busy: Option<u32>, now: At) {
+    /// Counts the registers that the instruction needs in addition to those of values already in registers.
+    fn count_operands(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) -> Pressure {
+        self.scratch.reads += 1;
+        let mut pressure = Pressure::default();
+        let mut keeps_fixed = false;
+        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
+            let value = &mut self.set.values[operand.vreg().index()];
+            let class = usize::from(value.class);
+            let fixed = operand.fixed_reg();
+            pressure.is_fixed |= fixed.is_some();
+            value.next = next;
+            if operand.is_def() {
+                pressure.late[class] += 1;
+                let is_early = operand.pos() == Pos::Early || overwrites_live_value(operand, operands, after);
+                pressure.early[class] += usize::from(is_early);
+                pressure.results = fixed.map_or(pressure.results, |reg| pressure.results.with(reg));
+                continue;
+            }
+            keeps_fixed |= fixed.is_some() && !next.is_dead();
+            value.read_by = self.scratch.reads;
+            if !value.is_member() && needs_register(input.constraints, operands, i) {
+                let same = |&k: &usize| operands[k].is_use() && operands[k].vreg() == operand.vreg();
+                let is_counted = (0..i).filter(same).any(|k| needs_register(input.constraints, operands, k));
+                pressure.early[class] += usize::from(!is_counted);
+            }
+            pressure.late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
+        }
+        if keeps_fixed {
+            let lost = input.problem.clobbers(now.inst).lost.union(pressure.results);
+            self.count_copies(operands, after, lost, &mut pressure.early);
+        }
+        pressure
+    }
+
+    /// Evicts values until so many more of each class have room. Returns whether they have.
+    fn make_room(&mut self, input: Input, more: Counts, reads: Option<u32>, now: At) -> bool {
+        let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
-            if self.inside[c].len() + more > self.limits[c] {
-                self.shrink(input, c, self.limits[c].saturating_sub(more), busy, now);
+            if self.set.members[c].len() + more > self.saved.limits[c] {
+                self.shrink(input, c, self.saved.limits[c].saturating_sub(more), reads, now);
+                has_room &= self.set.members[c].len() + more <= self.saved.limits[c];
             }
         }
+        has_room
     }
 
-    /// A value that can be computed anywhere is computed where it is used, unless that is a busier place.
+    /// A value that can be computed anywhere is computed where it is used, unless that is a more frequent place.
     fn defer(&mut self, input: Input, vreg: VReg, next: Next, here: u32) -> bool {
-        let facts = input.facts;
+        let constraints = input.constraints;
         let v = vreg.index();
-        let deferred = next.is_dead() || next.rate <= here && !facts.read_in_memory[v] && !facts.labelled[v];
-        if deferred {
-            self.values[v].next = next;
-            self.values[v].spilled = true;
+        let is_deferred =
+            next.is_dead() || next.rate <= here && !constraints.read_in_memory[v] && !constraints.labelled[v];
+        if is_deferred {
+            let value = &mut self.set.values[v];
+            (value.next, value.is_deferred, value.is_spilled) = (next, true, true);
         }
-        deferred
+        is_deferred
     }
 
-    /// Uses bound to a register that their value cannot keep need a copy.
-    fn count_copies(&self, operands: &[Operand], after: &[Next], gone: PRegSet, early: &mut Counts) {
+    /// Fixed uses in a register that their value cannot keep need a copy.
+    fn count_copies(&self, operands: &[Operand], after: &[Next], lost: PRegSet, early: &mut Counts) {
         for (operand, next) in operands.iter().zip(after) {
             let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use()) else { continue };
-            let value = &self.values[operand.vreg().index()];
+            let value = &self.set.values[operand.vreg().index()];
             let lives_on = !value.next.is_dead() && !next.is_dead();
-            if lives_on && gone.contains(reg) && value.index != 0 {
+            if lives_on && lost.contains(reg) && value.is_member() {
                 early[usize::from(value.class)] += 1;
             }
         }
     }
 
-    fn reload(&mut self, input: Input, operands: &[Operand], now: At) {
-        for (i, &operand) in operands.iter().enumerate().filter(|(_, o)| o.is_use()) {
+    fn reload(&mut self, vreg: VReg, now: At) {
+        self.plan.transfers.push((now.inst, vreg, Transfer::Reload));
+        self.set.add(vreg, true);
+    }
+
+    /// Brings values into registers that are read there.
+    fn reload_missing(&mut self, input: Input, operands: &[Operand], now: At) {
+        for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
-            if !self.is_inside(vreg) && needs_register(input, operand, operands, i) {
-                self.values[vreg.index()].spilled = true;
-                self.add(vreg, true);
-                self.count_rank(input, vreg, now);
+            if !self.set.contains(vreg) {
+                self.set.values[vreg.index()].is_spilled = true;
+                if needs_register(input.constraints, operands, i) {
+                    self.reload(vreg, now);
+                    self.count_saved(input, vreg, now);
+                }
             }
         }
     }
 
-    /// What clobbers and fixed results leave no register for.
-    fn pass_obstacle(&mut self, input: Input, gone: PRegSet, now: At) {
+    /// An operand in memory finds its value there, even if that is in a register as well.
+    fn store_for_stack_uses(&mut self, operands: &[Operand], now: At) {
+        for operand in operands.iter().filter(|o| o.is_use() && o.constraint() == Constraint::Stack) {
+            if self.set.contains(operand.vreg()) && self.note_in_memory(operand.vreg(), u64::from(now.here)) {
+                self.plan.transfers.push((now.inst, operand.vreg(), Transfer::Store));
+            }
+        }
+    }
+
+    /// A value reloaded only into fixed registers that it cannot keep is not worth another register.
+    fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: At) {
+        let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| lost.contains(reg));
+        for i in (0..self.plan.transfers.len()).rev() {
+            let (inst, vreg, transfer) = self.plan.transfers[i];
+            if inst != now.inst || transfer != Transfer::Reload {
+                break;
+            }
+            let mut uses = operands.iter().filter(|operand| operand.is_use() && operand.vreg() == vreg);
+            if !self.set.values[vreg.index()].next.is_dead() && uses.all(is_lost) {
+                self.evict(vreg, now);
+            }
+        }
+    }
+
+    /// Notes the values that operands find in registers, and the results that begin in memory.
+    fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
+        let set = &self.set;
+        let Scratch { read_in_register, begins_in_memory, .. } = &mut self.scratch;
+        read_in_register.clear();
+        let uses = operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
+        read_in_register.extend(uses.filter(|&vreg| set.contains(vreg)));
+        begins_in_memory.clear();
+        let in_memory = operands.iter().filter(|operand| is_branch && operand.is_def() && may_be_in_memory(operand));
+        begins_in_memory.extend(in_memory.map(|operand| operand.vreg()));
+    }
+
+    /// Evicts the values for which clobbers and fixed results leave no register.
+    fn pass_clobbers(&mut self, input: Input, gone: PRegSet, now: At) {
         for class in RegClass::ALL {
-            let c = class.index();
-            if self.inside[c].is_empty() {
+            let count = self.set.len(class);
+            if count == 0 {
                 continue;
             }
-            if !self.is_last {
+            if self.saved.pass != crate::saved_registers::Pass::Last {
                 self.count_crossing(input, class, gone, now);
             }
-            let left = (self.open.mask(class) & !gone.mask(class)).count_ones() as usize;
-            if self.inside[c].len() > left {
-                self.shrink(input, c, left, None, now);
+            let left = (self.saved.open.mask(class) & !gone.mask(class)).count_ones() as usize;
+            if count > left {
+                self.shrink(input, class.index(), left, None, now);
             }
         }
     }
 
-    /// The collector finds references in memory.
+    /// References are in memory at a safepoint, where the collector finds them.
     fn evict_refs(&mut self, problem: &Problem, now: At) {
-        for c in 0..2 {
-            for i in (0..self.inside[c].len()).rev() {
-                let vreg = self.inside[c][i];
+        for class in RegClass::ALL {
+            for i in (0..self.set.len(class)).rev() {
+                let vreg = self.set.members[class.index()][i];
                 if problem.vregs[vreg].is_ref {
                     self.evict(vreg, now);
                 }
@@ -286,145 +372,152 @@ impl Spilling {
         }
     }
 
-    /// Makes room: those leave whose return costs least per instruction of absence.
-    fn shrink(&mut self, input: Input, c: usize, limit: usize, busy: Option<u32>, now: At) {
-        while self.inside[c].len() > limit {
-            let mut best: Option<(f32, VReg)> = None;
-            self.steps += self.inside[c].len() as u64;
-            for &vreg in &self.inside[c] {
-                if busy == Some(self.values[vreg.index()].busy) {
-                    continue;
-                }
-                let score = self.score(input, vreg, now);
-                if best.is_none_or(|(least, other)| score < least || score == least && vreg > other) {
-                    best = Some((score, vreg));
-                }
-            }
-            let Some((_, vreg)) = best else { break };
+    /// Evicts the values whose return costs least per instruction of absence, but for those the instruction `reads`.
+    fn shrink(&mut self, input: Input, c: usize, limit: usize, reads: Option<u32>, now: At) {
+        while self.set.members[c].len() > limit {
+            let Some(vreg) = self.cheapest(input, c, reads, now) else { break };
             self.evict(vreg, now);
         }
     }
 
+    fn cheapest(&mut self, input: Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
+        let mut best: Option<(f32, VReg)> = None;
+        self.steps += self.set.members[c].len() as u64;
+        for &vreg in &self.set.members[c] {
+            if reads == Some(self.set.values[vreg.index()].read_by) {
+                continue;
+            }
+            let score = self.score(input, vreg, now);
+            if best.is_none_or(|(least, other)| score < least || score == least && vreg > other) {
+                best = Some((score, vreg));
+            }
+        }
+        best.map(|(_, vreg)| vreg)
+    }
+
     fn score(&self, input: Input, vreg: VReg, now: At) -> f32 {
-        let next = self.values[vreg.index()].next;
+        let next = self.set.values[vreg.index()].next;
         if next.is_dead() {
             return 0.0;
         }
         let distance = next.distance.saturating_sub(now.pos).max(1);
-        self.price(input, vreg, now.here) as f32 / distance as f32
+        self.spill_cost(input, vreg, now.here) as f32 / distance as f32
     }
 
-    /// What it costs if the value leaves here and comes back later.
-    pub(crate) fn price(&self, input: Input, vreg: VReg, here: u32) -> u64 {
-        let costs = &input.env.costs;
-        let v = vreg.index();
-        let back = u64::from(self.values[v].next.rate);
-        if input.facts.remat(vreg).is_some() {
-            return back * u64::from(costs.remat);
-        }
-        back * u64::from(costs.fill) + self.store_rate(input, vreg, u64::from(here)) * u64::from(costs.spill)
+    /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
+    /// take no account of which registers those may be in.
+    fn fit(&mut self, input: Input, now: At) -> Result<(), AllocError> {
+        let demands = Demands::new(input.problem, input.constraints, now.inst);
+        let mut matcher = std::mem::take(&mut self.scratch.matcher);
+        let mut sites = std::mem::take(&mut self.scratch.sites);
+        let result = loop {
+            let around = Around {
+                is_read_in_register: &|vreg| self.scratch.read_in_register.contains(&vreg),
+                lives_on: &|vreg| self.set.contains(vreg),
+                begins_in_memory: &|vreg| self.scratch.begins_in_memory.contains(&vreg),
+            };
+            let count = RegClass::ALL.map(|class| self.set.len(class));
+            if demands.fits_by_count(self.saved.open, &around, count) {
+                break Ok(());
+            }
+            let mut through = std::mem::take(&mut self.scratch.through);
+            through.clear();
+            self.set.members.iter().for_each(|members| through.extend_from_slice(members));
+            through.sort_unstable();
+            let result = demands.solve(&mut matcher, input.env, &around, &mut sites, &through);
+            self.scratch.through = through;
+            let Err(error) = result else { break Ok(()) };
+            let class = match error {
+                AllocError::TooFewRegisters { class, .. } => class,
+                AllocError::FixedConflict { reg, .. } => reg.class(),
+                _ => break Err(error),
+            };
+            if !self.evict_one_more(input, &demands, class, now) {
+                break Err(error);
+            }
+        };
+        self.steps += std::mem::take(&mut matcher.steps);
+        self.scratch.matcher = matcher;
+        self.scratch.sites = sites;
+        result
     }
 
-    /// How often the value must be stored if it leaves registers `here` times: once at its def, or whenever it leaves.
-    pub(crate) fn store_rate(&self, input: Input, vreg: VReg, here: u64) -> u64 {
-        let v = vreg.index();
-        if self.values[v].clean || input.live.far[v] {
-            return 0;
+    /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is
+    /// any.
+    fn evict_one_more(&mut self, input: Input, demands: &Demands, class: RegClass, now: At) -> bool {
+        if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
+            self.evict(vreg, now);
+            return true;
         }
-        let def = input.order.rates[input.live.def_place[v] as usize];
-        u64::from(def).saturating_sub(self.values[v].leaves).min(here)
-    }
-
-    fn evict(&mut self, vreg: VReg, now: At) {
-        let v = vreg.index();
-        self.remove(vreg);
-        self.evictions.push((now.inst, vreg));
-        if !self.values[v].next.is_dead() {
-            self.leave(vreg, u64::from(now.here));
-        }
-    }
-
-    /// A live value is not in a register from here on.
-    pub(crate) fn leave(&mut self, vreg: VReg, rate: u64) {
-        let v = vreg.index();
-        self.values[v].spilled = true;
-        if !std::mem::replace(&mut self.values[v].clean, true) {
-            self.values[v].leaves += rate;
-            self.leavings.push((vreg, rate));
-        }
-    }
-
-    /// One more value is in a register, which may take a callee-saved one.
-    #[inline]
-    fn count_rank(&mut self, input: Input, vreg: VReg, now: At) {
-        let c = usize::from(self.values[vreg.index()].class);
-        if self.inside[c].len() <= self.calm[c] {
-            return;
-        }
-        let Some(rank) = self.inside[c].len().checked_sub(self.bases[c] + 1) else { return };
-        self.use_ranks(c, rank + 1);
-        if !self.is_learning || self.worth[c].get(rank).is_none_or(|&worth| worth > self.price) {
-            return;
-        }
-        let least = self.inside[c].iter().map(|&vreg| self.price(input, vreg, now.here)).min();
-        if let Some(worth) = self.worth[c].get_mut(rank) {
-            *worth += least.unwrap_or(0);
-        }
-        self.stay_calm(c);
-    }
-
-    /// Values that live through a call, the most precious first, each pay for a callee-saved register of their own as long
-    /// as they stay in registers.
-    fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
-        let c = class.index();
-        let caller_saved = input.facts.allocatable.mask(class) & !input.facts.callee_saved.mask(class);
-        let base = (caller_saved & !gone.mask(class)).count_ones() as usize;
-        if self.inside[c].len() <= base {
-            return;
-        }
-        let saved = input.facts.callee_saved.difference(gone).of_class(class).len();
-        if !self.is_learning {
-            self.use_ranks(c, (self.inside[c].len() - base).min(saved));
-            return;
-        }
-        let mut ranks = 0u64;
-        let mut sorted = std::mem::take(&mut self.sorted);
-        sorted.clear();
-        for &vreg in &self.inside[c] {
-            match self.values[vreg.index()].rank {
-                NO_RANK => sorted.push((self.price(input, vreg, now.here), vreg)),
-                rank => ranks |= 1 << rank,
+        let operands = demands.operands;
+        for (i, operand) in operands.iter().enumerate().filter(|(_, o)| demands.problem.class(o.vreg()) == class) {
+            let vreg = operand.vreg();
+            if operand.is_def() {
+                let twin = operand.reused().filter(|_| operand.is_rmw()).map(|k| &operands[usize::from(k)]);
+                let is_free = twin.map_or(may_be_in_memory(operand), may_be_in_memory);
+                if is_free
+                    && operand.constraint() != Constraint::Stack
+                    && !self.scratch.begins_in_memory.contains(&vreg)
+                {
+                    self.scratch.begins_in_memory.push(vreg);
+                    self.plan.transfers.push((now.inst, vreg, Transfer::Begin));
+                    twin.iter().for_each(|twin| self.read_in_memory(input, operands, twin.vreg(), now));
+                    return true;
+                }
+            } else if demands.reuser(i).is_none() && self.scratch.read_in_register.contains(&vreg) {
+                let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
+                if uses.all(may_be_in_memory) {
+                    self.read_in_memory(input, operands, vreg, now);
+                    return true;
+                }
             }
         }
-        sorted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        for &(price, vreg) in sorted.iter().skip(base) {
-            let rank = ranks.trailing_ones();
-            let Some(worth) = self.worth[c].get_mut(rank as usize) else { break };
-            *worth += price;
-            ranks |= 1 << rank;
-            self.values[vreg.index()].rank = rank as u8;
+        false
+    }
+
+    /// The instruction reads the value in memory, unless another operand reads it in a register.
+    fn read_in_memory(&mut self, input: Input, operands: &[Operand], vreg: VReg, now: At) {
+        let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
+        if !uses.all(may_be_in_memory) {
+            return;
         }
-        self.sorted = sorted;
-        let most = (u64::BITS - ranks.leading_zeros()) as usize;
-        self.use_ranks(c, most.min(saved));
-        self.stay_calm(c);
+        self.scratch.read_in_register.retain(|&read| read != vreg);
+        if self.set.contains(vreg) {
+            self.set.remove(vreg);
+        }
+        let transfers = &mut self.plan.transfers;
+        let start = transfers.iter().rposition(|transfer| transfer.0 != now.inst).map_or(0, |last| last + 1);
+        let is_reloaded = transfers[start..].contains(&(now.inst, vreg, Transfer::Reload));
+        let was_stored = transfers[start..].contains(&(now.inst, vreg, Transfer::Store));
+        let others: Vec<_> = transfers.drain(start..).filter(|transfer| transfer.1 != vreg).collect();
+        transfers.extend(others);
+        let is_remat = input.constraints.remat(vreg).is_some();
+        let is_stored = !is_remat && (self.note_in_memory(vreg, u64::from(now.here)) || was_stored);
+        // Its register is free for values that are reloaded.
+        let first = [(is_stored, Transfer::Store), (!is_reloaded, Transfer::Evict), (is_remat, Transfer::Compute)];
+        let first = first.into_iter().filter(|first| first.0).map(|first| (now.inst, vreg, first.1));
+        self.plan.transfers.splice(start..start, first);
     }
 }
 
-/// Must a use that is not in a register be brought into one?
-fn needs_register(input: Input, operand: Operand, operands: &[Operand], i: usize) -> bool {
-    match operand.constraint() {
-        Constraint::Stack | Constraint::Any => false,
-        Constraint::MemOk => {
-            let reused = operands.iter().any(|def| def.constraint() == Constraint::Reuse(i as u8));
-            reused || input.facts.remat(operand.vreg()).is_some()
-        }
-        _ => true,
-    }
+/// The registers that an instruction needs in addition to those of the values already in registers.
+#[derive(Default)]
+struct Pressure {
+    early: Counts,
+    late: Counts,
+    /// Fixed registers of its results.
+    results: PRegSet,
+    /// Are there fixed operands?
+    is_fixed: bool,
 }
 
-/// Does the def overwrite an input that lives on, so that it needs a copy of it?
-fn is_copied(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
+/// May the operand be in memory, by itself?
+fn may_be_in_memory(operand: &Operand) -> bool {
+    matches!(operand.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack)
+}
+
+/// Does the definition overwrite an input that lives on, so that it needs a copy of it?
+fn overwrites_live_value(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
     let Constraint::Reuse(k) = def.constraint() else { return false };
     let vreg = operands[usize::from(k)].vreg();
     let last = operands.iter().rposition(|o| o.vreg() == vreg).unwrap_or(0);

@@ -2,39 +2,32 @@
 //! for SSA-form programs*, 2009), weighed by what it costs to bring a value back.
 //!
 //! ```text
-//! b0: def v0, v1, v2 ..       three values, two registers: where the third is defined one must leave. The one
-//!     use v1                  whose return costs least per instruction of absence goes: v0 if all run once,
+//! b0: def v0, v1, v2 ..       three values, two registers: where the third is defined one is evicted. The one whose
+//!     use v1                  return costs least per instruction of absence goes: v0 if all run once,
 //!     use v2; use v0          but v1 if v0 and v2 are used in a loop and v1 behind it
 //! ```
 //!
-//! Blocks are walked in order with the set of values in registers, per class. Where paths meet, a value is in a register
-//! if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken
-//! to have everything until its source has been visited, and where that was wrong the loop is walked once more with what
-//! is known then. The first walk also tells how many callee-saved registers are worth their saving: each rank of values
-//! beyond the caller-saved registers counts what it would have cost to have one register less. If one in use is not, a
-//! second walk begins where that was. It has to be expected once more are in use than have proved their worth: loops are
-//! left to it then.
+//! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a register if
+//! loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken to have
+//! every value until its source has been visited, and where that was wrong the loop is walked once more with what is known
+//! then. The first walk also decides how many callee-saved registers pay for their save and restore
+//! (`saved_registers.rs`); if some in use do not, a second walk begins where they were first used.
 //!
-//! Nothing is assigned here: what leaves is a list of evictions in the order of the walk, and the sets at the heads of
-//! blocks where paths meet. A value not in a register is in memory, or is computed again; `reload.rs` says which.
+//! Nothing is assigned here. But before each constrained instruction spilling makes sure that registers for its operands
+//! and for the values that live through it exist (`demands.rs`), so that colouring cannot fail.
 //!
 //! Cost: linear in operands and entries; an eviction looks at all registers of its class.
 
 use crate::coalescing::Coalescing;
-use crate::constraints::Facts;
-use crate::liveness::{Liveness, Next, rate, reset};
+use crate::constraints::Constraints;
+use crate::liveness::{Liveness, reset};
 use crate::order::Order;
+use crate::register_set::{RegisterSet, Value};
+use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
+use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, Freq, Inst, MachineEnv, PReg, PRegSet, Problem, RegClass, VReg, VRegData};
-use std::fmt::{self, Write};
-
-/// So many registers are used whatever it costs to save them, as instructions need some.
-const FEWEST: usize = 5;
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// Numbers per class of registers.
-type Counts = [usize; 2];
+use kingpost_regalloc::{AllocError, Inst, MachineEnv, Problem, VReg};
 
 /// What spilling reads.
 #[derive(Clone, Copy)]
@@ -42,392 +35,225 @@ pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
     pub(crate) order: &'a Order,
-    pub(crate) facts: &'a Facts,
+    pub(crate) constraints: &'a Constraints,
     pub(crate) live: &'a Liveness,
     pub(crate) classes: &'a Coalescing,
 }
 
-/// Ranges of the pool of values.
-pub(crate) type Span = (u32, u32);
-
-/// What is known about a value.
+/// Where the lists stood when a region began, so that it can be walked once more.
 #[derive(Clone, Copy)]
-pub(crate) struct Value {
-    /// How often it leaves registers that hold it but memory does not.
-    pub(crate) leaves: u64,
-    /// While it is live, its next use, counted from the head of the block at hand.
-    pub(crate) next: Next,
-    /// One plus its index among the values in registers, or 0.
-    pub(crate) index: u32,
-    /// The last place where it was found live at the head.
-    pub(crate) live_at: u32,
-    /// The last of the crowded instructions that read it, by [`Spilling::crowds`].
-    pub(crate) busy: u32,
-    /// Index of its class.
-    pub(crate) class: u8,
-    /// Can it be computed anywhere, so that it is where it is used?
-    pub(crate) waits: bool,
-    /// Is it in memory, or computed again, anywhere?
-    pub(crate) spilled: bool,
-    /// Memory has it, on the way here.
-    pub(crate) clean: bool,
-    /// The callee-saved register that its stay is counted for in `worth`, or [`NO_RANK`].
-    pub(crate) rank: u8,
+struct Mark {
+    transfers: usize,
+    stores: usize,
 }
 
-/// Its stay has not been counted.
-pub(crate) const NO_RANK: u8 = u8::MAX;
-
-impl Value {
-    fn new(facts: &Facts, vreg: VReg, data: &VRegData) -> Value {
-        Value {
-            leaves: 0,
-            next: Next::DEAD,
-            index: 0,
-            live_at: NONE,
-            busy: 0,
-            class: data.class.index() as u8,
-            waits: facts.remat(vreg).is_some() && !facts.labelled[vreg.index()],
-            spilled: false,
-            clean: false,
-            rank: NO_RANK,
-        }
-    }
-}
-
-/// The plan, and the sets that the walk carries along.
+/// The walk over blocks with the set of values in registers.
 #[derive(Default)]
 pub(crate) struct Spilling {
-    /// Registers that may be used: all, but for callee-saved ones that are not worth it.
-    pub(crate) open: PRegSet,
-    /// Values that leave their registers at an instruction, in the order of the walk: those it reads after that, others
-    /// before.
-    pub(crate) evictions: Vec<(Inst, VReg)>,
-    /// What was added to [`Value::leaves`], in the order of the walk.
-    pub(crate) leavings: Vec<(VReg, u64)>,
-    pub(crate) values: Vec<Value>,
-    /// Per place where paths meet, who is in registers at its head.
-    pub(crate) heads: Vec<Span>,
-    /// Per place, who is in registers at its end.
-    pub(crate) exits: Vec<Span>,
-    pub(crate) pool: Vec<VReg>,
-    /// Per member of the pool: memory has it as well.
-    pub(crate) pool_clean: Vec<bool>,
-    pub(crate) steps: u64,
-    /// Who is in registers; those who died since the last [`Spilling::sweep`] as well.
-    pub(crate) inside: [Vec<VReg>; 2],
-    /// May somebody have died since?
-    pub(crate) is_stale: bool,
-    /// While no more than these are in registers nobody leaves, and no callee-saved register of unknown worth is needed.
-    pub(crate) calm: Counts,
-    /// Per class and rank, what one more callee-saved register saves.
-    pub(crate) worth: [Vec<u64>; 2],
-    /// Is this a walk that finds out what callee-saved registers are worth?
-    pub(crate) is_learning: bool,
-    /// Is it known which registers are open?
-    pub(crate) is_last: bool,
-    /// What each of them costs.
-    pub(crate) price: u64,
-    /// Per class and rank in use, the stretch that used it first.
-    pub(crate) ranks: [Vec<u32>; 2],
-    /// The stretch at hand.
-    pub(crate) stretch: u32,
-    /// The first stretch of the second walk, or [`NONE`].
-    pub(crate) again: u32,
-    /// Per stretch, how many evictions and leavings there were before.
-    pub(crate) marks: Vec<(usize, usize)>,
-    pub(crate) limits: Counts,
-    /// Per class, the number of caller-saved registers.
-    pub(crate) bases: Counts,
+    pub(crate) plan: SpillPlan,
+    pub(crate) set: RegisterSet,
+    pub(crate) saved: SavedRegisters,
     pub(crate) entry: crate::entry_set::Scratch,
+    pub(crate) scratch: crate::spill_instruction::Scratch,
+    /// What was added to [`Value::stores`], in the order of the walk.
+    pub(crate) stores: Vec<(VReg, u64)>,
+    /// Per region, as long as it may be walked once more.
+    marks: Vec<Mark>,
     pub(crate) has_refs: bool,
-    /// Instructions so far where somebody might have had to leave.
-    pub(crate) crowds: u32,
-    /// A back edge lacks what its target was thought to find.
-    pub(crate) surprised: bool,
-    pub(crate) sorted: Vec<(u64, VReg)>,
+    /// A back edge lacks a value that its target was assumed to find in a register.
+    surprised: bool,
+    pub(crate) steps: u64,
 }
 
 impl Spilling {
-    pub(crate) fn compute(&mut self, input: Input) {
-        self.open = input.facts.allocatable;
-        self.steps = 0;
-        let blocks = input.order.blocks.len();
-        reset(&mut self.exits, blocks, (NONE, NONE));
-        reset(&mut self.heads, blocks, (0, 0));
-        self.pool.clear();
-        self.pool_clean.clear();
+    /// # Errors
+    /// An instruction needs more registers than there are.
+    pub(crate) fn run(&mut self, input: Input) -> Result<(), AllocError> {
         self.begin(input);
-        self.walk(input, 0);
-        self.learn(input);
-        if self.again != NONE {
-            self.resume(input, self.again);
-            self.walk(input, self.again);
+        self.walk(input, 0)?;
+        if let Some(region) = self.saved.close_unpaid(input.env) {
+            self.resume(input, region);
+            self.walk(input, region)?;
         }
-        self.empty();
-    }
-
-    /// Walks over the stretches from one on.
-    fn walk(&mut self, input: Input, from: u32) {
-        for (i, &(place, end)) in input.order.stretches.iter().enumerate().skip(from as usize) {
-            self.stretch = i as u32;
-            self.surprised = false;
-            if !self.is_last {
-                self.marks.push((self.evictions.len(), self.leavings.len()));
-            }
-            (place..=end).for_each(|place| self.block(input, place));
-            if self.is_last || !self.surprised {
-                continue;
-            }
-            if self.again == NONE && RegClass::ALL.into_iter().all(|class| self.first_worthless(input, class).is_none())
-            {
-                self.repeat(input, place, end);
-            } else {
-                self.again = self.again.min(self.stretch);
-            }
-        }
-    }
-
-    /// Walks a loop once more, as it lacked something that its head was thought to find on the way back.
-    fn repeat(&mut self, input: Input, place: u32, end: u32) {
-        self.take_back(self.stretch);
-        self.is_learning = false;
-        (place..=end).for_each(|place| self.block(input, place));
-        self.is_learning = true;
-    }
-
-    /// Forgets who left from a stretch on.
-    fn take_back(&mut self, stretch: u32) {
-        let (evictions, leavings) = self.marks[stretch as usize];
-        self.evictions.truncate(evictions);
-        for (vreg, often) in self.leavings.drain(leavings..) {
-            self.values[vreg.index()].leaves -= often;
-        }
-    }
-
-    /// Goes back to the end of the block before a stretch.
-    fn resume(&mut self, input: Input, stretch: u32) {
-        self.take_back(stretch);
-        (self.is_last, self.is_learning) = (true, false);
-        self.set_limits();
-        self.empty();
-        let before = input.order.stretches[stretch as usize].0.checked_sub(1);
-        let (start, end) = before.map_or((0, 0), |place| self.exits[place as usize]);
-        for i in start as usize..end as usize {
-            self.add(self.pool[i], self.pool_clean[i]);
-        }
+        self.set.empty();
+        self.place_stores(input);
+        Ok(())
     }
 
     fn begin(&mut self, input: Input) {
-        let values = input.problem.vregs.len();
-        (self.is_last, self.is_learning, self.again) = (false, true, NONE);
+        let blocks = input.order.blocks.len();
+        self.steps = 0;
+        reset(&mut self.plan.exits, blocks, None);
+        reset(&mut self.plan.entries, blocks, Default::default());
+        self.plan.pool.clear();
+        self.plan.pool_clean.clear();
+        self.plan.transfers.clear();
         self.marks.clear();
-        self.evictions.clear();
-        self.leavings.clear();
-        self.empty();
-        self.crowds = 0;
+        self.stores.clear();
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
-        self.values.clear();
-        let vregs = input.problem.vregs.values().enumerate();
-        self.values.extend(vregs.map(|(v, data)| Value::new(input.facts, VReg::new(v), data)));
-        self.price = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
-        self.entry.begin(values);
-        for class in RegClass::ALL {
-            let c = class.index();
-            let caller_saved = input.facts.allocatable.difference(input.facts.callee_saved);
-            self.bases[c] = caller_saved.of_class(class).len();
-            reset(&mut self.worth[c], 64, 0);
-            self.ranks[c].clear();
-        }
-        self.set_limits();
+        self.set.begin(input.problem, input.constraints);
+        self.entry.begin(input.problem.vregs.len());
+        self.saved.begin(input);
+        self.scratch.matcher.begin();
+        self.scratch.reads = 1;
     }
 
-    fn set_limits(&mut self) {
-        for class in RegClass::ALL {
-            self.limits[class.index()] = self.open.of_class(class).len();
-            self.stay_calm(class.index());
-        }
-    }
-
-    /// As long as no more values are in registers than this there is nothing to learn.
-    pub(crate) fn stay_calm(&mut self, c: usize) {
-        let known = self.bases[c] + self.worth[c].iter().take_while(|&&worth| worth > self.price).count();
-        self.calm[c] = if self.is_last { self.limits[c] } else { known.min(self.limits[c]) };
-    }
-
-    /// Closes callee-saved registers that are not worth it.
-    fn learn(&mut self, input: Input) {
-        for class in RegClass::ALL {
-            let env = input.env.class(class);
-            let saved = env.order.iter().filter(|&&reg| env.callee_saved.contains(reg));
-            saved.skip(self.worthy(input, class)).for_each(|&reg| self.open.remove(reg));
-            if let Some(stretch) = self.first_worthless(input, class) {
-                self.again = self.again.min(stretch);
+    /// Walks over the regions from one on.
+    fn walk(&mut self, input: Input, from: u32) -> Result<(), AllocError> {
+        for (i, &(place, end)) in input.order.stretches.iter().enumerate().skip(from as usize) {
+            self.saved.region = i as u32;
+            let is_last = self.saved.pass == Pass::Last;
+            if !is_last {
+                self.marks.push(Mark { transfers: self.plan.transfers.len(), stores: self.stores.len() });
+            }
+            self.region(input, place, end)?;
+            if is_last || !self.surprised {
+                continue;
+            }
+            if self.saved.may_be_last(input.env) {
+                self.take_back(self.saved.region);
+                self.saved.pass = Pass::Repeat;
+                self.region(input, place, end)?;
+                self.saved.pass = Pass::Learn;
+            } else {
+                self.saved.walk_again_from(self.saved.region);
             }
         }
+        Ok(())
     }
 
-    /// So many callee-saved registers are worth it, as far as is known.
-    fn worthy(&self, input: Input, class: RegClass) -> usize {
-        let env = input.env.class(class);
-        let kept = self.worth[class.index()].iter().take_while(|&&worth| worth > self.price).count();
-        kept.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
+    fn region(&mut self, input: Input, place: u32, end: u32) -> Result<(), AllocError> {
+        self.surprised = false;
+        (place..=end).try_for_each(|place| self.block(input, place))
     }
 
-    /// The stretch that first used one more than those.
-    fn first_worthless(&self, input: Input, class: RegClass) -> Option<u32> {
-        self.ranks[class.index()].get(self.worthy(input, class)).copied()
+    /// Forgets the transfers from a region on.
+    fn take_back(&mut self, region: u32) {
+        let Mark { transfers, stores } = self.marks[region as usize];
+        self.plan.transfers.truncate(transfers);
+        for (vreg, freq) in self.stores.drain(stores..) {
+            self.set.values[vreg.index()].stores -= freq;
+        }
     }
 
-    /// So many callee-saved registers are in use.
-    pub(crate) fn use_ranks(&mut self, c: usize, count: usize) {
-        let ranks = &mut self.ranks[c];
-        ranks.resize(count.max(ranks.len()), self.stretch);
+    /// Goes back to the end of the block before a region.
+    fn resume(&mut self, input: Input, region: u32) {
+        self.take_back(region);
+        self.saved.begin_last();
+        self.set.empty();
+        let before = input.order.stretches[region as usize].0.checked_sub(1);
+        let exit = before.and_then(|place| self.plan.exits[place as usize]).unwrap_or_default();
+        for i in exit.range() {
+            self.set.add(self.plan.pool[i], self.plan.pool_clean[i]);
+        }
     }
 
-    pub(crate) fn empty(&mut self) {
-        for inside in &mut self.inside {
-            for vreg in inside.drain(..) {
-                if let Some(value) = self.values.get_mut(vreg.index()) {
-                    value.index = 0;
+    /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
+    fn place_stores(&mut self, input: Input) {
+        self.plan.open = self.saved.open;
+        self.plan.placements.clear();
+        let values = self.set.values.iter().zip(&input.live.far).enumerate();
+        self.plan.placements.extend(values.map(|(v, (value, &far))| {
+            let often = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
+            match value {
+                Value { is_deferred: true, .. } => Placement::Deferred,
+                Value { is_spilled, stores, .. }
+                    if (far || *is_spilled) && input.constraints.remat(VReg::new(v)).is_none() =>
+                {
+                    if far || *stores >= often { Placement::AtDefinition } else { Placement::AtEvictions }
                 }
+                _ => Placement::Never,
             }
-        }
-        self.is_stale = false;
+        }));
     }
 
-    /// Keeps of those in registers who passes.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&mut Value) -> bool) {
-        for inside in &mut self.inside {
-            let mut kept = 0;
-            for i in 0..inside.len() {
-                let vreg = inside[i];
-                let value = &mut self.values[vreg.index()];
-                value.index = 0;
-                if keep(value) {
-                    inside[kept] = vreg;
-                    kept += 1;
-                    value.index = kept as u32;
-                }
-            }
-            inside.truncate(kept);
-        }
-    }
-
-    /// Takes out who died.
-    pub(crate) fn sweep(&mut self) {
-        if std::mem::take(&mut self.is_stale) {
-            self.retain(|value| !value.next.is_dead());
-        }
-    }
-
-    /// Notes who is in registers.
-    pub(crate) fn save(&mut self) -> Span {
-        let start = self.pool.len() as u32;
-        for inside in &self.inside {
-            self.pool.extend_from_slice(inside);
-            self.pool_clean.extend(inside.iter().map(|vreg| self.values[vreg.index()].clean));
-        }
-        (start, self.pool.len() as u32)
-    }
-
-    pub(crate) fn is_inside(&self, vreg: VReg) -> bool {
-        self.values[vreg.index()].index != 0
-    }
-
-    /// The value comes to be in a register.
-    #[inline]
-    pub(crate) fn add(&mut self, vreg: VReg, clean: bool) {
-        let value = &mut self.values[vreg.index()];
-        let inside = &mut self.inside[usize::from(value.class)];
-        inside.push(vreg);
-        value.index = inside.len() as u32;
-        value.rank = NO_RANK;
-        value.clean = clean;
-    }
-
-    pub(crate) fn remove(&mut self, vreg: VReg) {
-        let value = &mut self.values[vreg.index()];
-        let index = std::mem::take(&mut value.index) as usize;
-        let inside = &mut self.inside[usize::from(value.class)];
-        inside.swap_remove(index - 1);
-        if let Some(&moved) = inside.get(index - 1) {
-            self.values[moved.index()].index = index as u32;
-        }
-    }
-
-    fn block(&mut self, input: Input, place: u32) {
+    fn block(&mut self, input: Input, place: u32) -> Result<(), AllocError> {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         self.enter(input, place);
         let here = input.order.rates[place as usize];
         let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
-        let (mut at, mut demand) = (first, input.facts.next_demand(first, end));
+        let (mut at, mut demand) = (first, input.constraints.next_demand(first, end));
         while at < end {
             if at > demand {
-                demand = input.facts.next_demand(at, end);
+                demand = input.constraints.next_demand(at, end);
             }
             if at < demand {
-                at = self.calm_run(input, at, demand, here);
+                at = self.low_pressure_run(input, at, demand, here);
             }
             if at < end {
-                self.instruction(input, At { inst: Inst::from_u32(at), pos: at - first, here });
+                self.instruction(input, At { inst: Inst::from_u32(at), pos: at - first, here })?;
                 at += 1;
             }
         }
-        self.sweep();
-        self.exits[place as usize] = self.save();
-        let start = self.exits[place as usize].0;
-        self.steps += u64::from(self.pool.len() as u32 - start);
+        self.set.sweep();
+        self.plan.exits[place as usize] = Some(self.save_set());
         for &edge in problem.succs(block) {
             let to = input.order.place(problem.edge(edge).to);
             if to <= place && !self.surprised {
                 self.surprised = self.lacks(input, edge, to);
             }
         }
-    }
-
-    /// Who is in registers at the head of a block where paths meet.
-    pub(crate) fn head(&self, place: u32) -> &[VReg] {
-        let (start, end) = self.heads[place as usize];
-        &self.pool[start as usize..end as usize]
-    }
-
-    /// Who is in registers at the end of a block.
-    pub(crate) fn exit(&self, place: u32) -> &[VReg] {
-        let (start, end) = self.exits[place as usize];
-        if start == NONE { &[] } else { &self.pool[start as usize..end as usize] }
-    }
-
-    /// One line per block where paths meet, and per instruction at which values leave.
-    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
-        let closed = input.facts.allocatable.difference(self.open);
-        if !closed.is_empty() {
-            write!(out, "not worth saving:")?;
-            closed.iter().try_for_each(|reg: PReg| write!(out, " {reg}"))?;
-            writeln!(out)?;
-        }
-        let mut evictions = self.evictions.iter().peekable();
-        for (place, &block) in input.order.blocks.iter().enumerate() {
-            if is_joined(input.problem, block) && place > 0 {
-                write!(out, "{block}:")?;
-                let mut head = self.head(place as u32).to_vec();
-                head.sort_unstable();
-                head.iter().try_for_each(|vreg| write!(out, " {vreg}"))?;
-                writeln!(out)?;
-            }
-            for inst in input.problem.insts(block) {
-                while let Some((_, vreg)) = evictions.next_if(|eviction| eviction.0 == inst) {
-                    writeln!(out, "{inst}: {vreg} leaves")?;
-                }
-            }
-        }
         Ok(())
     }
-}
 
-/// Do edges into the block carry moves? Where there is only one way in, and nothing is passed, the block takes over what
-/// is.
-pub(crate) fn is_joined(problem: &Problem, block: Block) -> bool {
-    problem.preds(block).len() != 1 || !problem.params(block).is_empty()
+    /// Notes the values in registers.
+    pub(crate) fn save_set(&mut self) -> crate::spill_plan::Span {
+        let start = self.plan.pool.len() as u32;
+        for members in &self.set.members {
+            self.plan.pool.extend_from_slice(members);
+            self.plan.pool_clean.extend(members.iter().map(|vreg| self.set.values[vreg.index()].is_clean));
+        }
+        let end = self.plan.pool.len() as u32;
+        self.steps += u64::from(end - start);
+        crate::spill_plan::Span { start, end }
+    }
+
+    /// The value gives up its register at an instruction.
+    pub(crate) fn evict(&mut self, vreg: VReg, now: At) {
+        self.set.remove(vreg);
+        let value = &self.set.values[vreg.index()];
+        if value.next.is_dead() {
+            return;
+        }
+        let evict = if value.read_by == self.scratch.reads { Transfer::EvictAfter } else { Transfer::Evict };
+        if self.note_in_memory(vreg, u64::from(now.here)) {
+            self.plan.transfers.push((now.inst, vreg, Transfer::Store));
+        }
+        self.plan.transfers.push((now.inst, vreg, evict));
+    }
+
+    /// From here on memory must hold a live value. Returns whether it did not so far.
+    pub(crate) fn note_in_memory(&mut self, vreg: VReg, freq: u64) -> bool {
+        let value = &mut self.set.values[vreg.index()];
+        value.is_spilled = true;
+        let is_new = !std::mem::replace(&mut value.is_clean, true);
+        if is_new {
+            value.stores += freq;
+            self.stores.push((vreg, freq));
+        }
+        is_new
+    }
+
+    /// The cost if the value leaves its register here and comes back for its next use.
+    pub(crate) fn spill_cost(&self, input: Input, vreg: VReg, here: u32) -> u64 {
+        let costs = &input.env.costs;
+        let back = u64::from(self.set.values[vreg.index()].next.rate);
+        if input.constraints.remat(vreg).is_some() {
+            return back * u64::from(costs.remat);
+        }
+        back * u64::from(costs.fill) + self.store_freq(input, vreg, u64::from(here)) * u64::from(costs.spill)
+    }
+
+    /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each
+    /// eviction.
+    pub(crate) fn store_freq(&self, input: Input, vreg: VReg, here: u64) -> u64 {
+        let v = vreg.index();
+        let value = &self.set.values[v];
+        if value.is_clean || input.live.far[v] {
+            return 0;
+        }
+        let def = input.order.rates[input.live.def_place[v] as usize];
+        u64::from(def).saturating_sub(value.stores).min(here)
+    }
 }

@@ -8,7 +8,9 @@ use kingpost_testgen::{conformance, interference, problem, properties};
 /// Checks the classes of a problem; gives how many there are.
 fn check(problem: &Problem, env: &MachineEnv) -> usize {
     let mut allocator = SsaAllocator::default();
-    allocator.allocate(problem, env, &mut Allocation::default()).unwrap_or_else(|error| panic!("{error}\n{problem}"));
+    allocator
+        .allocate_verified(problem, env, &mut Allocation::default())
+        .unwrap_or_else(|error| panic!("{error}\n{problem}"));
     let dumps = allocator.dump(problem, env);
     let (_, text) = dumps.iter().find(|(phase, _)| *phase == "coalescing").expect("a phase");
     let classes: Vec<Vec<VReg>> = text.lines().map(|line| line.split(", ").map(value).collect()).collect();

@@ -1,7 +1,7 @@
 //! What each phase finds out: problems in the folder of a phase, with its text behind them as comments. With
 //! `KINGPOST_BLESS=1` the comments are written anew.
 
-use kingpost_regalloc::text;
+use kingpost_regalloc::{Allocation, Allocator, text};
 use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::conformance::{solve, solve_text};
 use std::fs;
@@ -18,7 +18,7 @@ fn check(phase: &str) {
     assert!(!files.is_empty(), "no problems for {phase}");
     for path in files {
         let source = fs::read_to_string(&path).unwrap();
-        let (source, want) = source.split_once(MARK).unwrap_or((&source, ""));
+        let (source, want) = source.split_once(MARK).unwrap_or_else(|| panic!("{}: no expectation", path.display()));
         let got = dump(source, phase);
         if std::env::var_os("KINGPOST_BLESS").is_some() {
             fs::write(&path, format!("{source}{MARK}{got}")).unwrap();
@@ -33,6 +33,7 @@ fn dump(source: &str, phase: &str) -> String {
     let env = file.env.expect("the text begins with a machine");
     let problem = &file.cases[0].problem;
     let mut allocator = SsaAllocator::default();
+    allocator.allocate_verified(problem, &env, &mut Allocation::default()).unwrap_or_else(|error| panic!("{error}"));
     solve(&mut allocator, problem, &env);
     let dumps = allocator.dump(problem, &env);
     let (_, text) = dumps.iter().find(|(name, _)| *name == phase).expect("a phase");
@@ -57,6 +58,11 @@ fn spilling() {
 #[test]
 fn reload() {
     check("reload");
+}
+
+#[test]
+fn register_hints() {
+    check("register_hints");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! What colouring decides: the registers of values at the ends of blocks, and the edits in between. The registers of
+//! operands are in the allocation under construction.
+//!
+//! ```text
+//! b1: v0=r0 v3=r2 -> v0=r0 v5=r2      its entry, as it is joined, and its exit
+//! ```
+//!
+//! 1. At the ends of blocks the values in registers are those of the spill plan, each in a register of its own and of its
+//!    class.
+//! 2. An operand is in a register that its constraint allows, or in memory if it may be there.
+
+use crate::liveness::reset;
+use crate::order::Order;
+use crate::spill_plan::{Span, SpillPlan, check};
+use crate::spilling::Input;
+use kingpost_regalloc::{Allocation, Constraint, Edit, PReg, PRegSet, VReg};
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+#[derive(Default)]
+pub(crate) struct Assignment {
+    /// Edits inside blocks, block by block in the order of the walk.
+    pub(crate) edits: Vec<Edit>,
+    /// Per block in order, its edits.
+    pub(crate) edit_spans: Vec<Span>,
+    /// Values in registers at the ends of blocks, sorted by register at each.
+    pub(crate) pool: Vec<(VReg, PReg)>,
+    /// Per block in order, the values at its head if it is joined.
+    pub(crate) entries: Vec<Span>,
+    /// Per block in order, the values at its end.
+    pub(crate) exits: Vec<Span>,
+    /// The registers of the parameters of blocks, block by block.
+    pub(crate) param_regs: Vec<Option<PReg>>,
+    /// Per block in order, the first of those of its parameters.
+    pub(crate) param_starts: Vec<u32>,
+    /// Operands in memory, as indices.
+    pub(crate) in_memory: Vec<u32>,
+    /// Registers that anything was ever put into.
+    pub(crate) used: PRegSet,
+}
+
+impl Assignment {
+    pub(crate) fn begin(&mut self, places: usize) {
+        let Assignment { edits, edit_spans, pool, entries, exits, param_regs, param_starts, in_memory, used } = self;
+        edits.clear();
+        pool.clear();
+        param_regs.clear();
+        in_memory.clear();
+        for spans in [edit_spans, entries, exits] {
+            reset(spans, places, Span::default());
+        }
+        reset(param_starts, places, 0);
+        *used = PRegSet::EMPTY;
+    }
+
+    /// The values in registers at the head of a joined block.
+    pub(crate) fn entry(&self, place: u32) -> &[(VReg, PReg)] {
+        &self.pool[self.entries[place as usize].range()]
+    }
+
+    /// The values in registers at the end of a block.
+    pub(crate) fn exit(&self, place: u32) -> &[(VReg, PReg)] {
+        &self.pool[self.exits[place as usize].range()]
+    }
+
+    /// One line per block: the registers at its head, if it is joined, and at its end.
+    pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
+        for (place, block) in order.blocks.iter().enumerate() {
+            write!(out, "{block}:")?;
+            for (vreg, reg) in self.entry(place as u32) {
+                write!(out, " {vreg}={reg}")?;
+            }
+            write!(out, " ->")?;
+            for (vreg, reg) in self.exit(place as u32) {
+                write!(out, " {vreg}={reg}")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The first violation of an invariant, with its number.
+    pub(crate) fn verify(&self, input: Input, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
+        let problem = input.problem;
+        for (place, &block) in input.order.blocks.iter().enumerate() {
+            let place = place as u32;
+            let ends = [(self.entry(place), spills.entry(place)), (self.exit(place), spills.exit(place))];
+            for (residents, planned) in ends {
+                let regs: PRegSet = residents.iter().map(|resident| resident.1).collect();
+                let values: BTreeSet<VReg> = residents.iter().map(|resident| resident.0).collect();
+                let fits = regs.len() == residents.len()
+                    && residents.iter().all(|&(vreg, reg)| problem.class(vreg) == reg.class())
+                    && values == planned.iter().copied().collect();
+                check(fits, || format!("rule 1: {block} has {residents:?}, not {planned:?}"))?;
+            }
+            for inst in problem.insts(block).filter(|&inst| !out.is_dropped(inst)) {
+                for (operand, &loc) in problem.operands(inst).iter().zip(out.operand_locs(problem, inst)) {
+                    let allowed = match (operand.constraint(), loc.as_reg()) {
+                        (Constraint::Stack, reg) => reg.is_none(),
+                        (Constraint::Fixed(fixed), reg) => reg == Some(fixed),
+                        (Constraint::Within(set), reg) => reg.is_some_and(|reg| problem.reg_set(set).contains(reg)),
+                        (Constraint::Reg, None) => false,
+                        (_, reg) => reg.is_none_or(|reg| reg.class() == problem.class(operand.vreg())),
+                    };
+                    check(allowed, || format!("rule 2: {inst} has {} in {loc}", operand.vreg()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! The spill slot of each class of values, made when it is first needed.
+
+use crate::coalescing::Coalescing;
+use crate::liveness::reset;
+use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{Allocation, Problem, Slot, VReg};
+
+#[derive(Default)]
+pub(crate) struct ClassSlots {
+    /// Per class.
+    slots: Vec<PackedOption<Slot>>,
+    /// Values that are in their slots anywhere.
+    pub(crate) placed: Vec<VReg>,
+    is_placed: Vec<bool>,
+    /// Per slot, the class it belongs to.
+    pub(crate) owners: Vec<PackedOption<VReg>>,
+}
+
+impl ClassSlots {
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        let values = problem.vregs.len();
+        reset(&mut self.slots, values, None.into());
+        reset(&mut self.is_placed, values, false);
+        self.owners.clear();
+        self.placed.clear();
+    }
+
+    /// The slot of a value, if it has one.
+    pub(crate) fn get(&self, classes: &Coalescing, vreg: VReg) -> Option<Slot> {
+        self.slots[classes.class(vreg).index()].expand()
+    }
+
+    /// The slot of a value, which is made if need be.
+    pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Slot {
+        if !std::mem::replace(&mut self.is_placed[vreg.index()], true) {
+            self.placed.push(vreg);
+        }
+        let class = classes.class(vreg);
+        let width = u32::from(problem.width(vreg));
+        let slot = match self.slots[class.index()].expand() {
+            Some(slot) => slot,
+            None => {
+                let slot = out.add_slot(problem.width(vreg));
+                self.slots[class.index()] = slot.into();
+                self.owners.resize(slot.index() + 1, None.into());
+                self.owners[slot.index()] = class.into();
+                slot
+            }
+        };
+        let data = &mut out.slots[slot];
+        data.size = data.size.max(width);
+        data.align = data.align.max(width.next_power_of_two());
+        slot
+    }
+}

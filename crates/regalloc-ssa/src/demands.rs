@@ -1,0 +1,253 @@
+//! The registers that one instruction needs: of its operands, and of the values that live through it.
+//!
+//! Spilling asks whether there are enough of them, and evicts values until there are. Colouring looks for the best ones,
+//! value by value; where that ends in a dead end it asks the same question as spilling, which had an answer.
+
+use crate::constraints::Constraints;
+use crate::matching::{Matcher, Need};
+use crate::pick_register::Hints;
+use kingpost_regalloc::{
+    AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PRegSet, Pos, Problem, VReg,
+};
+
+/// Where an operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Site {
+    Memory,
+    Register,
+    /// In the place of the operand it overwrites.
+    SameAs(u8),
+}
+
+/// An instruction and what it takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Demands<'a> {
+    pub(crate) problem: &'a Problem,
+    allocatable: PRegSet,
+    /// Registers that do not keep the widest value of the problem.
+    lost: PRegSet,
+    pub(crate) inst: Inst,
+    pub(crate) operands: &'a [Operand],
+    pub(crate) clobbers: &'a Clobbers,
+    has_reuse: bool,
+    is_branch: bool,
+}
+
+/// The values around the instruction.
+pub(crate) struct Around<'a> {
+    /// Is the value in a register when the instruction reads it?
+    pub(crate) is_read_in_register: &'a dyn Fn(VReg) -> bool,
+    /// Is the value in a register after the instruction?
+    pub(crate) lives_on: &'a dyn Fn(VReg) -> bool,
+    /// Does the definition begin in memory?
+    pub(crate) begins_in_memory: &'a dyn Fn(VReg) -> bool,
+}
+
+impl<'a> Demands<'a> {
+    pub(crate) fn new(problem: &'a Problem, constraints: &Constraints, inst: Inst) -> Demands<'a> {
+        let operands = problem.operands(inst);
+        Demands {
+            problem,
+            allocatable: constraints.allocatable,
+            lost: problem.clobbers(inst).killed(constraints.widest),
+            inst,
+            operands,
+            clobbers: problem.clobbers(inst),
+            has_reuse: operands.iter().any(|operand| operand.reused().is_some()),
+            is_branch: problem.flags(inst).has(InstFlags::BRANCH),
+        }
+    }
+
+    /// The registers that keep no value of this width.
+    pub(crate) fn killed(&self, vreg: VReg) -> PRegSet {
+        self.clobbers.killed(self.problem.width(vreg))
+    }
+
+    /// The allocatable registers of the value's class.
+    pub(crate) fn allocatable(&self, vreg: VReg) -> PRegSet {
+        self.allocatable.of_class(self.problem.class(vreg))
+    }
+
+    /// The definition that overwrites an operand.
+    pub(crate) fn reuser(&self, i: usize) -> Option<Operand> {
+        let reuses = |def: &&Operand| def.reused() == Some(i as u8);
+        if self.has_reuse { self.operands.iter().find(reuses).copied() } else { None }
+    }
+
+    pub(crate) fn site(&self, i: usize, around: &Around) -> Site {
+        let operand = self.operands[i];
+        if let Some(k) = operand.reused() {
+            return Site::SameAs(k);
+        }
+        if let Some(def) = self.reuser(i).filter(|def| def.is_rmw())
+            && (around.begins_in_memory)(def.vreg())
+        {
+            return Site::Memory;
+        }
+        match operand.constraint() {
+            Constraint::Stack => Site::Memory,
+            Constraint::MemOk | Constraint::Any => {
+                let in_register = match operand.is_use() {
+                    true => (around.is_read_in_register)(operand.vreg()),
+                    false => !(around.begins_in_memory)(operand.vreg()),
+                };
+                if in_register { Site::Register } else { Site::Memory }
+            }
+            _ => Site::Register,
+        }
+    }
+
+    /// What an operand in a register needs. A value that lives on and may be anywhere is in one register throughout.
+    pub(crate) fn need(&self, i: usize, lives_on: bool) -> Need {
+        let operand = self.operands[i];
+        let vreg = operand.vreg();
+        let reuser = self.reuser(i);
+        let allowed = match operand.constraint() {
+            Constraint::Fixed(reg) => PRegSet::EMPTY.with(reg),
+            Constraint::Within(set) => self.problem.reg_set(set),
+            _ => self.allocatable(vreg),
+        };
+        let is_anywhere = matches!(operand.constraint(), Constraint::Reg | Constraint::MemOk | Constraint::Any);
+        let carries = operand.is_use() && lives_on && is_anywhere && reuser.is_none();
+        let late = operand.is_def() || operand.pos() == Pos::Late || reuser.is_some() || carries;
+        let killed = if late { self.killed(vreg) } else { PRegSet::EMPTY };
+        let killed = reuser.map_or(killed, |def| killed.union(self.killed(def.vreg())));
+        Need {
+            vreg,
+            class: self.problem.class(vreg),
+            allowed: allowed.intersection(self.allocatable(vreg)).difference(killed),
+            early: operand.is_use() || operand.pos() == Pos::Early,
+            late,
+            is_use: operand.is_use(),
+            written: operand.is_def() || reuser.is_some(),
+            edge: if self.is_branch && operand.is_def() { self.edge_of(vreg) } else { None },
+            hints: Hints::default(),
+            reg: None,
+        }
+    }
+
+    /// What a value that lives through needs.
+    pub(crate) fn need_through(&self, vreg: VReg) -> Need {
+        Need {
+            vreg,
+            class: self.problem.class(vreg),
+            allowed: self.allocatable(vreg).difference(self.killed(vreg)),
+            early: true,
+            late: true,
+            is_use: true,
+            written: false,
+            edge: None,
+            hints: Hints::default(),
+            reg: None,
+        }
+    }
+
+    /// Why an operand has no register whatever else is in registers.
+    pub(crate) fn refusal(&self, i: usize) -> AllocError {
+        match self.operands[i].fixed_reg() {
+            Some(reg) => AllocError::FixedConflict { inst: self.inst, reg },
+            None => self.too_few(self.operands[i].vreg()),
+        }
+    }
+
+    pub(crate) fn too_few(&self, vreg: VReg) -> AllocError {
+        AllocError::TooFewRegisters { inst: self.inst, class: self.problem.class(vreg) }
+    }
+
+    /// The edge on which a result of the branch exists.
+    fn edge_of(&self, vreg: VReg) -> Option<Edge> {
+        let block = self.problem.block_of(self.inst);
+        let defines = |&&edge: &&Edge| self.problem.edge_defs(edge).contains(&vreg);
+        self.problem.succs(block).iter().find(defines).copied()
+    }
+
+    /// Finds registers for all operands and for the values in `through`, which are sorted and live through in registers.
+    /// What it finds depends on nothing else. `sites` become the places of the operands and the numbers of their needs.
+    ///
+    /// # Errors
+    /// There are none, or the search for them is too long.
+    pub(crate) fn solve(
+        &self,
+        matcher: &mut Matcher,
+        env: &MachineEnv,
+        around: &Around,
+        sites: &mut Vec<(Site, u32)>,
+        through: &[VReg],
+    ) -> Result<(), AllocError> {
+        matcher.clear();
+        sites.clear();
+        sites.extend((0..self.operands.len()).map(|i| (self.site(i, around), 0)));
+        for (i, (_, number)) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
+            let operand = self.operands[i];
+            let mut need = self.need(i, (around.lives_on)(operand.vreg()));
+            if need.allowed.is_empty() {
+                return Err(self.refusal(i));
+            }
+            // A fixed register that is not lost carries its value on.
+            need.late |= self.keeps(i, around);
+            *number = matcher.add(need);
+        }
+        for &vreg in through {
+            if !matcher.needs.iter().any(|need| need.carries(vreg)) {
+                let need = self.need_through(vreg);
+                if need.allowed.is_empty() {
+                    return Err(self.too_few(vreg));
+                }
+                matcher.needs.push(need);
+            }
+        }
+        matcher.place_all(env, self.inst, &|_, _| 0)
+    }
+
+    /// Does a fixed use leave its value, which lives on, in its register?
+    fn keeps(&self, i: usize, around: &Around) -> bool {
+        let operand = self.operands[i];
+        let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use() && self.reuser(i).is_none()) else {
+            return false;
+        };
+        let is_result = |other: &Operand| {
+            other.fixed_reg() == Some(reg)
+                && (other.is_def() || other.pos() == Pos::Late && other.vreg() != operand.vreg())
+        };
+        (around.lives_on)(operand.vreg())
+            && !self.killed(operand.vreg()).contains(reg)
+            && !self.operands.iter().any(is_result)
+    }
+
+    /// Is it plain by numbers alone that there are enough registers? `open` are the registers that may be used, `through`
+    /// the number of values per class that live through.
+    pub(crate) fn fits_by_count(&self, open: PRegSet, around: &Around, through: [usize; 2]) -> bool {
+        let lost = self.lost;
+        let (mut early, mut late) = (PRegSet::EMPTY, PRegSet::EMPTY);
+        let mut needed = through;
+        for (i, &operand) in self.operands.iter().enumerate() {
+            let vreg = operand.vreg();
+            match (operand.constraint(), operand.is_def(), operand.pos()) {
+                (Constraint::Fixed(reg), false, Pos::Early) if self.reuser(i).is_none() => {
+                    if early.contains(reg) {
+                        return false;
+                    }
+                    early.insert(reg);
+                }
+                (Constraint::Fixed(reg), true, Pos::Late) => {
+                    if late.contains(reg) || lost.contains(reg) {
+                        return false;
+                    }
+                    late.insert(reg);
+                }
+                (Constraint::Fixed(_) | Constraint::Within(_), ..) => return false,
+                _ => {
+                    let carries = operand.is_use() && (around.lives_on)(vreg) && self.reuser(i).is_none();
+                    let counts = !carries && self.site(i, around) == Site::Register;
+                    needed[self.problem.class(vreg).index()] += usize::from(counts);
+                }
+            }
+        }
+        let fixed = early.union(late);
+        let left = open.difference(lost).difference(fixed);
+        fixed.difference(self.allocatable).is_empty()
+            && kingpost_regalloc::RegClass::ALL
+                .into_iter()
+                .all(|class| needed[class.index()] <= left.of_class(class).len())
+    }
+}

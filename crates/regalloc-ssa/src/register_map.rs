@@ -1,0 +1,92 @@
+//! Which value is in which register, while colouring walks over a block.
+//!
+//! 1. No two values are in one register, and no value is in two, between instructions.
+
+use crate::liveness::{Next, reset};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
+
+/// What is known about a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Value {
+    /// While it is live, its next use, counted from the head of the block at hand.
+    pub(crate) next: Next,
+    /// The last block at whose head it was found live, as an index in the order.
+    pub(crate) live_at: u32,
+    /// One plus the number of the instruction that evicts it after reading it.
+    pub(crate) evicted_after: u32,
+    /// Its register.
+    pub(crate) at: Option<PReg>,
+    /// At a join point: the register in which most edges bring it, and by how much more often than in others.
+    pub(crate) candidate: Option<PReg>,
+    pub(crate) votes: u32,
+}
+
+const NEW: Value = Value { next: Next::DEAD, live_at: u32::MAX, evicted_after: 0, at: None, candidate: None, votes: 0 };
+
+pub(crate) struct RegisterMap {
+    pub(crate) values: Vec<Value>,
+    /// By register, the value in it, if it is occupied.
+    residents: [VReg; PReg::COUNT],
+    pub(crate) occupied: PRegSet,
+}
+
+impl Default for RegisterMap {
+    fn default() -> RegisterMap {
+        let residents = [VReg::from_u32(0); PReg::COUNT];
+        RegisterMap { values: Vec::new(), residents, occupied: PRegSet::EMPTY }
+    }
+}
+
+impl RegisterMap {
+    pub(crate) fn begin(&mut self, values: usize) {
+        reset(&mut self.values, values, NEW);
+        self.occupied = PRegSet::EMPTY;
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, vreg: VReg) -> Option<PReg> {
+        self.values[vreg.index()].at
+    }
+
+    /// The value in a register that is occupied.
+    #[inline]
+    pub(crate) fn resident(&self, reg: PReg) -> VReg {
+        self.residents[reg.index()]
+    }
+
+    /// Puts a value into a register that is free.
+    #[inline]
+    pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
+        debug_assert!(!self.occupied.contains(reg), "{reg} is occupied when {vreg} comes");
+        self.residents[reg.index()] = vreg;
+        self.values[vreg.index()].at = Some(reg);
+        self.occupied.insert(reg);
+    }
+
+    /// Frees registers, all of which are occupied.
+    #[inline]
+    pub(crate) fn remove(&mut self, regs: PRegSet) {
+        for class in RegClass::ALL {
+            let mut left = regs.mask(class);
+            while left != 0 {
+                let reg = PReg::new(class, left.trailing_zeros() as u8);
+                self.values[self.residents[reg.index()].index()].at = None;
+                left &= left - 1;
+            }
+        }
+        self.occupied = self.occupied.difference(regs);
+    }
+
+    /// Does the value keep a register after the instruction?
+    #[inline]
+    pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
+        let value = &self.values[vreg.index()];
+        !value.next.is_dead() && value.evicted_after != inst.as_u32() + 1
+    }
+
+    /// All values in registers, by register.
+    pub(crate) fn residents(&self) -> impl Iterator<Item = (VReg, PReg)> {
+        self.occupied.iter().map(|reg| (self.residents[reg.index()], reg))
+    }
+}

@@ -1,0 +1,114 @@
+//! The answer: edits of blocks and moves of edges in the order in which they run, shared slots, labels, stack maps.
+
+use crate::coloring::{Coloring, Input};
+use crate::reload::EdgeTransfer;
+use crate::slots::Slots;
+use crate::spill_plan::is_joined;
+use crate::stack_maps;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, EditKind, Loc, NoRegister, PReg, PRegSet, VReg};
+
+impl Coloring {
+    /// Puts everything together.
+    ///
+    /// # Errors
+    /// A class has no register at all through which a value could go from slot to slot.
+    pub(crate) fn resolve(&mut self, input: Input, slots: &mut Slots, out: &mut Allocation) -> Result<(), AllocError> {
+        let input = &input;
+        let problem = input.problem;
+        for block in problem.blocks() {
+            let span = self.assignment.edit_spans[input.order.place(block) as usize].range();
+            out.edits.extend_from_slice(&self.assignment.edits[span]);
+            if let &[edge] = problem.succs(block)
+                && is_joined(problem, problem.edge(edge).to)
+            {
+                self.resolve_edge(input, edge, out)?;
+            }
+        }
+        stack_maps::add(input, &mut self.slots, out);
+        let (class_slots, far) = (&self.slots, &input.live.far);
+        let in_slot = |vreg: VReg| {
+            let slot = class_slots.get(input.classes, vreg).map(Loc::slot);
+            slot.filter(|_| input.constraints.remat(vreg).is_none() && !far[vreg.index()])
+        };
+        self.labels.emit(problem, out, in_slot);
+        slots.share(input, &self.slots, &self.assignment.in_memory, out);
+        let mut used = self.assignment.used;
+        for edit in &out.edits {
+            match edit.kind {
+                EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => used.insert(to),
+                EditKind::Exchange { a, b, .. } => used = used.with(a).with(b),
+                EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+            }
+        }
+        out.saved = used.intersection(input.constraints.callee_saved);
+        Ok(())
+    }
+
+    /// Adds the moves of the one edge out of a block, before its branch.
+    #[inline(never)]
+    fn resolve_edge(&mut self, input: &Input, edge: Edge, out: &mut Allocation) -> Result<(), AllocError> {
+        let problem = input.problem;
+        let data = problem.edge(edge);
+        let (from, to) = (input.order.place(data.from), input.order.place(data.to));
+        let transfers = input.plan.on_edge(edge);
+        if transfers.is_empty() && problem.edge_args(edge).is_empty() && self.is_still(from, to) {
+            return Ok(());
+        }
+        self.set_exit(from, true);
+        let mut kept = PRegSet::EMPTY;
+        for i in self.assignment.entries[to as usize].range() {
+            let (vreg, reg) = self.assignment.pool[i];
+            kept.insert(reg);
+            let at = self.map.at(vreg);
+            if at != Some(reg) && !input.live.is_defined_at_head(vreg, to) {
+                self.add_move(input, vreg, at, Loc::reg(reg), out);
+            }
+        }
+        self.pass_to_registers(input, edge, to, out);
+        for &(vreg, transfer) in transfers {
+            let (source, at) = match transfer {
+                EdgeTransfer::Reload => continue,
+                EdgeTransfer::Store => (vreg, self.map.at(vreg)),
+                EdgeTransfer::Pass(i) => {
+                    let arg = problem.edge_args(edge)[i as usize];
+                    (arg, self.map.at(arg))
+                }
+            };
+            let slot = self.slot(input, vreg, out);
+            self.add_move(input, source, at, Loc::slot(slot), out);
+        }
+        self.set_exit(from, false);
+        if self.moves.is_empty() {
+            return Ok(());
+        }
+        let at = problem.terminator(data.from);
+        let free = input.constraints.allocatable.difference(kept);
+        let done = self.moves.resolve(free, (problem, input.env), out, &mut self.sequence);
+        out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
+        done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
+    }
+
+    /// Does the source's exit equal the target's entry, but for values that end?
+    fn is_still(&self, from: u32, to: u32) -> bool {
+        let mut exit = self.assignment.exit(from).iter();
+        self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
+    }
+
+    /// Notes, or forgets, where a block leaves values.
+    fn set_exit(&mut self, from: u32, is_known: bool) {
+        for &(vreg, reg) in &self.assignment.pool[self.assignment.exits[from as usize].range()] {
+            self.map.values[vreg.index()].at = Some(reg).filter(|_| is_known);
+        }
+    }
+
+    fn pass_to_registers(&mut self, input: &Input, edge: Edge, to: u32, out: &mut Allocation) {
+        let start = self.assignment.param_starts[to as usize] as usize;
+        for (i, &arg) in input.problem.edge_args(edge).iter().enumerate() {
+            if let Some(reg) = self.assignment.param_regs[start + i] {
+                let at: Option<PReg> = self.map.at(arg);
+                self.add_move(input, arg, at, Loc::reg(reg), out);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Which callee-saved registers pay for their save and restore.
+//!
+//! For each k the first walk sums the spill cost that the k-th callee-saved register avoids: of the values beyond the
+//! caller-saved registers, and of those that live through a call. A register whose sum stays below the cost of saving it
+//! is closed, and a second walk begins at the region that used it first. Once more of them are in use than have paid, a
+//! second walk is to be expected, and the first one stops repeating loops.
+
+use crate::liveness::{rate, reset};
+use crate::register_set::{Counts, NOT_COUNTED};
+use crate::spill_instruction::At;
+use crate::spilling::{Input, Spilling};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
+
+/// So many registers are used whatever it costs to save them, as instructions need some.
+const FEWEST: usize = 5;
+/// Of each class.
+const MAX_REGISTERS: usize = 64;
+
+/// What the walk over a region is for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Pass {
+    /// It finds out what callee-saved registers are worth.
+    #[default]
+    Learn,
+    /// Once more, because a loop lacked a value at its end; what is in it has been counted.
+    Repeat,
+    /// It is known which registers are open.
+    Last,
+}
+
+#[derive(Default)]
+pub(crate) struct SavedRegisters {
+    /// All registers, but for callee-saved ones that do not pay.
+    pub(crate) open: PRegSet,
+    /// Per class, the number of open registers.
+    pub(crate) limits: Counts,
+    /// While no more values than these are in registers none is evicted, and no callee-saved register is needed that has
+    /// not paid yet.
+    pub(crate) settled: Counts,
+    pub(crate) pass: Pass,
+    /// The region at hand, as an index.
+    pub(crate) region: u32,
+    /// The first region of the second walk.
+    again: Option<u32>,
+    caller_saved: Counts,
+    /// The cost of saving one register.
+    cost: u64,
+    /// Per class and callee-saved register, the spill cost that it avoids.
+    benefits: [Vec<u64>; 2],
+    /// Per class and callee-saved register in use, the region that used it first.
+    first_regions: [Vec<u32>; 2],
+    sorted: Vec<(u64, VReg)>,
+}
+
+impl SavedRegisters {
+    pub(crate) fn begin(&mut self, input: Input) {
+        (self.pass, self.region, self.again) = (Pass::Learn, 0, None);
+        self.open = input.constraints.allocatable;
+        self.cost = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
+        for class in RegClass::ALL {
+            let c = class.index();
+            let caller_saved = input.constraints.allocatable.difference(input.constraints.callee_saved);
+            self.caller_saved[c] = caller_saved.of_class(class).len();
+            reset(&mut self.benefits[c], MAX_REGISTERS, 0);
+            self.first_regions[c].clear();
+        }
+        self.set_limits();
+    }
+
+    pub(crate) fn begin_last(&mut self) {
+        self.pass = Pass::Last;
+        self.set_limits();
+    }
+
+    pub(crate) fn walk_again_from(&mut self, region: u32) {
+        self.again = Some(self.again.map_or(region, |again| again.min(region)));
+    }
+
+    /// Has each register in use paid so far, so that no second walk is to be expected?
+    pub(crate) fn may_be_last(&self, env: &MachineEnv) -> bool {
+        self.again.is_none() && RegClass::ALL.into_iter().all(|class| self.first_unpaid(env, class).is_none())
+    }
+
+    /// Closes the callee-saved registers that do not pay. Returns the region at which a second walk begins.
+    pub(crate) fn close_unpaid(&mut self, env: &MachineEnv) -> Option<u32> {
+        for class in RegClass::ALL {
+            let class_env = env.class(class);
+            let saved = class_env.order.iter().filter(|&&reg| class_env.callee_saved.contains(reg));
+            saved.skip(self.paid(env, class)).for_each(|&reg| self.open.remove(reg));
+            if let Some(region) = self.first_unpaid(env, class) {
+                self.walk_again_from(region);
+            }
+        }
+        self.again
+    }
+
+    fn set_limits(&mut self) {
+        for class in RegClass::ALL {
+            self.limits[class.index()] = self.open.of_class(class).len();
+            self.settle(class.index());
+        }
+    }
+
+    fn settle(&mut self, c: usize) {
+        let paid = self.caller_saved[c] + self.benefits[c].iter().take_while(|&&benefit| benefit > self.cost).count();
+        self.settled[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
+    }
+
+    /// The number of callee-saved registers that pay, as far as is known.
+    fn paid(&self, env: &MachineEnv, class: RegClass) -> usize {
+        let env = env.class(class);
+        let paid = self.benefits[class.index()].iter().take_while(|&&benefit| benefit > self.cost).count();
+        paid.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
+    }
+
+    /// The region that first used one more than those.
+    fn first_unpaid(&self, env: &MachineEnv, class: RegClass) -> Option<u32> {
+        self.first_regions[class.index()].get(self.paid(env, class)).copied()
+    }
+
+    /// So many callee-saved registers are in use.
+    fn note_in_use(&mut self, c: usize, count: usize) {
+        let regions = &mut self.first_regions[c];
+        regions.resize(count.max(regions.len()), self.region);
+    }
+
+    /// Adds to what a callee-saved register avoids. False if there is no such register.
+    fn add_benefit(&mut self, c: usize, index: usize, benefit: u64) -> bool {
+        let Some(sum) = self.benefits[c].get_mut(index) else { return false };
+        *sum += benefit;
+        true
+    }
+}
+
+impl Spilling {
+    /// One more value is in a register, which may take a callee-saved one.
+    #[inline]
+    pub(crate) fn count_saved(&mut self, input: Input, vreg: VReg, now: At) {
+        let c = usize::from(self.set.values[vreg.index()].class);
+        let count = self.set.members[c].len();
+        if count > self.saved.settled[c] {
+            self.count_saved_unsettled(input, c, count, now);
+        }
+    }
+
+    #[inline(never)]
+    fn count_saved_unsettled(&mut self, input: Input, c: usize, count: usize, now: At) {
+        let Some(index) = count.checked_sub(self.saved.caller_saved[c] + 1) else { return };
+        self.saved.note_in_use(c, index + 1);
+        let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit <= self.saved.cost);
+        if self.saved.pass != Pass::Learn || !is_open {
+            return;
+        }
+        let least = self.set.members[c].iter().map(|&vreg| self.spill_cost(input, vreg, now.here)).min();
+        self.saved.add_benefit(c, index, least.unwrap_or(0));
+        self.saved.settle(c);
+    }
+
+    /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of their
+    /// own as long as they stay in registers.
+    pub(crate) fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
+        let c = class.index();
+        let caller_saved = input.constraints.allocatable.mask(class) & !input.constraints.callee_saved.mask(class);
+        let base = (caller_saved & !gone.mask(class)).count_ones() as usize;
+        let count = self.set.members[c].len();
+        if count <= base {
+            return;
+        }
+        let saved = input.constraints.callee_saved.difference(gone).of_class(class).len();
+        if self.saved.pass != Pass::Learn {
+            return self.saved.note_in_use(c, (count - base).min(saved));
+        }
+        let mut counted = 0u64;
+        let mut sorted = std::mem::take(&mut self.saved.sorted);
+        sorted.clear();
+        for &vreg in &self.set.members[c] {
+            match self.set.values[vreg.index()].saved_index {
+                NOT_COUNTED => sorted.push((self.spill_cost(input, vreg, now.here), vreg)),
+                index => counted |= 1 << index,
+            }
+        }
+        sorted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        for &(cost, vreg) in sorted.iter().skip(base) {
+            let index = counted.trailing_ones();
+            if !self.saved.add_benefit(c, index as usize, cost) {
+                break;
+            }
+            counted |= 1 << index;
+            self.set.values[vreg.index()].saved_index = index as u8;
+        }
+        self.saved.sorted = sorted;
+        let most = (u64::BITS - counted.leading_zeros()) as usize;
+        self.saved.note_in_use(c, most.min(saved));
+        self.saved.settle(c);
+    }
+}

@@ -1,0 +1,229 @@
+//! What spilling decides: the values in registers at each block's ends, and the transfers between registers and memory
+//! in between.
+//!
+//! ```text
+//! registers {r0, r1, r2}
+//! b1: v0 v3               the entry set, where several edges or edges with arguments come in
+//! before i2: store v0     memory does not have it yet
+//! before i2: evict v0     .. or after i2, if that reads v0
+//! before i5: reload v0
+//! ```
+//!
+//! 1. Between instructions no more values of a class are in registers than `open` has registers of it, and no more than
+//!    there are when an instruction reads its operands.
+//! 2. A use that needs a register finds its value in one.
+//! 3. A value that is evicted is in a register, one that is reloaded is not.
+//! 4. The values in registers at a block's end are its exit set.
+
+use crate::constraints::{begins_in_memory, needs_register};
+use crate::spilling::Input;
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+/// A half-open range of a pool.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// What happens to a value at an instruction. All but [`Transfer::EvictAfter`] and [`Transfer::Begin`] come before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Transfer {
+    /// Memory gets the value, which stays in its register.
+    Store,
+    /// Memory gets the value, which is computed again for that.
+    Compute,
+    /// The value gives up its register.
+    Evict,
+    /// The value comes into a register.
+    Reload,
+    /// The instruction reads the value, which then gives up its register.
+    EvictAfter,
+    /// The definition is in memory from the start.
+    Begin,
+}
+
+/// When the slot of a value is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Placement {
+    /// Never: the value is in registers all its life, or is computed again.
+    Never,
+    /// Never: the value is computed where it is used, and only there.
+    Deferred,
+    AtDefinition,
+    /// Wherever it leaves a register while memory does not have it.
+    AtEvictions,
+}
+
+#[derive(Default)]
+pub(crate) struct SpillPlan {
+    /// Registers that may be used: all, but for callee-saved ones that do not pay.
+    pub(crate) open: PRegSet,
+    /// In the order of instructions.
+    pub(crate) transfers: Vec<(Inst, VReg, Transfer)>,
+    /// Per value.
+    pub(crate) placements: Vec<Placement>,
+    /// Per block in order, the values in registers at its head, where several edges or edges with arguments come in.
+    pub(crate) entries: Vec<Span>,
+    /// Per block in order, the values in registers at its end.
+    pub(crate) exits: Vec<Option<Span>>,
+    pub(crate) pool: Vec<VReg>,
+    /// Per member of the pool: does memory have it as well?
+    pub(crate) pool_clean: Vec<bool>,
+}
+
+impl SpillPlan {
+    /// The values in registers at the head of a joined block.
+    pub(crate) fn entry(&self, place: u32) -> &[VReg] {
+        &self.pool[self.entries[place as usize].range()]
+    }
+
+    /// The values in registers at the end of a block.
+    pub(crate) fn exit(&self, place: u32) -> &[VReg] {
+        self.exits[place as usize].map_or(&[], |span| &self.pool[span.range()])
+    }
+
+    /// The values in registers at the end of a block, and whether memory has them as well.
+    pub(crate) fn exit_with_memory(&self, place: u32) -> impl Iterator<Item = (VReg, bool)> {
+        let range = self.exits[place as usize].unwrap_or_default().range();
+        self.pool[range.clone()].iter().copied().zip(self.pool_clean[range].iter().copied())
+    }
+
+    /// The registers that may be used, then one line per entry set, and per transfer.
+    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
+        writeln!(out, "registers {}", self.open)?;
+        let mut transfers = self.transfers.iter().peekable();
+        for (place, &block) in input.order.blocks.iter().enumerate() {
+            if place > 0 && is_joined(input.problem, block) {
+                write!(out, "{block}:")?;
+                let entry: BTreeSet<VReg> = self.entry(place as u32).iter().copied().collect();
+                entry.iter().try_for_each(|vreg| write!(out, " {vreg}"))?;
+                writeln!(out)?;
+            }
+            for inst in input.problem.insts(block) {
+                while let Some((_, vreg, transfer)) = transfers.next_if(|transfer| transfer.0 == inst) {
+                    writeln!(out, "{}", transfer.line(inst, *vreg))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the set of values in registers through all blocks.
+    ///
+    /// # Errors
+    /// The first violation of an invariant, with its number.
+    pub(crate) fn verify(&self, input: Input) -> Result<(), String> {
+        let mut transfers = self.transfers.iter().copied().peekable();
+        for (place, &block) in input.order.blocks.iter().enumerate() {
+            let mut set = self.set_at_head(input, place as u32, block);
+            for inst in input.problem.insts(block) {
+                let here: Vec<_> = std::iter::from_fn(|| transfers.next_if(|transfer| transfer.0 == inst)).collect();
+                self.verify_instruction(input, inst, &here, &mut set)?;
+            }
+            let exit: BTreeSet<VReg> = self.exit(place as u32).iter().copied().collect();
+            check(exit == set, || format!("rule 4: {block} ends with {set:?}, not {exit:?}"))?;
+        }
+        Ok(())
+    }
+
+    fn set_at_head(&self, input: Input, place: u32, block: Block) -> BTreeSet<VReg> {
+        let problem = input.problem;
+        let is_live = |vreg: &VReg| input.live.entry(place, *vreg).is_some_and(|entry| !entry.next.is_dead());
+        match problem.preds(block) {
+            _ if place > 0 && is_joined(problem, block) => self.entry(place).iter().copied().collect(),
+            &[edge] => {
+                let from = problem.edge(edge).from;
+                let in_register = |vreg: &&VReg| !begins_in_memory(problem, problem.terminator(from), **vreg);
+                let defs = problem.edge_defs(edge).iter().filter(in_register);
+                self.exit(input.order.place(from)).iter().chain(defs).copied().filter(is_live).collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    fn verify_instruction(
+        &self,
+        input: Input,
+        inst: Inst,
+        transfers: &[(Inst, VReg, Transfer)],
+        set: &mut BTreeSet<VReg>,
+    ) -> Result<(), String> {
+        let problem = input.problem;
+        let operands = problem.operands(inst);
+        for &(_, vreg, transfer) in transfers {
+            let holds = match transfer {
+                Transfer::Store | Transfer::EvictAfter => set.contains(&vreg),
+                Transfer::Evict => set.remove(&vreg),
+                Transfer::Reload => set.insert(vreg),
+                Transfer::Begin | Transfer::Compute => true,
+            };
+            check(holds, || format!("rule 3: {}", transfer.line(inst, vreg)))?;
+        }
+        let has = |vreg: VReg, transfer: Transfer| transfers.contains(&(inst, vreg, transfer));
+        let is_overwritten =
+            |def: &Operand, i: usize| def.reused() == Some(i as u8) && has(def.vreg(), Transfer::Begin);
+        let is_in_slot =
+            |i: usize| operands.iter().any(|def| is_overwritten(def, i)) || has(operands[i].vreg(), Transfer::Compute);
+        for (i, operand) in operands.iter().enumerate().filter(|(i, operand)| operand.is_use() && !is_in_slot(*i)) {
+            let missing = needs_register(input.constraints, operands, i) && !set.contains(&operand.vreg());
+            check(!missing, || format!("rule 2: {} is in no register at {inst}", operand.vreg()))?;
+        }
+        self.check_pressure(problem, inst, input.constraints.allocatable, set)?;
+        for (operand, next) in operands.iter().zip(&input.live.after[problem.operand_range(inst)]) {
+            let vreg = operand.vreg();
+            let is_branch = problem.flags(inst).has(InstFlags::BRANCH);
+            if operand.is_use() && next.is_dead() {
+                set.remove(&vreg);
+            } else if operand.is_def() && operand.constraint() != Constraint::Stack && !next.is_dead() && !is_branch {
+                set.extend(Some(vreg).filter(|_| self.placements[vreg.index()] != Placement::Deferred));
+            }
+        }
+        for (_, vreg, _) in transfers.iter().filter(|t| matches!(t.2, Transfer::EvictAfter | Transfer::Begin)) {
+            set.remove(vreg);
+        }
+        self.check_pressure(problem, inst, self.open, set)
+    }
+
+    fn check_pressure(&self, problem: &Problem, inst: Inst, open: PRegSet, set: &BTreeSet<VReg>) -> Result<(), String> {
+        for class in RegClass::ALL {
+            let count = set.iter().filter(|&&vreg| problem.class(vreg) == class).count();
+            let open = open.of_class(class).len();
+            check(count <= open, || format!("rule 1: {count} values in {open} {class} registers at {inst}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Transfer {
+    /// The transfer of a value at an instruction as a line of text.
+    pub(crate) fn line(self, inst: Inst, vreg: VReg) -> String {
+        match self {
+            Transfer::Store => format!("before {inst}: store {vreg}"),
+            Transfer::Compute => format!("before {inst}: compute and store {vreg}"),
+            Transfer::Evict => format!("before {inst}: evict {vreg}"),
+            Transfer::Reload => format!("before {inst}: reload {vreg}"),
+            Transfer::EvictAfter => format!("after {inst}: evict {vreg}"),
+            Transfer::Begin => format!("after {inst}: {vreg} is in memory"),
+        }
+    }
+}
+
+pub(crate) fn check(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+/// Do edges into the block carry moves? Where there is only one edge into it and nothing is passed, the block goes on
+/// with the registers as they are.
+pub(crate) fn is_joined(problem: &Problem, block: Block) -> bool {
+    problem.preds(block).len() != 1 || !problem.params(block).is_empty()
+}

@@ -1,0 +1,43 @@
+//! Stack maps: at each safepoint the slots of the references that live over it. Spilling has evicted all of them.
+
+use crate::class_slots::ClassSlots;
+use crate::coloring::Input;
+use kingpost_regalloc::{Allocation, Inst, InstFlags, StackMapEntry, VReg};
+
+/// Adds the entries of all safepoints, if there are references.
+pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
+    if !input.problem.vregs.values().any(|data| data.is_ref) {
+        return;
+    }
+    for place in 0..input.order.blocks.len() as u32 {
+        add_block(input, place, slots, out);
+    }
+    out.stack_maps.sort_unstable();
+    out.stack_maps.dedup();
+}
+
+fn add_block(input: &Input, place: u32, slots: &mut ClassSlots, out: &mut Allocation) {
+    let problem = input.problem;
+    let is_ref = |vreg: VReg| problem.vregs[vreg].is_ref;
+    let entries = input.live.entries(place).iter().filter(|entry| !entry.next.is_dead());
+    let mut live: Vec<VReg> = entries.map(|entry| entry.vreg).filter(|&vreg| is_ref(vreg)).collect();
+    for inst in problem.insts(input.order.blocks[place as usize]) {
+        let range = problem.operand_range(inst);
+        let operands = problem.operands(inst).iter().zip(&input.live.after[range]);
+        for (operand, _) in operands.clone().filter(|(operand, next)| operand.is_use() && next.is_dead()) {
+            live.retain(|&vreg| vreg != operand.vreg());
+        }
+        if problem.flags(inst).has(InstFlags::SAFEPOINT) {
+            add_safepoint(input, inst, &live, slots, out);
+        }
+        let defs = operands.filter(|(operand, next)| operand.is_def() && !next.is_dead());
+        live.extend(defs.map(|(operand, _)| operand.vreg()).filter(|&vreg| is_ref(vreg)));
+    }
+}
+
+fn add_safepoint(input: &Input, inst: Inst, live: &[VReg], slots: &mut ClassSlots, out: &mut Allocation) {
+    for &vreg in live.iter().filter(|&&vreg| input.constraints.remat(vreg).is_none()) {
+        let slot = slots.place(input.problem, input.classes, vreg, out);
+        out.stack_maps.push(StackMapEntry { inst, slot });
+    }
+}
