@@ -10,6 +10,7 @@ use crate::liveness::Liveness;
 use crate::reservations::Reservations;
 use crate::search::{Scratch, Search};
 use crate::value_locations::ValueLocations;
+use crate::verify;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
 
@@ -33,7 +34,7 @@ impl Allocator for Backtracking {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.run(problem, env, out, None)
+        self.run(problem, env, out, None, Verify::Nothing)
     }
 
     fn allocate_observed(
@@ -43,8 +44,24 @@ impl Allocator for Backtracking {
         out: &mut Allocation,
         observer: &mut dyn Observer,
     ) -> Result<(), AllocError> {
-        self.run(problem, env, out, Some(observer))
+        self.run(problem, env, out, Some(observer), Verify::Nothing)
     }
+
+    fn allocate_verified(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        self.run(problem, env, out, None, Verify::EachPhase)
+    }
+}
+
+/// What of its own work the allocator verifies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verify {
+    Nothing,
+    EachPhase,
 }
 
 impl Backtracking {
@@ -54,7 +71,9 @@ impl Backtracking {
         env: &MachineEnv,
         out: &mut Allocation,
         mut observer: Option<&mut dyn Observer>,
+        verify: Verify,
     ) -> Result<(), AllocError> {
+        let verifies = verify == Verify::EachPhase;
         out.reset(problem);
         let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
         stage(&mut observer, "liveness");
@@ -67,8 +86,14 @@ impl Backtracking {
         }
         Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
         live.find_ranges(problem, order, graph)?;
+        if verifies {
+            verify::liveness(problem, live)?;
+        }
         stage(&mut observer, "bundles");
         bundles.build(problem, live, observer.as_deref_mut());
+        if verifies {
+            verify::bundles(problem, live, bundles)?;
+        }
         stage(&mut observer, "search");
         let mut stats = Stats::default();
         let mut search = Search {
@@ -89,9 +114,15 @@ impl Backtracking {
         };
         search.run()?;
         let unused = search.unused;
+        if verifies {
+            verify::search(problem, bundles)?;
+        }
         stage(&mut observer, "locations");
         locations.build(problem, bundles);
         FillGaps { problem, order, live, reservations, interference, unused }.run(locations, observer.as_deref_mut());
+        if verifies {
+            verify::locations(problem, locations)?;
+        }
         stage(&mut observer, "emit");
         Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
         out.stats = stats;

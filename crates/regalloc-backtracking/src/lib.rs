@@ -49,6 +49,7 @@
 //! | `operands.rs` | locations of operands, copies around instructions |
 //! | `emit.rs` | edits and the rest of the answer |
 //! | `edge_moves.rs` | edits of edges |
+//! | `verify.rs` | what each phase relies on of those before it |
 //!
 //! Known limits: a parameter that is still live where its next value is computed is copied on the edge, where that may
 //! need a block; values whose live ranges are too long to find within a budget are in memory but for single instructions.
@@ -72,5 +73,6 @@ mod spill_weights;
 mod split;
 mod trace;
 mod value_locations;
+mod verify;
 
 pub use allocator::Backtracking;

@@ -32,3 +32,26 @@ fn a_result_in_memory_is_not_mapped_at_its_own_safepoint() {
         safepoint use v0 mem, use v0 in {r0, r1}, def v1 reuse 0 rmw, clobbers {r0}\nuse v1\nbranch\n}";
     solve_text(&mut Backtracking::default(), source);
 }
+
+/// Two uses of one value in subsets that overlap: they share a register only if they must. What both allow may be taken.
+#[test]
+fn overlapping_subsets_share_only_if_they_must() {
+    let solve = |body: &str| {
+        let head = "env {\nint r0-r2\n}\nproblem %subsets {\nv0, v1, v2: int 8\nb0:\ndef v0\ndef v1\ndef v2\n";
+        let uses = "use v0 in {r0, r1}, use v0 in {r1, r2}";
+        solve_text(&mut Backtracking::default(), &format!("{head}{uses}, {body}\nbranch\n}}"));
+    };
+    solve("use v1 = r1, use v2 mem");
+    solve("use v1 = r0, use v2 = r2");
+}
+
+/// The 257th operand is not tied by the result that reuses the first.
+#[test]
+fn only_the_named_operand_of_many_is_tied() {
+    let many = "use v1 any, ".repeat(255);
+    let source = format!(
+        "env {{\nint r0-r2\n}}\nproblem %many {{\nv0, v1, v2, v3: int 8\nb0:\ndef v0\ndef v1\ndef v2\n\
+         use v0, {many}use v2, def v3 reuse 0\nuse v3\nbranch\n}}"
+    );
+    solve_text(&mut Backtracking::default(), &source);
+}

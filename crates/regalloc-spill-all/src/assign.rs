@@ -1,10 +1,13 @@
 //! Registers for the operands of one instruction: a small matching of needs with registers.
 //!
 //! An early use needs its register until the instruction writes, a late def from then on, all others throughout; a
-//! reused use stands for the def as well. Two uses of one value share a register where their constraints allow it, and
-//! so do defs of a branch that belong to different edges. The choosiest needs come first; one that finds its registers
-//! taken sends another away if that has a choice (the augmenting paths of Kuhn, 1955). Operands that may be in memory
-//! are there.
+//! reused use stands for the def as well. Two uses of one value share a register where one constraint covers the other,
+//! and if that leaves too few, also where they only overlap; so do defs of a branch that belong to different edges. The
+//! needs with the smallest choice come first; one that finds its registers taken sends another away if that has a choice
+//! (the augmenting paths of Kuhn, 1955). Operands that may be in memory are there.
+//!
+//! The other allocators share one matching, in `regalloc-common`. This one is apart from it on purpose: a second opinion
+//! on which instructions can be served, and an example that needs nothing but the contract.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -58,6 +61,17 @@ pub(crate) struct Assigner {
     edges: SecondaryMap<VReg, PackedOption<Edge>>,
     /// The defs of the branch at hand that belong to edges, by edge.
     edge_defs: Vec<(Edge, usize)>,
+    sharing: Sharing,
+}
+
+/// Which uses of one value share a register.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Sharing {
+    /// Those of which one has a choice that the other's contains.
+    #[default]
+    Covered,
+    /// Those whose choices overlap, too: others may need what is left out.
+    Overlapping,
 }
 
 struct Owners([Option<u32>; PReg::COUNT]);
@@ -79,8 +93,22 @@ impl Assigner {
         }
     }
 
-    /// Chooses for every operand of `inst`; [`Assigner::home`] tells what.
+    /// Chooses for every operand of `inst`; [`Assigner::home`] returns what.
     pub(crate) fn assign(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        block: Block,
+        inst: Inst,
+    ) -> Result<(), AllocError> {
+        self.sharing = Sharing::Covered;
+        self.assign_sharing(problem, env, block, inst).or_else(|_| {
+            self.sharing = Sharing::Overlapping;
+            self.assign_sharing(problem, env, block, inst)
+        })
+    }
+
+    fn assign_sharing(
         &mut self,
         problem: &Problem,
         env: &MachineEnv,
@@ -182,7 +210,8 @@ impl Assigner {
 
     /// Adds a need, or widens one that another use of the same value has.
     fn add(&mut self, need: Need, first: usize) -> u32 {
-        let shared = self.needs[first..].iter_mut().position(|other| share(other, &need));
+        let sharing = self.sharing;
+        let shared = self.needs[first..].iter_mut().position(|other| share(other, &need, sharing));
         let index = shared.map_or(self.needs.len(), |i| first + i);
         if index == self.needs.len() {
             self.needs.push(need);
@@ -303,24 +332,24 @@ impl Assigner {
     }
 }
 
-/// Lets `new` share the register of `old` if both are uses of one value and no constraint becomes harder to meet.
-fn share(old: &mut Need, new: &Need) -> bool {
+/// Lets `new` share the register of `old` if both are uses of one value.
+fn share(old: &mut Need, new: &Need, sharing: Sharing) -> bool {
     if old.vreg != new.vreg || old.written && new.written {
         return false;
     }
-    let same_points = (old.early, old.late) == (new.early, new.late) && !old.written && !new.written;
+    // An early use shares with one that needs the register for longer, a late one unless that is written.
+    let lasts = |long: &Need, short: &Need| !short.written && (!short.late || long.late && !long.written);
     let both = old.allowed.intersection(new.allowed);
-    if same_points && !both.is_empty() {
+    let may_narrow = |choice: PRegSet| match sharing {
+        Sharing::Covered => both == choice,
+        Sharing::Overlapping => !both.is_empty(),
+    };
+    if lasts(old, new) && may_narrow(old.allowed) {
         old.allowed = both;
         return true;
     }
-    // An early use shares with one that needs the register for longer and is at least as choosy.
-    let covers = |long: &Need, short: &Need| short.early && !short.late && both == long.allowed && long.early;
-    if covers(old, new) {
-        return true;
-    }
-    if covers(new, old) {
-        *old = *new;
+    if lasts(new, old) && may_narrow(new.allowed) {
+        *old = Need { allowed: both, ..*new };
         return true;
     }
     false

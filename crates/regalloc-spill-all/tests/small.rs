@@ -150,3 +150,12 @@ fn memory_is_reused_without_traces() {
     used.allocate(&first, &env, &mut Allocation::default()).unwrap();
     assert_eq!(solution(&mut used), solution(&mut SpillAll::default()));
 }
+
+#[test]
+fn choices_that_overlap_share_a_register_only_if_they_must() {
+    let apart = solve("i1: use v0 in {r0, r1}, use v0 in {r1, r2}, use v1 = r1\ni2: branch", 4).expect("r0, r2 and r1");
+    assert!(apart.contains("i1: r0, r2, r1\n"), "{apart}");
+    let shared = solve("i1: use v0 in {r0, r1}, use v0 in {r1, r2}, use v1 = r0, use v2 = r2\ni2: branch", 4);
+    let shared = shared.expect("r1 for both");
+    assert!(shared.contains("i1: r1, r1, r0, r2\n"), "{shared}");
+}
