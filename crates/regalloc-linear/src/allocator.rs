@@ -1,13 +1,13 @@
 //! The stages in order, and the memory they share.
 
+use crate::collect;
+use crate::collect::Hints;
+use crate::collect::Liveness;
 use crate::emit::{self, Emit};
-use crate::hints::Hints;
-use crate::liveness::Liveness;
+use crate::linear_scan::{self, Scan, ScanResult};
 use crate::resolve::{Input, Resolved};
 use crate::slot_coalescing::SlotCoalescing;
-use crate::survey;
 use crate::values::Values;
-use crate::walk::{self, Found, Scan};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::preference::Registers;
@@ -20,8 +20,8 @@ pub struct LinearScan {
     values: Values,
     live: Liveness,
     hints: Hints,
-    found: Found,
-    scratch: walk::Scratch,
+    scan: ScanResult,
+    scratch: linear_scan::Scratch,
     resolved: Resolved,
     slots: SlotCoalescing,
     emit: emit::Scratch,
@@ -50,20 +50,20 @@ impl LinearScan {
         stage("liveness");
         self.registers.build(problem, env);
         self.order.build(problem)?;
-        survey::run(problem, &self.order, &self.registers, &mut self.values, &mut self.live, &mut self.hints);
+        collect::run(problem, &self.order, &self.registers, &mut self.values, &mut self.live, &mut self.hints);
         self.live.find_ranges(problem, &self.order, &mut self.values)?;
 
         stage("walk");
-        let LinearScan { registers, order, values, hints, found, scratch: s, .. } = self;
-        let is_told = observer.is_some() || log::log_enabled!(log::Level::Trace);
-        Scan { problem, env, registers, order, values, hints, found, s, out, observer, is_told }.run()?;
+        let LinearScan { registers, order, values, hints, scan, scratch: s, .. } = self;
+        let is_traced = observer.is_some() || log::log_enabled!(log::Level::Trace);
+        Scan { problem, env, registers, order, values, hints, scan, s, out, observer, is_traced }.run()?;
 
         log::trace!("resolution of {}", problem.name);
-        let LinearScan { registers, order, values, hints, found, resolved, slots, emit, .. } = self;
+        let LinearScan { registers, order, values, hints, scan, resolved, slots, emit, .. } = self;
         let input = &Input { problem, registers, order, hints };
-        resolved.build(input, values, found, out);
+        resolved.build(input, values, scan, out);
         slots.run(input, values, &resolved.in_slots, out)?;
-        Emit { input, env, values, found, resolved, s: emit, out }.run()
+        Emit { input, env, values, scan, resolved, s: emit, out }.run()
     }
 }
 

@@ -1,31 +1,30 @@
-//! Writes the answer: edits in the order in which they run, slots of operands, elisions, stack maps, labels.
+//! Writes the allocation: edits in the order in which they run, slots of operands, dropped instructions, stack maps, labels.
 //!
 //! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with the
-//! block or with the instruction before it, stores of values that leave their registers, the moves of the gap, and the
-//! moves of the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
+//! block or with the instruction before it, stores at spill points, the moves of the gap, and the moves of the edge out of
+//! the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
-use crate::edges::EdgeMove;
-use crate::resolve::{Input, Leaving, Resolved, Stored, is_from_reg, is_needed};
-use crate::values::NONE;
-use crate::values::{Values, fact};
-use crate::walk::Found;
+use crate::linear_scan::ScanResult;
+use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_from_reg, is_needed};
+use crate::values::{NONE, Values, fact};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, Loc, MachineEnv, NoRegister, Operand, PReg,
-    PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
+    AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand,
+    PReg, PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::edge_sites::is_at_head;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, regs};
 
-/// So many moves of one place are looked at one by one for whether they depend on each other.
+/// Moves that are checked one by one for dependences, at most.
 const MOST_DIRECT: usize = 16;
 
-/// One of the moves of a place.
+/// One of several moves that happen at once.
 #[derive(Clone, Copy)]
 struct Move {
-    /// The value is computed, not copied.
+    /// The value is rematerialized, not copied.
     remat: Option<Inst>,
     from: Loc,
     to: Loc,
@@ -50,7 +49,7 @@ impl Move {
 /// Scratch memory of the writer.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Of the place that is being written.
+    /// Those that are being collected.
     moves: Vec<Move>,
     parallel: ParallelMoves,
     /// Does `parallel` know this problem?
@@ -61,8 +60,8 @@ pub(crate) struct Scratch {
 
 /// How far the lists of stores have been written.
 struct Next {
-    stored: usize,
-    leaving: usize,
+    def_stores: usize,
+    spill_points: usize,
     /// The instruction before which the next one of either kind stands, as a number, or [`NONE`].
     store: u32,
 }
@@ -71,7 +70,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) input: &'a Input<'a>,
     pub(crate) env: &'a MachineEnv,
     pub(crate) values: &'a Values,
-    pub(crate) found: &'a Found,
+    pub(crate) scan: &'a ScanResult,
     pub(crate) resolved: &'a Resolved,
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
@@ -82,7 +81,7 @@ impl Emit<'_> {
         self.s.has_begun = false;
         self.s.moves.clear();
         self.memory_operands();
-        let mut next = Next { stored: 0, leaving: 0, store: NONE };
+        let mut next = Next { def_stores: 0, spill_points: 0, store: NONE };
         self.find_store(&mut next);
         for block in self.input.problem.blocks() {
             self.block(self.input.order.index(block), &mut next)?;
@@ -101,22 +100,22 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Visits the places in a block at which something happens, not its instructions.
+    /// Visits the points of a block that have edits, not its instructions.
     fn block(&mut self, at: BlockIndex, next: &mut Next) -> Result<(), AllocError> {
         let problem = self.input.problem;
-        let place = &self.input.order.block(at);
-        let terminator = problem.terminator(place.block);
-        self.block_head(place, at)?;
-        let mut gaps = self.found.gaps_of[at.index()].clone();
+        let block = &self.input.order.block(at);
+        let terminator = problem.terminator(block.block);
+        self.block_head(block, at)?;
+        let mut gaps = self.scan.gaps_of[at.index()].clone();
         while next.store <= terminator.as_u32() || !gaps.is_empty() {
-            let gap = gaps.clone().next().map(|gap| self.found.gaps[gap as usize].inst.as_u32());
+            let gap = gaps.clone().next().map(|gap| self.scan.gaps[gap as usize].inst.as_u32());
             if gap.is_none_or(|gap| next.store <= gap) {
                 self.store_next(next);
             } else if let Some(gap) = gaps.next() {
                 self.gap(gap as usize)?;
             }
         }
-        match *problem.succs(place.block) {
+        match *problem.succs(block.block) {
             [edge] if !self.resolved.edges.of(edge).is_empty() && !is_at_head(problem, edge) => {
                 self.edge(edge, terminator)
             }
@@ -124,55 +123,62 @@ impl Emit<'_> {
         }
     }
 
-    /// The next one of both kinds of stores.
+    /// Writes the next store of either kind.
     fn store_next(&mut self, next: &mut Next) {
-        if self.resolved.stored.get(next.stored).is_some_and(|stored| stored.before.as_u32() == next.store) {
-            self.store_result(next.stored);
-            next.stored += 1;
+        if self
+            .resolved
+            .def_stores
+            .get(next.def_stores)
+            .is_some_and(|def_stores| def_stores.before.as_u32() == next.store)
+        {
+            self.store_at_def(next.def_stores);
+            next.def_stores += 1;
         } else {
-            self.store_leaving(next.leaving);
-            next.leaving += 1;
+            self.store_at_spill_point(next.spill_points);
+            next.spill_points += 1;
         }
         self.find_store(next);
     }
 
     fn find_store(&self, next: &mut Next) {
-        let stored = self.resolved.stored.get(next.stored).map_or(NONE, |stored| stored.before.as_u32());
-        let leaving = self.resolved.leaving.get(next.leaving).map_or(NONE, |leaving| leaving.inst.as_u32());
-        next.store = stored.min(leaving);
+        let def_stores =
+            self.resolved.def_stores.get(next.def_stores).map_or(NONE, |def_stores| def_stores.before.as_u32());
+        let spill_points =
+            self.resolved.spill_points.get(next.spill_points).map_or(NONE, |spill_points| spill_points.inst.as_u32());
+        next.store = def_stores.min(spill_points);
     }
 
     /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
-    fn block_head(&mut self, place: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
+    fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
-        let inst = problem.first_inst(place.block);
-        if let &[edge] = problem.preds(place.block)
+        let inst = problem.first_inst(block.block);
+        if let &[edge] = problem.preds(block.block)
             && !self.resolved.edges.of(edge).is_empty()
             && is_at_head(problem, edge)
         {
             self.edge(edge, inst)?;
         }
-        let begins = match problem.preds(place.block) {
+        let begins = match problem.preds(block.block) {
             &[edge] => !problem.edge_defs(edge).is_empty(),
             _ => false,
         };
-        if !begins && problem.params(place.block).is_empty() {
+        if !begins && problem.params(block.block).is_empty() {
             return Ok(());
         }
-        let start = place.start();
-        for &id in self.found.map(&self.found.at_head[at.index()]) {
-            let stay = self.found.residence.stay(id);
-            let begins = stay.from == start && !stay.is_void() && self.values.def(stay.vreg) == start;
-            if begins && self.values.has(stay.vreg, fact::STORED_AT_DEF) {
-                self.store(inst, stay.vreg, self.input.registers.preg(stay.reg));
+        let start = block.start();
+        for &id in self.scan.map(&self.scan.at_head[at.index()]) {
+            let interval = self.scan.occupancy.interval(id);
+            let begins = interval.from == start && !interval.is_void() && self.values.def(interval.vreg) == start;
+            if begins && self.values.has(interval.vreg, fact::STORED_AT_DEF) {
+                self.store(inst, interval.vreg, self.input.registers.preg(interval.reg));
             }
         }
         Ok(())
     }
 
     /// Stores a value after the instruction that defines it.
-    fn store_result(&mut self, index: usize) {
-        let Stored { before, vreg } = self.resolved.stored[index];
+    fn store_at_def(&mut self, index: usize) {
+        let DefStore { before, vreg } = self.resolved.def_stores[index];
         let range = self.input.problem.operand_range(Inst::from_u32(before.as_u32() - 1));
         for k in range {
             let operand = self.input.problem.all_operands()[k];
@@ -182,10 +188,10 @@ impl Emit<'_> {
         }
     }
 
-    fn store_leaving(&mut self, index: usize) {
-        let Leaving { inst, vreg, stay } = self.resolved.leaving[index];
+    fn store_at_spill_point(&mut self, index: usize) {
+        let SpillPoint { inst, vreg, interval } = self.resolved.spill_points[index];
         if self.values.has(vreg, fact::STORED_LATE) {
-            self.store(inst, vreg, self.input.registers.preg(self.found.residence.stay(stay).reg));
+            self.store(inst, vreg, self.input.registers.preg(self.scan.occupancy.interval(interval).reg));
         }
     }
 
@@ -196,7 +202,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The value's place in memory; none if it is never read from there.
+    /// The slot of a value; none if it is never read from memory.
     pub(crate) fn memory(&self, vreg: VReg) -> Loc {
         self.values.slot(vreg).map_or(Loc::NONE, Loc::slot)
     }
@@ -215,15 +221,15 @@ impl Emit<'_> {
     }
 
     fn gap(&mut self, gap: usize) -> Result<(), AllocError> {
-        let found = self.found;
-        let gap = &found.gaps[gap];
-        let stays = &found.residence.stays;
-        for m in &found.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
-            if !is_needed(stays, m) {
+        let scan = self.scan;
+        let gap = &scan.gaps[gap];
+        let intervals = &scan.occupancy.intervals;
+        for m in &scan.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
+            if !is_needed(intervals, m) {
                 continue;
             }
-            let from = match is_from_reg(stays, m, gap.point) {
-                true => Loc::reg(self.input.registers.preg(stays[m.from as usize].reg)),
+            let from = match is_from_reg(intervals, m, gap.point) {
+                true => Loc::reg(self.input.registers.preg(intervals[m.from as usize].reg)),
                 false => self.memory(m.vreg),
             };
             let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.registers.preg(m.to)) };
@@ -236,7 +242,7 @@ impl Emit<'_> {
         let resolved = self.resolved;
         for m in resolved.edges.of(edge) {
             let to = if m.to.is_none() { self.memory(m.to_vreg) } else { Loc::reg(self.input.registers.preg(m.to)) };
-            if !to.is_none() && self.is_wanted(m) && !self.is_stored(m) {
+            if !to.is_none() && self.is_needed_store(m) && !self.is_stored(m) {
                 let from = match m.from.is_none() {
                     true => self.memory(m.from_vreg),
                     false => Loc::reg(self.input.registers.preg(m.from)),
@@ -247,25 +253,25 @@ impl Emit<'_> {
         self.flush(at, |emit| emit.free_after(edge))
     }
 
-    /// Registers that hold nothing where the edge ends.
+    /// Registers that are free at the end of the edge.
     fn free_after(&self, edge: Edge) -> Masks {
         let head = self.input.order.index(self.input.problem.edge(edge).to);
         let start = self.input.order.block(head).start();
         let mut free = self.input.registers.allocatable;
-        for &id in self.found.map(&self.found.at_head[head.index()]) {
-            let stay = self.found.residence.stay(id);
-            if stay.covers(start) {
-                free[stay.reg.class()] &= !stay.reg.bit();
+        for &id in self.scan.map(&self.scan.at_head[head.index()]) {
+            let interval = self.scan.occupancy.interval(id);
+            if interval.covers(start) {
+                free[interval.reg.class()] &= !interval.reg.bit();
             }
         }
         free
     }
 
-    fn is_wanted(&self, m: &EdgeMove) -> bool {
+    fn is_needed_store(&self, m: &EdgeMove) -> bool {
         !m.leaves_register || self.values.has(m.to_vreg, fact::STORED_LATE)
     }
 
-    /// Is the value in its new place in memory already, since it was stored there when it was defined?
+    /// Is the value in its new location in memory already, since its definition was stored there?
     fn is_stored(&self, m: &EdgeMove) -> bool {
         m.to.is_none()
             && !m.from.is_none()
@@ -274,7 +280,7 @@ impl Emit<'_> {
             && self.values.slot(m.from_vreg) == self.values.slot(m.to_vreg)
     }
 
-    /// Makes the collected moves one after the other.
+    /// Writes the collected moves in sequence.
     fn flush(&mut self, at: Inst, free: impl FnOnce(&Self) -> Masks) -> Result<(), AllocError> {
         if self.s.moves.is_empty() {
             return Ok(());
@@ -301,8 +307,8 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Are the moves right in the order in which they stand, since nothing that one writes is read by a later one? What
-    /// is in memory is to be read once only.
+    /// Are the moves right in the order in which they were collected, since none reads what an earlier one writes? A slot is
+    /// to be read once only.
     fn are_independent(&self) -> bool {
         let moves = &self.s.moves;
         let (mut written, mut stores) = (PRegSet::EMPTY, false);
@@ -327,7 +333,7 @@ impl Emit<'_> {
     /// Slots for operands in memory.
     fn memory_operands(&mut self) {
         let problem = self.input.problem;
-        for &inst in &self.found.in_memory {
+        for &inst in &self.scan.in_memory {
             let range = problem.operand_range(inst);
             let operands = problem.operands(inst);
             for k in 0..operands.len() {
@@ -338,7 +344,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Drops constants that nobody reads where they are defined, and copies from a place to itself.
+    /// Drops rematerializable definitions that are not read, and void moves.
     fn drop_instructions(&mut self) {
         let problem = self.input.problem;
         for &vreg in &self.input.hints.remats {
@@ -358,24 +364,24 @@ impl Emit<'_> {
         self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
     }
 
-    /// The callee-saved registers that anything writes. Definitions were noted as registers were given out, those of
-    /// constants as it turned out that they are read.
+    /// Collects the callee-saved registers that are written. Definitions were noted by the scan, rematerializable ones as
+    /// they turned out to be read.
     fn collect_saved(&mut self) {
         let Input { problem, registers, hints, .. } = *self.input;
         let mut written = self.out.saved;
-        for (class, written_mask) in self.found.written.into_iter().enumerate() {
+        for (class, written_mask) in self.scan.written.into_iter().enumerate() {
             for reg in regs(class, written_mask & registers.callee_saved[class]) {
                 written.insert(registers.preg(reg));
             }
         }
-        for obstacle in &hints.obstacles {
-            written = written.union(problem.all_clobbers()[obstacle.clobbers].lost);
+        for clobber_point in &hints.clobber_points {
+            written = written.union(problem.all_clobbers()[clobber_point.clobbers].lost);
         }
         answer::collect_saved(self.env, written, self.out);
     }
 }
 
-/// The value in whose slot an operand in memory is: for a use that is tied to a def, that def.
+/// The value whose slot an operand in memory has: for a use that is tied to a def, that def.
 fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     let operand = operands[k];
     if operand.is_def() || operand.constraint() != Constraint::MemOk {
@@ -383,4 +389,62 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     }
     let tied = operands.iter().find(|def| def.constraint() == Constraint::Reuse(k as u8));
     tied.map_or(operand.vreg(), |def| def.vreg())
+}
+
+impl Emit<'_> {
+    /// Writes the locations of a labelled value.
+    pub(crate) fn label(&mut self, label: LabelUse) {
+        let Input { problem, order, .. } = *self.input;
+        let values = self.values;
+        let vreg = label.vreg;
+        if !values.is_exact(vreg) || label.from >= label.to {
+            return;
+        }
+        let block = *order.block(order.index(problem.block_of(label.from)));
+        let (first, end) = answer::label_insts(problem, &label, |edge| !self.resolved.edges.of(edge).is_empty());
+        let (low, high) = (block.position(first), block.position(end));
+        self.s.labels.clear();
+        let occupancy = &self.scan.occupancy;
+        let mut id = values[vreg].interval;
+        while let Some(interval) = occupancy.intervals.get(id as usize) {
+            if interval.to <= ProgPoint::before(low) && !interval.is_void() {
+                break;
+            }
+            self.s.labels.push(id);
+            id = interval.prev;
+        }
+        for range in values.ranges(vreg) {
+            let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
+            self.label_range(label, &block, from, to);
+        }
+    }
+
+    /// The part of a label over one live range.
+    fn label_range(&mut self, label: LabelUse, block: &OrderedBlock, from: Position, to: Position) {
+        // The slot of a rematerializable value is written for single instructions only.
+        let memory = if self.values.is_remat(label.vreg) { Loc::NONE } else { self.memory(label.vreg) };
+        let mut at = from;
+        for i in (0..self.s.labels.len()).rev() {
+            let interval = *self.scan.occupancy.interval(self.s.labels[i]);
+            let (interval_from, interval_to) = (first_slot(interval.from).max(at), first_slot(interval.to).min(to));
+            if interval_from < interval_to {
+                self.label_piece(label, block, memory, at, interval_from);
+                let loc = Loc::reg(self.input.registers.preg(interval.reg));
+                self.label_piece(label, block, loc, interval_from, interval_to);
+                at = interval_to;
+            }
+        }
+        self.label_piece(label, block, memory, at, to);
+    }
+
+    fn label_piece(&mut self, label: LabelUse, block: &OrderedBlock, loc: Loc, from: Position, to: Position) {
+        if from < to && !self.is_unread_constant(label.vreg) {
+            answer::push_label(self.out, label.label, loc, block.inst(from), block.inst(to));
+        }
+    }
+}
+
+/// The first position that is not before `point`.
+fn first_slot(point: ProgPoint) -> Position {
+    point.prev().position().next()
 }

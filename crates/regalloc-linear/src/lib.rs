@@ -2,40 +2,33 @@
 //!
 //! | stage | file | does |
 //! |---|---|---|
-//! //! | survey | `survey.rs` | one pass over the code, for the next two |
+//! | collect | `collect.rs` | one pass backward: uses, live ranges, register hints, clobber points |
 //! | | `values.rs` | what the stages know of each value |
-//! | liveness | `liveness.rs`, `live_blocks.rs` | uses and live ranges of each value |
-//! | hints | `hints.rs` | registers that values wish for, and the instructions that take registers from them |
-//! | walk | `walk.rs` | gives out registers from the first to the last instruction |
-//! | | `block.rs`, `loops.rs` | .. what is where as a block begins |
-//! | | `instruction.rs`, `simple.rs`, `copies.rs`, `plan.rs`, `exact.rs` | .. all operands of one instruction |
-//! | | `displace.rs`, `place.rs` | .. making room for them, and who lives where afterwards |
-//! | | `choose.rs`, `spill.rs`, `residence.rs` | .. which register, who must leave one, the record of it |
-//! | resolution | `resolve.rs`, `edges.rs` | moves on edges, and where spilled values are stored |
-//! | slots | `slot_classes.rs`, `slots.rs` | memory for spilled values |
-//! | emission | `emit.rs`, `labels.rs` | the answer |
+//! | scan | `linear_scan.rs` | assigns registers from the first to the last instruction |
+//! | | `block_entry.rs` | .. the state of the registers at a block's entry |
+//! | | `fast_path.rs`, `assign_operands.rs`, `operand_assignment.rs` | .. the operands of one instruction |
+//! | | `pick_register.rs`, `evict.rs` | .. which register, whose value is split and spilled |
+//! | | `split_intervals.rs` | .. the record of which value is in which register when |
+//! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
+//! | slots | `slot_coalescing.rs` | memory for spilled values |
+//! | emission | `emit.rs` | the allocation |
+//!
+//! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of last
+//! resort are those of `kingpost-regalloc-common`.
 
 mod allocator;
-mod block;
-mod choose;
-mod copies;
-mod displace;
-mod edges;
+mod assign_operands;
+mod block_entry;
+mod collect;
 mod emit;
-mod hints;
-mod instruction;
-mod labels;
-mod liveness;
-mod loops;
-mod place;
-mod plan;
-mod residence;
+mod evict;
+mod fast_path;
+mod linear_scan;
+mod operand_assignment;
+mod pick_register;
 mod resolve;
-mod simple;
 mod slot_coalescing;
-mod spill;
-mod survey;
+mod split_intervals;
 mod values;
-mod walk;
 
 pub use allocator::LinearScan;

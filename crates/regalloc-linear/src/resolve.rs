@@ -1,40 +1,42 @@
-//! What the edges must move (`edges.rs`), what is read from memory, and where each spilled value is stored.
+//! Resolution: what edges must move, which values are read from memory, and where each spilled value is stored.
 //!
 //! ```text
 //! b1: .. v0 in r1 ..; jump b3 ─┐
 //! b2: .. v0 in memory; jump b3 ┴▶ b3: v0 in r2       b1 gets  move r2 <- r1,  b2 gets  fill r2 <- slot of v0
 //! ```
 //!
-//! A spilled value is stored once, right after its definition, so that all later splits into memory are free; or, if that
-//! is cheaper by the blocks' frequencies, wherever it leaves a register for memory (a value from a hot block that is
-//! spilled on a cold path only). Values that can be computed again are never stored.
+//! Only split intervals at the two ends of an edge are compared, register by register, so that an edge costs no more than
+//! there are registers, plus its arguments; blocks that go on where their only predecessor ended are skipped.
 //!
-//! Cost: linear in stays, gap moves, and edges times registers.
+//! A spilled value is stored once, right after its definition, so that all later splits into memory are free; or, if that
+//! is cheaper by the blocks' frequencies, at each spill point (a value from a hot block that is spilled on a cold path
+//! only). Values that can be rematerialized are never stored.
+//!
+//! Cost: linear in split intervals, gap moves, and edges times registers.
 
-use crate::edges::EdgeMoves;
-use crate::hints::Hints;
-use crate::residence::Stay;
-use crate::values::NONE;
-use crate::values::{Values, fact};
-use crate::walk::{Found, GapMove};
+use crate::collect::Hints;
+use crate::linear_scan::{GapMove, ScanResult};
+
+use crate::split_intervals::SplitInterval;
+use crate::values::{NONE, Values, fact};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Inst, Problem, VReg};
+use kingpost_regalloc::{Allocation, Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
-use kingpost_regalloc_common::preference::Registers;
+use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 
-/// A place inside a block where a value leaves its register for memory.
+/// A point inside a block where a value is spilled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct SpillPoint {
     pub(crate) inst: Inst,
     pub(crate) vreg: VReg,
-    pub(crate) stay: u32,
+    pub(crate) interval: u32,
 }
 
 /// A value to be stored after the instruction that defines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Stored {
-    /// The instruction after that.
+pub(crate) struct DefStore {
+    /// The instruction after the definition.
     pub(crate) before: Inst,
     pub(crate) vreg: VReg,
 }
@@ -42,14 +44,14 @@ pub(crate) struct Stored {
 #[derive(Default)]
 pub(crate) struct Resolved {
     pub(crate) edges: EdgeMoves,
-    pub(crate) leaving: Vec<Leaving>,
-    /// In the order of instructions; values that begin with their blocks are not among them.
-    pub(crate) stored: Vec<Stored>,
+    pub(crate) spill_points: Vec<SpillPoint>,
+    /// In the order of instructions, without values defined at heads of blocks.
+    pub(crate) def_stores: Vec<DefStore>,
     /// Values with slots, in order.
     pub(crate) in_slots: Vec<VReg>,
-    /// By value: price of storing it wherever it leaves a register.
-    leaving_freq: Vec<u64>,
-    /// Safepoints, by slot.
+    /// By value: the frequencies of its spill points, added up.
+    spill_freq: Vec<u64>,
+    /// Safepoints, by position.
     safepoints: Vec<Position>,
     /// References in memory at safepoints.
     pub(crate) references: Vec<(Inst, VReg)>,
@@ -63,68 +65,68 @@ pub(crate) struct Input<'a> {
 }
 
 impl Resolved {
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, found: &Found, out: &Allocation) {
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, out: &Allocation) {
         self.begin(input.problem);
-        self.read_gaps(values, found);
-        self.edges.build(input, values, found, out, &mut self.leaving_freq);
-        self.find_leaving(input, values, found);
+        self.read_gaps(values, scan);
+        self.edges.build(input, values, scan, out, &mut self.spill_freq);
+        self.find_spill_points(input, values, scan);
         self.find_references(input, values);
         self.choose_stores(input, values);
     }
 
     fn begin(&mut self, problem: &Problem) {
         let values = problem.vregs.len();
-        self.leaving.clear();
-        self.stored.clear();
+        self.spill_points.clear();
+        self.def_stores.clear();
         self.in_slots.clear();
-        self.leaving_freq.clear();
-        self.leaving_freq.resize(values, 0);
+        self.spill_freq.clear();
+        self.spill_freq.resize(values, 0);
         self.references.clear();
     }
 
-    fn read_gaps(&self, values: &mut Values, found: &Found) {
-        for gap in &found.gaps {
-            for m in &found.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
-                if is_needed(&found.residence.stays, m) && !is_from_reg(&found.residence.stays, m, gap.point) {
+    fn read_gaps(&self, values: &mut Values, scan: &ScanResult) {
+        for gap in &scan.gaps {
+            for m in &scan.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
+                if is_needed(&scan.occupancy.intervals, m) && !is_from_reg(&scan.occupancy.intervals, m, gap.point) {
                     values.note_read(m.vreg);
                 }
             }
         }
     }
 
-    fn find_leaving(&mut self, input: &Input<'_>, values: &mut Values, found: &Found) {
-        let stays = &found.residence.stays;
-        for &id in &found.residence.evicted {
-            let stay = &stays[id as usize];
-            if stay.is_void() || stay.continued || values.is_remat(stay.vreg) {
+    fn find_spill_points(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult) {
+        let intervals = &scan.occupancy.intervals;
+        for &id in &scan.occupancy.evicted {
+            let interval = &intervals[id as usize];
+            if interval.is_void() || interval.continued || values.is_remat(interval.vreg) {
                 continue;
             }
-            let slot = stay.to.position();
-            let place = input.order.block_at(slot);
-            // At a block's head the edges see to it.
-            if place.head == slot {
+            let position = interval.to.position();
+            let block = input.order.block_at(position);
+            // At a block's head, edges store it.
+            if block.head == position {
                 continue;
             }
             let mut source = id;
-            if stay.from == ProgPoint::before(slot) {
-                // The stay is as short as one instruction: what counts is where the value was before.
-                match stays.get(stay.prev as usize) {
-                    Some(prev) if prev.to == stay.from && !prev.is_void() => source = stay.prev,
+            if interval.from == ProgPoint::before(position) {
+                // The interval lasts one instruction: the value is stored from where it was before.
+                match intervals.get(interval.prev as usize) {
+                    Some(prev) if prev.to == interval.from && !prev.is_void() => source = interval.prev,
                     _ => continue,
                 }
             }
-            self.leaving.push(Leaving { inst: place.inst(slot), vreg: stay.vreg, stay: source });
-            let freq = &mut self.leaving_freq[stay.vreg.index()];
-            *freq = freq.saturating_add(place.freq.0);
+            self.spill_points.push(SpillPoint { inst: block.inst(position), vreg: interval.vreg, interval: source });
+            let freq = &mut self.spill_freq[interval.vreg.index()];
+            *freq = freq.saturating_add(block.freq.0);
         }
-        self.leaving.sort_unstable();
+        self.spill_points.sort_unstable();
     }
 
     /// References that live across a safepoint are in memory there.
     fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
         self.safepoints.clear();
-        let safepoints = input.hints.obstacles.iter().filter(|o| o.safepoint);
-        self.safepoints.extend(safepoints.map(|o| o.slot));
+        let safepoints = input.hints.clobber_points.iter().filter(|o| o.safepoint);
+        self.safepoints.extend(safepoints.map(|o| o.position));
         if self.safepoints.is_empty() {
             return;
         }
@@ -135,16 +137,18 @@ impl Resolved {
             let Values { list, ranges, .. } = &mut *values;
             let value = &mut list[vreg.index()];
             for range in &ranges[value.ranges[0] as usize..value.ranges[1] as usize] {
-                let first = self.safepoints.partition_point(|&slot| ProgPoint::early(slot) < range.from);
-                for &slot in self.safepoints[first..].iter().take_while(|&&slot| ProgPoint::late(slot) < range.to) {
-                    self.references.push((input.order.block_at(slot).inst(slot), vreg));
+                let first = self.safepoints.partition_point(|&position| ProgPoint::early(position) < range.from);
+                for &position in
+                    self.safepoints[first..].iter().take_while(|&&position| ProgPoint::late(position) < range.to)
+                {
+                    self.references.push((input.order.block_at(position).inst(position), vreg));
                     value.facts |= fact::MEM_READ;
                 }
             }
         }
     }
 
-    /// Where values are stored, and which ones need slots.
+    /// Decides where values are stored, and which of them need slots.
     fn choose_stores(&mut self, input: &Input<'_>, values: &mut Values) {
         for (index, value) in values.list.iter_mut().enumerate() {
             if !value.has(fact::MEM_READ) {
@@ -159,27 +163,250 @@ impl Resolved {
             if is_remat || value.has(fact::DEF_IN_MEM) {
                 continue;
             }
-            let slot = value.def.position();
-            let place = input.order.block_at(slot);
-            if !value.has(fact::FORCE_STORE) && self.leaving_freq[index] < place.freq.0 {
+            let position = value.def.position();
+            let block = input.order.block_at(position);
+            if !value.has(fact::FORCE_STORE) && self.spill_freq[index] < block.freq.0 {
                 value.facts |= fact::STORED_LATE;
                 continue;
             }
             value.facts |= fact::STORED_AT_DEF;
             if !value.has(fact::AT_HEAD) {
-                self.stored.push(Stored { before: place.inst(slot.next()), vreg });
+                self.def_stores.push(DefStore { before: block.inst(position.next()), vreg });
             }
         }
-        self.stored.sort_unstable();
+        self.def_stores.sort_unstable();
     }
 }
 
-/// Does the move still have a purpose?
-pub(crate) fn is_needed(stays: &[Stay], m: &GapMove) -> bool {
-    m.stay == NONE || !stays[m.stay as usize].is_void()
+/// Is the split interval that the move begins not void?
+pub(crate) fn is_needed(intervals: &[SplitInterval], m: &GapMove) -> bool {
+    m.interval == NONE || !intervals[m.interval as usize].is_void()
 }
 
 /// Is the value still in the register that the move was to read?
-pub(crate) fn is_from_reg(stays: &[Stay], m: &GapMove, point: ProgPoint) -> bool {
-    stays.get(m.from as usize).is_some_and(|stay| !stay.is_void() && stay.to >= point)
+pub(crate) fn is_from_reg(intervals: &[SplitInterval], m: &GapMove, point: ProgPoint) -> bool {
+    intervals.get(m.from as usize).is_some_and(|interval| !interval.is_void() && interval.to >= point)
+}
+
+/// A copy on an edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EdgeMove {
+    /// The value before and after: they differ for parameters.
+    pub(crate) from_vreg: VReg,
+    pub(crate) to_vreg: VReg,
+    /// None if in memory.
+    pub(crate) from: Reg,
+    pub(crate) to: Reg,
+    /// A store that is needed only if the value is not stored at its definition.
+    pub(crate) leaves_register: bool,
+}
+
+/// The moves of all edges.
+pub(crate) struct EdgeMoves {
+    moves: Vec<EdgeMove>,
+    /// By edge: where its moves end, and those of the next one begin.
+    ends: Vec<u32>,
+    /// The registers held at the end of `block`, and by register the value in it.
+    held: Masks,
+    /// Those of them with values that can be rematerialized and have been in registers since their definitions.
+    since_def: Masks,
+    owners: [VReg; Reg::TABLE],
+    block: Option<Block>,
+}
+
+impl Default for EdgeMoves {
+    fn default() -> EdgeMoves {
+        let owners = [VReg::from_u32(0); Reg::TABLE];
+        EdgeMoves { moves: Vec::new(), ends: Vec::new(), held: [0; 2], since_def: [0; 2], owners, block: None }
+    }
+}
+
+impl EdgeMoves {
+    /// Finds the moves of all edges, notes which values they read from memory, and adds the edges on which values are spilled
+    /// to `spill_freq`.
+    pub(crate) fn build(
+        &mut self,
+        input: &Input<'_>,
+        values: &mut Values,
+        scan: &ScanResult,
+        out: &Allocation,
+        spill_freq: &mut [u64],
+    ) {
+        self.moves.clear();
+        self.ends.clear();
+        self.block = None;
+        for edge in input.problem.edges() {
+            let data = input.problem.edge(edge);
+            let to = input.order.index(data.to).index();
+            if scan.resolve[to] && scan.unchanged_edge[to] != edge.as_u32() {
+                Resolution { input, values, scan, out, spill_freq, s: self }.edge(edge, data);
+            }
+            self.ends.push(self.moves.len() as u32);
+        }
+    }
+
+    pub(crate) fn of(&self, edge: Edge) -> &[EdgeMove] {
+        let start = edge.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.moves[start as usize..self.ends[edge.index()] as usize]
+    }
+}
+
+struct Resolution<'a> {
+    input: &'a Input<'a>,
+    values: &'a mut Values,
+    scan: &'a ScanResult,
+    out: &'a Allocation,
+    spill_freq: &'a mut [u64],
+    s: &'a mut EdgeMoves,
+}
+
+impl Resolution<'_> {
+    fn edge(&mut self, edge: Edge, data: &EdgeData) {
+        let (problem, order) = (self.input.problem, self.input.order);
+        self.read_end(data.from);
+        let head = order.index(data.to);
+        let start = order.block(head).start();
+        let (args, defs) = (problem.edge_args(edge), problem.edge_defs(edge));
+        let params = problem.params(data.to);
+        let last = order.block(order.index(data.from)).stop().prev();
+        // Registers whose values have none at the head of the successor.
+        let mut left = self.s.held;
+        for &id in self.scan.map(&self.scan.at_head[head.index()]) {
+            let interval = self.scan.occupancy.interval(id);
+            if !interval.covers(start) {
+                continue;
+            }
+            let (vreg, to) = (interval.vreg, interval.reg);
+            if interval.from == start && self.values.def(vreg) == start {
+                self.values[vreg].current_reg = to;
+                continue;
+            }
+            if to.is_in(&left) && self.s.owners[to.index()] == vreg {
+                left[to.class()] &= !to.bit();
+                self.note_def_read(vreg, to);
+                continue;
+            }
+            let from = self.find(vreg);
+            if !from.is_none() {
+                left[from.class()] &= !from.bit();
+            }
+            // Where liveness is a superset there may be nothing to move.
+            if self.values.is_exact(vreg) || self.values.is_live_at(vreg, last) {
+                self.pass(vreg, vreg, from, to, data.freq.0);
+            }
+        }
+        for (&arg, &param) in args.iter().zip(params) {
+            if self.values.is_used(param) {
+                let (from, to) = (self.find(arg), self.values.current_reg(param));
+                self.pass(arg, param, from, to, data.freq.0);
+                if to.is_none() && !from.is_none() {
+                    self.weigh_jump(arg, data);
+                }
+            }
+        }
+        for &def in defs {
+            if self.values.is_used(def) {
+                self.pass(def, def, self.written(data.from, def), self.values.current_reg(def), 0);
+            }
+        }
+        for (class, left) in left.into_iter().enumerate() {
+            for reg in regs(class, left) {
+                self.leave(self.s.owners[reg.index()], reg, start, data.freq.0);
+            }
+        }
+        for &vreg in params.iter().chain(defs) {
+            self.values[vreg].current_reg = Reg::NONE;
+        }
+    }
+
+    /// A store on an edge with a block of its own costs that block's jump as well, unless it has other edits. If a store at
+    /// the definition costs less than both, the value is in memory from there on.
+    fn weigh_jump(&mut self, vreg: VReg, data: &EdgeData) {
+        let order = self.input.order;
+        let block = order.block(order.index(data.from));
+        if block.num_insts() != 1 || self.input.problem.succs(data.from).len() != 1 {
+            return;
+        }
+        let costs = self.input.registers.costs();
+        let jump = data.freq.0.saturating_mul(costs.edge_block.into()) / u64::from(costs.spill.max(1));
+        if data.freq.0.saturating_add(jump) > order.block_at(self.values.def(vreg).position()).freq.0 {
+            self.values.note_read(vreg);
+            let spill_points = &mut self.spill_freq[vreg.index()];
+            *spill_points = spill_points.saturating_add(jump);
+        }
+    }
+
+    /// Reads which values are in registers at the end of the block.
+    fn read_end(&mut self, block: Block) {
+        if self.s.block.replace(block) == Some(block) {
+            return;
+        }
+        let at = self.input.order.index(block);
+        let last = self.input.order.block(at).stop().prev();
+        self.s.held = [0; 2];
+        self.s.since_def = [0; 2];
+        for &id in self.scan.map(&self.scan.at_end[at.index()]) {
+            let interval = self.scan.occupancy.interval(id);
+            if interval.covers(last) {
+                self.s.held[interval.reg.class()] |= interval.reg.bit();
+                self.s.owners[interval.reg.index()] = interval.vreg;
+                if interval.since_def {
+                    self.s.since_def[interval.reg.class()] |= interval.reg.bit();
+                }
+            }
+        }
+    }
+
+    /// The register of a value at the end of the predecessor.
+    fn find(&self, vreg: VReg) -> Reg {
+        let class = self.values[vreg].class();
+        regs(class, self.s.held[class]).find(|reg| self.s.owners[reg.index()] == vreg).unwrap_or(Reg::NONE)
+    }
+
+    /// The register that the terminator of `block` writes `def` to.
+    fn written(&self, block: Block, def: VReg) -> Reg {
+        let problem = self.input.problem;
+        let mut range = problem.operand_range(problem.terminator(block));
+        let operand = range.find(|&at| {
+            let operand = problem.all_operands()[at];
+            operand.is_def() && operand.vreg() == def
+        });
+        let loc = operand.map(|at| self.out.locs[at]);
+        loc.and_then(|loc| loc.as_reg()).map_or(Reg::NONE, |preg| self.input.registers.reg(preg))
+    }
+
+    /// The value is read from `reg` at the end of the predecessor.
+    fn note_def_read(&mut self, vreg: VReg, reg: Reg) {
+        if reg.is_in(&self.s.since_def) {
+            self.values.set(vreg, fact::KEEP_DEF);
+        }
+    }
+
+    /// `from` at the predecessor's end becomes `to` at the successor's head.
+    fn pass(&mut self, from_vreg: VReg, to_vreg: VReg, from: Reg, to: Reg, freq: u64) {
+        if !from.is_none() {
+            self.note_def_read(from_vreg, from);
+        } else if from_vreg != to_vreg || !to.is_none() {
+            self.values.note_read(from_vreg);
+        }
+        // A value stored at its definition need not be stored for a parameter that shares its slot.
+        if to.is_none() && !from.is_none() {
+            let spill_points = &mut self.spill_freq[from_vreg.index()];
+            *spill_points = spill_points.saturating_add(freq);
+        }
+        if from != to || (from.is_none() && from_vreg != to_vreg) {
+            self.s.moves.push(EdgeMove { from_vreg, to_vreg, from, to, leaves_register: false });
+        }
+    }
+
+    /// The value is in `reg` at the end of the predecessor and may be in memory at the head of the successor.
+    fn leave(&mut self, vreg: VReg, reg: Reg, start: ProgPoint, freq: u64) {
+        if self.values.is_remat(vreg) || !self.values.is_live_at(vreg, start) || self.values.def(vreg) == start {
+            return;
+        }
+        let spill_points = &mut self.spill_freq[vreg.index()];
+        *spill_points = spill_points.saturating_add(freq);
+        self.note_def_read(vreg, reg);
+        self.s.moves.push(EdgeMove { from_vreg: vreg, to_vreg: vreg, from: reg, to: Reg::NONE, leaves_register: true });
+    }
 }

@@ -1,5 +1,5 @@
 //! Slots of spilled values. Values share a slot where one flows into the other: block parameters with their arguments,
-//! results that are modified in place with their sources. Then slots whose lifetimes are apart share.
+//! results that are modified in block with their sources. Then slots whose lifetimes are apart share.
 //!
 //! ```text
 //! b1(v1): ..; jump b2(v1)         v1, v2 and v3 are in memory all the time: in one slot,
@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 /// Steps that merges may take, per live range of a spilled value.
 const STEPS_PER_RANGE: usize = 64;
 
-/// Two values that had best share a slot.
+/// Two values that are better off in one slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     freq: Reverse<u64>,
@@ -41,7 +41,7 @@ pub(crate) struct SlotCoalescing {
 }
 
 impl SlotCoalescing {
-    /// Gives each of the values a slot.
+    /// Assigns each of the values a slot.
     ///
     /// # Errors
     /// If there are more slots than can be numbered.
@@ -93,7 +93,7 @@ impl SlotCoalescing {
         self.classes.budget = STEPS_PER_RANGE * self.classes.pool.len();
     }
 
-    /// A result in memory that is modified in place is copied there from its source, which may as well be there before.
+    /// A result in memory that is modified in place is copied there from its source, which may as well share the slot.
     fn find_tied(&mut self, problem: &Problem, values: &Values, in_slots: &[VReg]) {
         if !in_slots.iter().any(|&vreg| values.has(vreg, fact::PAIR_IN_MEM)) {
             return;

@@ -1,5 +1,5 @@
-//! All that is known of each value, in one cache line: the stages each fill their part and read those of others, and who
-//! asks one thing about a value mostly asks for more.
+//! What is known of each value, in one cache line: every stage fills in its part and reads those of others, and code that
+//! reads one field of a value mostly reads more.
 
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
@@ -19,13 +19,13 @@ pub(crate) struct Use {
     pub(crate) next: u32,
 }
 
-/// Yes or no about a value: the bits of [`Value::facts`].
+/// Facts about a value: the bits of [`Value::facts`].
 pub(crate) mod fact {
-    /// It appears on an edge, as result of a terminator.
+    /// It is defined on an edge, as a result of a terminator.
     pub(crate) const EDGE_DEF: u32 = 1;
-    /// It begins with its block.
+    /// It is defined at the head of its block: a block parameter, or a result of a terminator.
     pub(crate) const AT_HEAD: u32 = 1 << 1;
-    /// Its range is a superset of the truth.
+    /// Its live range is a superset of the truth.
     pub(crate) const HULL: u32 = 1 << 2;
     /// It is used outside its block.
     pub(crate) const GLOBAL: u32 = 1 << 3;
@@ -33,25 +33,25 @@ pub(crate) mod fact {
     pub(crate) const REF: u32 = 1 << 4;
     /// It has a slot.
     pub(crate) const IN_SLOT: u32 = 1 << 15;
-    /// It is of the second class.
+    /// It is of the float class.
     pub(crate) const FLOAT: u32 = 1 << 14;
-    /// It can be computed again and has been in registers since its definition; of use while it is in one.
+    /// It can be rematerialized and has been in registers since its definition; valid while it is in one.
     pub(crate) const SINCE_DEF: u32 = 1 << 5;
     /// Something reads it from memory.
     pub(crate) const MEM_READ: u32 = 1 << 6;
-    /// An instruction reads it there.
+    /// An instruction operand reads it from memory.
     pub(crate) const IN_OPERAND: u32 = 1 << 7;
-    /// It is defined in memory by an instruction that modifies its slot, which holds another value before.
+    /// It is defined in memory, by an instruction that modifies its slot in place: the slot holds the tied source before.
     pub(crate) const PAIR_IN_MEM: u32 = 1 << 8;
-    /// It is written to memory where it is defined, by the definition itself or by edges.
+    /// Its definition, or the edges that pass it, write its slot.
     pub(crate) const DEF_IN_MEM: u32 = 1 << 9;
-    /// It must be in memory while it is in a register as well.
+    /// Its slot must be valid while it is in a register as well.
     pub(crate) const FORCE_STORE: u32 = 1 << 10;
-    /// It can be computed again, but something reads it from the register of its definition.
+    /// It can be rematerialized, but something reads it from the register of its definition.
     pub(crate) const KEEP_DEF: u32 = 1 << 11;
     /// An edit stores it after its definition.
     pub(crate) const STORED_AT_DEF: u32 = 1 << 12;
-    /// Edits store it wherever it leaves a register for memory.
+    /// Edits store it at each spill point.
     pub(crate) const STORED_LATE: u32 = 1 << 13;
 }
 
@@ -59,15 +59,15 @@ pub(crate) mod fact {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Value {
-    /// Where it begins to exist.
+    /// Its definition.
     pub(crate) def: ProgPoint,
     /// The last use, or [`ProgPoint::FIRST`].
     pub(crate) last: ProgPoint,
-    /// Index of the next use, or [`NONE`]: the first one until the walk comes by.
+    /// Index of the next use, or [`NONE`]: of the first one until the scan gets there.
     pub(crate) next: u32,
     /// The use before that, or [`ProgPoint::FIRST`].
     pub(crate) before: ProgPoint,
-    /// Its part of the ranges.
+    /// Its part of [`Values::ranges`], half-open.
     pub(crate) ranges: [u32; 2],
     /// Index of the live range that the scan is in or comes to next; after the scan, of the slot in [`Values::slots`] if
     /// the value is [`fact::IN_SLOT`].
@@ -76,25 +76,25 @@ pub(crate) struct Value {
     pub(crate) from: ProgPoint,
     /// The point after it.
     pub(crate) until: ProgPoint,
-    /// The slot of the fixed operand that it flows into.
-    pub(crate) wish_slot: Position,
-    /// The block parameter, tied result or copy it flows into, as a number, or [`NONE`].
+    /// The position of the fixed operand that `hint` comes from.
+    pub(crate) hint_at: Position,
+    /// The copy-related value: the block parameter, tied result or copy that it flows into, as a number, or [`NONE`].
     pub(crate) partner: u32,
-    /// The instruction that computes it anywhere, or [`NONE`].
+    /// The instruction that rematerializes it, as a number, or [`NONE`].
     pub(crate) remat: u32,
-    /// If it is a block parameter: where it is read first by more than edges that pass it on.
+    /// If it is a block parameter: its first use other than by edges that pass it on.
     pub(crate) first_use: ProgPoint,
-    /// Its last stay in a register, or [`NONE`].
-    pub(crate) stay: u32,
+    /// Its last split interval, or [`NONE`].
+    pub(crate) interval: u32,
     /// Bits of [`fact`], and the logarithm of the width in bytes above them.
     pub(crate) facts: u32,
-    /// The register it is in now; after the walk, if it begins with the block that the edge at hand leads to, there.
-    pub(crate) home: Reg,
-    /// The register of the fixed operand that it flows into.
-    pub(crate) wish: Reg,
-    /// The register it left the predecessor in, while a block begins.
+    /// The register it is in now. During resolution, if the target of the current edge defines it, its register there.
+    pub(crate) current_reg: Reg,
+    /// Register hint: that of the fixed operand that it flows into.
+    pub(crate) hint: Reg,
+    /// The register it was in at the end of the predecessor, while a block's entry is processed.
     pub(crate) edge_reg: Reg,
-    /// The register it was in last; before that, the one of the first value that flows into it.
+    /// The register it was in last; before its definition, that of the first value that flows into it.
     pub(crate) last_reg: Reg,
 }
 
@@ -108,14 +108,14 @@ const UNKNOWN: Value = Value {
     cursor: 0,
     from: ProgPoint::FIRST,
     until: ProgPoint::FIRST,
-    wish_slot: Position::new(0),
+    hint_at: Position::new(0),
     partner: NONE,
     remat: NONE,
     first_use: ProgPoint::FIRST,
-    stay: NONE,
+    interval: NONE,
     facts: 0,
-    home: Reg::NONE,
-    wish: Reg::NONE,
+    current_reg: Reg::NONE,
+    hint: Reg::NONE,
     edge_reg: Reg::NONE,
     last_reg: Reg::NONE,
 };
@@ -150,7 +150,7 @@ impl Value {
         self.last != ProgPoint::FIRST
     }
 
-    /// The value is live over this range, and no other.
+    /// Sets the only live range.
     #[inline]
     pub(crate) fn add_range(&mut self, range: PointRange, ranges: &mut Vec<PointRange>) {
         let at = ranges.len() as u32;
@@ -160,7 +160,7 @@ impl Value {
         (self.from, self.until) = (range.from, range.to);
     }
 
-    /// The walk begins with the first of the value's ranges.
+    /// Puts the cursor on the first live range.
     pub(crate) fn begin_ranges(&mut self, ranges: &[PointRange]) {
         let [start, end] = self.ranges;
         self.cursor = start;
@@ -201,7 +201,7 @@ impl IndexMut<VReg> for Values {
 }
 
 impl Values {
-    /// Forgets the former problem.
+    /// Prepares for a problem.
     pub(crate) fn begin(&mut self, problem: &Problem) {
         self.uses.clear();
         self.ranges.clear();
@@ -213,13 +213,13 @@ impl Values {
         }));
     }
 
-    /// Takes note of facts.
+    /// Adds facts.
     #[inline]
     pub(crate) fn set(&mut self, vreg: VReg, facts: u32) {
         self[vreg].facts |= facts;
     }
 
-    /// Something reads the value from memory, unless it can be computed instead.
+    /// Something reads the value from memory, unless it is rematerialized instead.
     pub(crate) fn note_read(&mut self, vreg: VReg) {
         let value = &mut self[vreg];
         value.facts |= if value.is_remat() { 0 } else { fact::MEM_READ };
@@ -235,19 +235,19 @@ impl Values {
         self[vreg].def
     }
 
-    /// Does the value appear on an edge, as result of a terminator?
+    /// Is the value defined on an edge, as a result of a terminator?
     #[inline]
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
         self.has(vreg, fact::EDGE_DEF)
     }
 
-    /// Does the value begin with its block, as parameter or result of a terminator?
+    /// Is the value defined at the head of its block?
     #[inline]
     pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
         self.has(vreg, fact::AT_HEAD)
     }
 
-    /// Are the ranges exactly the points at which the value is live?
+    /// Are the live ranges exact?
     #[inline]
     pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
         !self.has(vreg, fact::HULL)
@@ -258,20 +258,20 @@ impl Values {
         self[vreg].is_used()
     }
 
-    /// The register the value would like, and the slot of the operand that wants it there.
+    /// The register hint, and the position of the fixed operand that it comes from.
     #[inline]
-    pub(crate) fn wish(&self, vreg: VReg) -> (Reg, Position) {
+    pub(crate) fn hint(&self, vreg: VReg) -> (Reg, Position) {
         let value = &self[vreg];
-        (value.wish, value.wish_slot)
+        (value.hint, value.hint_at)
     }
 
-    /// What the value flows into.
+    /// The copy-related value that this one flows into.
     #[inline]
     pub(crate) fn partner(&self, vreg: VReg) -> Option<VReg> {
         self[vreg].partner()
     }
 
-    /// The instruction that computes the value anywhere.
+    /// The instruction that rematerializes the value.
     #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self[vreg].remat;
@@ -283,17 +283,17 @@ impl Values {
         self[vreg].is_remat()
     }
 
-    /// The register the value is in now.
+    /// The register that the value is in now.
     #[inline]
-    pub(crate) fn home(&self, vreg: VReg) -> Reg {
-        self[vreg].home
+    pub(crate) fn current_reg(&self, vreg: VReg) -> Reg {
+        self[vreg].current_reg
     }
 
-    /// The stay that lasts, if the value is in a register now.
+    /// The open split interval, if the value is in a register now.
     #[inline]
-    pub(crate) fn open_stay(&self, vreg: VReg) -> Option<u32> {
+    pub(crate) fn current_interval(&self, vreg: VReg) -> Option<u32> {
         let value = &self[vreg];
-        (!value.home.is_none()).then_some(value.stay)
+        (!value.current_reg.is_none()).then_some(value.interval)
     }
 
     /// The value's slot, if it is ever in memory.
@@ -303,7 +303,7 @@ impl Values {
         value.has(fact::IN_SLOT).then(|| self.slots[value.cursor as usize])
     }
 
-    /// The points of use from the one with the given index on, which may be [`NONE`].
+    /// The uses from the one with the given index on, which may be [`NONE`].
     pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = ProgPoint> {
         std::iter::from_fn(move || {
             let at = self.uses.get(index as usize)?;
@@ -324,7 +324,7 @@ impl Values {
         &self.ranges[Range { start: start as usize, end: end as usize }]
     }
 
-    /// Is the value live at `point`, wherever the walk is?
+    /// Is the value live at `point`? For points in any order.
     pub(crate) fn is_live_at(&self, vreg: VReg, point: ProgPoint) -> bool {
         match self.ranges(vreg) {
             [only] => only.from <= point && point < only.to,
@@ -335,7 +335,7 @@ impl Values {
         }
     }
 
-    /// One past the last point of the value's life.
+    /// The end of the last live range.
     pub(crate) fn end(&self, vreg: VReg) -> ProgPoint {
         self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
     }
@@ -362,7 +362,7 @@ impl DefsAndUses for Values {
     }
 }
 
-/// For the walk: points must not go back.
+/// For the scan: points must not decrease.
 impl Values {
     /// The end of the range in which the value is live at `point`, or `point` if it is not.
     #[inline]
@@ -390,7 +390,7 @@ impl Values {
         }
     }
 
-    /// Moves the value's cursor to the first use at or after `point`, whose index it gives, or [`NONE`].
+    /// Advances the value to the first use at or after `point` and returns its index, or [`NONE`].
     #[inline]
     pub(crate) fn find_use(&mut self, vreg: VReg, point: ProgPoint) -> u32 {
         let Values { list, uses, .. } = self;
@@ -402,7 +402,7 @@ impl Values {
         value.next
     }
 
-    /// The first use at or after `point`; the end of the value's life if there is none.
+    /// The first use at or after `point`; the end of the last live range if there is none.
     pub(crate) fn next_use(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let next = self.find_use(vreg, point);
         self.use_at(next).map_or_else(|| self.end(vreg), |next| next.point)

@@ -1,0 +1,401 @@
+//! One pass backward over the code, before the scan: definitions and uses of each value and from them its live ranges,
+//! register hints, and the clobber points, at which instructions take registers.
+//!
+//! ```text
+//! b0: def v0 ..; brif b1, b2      v0: used in b2 only, so live over b0 and b2, with a hole
+//! b1: ..; jump b3                     over b1, which lies between them in the order
+//! b2: v1 = move v0                v0 is copied to v1, which is used in r3: both have the hint r3
+//!     call (use v1 = r3), clobbers {r0, r1, r2}
+//! ```
+//!
+//! Definitions and uses come backwards, so that the list of the uses of each value begins with the first, and the hint
+//! nearest to a value's definition wins. Hints travel through moves, tied operands and forward edges. A value used only in
+//! the block that defines it has one live range; the others are found by data flow over blocks.
+//!
+//! Linear's own rather than shared: facts of a value are written to its one cache line as they are met, and clobber points
+//! have masks in the allocator's register numbers. Cost: linear in operands and edge arguments, besides the data flow.
+
+use crate::values::{NONE, Use, Values, fact};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, VReg};
+use kingpost_regalloc_common::live_blocks::LiveBlocks;
+use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
+use kingpost_regalloc_common::point::{Phase, PointRange, Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg, Registers};
+use std::ops::Range;
+
+pub(crate) fn run(
+    problem: &Problem,
+    order: &LinearOrder,
+    registers: &Registers,
+    values: &mut Values,
+    live: &mut Liveness,
+    hints: &mut Hints,
+) {
+    values.begin(problem);
+    live.begin();
+    hints.begin();
+    let mut survey = Survey { problem, order, registers, values, live, hints };
+    for block in order.blocks().values().rev() {
+        survey.block(block);
+    }
+    hints.finish(order, values);
+}
+
+struct Survey<'a> {
+    problem: &'a Problem,
+    order: &'a LinearOrder,
+    registers: &'a Registers,
+    values: &'a mut Values,
+    live: &'a mut Liveness,
+    hints: &'a mut Hints,
+}
+
+impl Survey<'_> {
+    fn block(&mut self, block: &OrderedBlock) {
+        let (start, stop) = (block.start(), block.stop());
+        self.edges(block);
+        for (position, inst) in block.positions().zip(self.problem.insts(block.block)).rev() {
+            self.instruction(inst, position, stop);
+        }
+        for &param in self.problem.params(block.block) {
+            self.live.note_param(self.values, param, start, stop);
+        }
+    }
+
+    /// Edges out of a block: their arguments are used, and their results begin where they lead to.
+    #[inline(never)]
+    fn edges(&mut self, block: &OrderedBlock) {
+        let (problem, stop) = (self.problem, block.stop());
+        for &edge in problem.succs(block.block) {
+            let args = problem.edge_args(edge);
+            if !args.is_empty() {
+                for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
+                    self.live.note_use(self.values, arg, stop.prev());
+                    self.hints.passes(self.values, arg, param);
+                }
+            }
+            for &def in problem.edge_defs(edge) {
+                let target = self.order.block(self.order.index(problem.edge(edge).to));
+                self.live.note_edge_def(self.values, def, stop, target.start(), target.stop());
+            }
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst, position: Position, stop: ProgPoint) {
+        let problem = self.problem;
+        let operands = problem.operands(inst);
+        let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
+        let safepoint = flags.has(InstFlags::SAFEPOINT);
+        if safepoint || clobbers != ClobberId::NONE {
+            self.hints.clobber_point(position, clobbers, safepoint);
+        }
+        for &operand in operands {
+            let vreg = operand.vreg();
+            let point = if operand.pos() == Pos::Late { ProgPoint::late(position) } else { ProgPoint::early(position) };
+            if operand.is_def() {
+                self.live.note_def(self.values, vreg, point, stop);
+            } else if operand.pos() == Pos::Early {
+                self.live.note_use(self.values, vreg, point);
+            } else {
+                self.live.note_late_use(self.values, vreg, point);
+            }
+            if !matches!(operand.constraint(), Constraint::Reg | Constraint::MemOk | Constraint::Within(_)) {
+                self.constraint(inst, position, operands, operand);
+            }
+        }
+        if flags != InstFlags::NONE {
+            self.flagged(inst, flags, operands);
+        }
+    }
+
+    fn constraint(&mut self, inst: Inst, position: Position, operands: &[Operand], operand: Operand) {
+        match operand.constraint() {
+            Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
+            Constraint::Fixed(preg) => {
+                let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
+                let at = (position, self.problem.clobber_id(inst), safepoint);
+                self.hints.fixed(self.values, operand, self.registers.reg(preg), at);
+            }
+            Constraint::Reuse(k) => {
+                if let Some(source) = operands.get(usize::from(k)) {
+                    self.hints.flows(self.values, source.vreg(), operand.vreg());
+                }
+            }
+            Constraint::Stack | Constraint::Any => self.hints.needs_slots.push(operand.vreg()),
+        }
+    }
+
+    /// Moves, and rematerializable definitions.
+    #[inline(never)]
+    fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
+        match operands {
+            [a, b] if flags.has(InstFlags::MOVE) => {
+                self.hints.moves.push(inst);
+                let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
+                if source.fixed_reg().is_none() {
+                    self.hints.flows(self.values, source.vreg(), def.vreg());
+                }
+            }
+            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
+                self.hints.remats.push(def.vreg());
+                self.values[def.vreg()].remat = inst.as_u32();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The search for live ranges, and its memory.
+#[derive(Default)]
+pub(crate) struct Liveness {
+    /// Values used outside the blocks that define them, the last one defined first.
+    globals: Vec<VReg>,
+    blocks: LiveBlocks,
+}
+
+/// Definitions and uses, backwards.
+impl Liveness {
+    /// Prepares for a problem.
+    pub(crate) fn begin(&mut self) {
+        self.globals.clear();
+    }
+
+    /// `vreg` is used at `point`, which is not after any other use.
+    #[inline]
+    pub(crate) fn note_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
+        let Values { list, uses, .. } = values;
+        let value = &mut list[vreg.index()];
+        let next = std::mem::replace(&mut value.next, uses.len() as u32);
+        uses.push(Use { point, next });
+        value.last = if next == NONE { point } else { value.last };
+        // In an unusual order the definition may come after uses.
+        if value.def != ProgPoint::OPEN {
+            self.make_global(values, vreg);
+        }
+    }
+
+    /// As [`Liveness::note_use`], where uses at the early point of the same instruction may have come before.
+    pub(crate) fn note_late_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
+        let first = values[vreg].next;
+        let mut before = NONE;
+        let mut next = first;
+        while let Some(at) = values.use_at(next).filter(|at| at.point < point) {
+            (before, next) = (next, at.next);
+        }
+        values[vreg].next = next;
+        let index = values.uses.len() as u32;
+        self.note_use(values, vreg, point);
+        if before != NONE {
+            values.uses[before as usize].next = index;
+            values[vreg].next = first;
+        }
+    }
+
+    /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
+    #[inline]
+    pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
+        let Values { list, uses, ranges, .. } = values;
+        let value = &mut list[vreg.index()];
+        if value.has(fact::EDGE_DEF) {
+            return;
+        }
+        value.def = def;
+        // In an unusual order a use may come before the definition.
+        let is_late = uses.get(value.next as usize).is_some_and(|first| first.point < def);
+        if value.last >= stop || is_late {
+            return self.make_global(values, vreg);
+        }
+        // All uses have come, unless the order is unusual; then this is done again.
+        let defined = def.next_position();
+        value.add_range(PointRange { from: def, to: defined.max(value.last.end_of_use()) }, ranges);
+    }
+
+    /// `vreg` begins with the block between the two points.
+    pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: ProgPoint, stop: ProgPoint) {
+        self.note_def(values, vreg, start, stop);
+        values.set(vreg, fact::AT_HEAD);
+    }
+
+    /// `vreg` is a result on an edge from a block that ends at `from` to the one between the other two points.
+    pub(crate) fn note_edge_def(
+        &mut self,
+        values: &mut Values,
+        vreg: VReg,
+        from: ProgPoint,
+        start: ProgPoint,
+        stop: ProgPoint,
+    ) {
+        self.note_param(values, vreg, start, stop);
+        values.set(vreg, fact::EDGE_DEF);
+        if start < from {
+            self.make_global(values, vreg);
+        }
+    }
+
+    fn make_global(&mut self, values: &mut Values, vreg: VReg) {
+        if !values.has(vreg, fact::GLOBAL) {
+            values.set(vreg, fact::GLOBAL);
+            self.globals.push(vreg);
+        }
+    }
+}
+
+/// Live ranges from definitions and uses.
+impl Liveness {
+    /// Those of values used in the block of their definition only are known already.
+    ///
+    /// # Errors
+    /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
+    pub(crate) fn find_ranges(
+        &mut self,
+        problem: &Problem,
+        order: &LinearOrder,
+        values: &mut Values,
+    ) -> Result<(), AllocError> {
+        if self.globals.is_empty() {
+            return Ok(());
+        }
+        self.globals.reverse();
+        let Liveness { globals, blocks } = self;
+        blocks.begin(problem, order);
+        for chunk in globals.chunks(LiveBlocks::CHUNK) {
+            let needs_truth = !order.is_forward() || chunk.iter().any(|&vreg| values[vreg].is_ref());
+            if blocks.find(order, values, chunk, needs_truth)? {
+                let Values { list, ranges, .. } = &mut *values;
+                let mut set = |k: usize, span: Range<u32>| list[chunk[k].index()].ranges = [span.start, span.end];
+                blocks.append_to(ranges, chunk.len(), &mut set);
+                for &vreg in chunk {
+                    list[vreg.index()].begin_ranges(ranges);
+                }
+                continue;
+            }
+            for &vreg in chunk {
+                let Values { list, ranges, .. } = &mut *values;
+                let value = &mut list[vreg.index()];
+                let last = value.last.max(value.def);
+                let to = blocks.hull_end(order, value.def, last, last.end_of_use());
+                value.add_range(PointRange { from: value.def, to }, ranges);
+                value.facts |= fact::HULL;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An instruction at which values cannot be in some registers: those of fixed operands, those that are clobbered, and for
+/// references at a safepoint all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClobberPoint {
+    pub(crate) position: Position,
+    pub(crate) clobbers: ClobberId,
+    pub(crate) safepoint: bool,
+    /// Registers of fixed operands at the early point.
+    pub(crate) early: Masks,
+    /// Registers of fixed operands at the late point.
+    pub(crate) late: Masks,
+}
+
+/// Clobber points of one problem, and instructions and values to be looked at again.
+#[derive(Default)]
+pub(crate) struct Hints {
+    /// Values that can be rematerialized.
+    pub(crate) remats: Vec<VReg>,
+    /// Moves.
+    pub(crate) moves: Vec<Inst>,
+    /// Values that must be in a slot for some operand.
+    pub(crate) needs_slots: Vec<VReg>,
+    /// Ascending by position.
+    pub(crate) clobber_points: Vec<ClobberPoint>,
+    /// By clobber point: the frequencies of it and all later ones that clobber registers, added up.
+    calls_from: Vec<u64>,
+}
+
+impl Hints {
+    /// Prepares for a problem.
+    pub(crate) fn begin(&mut self) {
+        self.clobber_points.clear();
+        self.remats.clear();
+        self.moves.clear();
+        self.needs_slots.clear();
+    }
+
+    /// All instructions have been seen.
+    pub(crate) fn finish(&mut self, order: &LinearOrder, values: &mut Values) {
+        self.weigh_calls(order);
+        self.clobber_points.reverse();
+        // A value that must be in memory for some operand needs a slot, so that rematerializing it saves nothing.
+        for &vreg in &self.needs_slots {
+            values[vreg].remat = NONE;
+        }
+    }
+
+    fn weigh_calls(&mut self, order: &LinearOrder) {
+        let mut sum = 0u64;
+        self.calls_from.clear();
+        for clobber_point in &self.clobber_points {
+            if clobber_point.clobbers != ClobberId::NONE {
+                sum = sum.saturating_add(order.freq_at(clobber_point.position).0);
+            }
+            self.calls_from.push(sum);
+        }
+        self.calls_from.reverse();
+    }
+
+    /// The frequencies of the clobber point at `index` and all later ones that clobber registers, added up.
+    pub(crate) fn calls_from(&self, index: usize) -> u64 {
+        self.calls_from.get(index).copied().unwrap_or(0)
+    }
+
+    /// An edge passes `arg` to `param`, of which all later uses are known, as blocks come backwards.
+    pub(crate) fn passes(&mut self, values: &mut Values, arg: VReg, param: VReg) {
+        let data = values[param];
+        let first = values.use_at(data.next);
+        let point = first.map_or(ProgPoint::FIRST, |first| first.point);
+        values[param].first_use = match (data.partner(), first) {
+            (Some(next), Some(first)) if next == param && point.phase() == Phase::After => {
+                values.use_at(first.next).map_or(point, |second| second.point)
+            }
+            (Some(next), _) if point.phase() == Phase::After && values.def(next) > point => {
+                values[next].first_use.max(point)
+            }
+            _ => point,
+        };
+        self.flows(values, arg, param);
+    }
+
+    /// `from` flows into `to`, and so has the hint of `to`.
+    #[inline]
+    pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
+        let (hint, position) = values.hint(to);
+        let from = &mut values[from];
+        from.partner = to.as_u32();
+        if !hint.is_none() {
+            (from.hint, from.hint_at) = (hint, position);
+        }
+    }
+
+    /// The instruction at `position` is a clobber point; it is not one yet.
+    pub(crate) fn clobber_point(&mut self, position: Position, clobbers: ClobberId, safepoint: bool) {
+        self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early: [0; 2], late: [0; 2] });
+    }
+
+    /// An operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a safepoint.
+    pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (Position, ClobberId, bool)) {
+        let (position, clobbers, safepoint) = at;
+        if self.clobber_points.last().is_none_or(|last| last.position != position) {
+            self.clobber_point(position, clobbers, safepoint);
+        }
+        let (false, Some(clobber_point)) = (reg.is_none(), self.clobber_points.last_mut()) else { return };
+        if operand.pos() == Pos::Early {
+            clobber_point.early[reg.class()] |= reg.bit();
+        }
+        if operand.is_def() || operand.pos() == Pos::Late {
+            clobber_point.late[reg.class()] |= reg.bit();
+        }
+        if operand.is_use() {
+            let value = &mut values[operand.vreg()];
+            (value.hint, value.hint_at) = (reg, position);
+        }
+    }
+}

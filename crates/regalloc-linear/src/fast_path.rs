@@ -1,0 +1,343 @@
+//! The fast path for common instructions: nothing is fixed or clobbered, uses are in registers or can be loaded into one,
+//! and there is at most one result. The outcome is that of `assign_operands.rs`, in a fraction of the time.
+//!
+//! ```text
+//! s = add v0, v1; s reuse 0; v0 live after      move r2 <- r0; add r2, r1
+//! ```
+//!
+//! Where copies are needed, and no register is free for one or for the result, the value with the farthest next use is
+//! evicted. Cost: linear in operands; registers where one is evicted.
+
+use crate::linear_scan::Scan;
+use crate::operand_assignment::Copy;
+use crate::values::{NONE, fact};
+use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, Pos, VReg};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+use std::ops::Range;
+
+/// The demands of a common instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// Registers whose values are used here for the last time.
+    pub(crate) dying: Masks,
+    /// The index of the only def, or [`NO_DEF`].
+    pub(crate) def: usize,
+    /// One bit for each use that must be in a register and is not.
+    pub(crate) missing: u32,
+}
+
+pub(crate) const NO_DEF: usize = usize::MAX;
+
+impl Scan<'_, '_> {
+    /// Assigns the operands of an instruction that clobbers nothing and is no safepoint, if it is a common one. Returns false,
+    /// with nothing decided, if it is not.
+    pub(crate) fn fast_path(
+        &mut self,
+        inst: Inst,
+        position: Position,
+        range: Range<usize>,
+        operands: &[Operand],
+    ) -> bool {
+        match self.try_fast_path(inst, position, range.start, operands) {
+            Some(()) => true,
+            None => {
+                self.out.locs[range].fill(Loc::NONE);
+                false
+            }
+        }
+    }
+
+    fn try_fast_path(&mut self, inst: Inst, position: Position, base: usize, operands: &[Operand]) -> Option<()> {
+        let shape = self.record_common_uses(inst, position, base, operands)?;
+        if shape.missing != 0 {
+            return self.fast_path_with_copies(inst, position, base, operands, &shape);
+        }
+        let Some(&def) = operands.get(shape.def) else {
+            self.end_dying(position, &shape.dying);
+            return Some(());
+        };
+        let reg = if let Constraint::Reuse(source) = def.constraint() {
+            self.values.current_reg(operands[usize::from(source)].vreg())
+        } else {
+            // A move had best be void: in the register of its source.
+            let prefer = match operands {
+                [a, b] => self.values.current_reg(if shape.def == 0 { b.vreg() } else { a.vreg() }),
+                _ => Reg::NONE,
+            };
+            match self.result_register(position, def, &shape.dying, &[0; 2], prefer) {
+                Some(reg) => reg,
+                None => return self.fast_path_with_copies(inst, position, base, operands, &shape),
+            }
+        };
+        if matches!(def.constraint(), Constraint::Reuse(_)) && !reg.is_in(&shape.dying) {
+            return self.fast_path_with_copies(inst, position, base, operands, &shape);
+        }
+        self.out.locs[base + shape.def] = self.loc(reg);
+        self.end_dying(position, &shape.dying);
+        self.begin_result(inst, def, reg);
+        Some(())
+    }
+
+    /// Values used here for the last time free their registers.
+    #[inline]
+    pub(crate) fn end_dying(&mut self, position: Position, dying: &Masks) {
+        for (class, &dying) in dying.iter().enumerate() {
+            for reg in regs(class, dying) {
+                self.close(reg, ProgPoint::late(position));
+            }
+        }
+    }
+
+    /// Records the locations of uses that need no copy. None if the instruction is not a common one.
+    #[inline(always)]
+    fn record_common_uses(
+        &mut self,
+        inst: Inst,
+        position: Position,
+        base: usize,
+        operands: &[Operand],
+    ) -> Option<Shape> {
+        let late = ProgPoint::late(position);
+        let (mut dying, mut def, mut missing) = ((0, 0), NO_DEF, 0);
+        for (k, (&operand, loc)) in operands.iter().zip(&mut self.out.locs[base..]).enumerate() {
+            let vreg = operand.vreg();
+            if operand.is_def() {
+                let plain = matches!(operand.constraint(), Constraint::Reg | Constraint::Reuse(_));
+                if !plain || operand.pos() == Pos::Early || def != NO_DEF || self.values.is_edge_def(vreg) {
+                    return None;
+                }
+                def = k;
+                continue;
+            }
+            let allows_memory = match operand.constraint() {
+                Constraint::Reg => false,
+                Constraint::MemOk => true,
+                _ => return None,
+            };
+            if operand.pos() == Pos::Late {
+                return None;
+            }
+            let is_live_after = self.values.is_live(vreg, late);
+            let value = &mut self.values[vreg];
+            let current = value.current_reg;
+            if current.is_none() {
+                if allows_memory && !value.is_remat() {
+                    value.facts |= fact::MEM_READ | fact::IN_OPERAND;
+                    self.scan.note_in_memory(inst);
+                } else if !allows_memory && k < 32 {
+                    missing |= 1 << k;
+                } else {
+                    return None;
+                }
+                continue;
+            }
+            if !is_live_after {
+                // Not an array: a store to one half delays the load of the whole.
+                let (bit, is_first) = (current.bit(), current.class() == 0);
+                dying.0 |= if is_first { bit } else { 0 };
+                dying.1 |= if is_first { 0 } else { bit };
+            }
+            if value.has(fact::SINCE_DEF) {
+                value.facts |= fact::KEEP_DEF;
+            }
+            *loc = Loc::reg(self.registers.preg(current));
+        }
+        Some(Shape { dying: [dying.0, dying.1], def, missing })
+    }
+
+    /// A free register for the result that is not in `loaded`.
+    #[inline]
+    pub(crate) fn result_register(
+        &mut self,
+        position: Position,
+        def: Operand,
+        dying: &Masks,
+        loaded: &Masks,
+        prefer: Reg,
+    ) -> Option<Reg> {
+        let vreg = def.vreg();
+        let value = &self.values[vreg];
+        let class = value.class();
+        let occupancy = &self.scan.occupancy;
+        let (dying, loaded) = if class == 0 { (dying[0], loaded[0]) } else { (dying[1], loaded[1]) };
+        let mut free = self.registers.allocatable[class] & !loaded & !(occupancy.held[class] & !dying);
+        if value.is_remat() {
+            if !value.is_used() {
+                return None;
+            }
+            free &= !self.registers.callee_saved[class] | occupancy.used[class];
+        }
+        if free == 0 || self.parameter_register(vreg, position).is_some() {
+            return None;
+        }
+        Some(self.pick_register(vreg, free, ProgPoint::late(position), prefer))
+    }
+
+    /// Opens the split interval of the result of `inst` in `reg`.
+    #[inline(always)]
+    pub(crate) fn begin_result(&mut self, inst: Inst, def: Operand, reg: Reg) {
+        let vreg = def.vreg();
+        let value = &self.values[vreg];
+        self.scan.note_written(value, reg);
+        if !value.is_used() {
+            self.scan.occupancy.used[reg.class()] |= reg.bit();
+            return;
+        }
+        let def = value.def;
+        self.scan.occupancy.open(self.values, vreg, reg, def, true);
+        self.hint_related(vreg, reg);
+        self.trace_assignment(vreg, reg, inst);
+    }
+}
+
+impl Scan<'_, '_> {
+    /// Assigns the operands of a common instruction that needs copies. None, with nothing decided, if there is no register for
+    /// one.
+    #[inline(never)]
+    pub(crate) fn fast_path_with_copies(
+        &mut self,
+        inst: Inst,
+        position: Position,
+        base: usize,
+        operands: &[Operand],
+        shape: &Shape,
+    ) -> Option<()> {
+        self.s.assignment.copies.clear();
+        let def = operands.get(shape.def).copied();
+        // The registers of the copies; then those of them whose values are live after the instruction.
+        let (mut taken, mut loaded) = ([0; 2], [0; 2]);
+        let mut result = Reg::NONE;
+        let tied = match def.map(Operand::constraint) {
+            Some(Constraint::Reuse(k)) => usize::from(k),
+            _ => NO_DEF,
+        };
+        if let (Some(def), Some(source)) = (def, operands.get(tied)) {
+            result = self.values.current_reg(source.vreg());
+            if !result.is_in(&shape.dying) {
+                result = self.pick_unoccupied(def, &mut taken, ProgPoint::late(position))?;
+                self.add_copy(source.vreg(), result, false);
+                self.out.locs[base + tied] = self.loc(result);
+            }
+        }
+        let mut victims = [0; 2];
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| shape.missing >> k & 1 != 0 && k != tied) {
+            let vreg = operand.vreg();
+            if self.s.assignment.copies.iter().any(|copy| copy.vreg == vreg) {
+                return None;
+            }
+            let is_live_after = self.values.is_live(vreg, ProgPoint::late(position));
+            let reg = match self.pick_unoccupied(*operand, &mut taken, ProgPoint::before(position)) {
+                Some(reg) => reg,
+                None => self.pick_use_victim(operands, *operand, &taken, &mut victims, position)?,
+            };
+            taken[reg.class()] |= reg.bit();
+            loaded[reg.class()] |= if is_live_after { reg.bit() } else { 0 };
+            self.add_copy(vreg, reg, is_live_after);
+            self.out.locs[base + k] = self.loc(reg);
+        }
+        if let (Some(def), true) = (def, result.is_none()) {
+            let prefer = match operands.len() {
+                2 => self.out.locs[base + 1 - shape.def].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg)),
+                _ => Reg::NONE,
+            };
+            result = match self.result_register(position, def, &shape.dying, &loaded, prefer) {
+                Some(reg) => reg,
+                None => self.pick_result_victim(operands, def, &loaded, &mut victims, position)?,
+            };
+        }
+        for (class, victims) in victims.into_iter().enumerate() {
+            for reg in regs(class, victims) {
+                self.evict(reg, ProgPoint::before(position));
+            }
+        }
+        self.s.assignment.position = position;
+        self.s.assignment.taken[0] = taken;
+        self.record_copies(inst);
+        self.end_dying(position, &shape.dying);
+        if let Some(def) = def {
+            self.out.locs[base + shape.def] = self.loc(result);
+            self.begin_result(inst, def, result);
+        }
+        Some(())
+    }
+
+    fn add_copy(&mut self, vreg: VReg, to: Reg, is_split: bool) {
+        let from = self.values.current_interval(vreg).unwrap_or(NONE);
+        self.s.assignment.copies.push(Copy { vreg, from, to, into: vreg, is_split });
+    }
+
+    /// The best free register that is not in `taken`, to which it is added.
+    fn pick_unoccupied(&mut self, operand: Operand, taken: &mut Masks, point: ProgPoint) -> Option<Reg> {
+        let class = self.values[operand.vreg()].class();
+        let free = self.registers.allocatable[class] & !self.scan.occupancy.held[class] & !taken[class];
+        if free == 0 {
+            return None;
+        }
+        let reg = self.pick_register(operand.vreg(), free, point, Reg::NONE);
+        taken[class] |= reg.bit();
+        Some(reg)
+    }
+
+    /// The register with the farthest next use, for a use.
+    fn pick_use_victim(
+        &mut self,
+        operands: &[Operand],
+        operand: Operand,
+        taken: &Masks,
+        victims: &mut Masks,
+        position: Position,
+    ) -> Option<Reg> {
+        let class = self.values[operand.vreg()].class();
+        let mut candidates = self.scan.occupancy.held[class] & !taken[class];
+        for operand in operands {
+            let current = self.values.current_reg(operand.vreg());
+            if !current.is_none() && current.class() == class {
+                candidates &= !current.bit();
+            }
+        }
+        self.take_victim(class, candidates, operand, victims, position)
+    }
+
+    /// The register with the farthest next use, for a result, unless the instruction uses its value. If that register was
+    /// picked for a use before, the use is loaded for this instruction only.
+    fn pick_result_victim(
+        &mut self,
+        operands: &[Operand],
+        def: Operand,
+        loaded: &Masks,
+        victims: &mut Masks,
+        position: Position,
+    ) -> Option<Reg> {
+        let value = &self.values[def.vreg()];
+        let class = value.class();
+        let held = self.scan.occupancy.held[class];
+        let is_left = self.registers.allocatable[class] & !(held | loaded[class]) != 0;
+        if is_left || value.is_remat() || self.parameter_register(def.vreg(), position).is_some() {
+            return None;
+        }
+        let reg = self.take_victim(class, held, def, victims, position)?;
+        if let Some(copy) = self.s.assignment.copies.iter_mut().find(|copy| copy.to == reg) {
+            copy.is_split = false;
+        }
+        let victim = self.scan.occupancy.vreg_in(reg);
+        operands.iter().all(|operand| operand.vreg() != victim).then_some(reg)
+    }
+
+    fn take_victim(
+        &mut self,
+        class: usize,
+        candidates: u64,
+        operand: Operand,
+        victims: &mut Masks,
+        position: Position,
+    ) -> Option<Reg> {
+        self.out.stats.steps += u64::from(candidates.count_ones());
+        let (reg, _) = self.farthest_next_use(class, candidates, ProgPoint::before(position))?;
+        victims[class] |= reg.bit();
+        self.out.stats.evictions += 1;
+        let (vreg, winner) = (self.scan.occupancy.vreg_in(reg), operand.vreg());
+        self.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(position)) });
+        Some(reg)
+    }
+}

@@ -1,0 +1,235 @@
+//! The registers of one instruction's operands while they are being chosen, and the record of the outcome: locations of
+//! operands, and which values are in which registers after the instruction.
+
+use crate::linear_scan::Scan;
+use crate::values::{NONE, fact};
+use kingpost_regalloc::{Constraint, Inst, Operand, Pos, VReg};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
+
+/// The early point of the instruction.
+pub(crate) const EARLY: u8 = 1;
+/// The late point.
+pub(crate) const LATE: u8 = 2;
+/// Both points.
+pub(crate) const BOTH: u8 = EARLY | LATE;
+
+/// No tied operand.
+pub(crate) const UNTIED: u32 = u32::MAX;
+
+/// A copy to be made before the instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) vreg: VReg,
+    /// The interval it is copied from, or [`NONE`](crate::values::NONE) if from memory.
+    pub(crate) from: u32,
+    /// None if it is copied to memory.
+    pub(crate) to: Reg,
+    /// The value itself, or the one in whose slot the copy is made.
+    pub(crate) into: VReg,
+    /// Is it a split, so that the value is in `to` from here on?
+    pub(crate) is_split: bool,
+}
+
+/// The registers of operands at the early and the late point.
+pub(crate) struct OperandAssignment {
+    pub(crate) position: Position,
+    pub(crate) kills: Clobbered,
+    pub(crate) safepoint: bool,
+    /// Must operands that may be in memory be there, since there are too few registers otherwise?
+    pub(crate) prefers_memory: bool,
+    /// By operand.
+    pub(crate) regs: Vec<Reg>,
+    /// By operand: the def tied to this use, or [`UNTIED`].
+    pub(crate) tied: Vec<u32>,
+    /// Registers of operands at the early and at the late point.
+    pub(crate) taken: [Masks; 2],
+    owners: [[VReg; Reg::TABLE]; 2],
+    /// Registers whose values are read early and then dead.
+    pub(crate) dying: Masks,
+    /// Registers into which values are loaded that are live after the instruction.
+    pub(crate) loaded: Masks,
+    pub(crate) copies: Vec<Copy>,
+}
+
+impl Default for OperandAssignment {
+    fn default() -> OperandAssignment {
+        let empty = [VReg::from_u32(0); Reg::TABLE];
+        OperandAssignment {
+            position: Position::new(0),
+            kills: Clobbered::default(),
+            safepoint: false,
+            prefers_memory: false,
+            regs: Vec::new(),
+            tied: Vec::new(),
+            taken: [[0; 2]; 2],
+            owners: [empty; 2],
+            dying: [0; 2],
+            loaded: [0; 2],
+            copies: Vec::new(),
+        }
+    }
+}
+
+impl OperandAssignment {
+    pub(crate) fn begin(&mut self, position: Position, operands: usize, kills: Clobbered, safepoint: bool) {
+        self.position = position;
+        self.kills = kills;
+        self.safepoint = safepoint;
+        self.prefers_memory = false;
+        self.tied.clear();
+        self.tied.resize(operands, UNTIED);
+        self.dying = [0; 2];
+        self.copies.clear();
+        self.forget_choices(operands);
+    }
+
+    /// Undoes all choices of registers.
+    pub(crate) fn forget_choices(&mut self, operands: usize) {
+        self.regs.clear();
+        self.regs.resize(operands, Reg::NONE);
+        self.taken = [[0; 2]; 2];
+        self.loaded = [0; 2];
+    }
+
+    fn is_taken(&self, reg: Reg, point: usize) -> bool {
+        reg.is_in(&self.taken[point])
+    }
+
+    /// The value whose operand is in the register at the early (0) or late (1) point.
+    pub(crate) fn owner(&self, reg: Reg, point: usize) -> Option<VReg> {
+        self.is_taken(reg, point).then(|| self.owners[point][reg.index()])
+    }
+
+    /// May `vreg` be in `reg` at `points`? Operands of one value share a register.
+    pub(crate) fn can_claim(&self, reg: Reg, vreg: VReg, points: u8) -> bool {
+        (points & EARLY == 0 || self.owner(reg, 0).is_none_or(|owner| owner == vreg))
+            && (points & LATE == 0 || self.owner(reg, 1).is_none_or(|owner| owner == vreg))
+    }
+
+    pub(crate) fn claim(&mut self, reg: Reg, vreg: VReg, points: u8) {
+        for point in (0..2).filter(|point| points >> point & 1 != 0) {
+            self.taken[point][reg.class()] |= reg.bit();
+            self.owners[point][reg.index()] = vreg;
+        }
+    }
+
+    /// The register of a class in `mask` that holds `vreg` at the early point, and at the late one too if `points` has it.
+    pub(crate) fn holding(&self, vreg: VReg, class: usize, mask: u64, points: u8) -> Option<Reg> {
+        let late = points & LATE != 0;
+        regs(class, mask & self.taken[0][class])
+            .find(|&reg| self.owner(reg, 0) == Some(vreg) && (!late || self.owner(reg, 1) == Some(vreg)))
+    }
+}
+
+impl Scan<'_, '_> {
+    /// Records the locations of uses.
+    pub(crate) fn record_uses(&mut self, inst: Inst, operands: &[Operand]) {
+        let base = self.problem.operand_range(inst).start;
+        for (k, &operand) in operands.iter().enumerate() {
+            if operand.is_def() {
+                continue;
+            }
+            let vreg = operand.vreg();
+            let mut reg = self.s.assignment.regs[k];
+            if reg.is_none() && self.s.assignment.tied[k] != UNTIED {
+                self.scan.note_in_memory(inst);
+                continue;
+            }
+            if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
+                reg = self.register_in_place(operand);
+            }
+            let is_loaded = self.s.assignment.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
+            let since_def = !is_loaded && self.values.has(vreg, fact::SINCE_DEF);
+            if reg.is_none() {
+                self.scan.note_in_memory(inst);
+            }
+            if !reg.is_none() {
+                self.values.set(vreg, if since_def { fact::KEEP_DEF } else { 0 });
+                self.out.locs[base + k] = self.loc(reg);
+                continue;
+            }
+            self.values.set(vreg, fact::MEM_READ | fact::IN_OPERAND);
+            if operand.constraint() == Constraint::Stack {
+                self.values.set(vreg, fact::FORCE_STORE);
+            }
+        }
+    }
+
+    /// The register that holds the value of a use that may be in memory.
+    fn register_in_place(&self, operand: Operand) -> Reg {
+        let vreg = operand.vreg();
+        let position = self.s.assignment.position;
+        let current = self.values.current_reg(vreg);
+        if !current.is_none() {
+            return current;
+        }
+        if operand.pos() == Pos::Late {
+            return Reg::NONE;
+        }
+        match self.last_interval(vreg) {
+            Some(interval) if interval.to == ProgPoint::late(position) && !interval.is_void() => interval.reg,
+            _ => self
+                .s
+                .assignment
+                .copies
+                .iter()
+                .find(|c| c.vreg == vreg && !c.to.is_none())
+                .map_or(Reg::NONE, |copy| copy.to),
+        }
+    }
+
+    /// Values used here for the last time free their registers.
+    pub(crate) fn end_uses(&mut self, operands: &[Operand]) {
+        let after = ProgPoint::before(self.s.assignment.position.next());
+        let late = ProgPoint::late(self.s.assignment.position);
+        // A value that is live to the end of the block may be live-in at another one.
+        let ends_block = self.order.block_at(self.s.assignment.position).stop() == after;
+        for operand in operands.iter().filter(|operand| operand.is_use()) {
+            let current = self.values.current_reg(operand.vreg());
+            if current.is_none() {
+                continue;
+            }
+            match self.values.live_until(operand.vreg(), late) {
+                until if until == late => self.close(current, late),
+                until if until == after && !ends_block => self.close(current, after),
+                _ => continue,
+            };
+        }
+    }
+
+    /// Records the locations of defs and opens their split intervals.
+    pub(crate) fn record_defs(&mut self, inst: Inst, operands: &[Operand]) {
+        let base = self.problem.operand_range(inst).start;
+        for (k, &operand) in operands.iter().enumerate() {
+            if operand.is_use() {
+                continue;
+            }
+            let (vreg, reg) = (operand.vreg(), self.s.assignment.regs[k]);
+            let is_dead = !self.values.is_used(vreg);
+            if is_dead && self.values.is_remat(vreg) {
+                continue;
+            }
+            if reg.is_none() && self.values.is_remat(vreg) {
+                self.schedule_reload(vreg, ProgPoint::late(self.s.assignment.position));
+                continue;
+            }
+            if reg.is_none() {
+                self.scan.note_in_memory(inst);
+                self.values.set(vreg, fact::DEF_IN_MEM | fact::MEM_READ);
+                if !is_dead && !self.values.is_edge_def(vreg) {
+                    self.schedule_reload(vreg, ProgPoint::late(self.s.assignment.position));
+                }
+                continue;
+            }
+            self.out.locs[base + k] = self.loc(reg);
+            self.scan.note_written(&self.values[vreg], reg);
+            self.scan.occupancy.used[reg.class()] |= reg.bit();
+            if !is_dead && !self.values.is_edge_def(vreg) {
+                self.open(vreg, reg, self.values.def(vreg), true);
+                self.hint_related(vreg, reg);
+                self.trace_assignment(vreg, reg, inst);
+            }
+        }
+    }
+}

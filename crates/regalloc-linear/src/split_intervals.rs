@@ -1,0 +1,217 @@
+//! Split intervals: which value is in which register when. The scan writes them, resolution reads them.
+//!
+//! A value is in a register over a *split interval*, and in memory wherever it is live outside of them, so that being in
+//! memory needs no record at all. The split intervals of a value are linked from the last backwards and follow each other
+//! in the linear order.
+//!
+//! 1. Of the open intervals no two are in one register, and none of them belong to one value.
+//! 2. An interval that ends where it begins is void: it was cut off in retrospect, and nothing may be read from it.
+
+use crate::linear_scan::Scan;
+use crate::values::{NONE, Values, fact};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::VReg;
+use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+
+/// A value in a register from one point to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitInterval {
+    pub(crate) vreg: VReg,
+    pub(crate) from: ProgPoint,
+    /// First point after; [`ProgPoint::OPEN`] while it lasts.
+    pub(crate) to: ProgPoint,
+    /// The value's interval before this one, or [`NONE`].
+    pub(crate) prev: u32,
+    pub(crate) reg: Reg,
+    /// Can the value be rematerialized, and has it been in registers since its definition?
+    pub(crate) since_def: bool,
+    /// Did it end in an eviction, while the value was live?
+    pub(crate) evicted: bool,
+    /// Does another one begin where this one ends?
+    pub(crate) continued: bool,
+}
+
+impl SplitInterval {
+    pub(crate) fn is_void(&self) -> bool {
+        self.from >= self.to
+    }
+
+    /// Is the value in the register at `point`?
+    pub(crate) fn covers(&self, point: ProgPoint) -> bool {
+        self.from <= point && point < self.to
+    }
+}
+
+/// The value in a register.
+#[derive(Clone, Copy, Debug)]
+struct Occupant {
+    interval: u32,
+    vreg: VReg,
+    /// The end of the live range that the value is in.
+    until: ProgPoint,
+}
+
+pub(crate) struct Occupancy {
+    pub(crate) intervals: Vec<SplitInterval>,
+    /// Those that ended in evictions, in no order.
+    pub(crate) evicted: Vec<u32>,
+    /// By register; valid for those in `held`.
+    occupants: [Occupant; Reg::TABLE],
+    pub(crate) held: Masks,
+    /// Registers that a value was ever in.
+    pub(crate) used: Masks,
+}
+
+impl Default for Occupancy {
+    fn default() -> Occupancy {
+        let empty = Occupant { interval: NONE, vreg: VReg::from_u32(0), until: ProgPoint::FIRST };
+        Occupancy {
+            intervals: Vec::new(),
+            evicted: Vec::new(),
+            occupants: [empty; Reg::TABLE],
+            held: [0; 2],
+            used: [0; 2],
+        }
+    }
+}
+
+impl Occupancy {
+    pub(crate) fn begin(&mut self) {
+        self.intervals.clear();
+        self.evicted.clear();
+        self.held = [0; 2];
+        self.used = [0; 2];
+    }
+
+    pub(crate) fn interval(&self, id: u32) -> &SplitInterval {
+        &self.intervals[id as usize]
+    }
+
+    /// The open split interval of a held register.
+    pub(crate) fn interval_in(&self, reg: Reg) -> u32 {
+        debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
+        self.occupants[reg.index()].interval
+    }
+
+    /// The value in a held register.
+    pub(crate) fn vreg_in(&self, reg: Reg) -> VReg {
+        debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
+        self.occupants[reg.index()].vreg
+    }
+
+    /// The end of the current live range of the value in a held register.
+    pub(crate) fn range_end_in(&self, reg: Reg) -> ProgPoint {
+        self.occupants[reg.index()].until
+    }
+
+    /// Opens a split interval in `reg`, which must be free.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
+        debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
+        let id = self.intervals.len() as u32;
+        let until = values.live_until(vreg, from);
+        let value = &mut values[vreg];
+        // Only read for rematerializable values.
+        let since_def = since_def && value.is_remat();
+        let prev = value.interval;
+        if prev != NONE {
+            let prev = &mut self.intervals[prev as usize];
+            debug_assert!(prev.to <= from, "{vreg} is in a register already");
+            prev.continued |= prev.to == from;
+        }
+        self.intervals.push(SplitInterval {
+            vreg,
+            from,
+            to: ProgPoint::OPEN,
+            prev,
+            reg,
+            since_def,
+            evicted: false,
+            continued: false,
+        });
+        value.interval = id;
+        (value.current_reg, value.last_reg) = (reg, reg);
+        value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
+        self.occupants[reg.index()] = Occupant { interval: id, vreg, until };
+        self.held[reg.class()] |= reg.bit();
+        self.used[reg.class()] |= reg.bit();
+        id
+    }
+
+    /// Closes the split interval in `reg`.
+    #[inline]
+    fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> u32 {
+        debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
+        let Occupant { interval: id, vreg, .. } = self.occupants[reg.index()];
+        self.intervals[id as usize].to = to;
+        values[vreg].current_reg = Reg::NONE;
+        self.held[reg.class()] &= !reg.bit();
+        id
+    }
+
+    /// Marks an interval that ends in an eviction.
+    pub(crate) fn evict(&mut self, id: u32) {
+        let is_evicted = &mut self.intervals[id as usize].evicted;
+        if !std::mem::replace(is_evicted, true) {
+            self.evicted.push(id);
+        }
+    }
+}
+
+impl Scan<'_, '_> {
+    /// Opens a split interval in `reg`, which must be free.
+    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
+        self.scan.occupancy.open(self.values, vreg, reg, from, since_def)
+    }
+
+    /// Closes the split interval in `reg`.
+    #[inline]
+    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> u32 {
+        self.scan.occupancy.close(self.values, reg, to)
+    }
+
+    /// Closes all split intervals.
+    pub(crate) fn close_all(&mut self, to: ProgPoint) {
+        for class in 0..2 {
+            for reg in regs(class, self.scan.occupancy.held[class]) {
+                self.close(reg, to);
+            }
+        }
+    }
+
+    /// The register that the value was in last.
+    pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
+        let value = &self.values[vreg];
+        if value.interval == NONE { Reg::NONE } else { value.last_reg }
+    }
+
+    pub(crate) fn last_interval(&self, vreg: VReg) -> Option<&SplitInterval> {
+        self.scan.occupancy.intervals.get(self.values[vreg].interval as usize)
+    }
+
+    /// Cuts the closed intervals of a value, up to `id`, off at the block head `point`.
+    pub(crate) fn cut_back(&mut self, mut id: u32, point: ProgPoint) {
+        self.forget_unchanged_edge(point);
+        while let Some(&interval) = self.scan.occupancy.intervals.get(id as usize) {
+            if interval.to <= point {
+                return;
+            }
+            self.scan.occupancy.evict(id);
+            let cut = &mut self.scan.occupancy.intervals[id as usize];
+            cut.continued = false;
+            if interval.from < point {
+                cut.to = point;
+                return;
+            }
+            cut.to = interval.from;
+            id = interval.prev;
+            self.forget_unchanged_edge(interval.from);
+        }
+    }
+
+    /// If `point` is at the head of a block, no edge into it leaves all registers as they are.
+    fn forget_unchanged_edge(&mut self, point: ProgPoint) {
+        self.scan.unchanged_edge[self.order.index_at(point.position()).index()] = NONE;
+    }
+}
