@@ -29,6 +29,8 @@ pub(crate) enum Command {
     PrintCfg(FilesArgs),
     /// Compile functions and data into one relocatable object.
     Compile(CompileArgs),
+    /// List the local patterns that lowering looks for on a target; `compile --stats` counts them.
+    Tiles(TargetArgs),
     /// Print the allocation problem of each function and its solution.
     Alloc(AllocArgs),
     /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if

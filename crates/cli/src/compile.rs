@@ -44,6 +44,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
+    let summary = Summary { tiles: compiler.isa().tiles(), ..Summary::default() };
     let mut session = Session {
         args,
         compiler: compiler.with_options(observe.clone()),
@@ -56,7 +57,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         defined: HashMap::new(),
         names: Vec::new(),
         reasons: BTreeMap::new(),
-        summary: Summary::default(),
+        summary,
     };
     for path in &args.files {
         session.file(&input::read(path)?)?;

@@ -8,6 +8,7 @@
 //! | `near.rs` | names that are nearly the one that does not exist |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify`, `print-cfg` |
+//! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: judges allocations given as text |
 //! | `rules.rs` | `rules check`: proofs of rewrite rules |
@@ -30,6 +31,7 @@ mod show;
 mod stats;
 mod target;
 mod test;
+mod tiles;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => show::verify(&args),
         Command::PrintCfg(args) => show::print_cfg(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
         Command::Rules(args) => rules::rules(&args),

@@ -2,12 +2,15 @@
 
 use crate::args::StatsFormat;
 use kingpost_codegen::{Stage, Stats};
+use kingpost_mach::lower::TileInfo;
 use std::fmt::Write;
 
 /// What is known of a run of `compile`.
 #[derive(Default)]
 pub(crate) struct Summary {
     pub(crate) stats: Stats,
+    /// The tiles of the target.
+    pub(crate) tiles: &'static [TileInfo],
     /// Seconds of reading, by the clock.
     pub(crate) parse_s: f64,
     /// Seconds of everything behind reading, by the clock.
@@ -39,6 +42,12 @@ impl Summary {
             ("moves".to_string(), Number::Count(stats.moves)),
             ("weighted_cost".to_string(), Number::Real(stats.weighted_cost)),
         ]);
+        rows.extend(
+            self.tiles
+                .iter()
+                .zip(stats.tiles)
+                .map(|(tile, count)| (format!("tile_{}", tile.name), Number::Count(count))),
+        );
         rows
     }
 
@@ -52,7 +61,7 @@ impl Summary {
                 Number::Real(real) => format!("{real:.6}"),
             };
             match format {
-                StatsFormat::Text => format!("{name:<14} {number:>16}"),
+                StatsFormat::Text => format!("{name:<22} {number:>16}"),
                 StatsFormat::Json => format!("\"{name}\":{number}"),
             }
         });
@@ -86,7 +95,8 @@ mod tests {
 
     #[test]
     fn json_is_one_object() {
-        let summary = Summary { stats: Stats { functions: 2, ..Stats::default() }, parse_s: 0.5, compile_s: 1.0 };
+        let summary =
+            Summary { stats: Stats { functions: 2, ..Stats::default() }, tiles: &[], parse_s: 0.5, compile_s: 1.0 };
         let text = summary.render(StatsFormat::Json);
         assert!(text.starts_with("{\"functions\":2,\"clif_insts\":0,\"code_bytes\":0,\"parse_s\":0.500000,"), "{text}");
         assert!(text.ends_with("\"weighted_cost\":0.000000}\n") && text.contains("\"regalloc_s\":"), "{text}");

@@ -137,7 +137,8 @@ impl Compiler {
 
     /// Takes back a context, with its counters, for the next batch.
     pub(crate) fn give_back(&self, mut cx: Context) -> Stats {
-        let stats = std::mem::take(&mut cx.stats);
+        let mut stats = std::mem::take(&mut cx.stats);
+        stats.tiles = cx.lowering.take_tile_counts();
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(cx);
         stats
     }

@@ -6,6 +6,7 @@ use crate::stage::Stage;
 use cpu_time::ThreadTime;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::Guard;
+use kingpost_mach::lower::TileCounts;
 use kingpost_regalloc::{Allocation, Problem, cost::Cost, text};
 use std::fmt;
 use std::ops::AddAssign;
@@ -27,6 +28,8 @@ pub struct Stats {
     pub moves: u64,
     /// Price of all edits, weighted by frequency.
     pub weighted_cost: f64,
+    /// How often each tile of the target fired, indexed as [`Isa::tiles`](kingpost_mach::Isa::tiles).
+    pub tiles: TileCounts,
     /// CPU seconds per stage, indexed as [`Stage::ALL`].
     pub stage_seconds: [f64; Stage::ALL.len()],
 }
@@ -40,6 +43,9 @@ impl AddAssign<&Stats> for Stats {
         self.fills += other.fills;
         self.moves += other.moves;
         self.weighted_cost += other.weighted_cost;
+        for (sum, count) in self.tiles.iter_mut().zip(other.tiles) {
+            *sum += count;
+        }
         for (sum, seconds) in self.stage_seconds.iter_mut().zip(other.stage_seconds) {
             *sum += seconds;
         }

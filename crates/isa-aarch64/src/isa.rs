@@ -3,12 +3,12 @@
 use crate::branches::A64Branches;
 use crate::flags::A64Flags;
 use crate::frame::Signing;
-use crate::lower::{Cx, table};
+use crate::lower::{Cx, table, tiles};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered};
+use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{
     BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
@@ -110,6 +110,10 @@ impl Isa for A64 {
 
     fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
         lower::branch::jump_to(&mut Cx { lower: cx, isa: self }, target);
+    }
+
+    fn tiles(&self) -> &'static [TileInfo] {
+        tiles::TILES
     }
 
     fn stack_align(&self) -> u32 {

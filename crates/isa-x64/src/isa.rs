@@ -2,12 +2,12 @@
 
 use crate::branches::X64Branches;
 use crate::flags::X64Flags;
-use crate::lower::{Cx, table};
+use crate::lower::{Cx, table, tiles};
 use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered};
+use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::{
     BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
     Row, SettingError, Settings,
@@ -83,6 +83,10 @@ impl Isa for X64 {
 
     fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
         lower::branch::jump_to(&mut Cx { lower: cx, isa: self }, target);
+    }
+
+    fn tiles(&self) -> &'static [TileInfo] {
+        tiles::TILES
     }
 
     fn stack_align(&self) -> u32 {

@@ -5,7 +5,7 @@ use crate::buffer::{BranchForms, Buffer};
 use crate::cpu_flags::CpuFeatures;
 use crate::frame::FrameLayout;
 use crate::inst::MInst;
-use crate::lower::{Lower, LowerError};
+use crate::lower::{Lower, LowerError, TileInfo};
 use crate::row::Row;
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
@@ -116,6 +116,9 @@ pub trait Isa: Send + Sync {
 
     /// Lowers the jump that ends an edge block.
     fn lower_jump(&self, cx: &mut Lower<'_>, target: Block);
+
+    /// The local patterns that lowering looks for.
+    fn tiles(&self) -> &'static [TileInfo];
 
     /// Bytes by which frames, and the stack at calls, are aligned.
     fn stack_align(&self) -> u32;

@@ -3,12 +3,12 @@
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
-use super::Lowered;
 use super::cx::Cx;
+use super::{Lowered, tiles};
 use crate::regs::CC_VC;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Type};
-use kingpost_mach::lower::{float_pattern, is_float};
+use kingpost_mach::lower::{Tile, float_pattern, is_float};
 use kingpost_mach::{Family, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -99,11 +99,8 @@ pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     // A canonical NaN would be made before its sign is changed.
     let foldable = is_float(ty) && cx.is_single_use(x) && !cx.settings.enable_nan_canonicalization;
     if let Some(mul) = cx.def_as(x, Opcode::Fmul).filter(|_| foldable) {
-        let [a, b] = cx.args(mul);
-        let value = cx.first_result(inst);
-        let operands = [cx.result(value), cx.use_reg(a), cx.use_reg(b)];
-        cx.emit(rows::FNMUL_FFF.of(ty.bits()), &operands);
-        return Ok(());
+        let tile = Tile::new(tiles::NEGATED_PRODUCT, rows::FNMUL_FFF.of(ty.bits()), cx.args::<2>(mul));
+        return cx.emit_tile(inst, tile);
     }
     change_sign(cx, inst, rows::FNEG_FF)
 }

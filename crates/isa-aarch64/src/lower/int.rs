@@ -4,29 +4,35 @@ use super::Lowered;
 use super::chain::CompareChain;
 use super::compare::set;
 use super::cx::{Alu, Cx};
-use super::muldiv;
+use super::{muldiv, tiles};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::lower::{Cond, invert, working_bits};
+use kingpost_mach::lower::{Cond, Tile, invert, working_bits};
 use kingpost_regalloc::VReg;
 
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     for (addend, other) in [(x, y), (y, x)] {
-        if muldiv::multiply_add(cx, inst, addend, other, false) || increment(cx, inst, addend, other) {
-            return Ok(());
+        if let Some(tile) = muldiv::multiply_add(cx, addend, other, false) {
+            return cx.emit_tile(inst, tile);
+        }
+        if increments(cx, other) {
+            return increment(cx, inst, addend, other);
         }
     }
     sum(cx, inst, [x, y], false)
 }
 
-/// Defines the result as `x` or one more, as `condition` says, if that is a comparison nobody else needs.
-fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> bool {
-    if !cx.is_single_use(condition) || !cx.is_boolean(condition) {
-        return false;
-    }
+/// Is this a comparison that has no other use, so that adding it is a conditional increment?
+fn increments(cx: &Cx<'_, '_>, condition: Value) -> bool {
+    cx.is_single_use(condition) && cx.is_boolean(condition)
+}
+
+/// Defines the result as `x` or one more, as `condition` says.
+fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> Lowered {
+    cx.count_tile(tiles::INCREMENT_IF);
     let value = cx.first_result(inst);
     let (def, x) = (cx.result(value), cx.use_reg(x));
     let bits = working_bits(cx.ty(value));
@@ -40,7 +46,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> boo
             cx.emit(Alu::ADD.rr.of(bits), &[def, x, bit]);
         }
     }
-    true
+    Ok(())
 }
 
 /// `isub`.
@@ -49,8 +55,8 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.constant(x) == Some(0) {
         return negate(cx, inst, y);
     }
-    if muldiv::multiply_add(cx, inst, x, y, true) {
-        return Ok(());
+    if let Some(tile) = muldiv::multiply_add(cx, x, y, true) {
+        return cx.emit_tile(inst, tile);
     }
     sum(cx, inst, [x, y], true)
 }
@@ -80,10 +86,13 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
         cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
         return Ok(());
     }
-    if (alu == Alu::AND && (extract_field(cx, inst) || place_field(cx, inst)))
-        || (alu == Alu::OR && insert_field(cx, inst))
-    {
-        return Ok(());
+    let field = match alu {
+        Alu::AND => extract_field(cx, inst).or_else(|| place_field(cx, inst)),
+        Alu::OR => insert_field(cx, inst),
+        _ => None,
+    };
+    if let Some(tile) = field {
+        return cx.emit_tile(inst, tile);
     }
     let [plain, constant] = cx.constant_last(inst);
     if alu == Alu::XOR && cx.constant_signed(constant) == Some(-1) {
@@ -108,59 +117,44 @@ fn low_ones(cx: &Cx<'_, '_>, value: Value) -> Option<u32> {
 }
 
 /// `band (ushr x, lsb), low ones`: a field of `x`.
-fn extract_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+fn extract_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [shifted, mask] = cx.constant_last(inst);
-    let Some(width) = low_ones(cx, mask) else { return false };
+    let width = low_ones(cx, mask)?;
     let field = |opcode| constant_shift(cx, shifted, opcode);
-    let Some((x, lsb)) = field(Opcode::Ushr).or_else(|| field(Opcode::Sshr)) else { return false };
+    let (x, lsb) = field(Opcode::Ushr).or_else(|| field(Opcode::Sshr))?;
     let bits = cx.ty(x).bits();
-    if lsb + width > bits {
-        return false;
-    }
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
-    let imm = immediates::bitfield_extract(lsb as u8, width as u8);
-    cx.emit_imm(rows::UBFM_RRI.of(bits), &operands, imm);
-    true
+    let tile = Tile::new(tiles::EXTRACT_FIELD, rows::UBFM_RRI.of(bits), [x]);
+    (lsb + width <= bits).then(|| tile.imm(immediates::bitfield_extract(lsb as u8, width as u8)))
 }
 
 /// `band (ishl x, lsb), ones from lsb on`: low bits of `x`, moved up.
-fn place_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+fn place_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [shifted, mask] = cx.constant_last(inst);
-    let (Some((x, lsb)), Some(mask)) = (constant_shift(cx, shifted, Opcode::Ishl), cx.constant(mask)) else {
-        return false;
-    };
+    let ((x, lsb), mask) = (constant_shift(cx, shifted, Opcode::Ishl)?, cx.constant(mask)?);
     let bits = working_bits(cx.ty(x));
     let ones = mask >> lsb;
     if ones == 0 || ones & ones.wrapping_add(1) != 0 || ones << lsb != mask {
-        return false;
+        return None;
     }
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
     let imm = immediates::bitfield_insert(lsb as u8, ones.trailing_ones() as u8, bits as u8);
-    cx.emit_imm(rows::UBFM_RRI.of(bits), &operands, imm);
-    true
+    Some(Tile::new(tiles::PLACE_FIELD, rows::UBFM_RRI.of(bits), [x]).imm(imm))
 }
 
 /// `bor (band x, mask), field` where the field has just the bits that the mask clears: the field put into `x`.
-fn insert_field(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+fn insert_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [a, b] = cx.args(inst);
-    let bits = working_bits(cx.ty(a));
-    for (kept, field) in [(a, b), (b, a)] {
-        let Some((x, mask)) = masked(cx, kept) else { continue };
-        let Some((source, lsb, width)) = placed(cx, field) else { continue };
-        let ones = (u64::MAX >> (64 - width)) << lsb;
-        let type_mask = u64::MAX >> (64 - cx.ty(a).bits());
-        if mask != !ones & type_mask {
-            continue;
-        }
-        let value = cx.first_result(inst);
-        let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(source)];
-        let imm = immediates::bitfield_insert(lsb as u8, width as u8, bits as u8);
-        cx.emit_imm(rows::BFM_RRI.of(bits), &operands, imm);
-        return true;
+    insert_into(cx, a, b).or_else(|| insert_into(cx, b, a))
+}
+
+fn insert_into(cx: &Cx<'_, '_>, kept: Value, field: Value) -> Option<Tile> {
+    let ((x, mask), (source, lsb, width)) = (masked(cx, kept)?, placed(cx, field)?);
+    let ones = (u64::MAX >> (64 - width)) << lsb;
+    if mask != !ones & (u64::MAX >> (64 - cx.ty(kept).bits())) {
+        return None;
     }
-    false
+    let bits = working_bits(cx.ty(kept));
+    let imm = immediates::bitfield_insert(lsb as u8, width as u8, bits as u8);
+    Some(Tile::new(tiles::INSERT_FIELD, rows::BFM_RRI.of(bits), [x, source]).imm(imm))
 }
 
 /// What a `band` with a constant that nobody else needs keeps bits of, and which.
@@ -195,9 +189,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if let Some(xor) = cx.def_as(x, Opcode::Bxor).filter(|_| cx.is_single_use(x)) {
         let [a, b] = cx.args(xor);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
-            let operands = [def, cx.use_reg(a), cx.use_reg(b)];
-            cx.emit(rows::EON_RRR.of(bits), &operands);
-            return Ok(());
+            return cx.emit_tile(inst, Tile::new(tiles::NOT_XOR, rows::EON_RRR.of(bits), [a, b]));
         }
     }
     complement(cx, def, x);
@@ -224,9 +216,7 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
     if let Some(mul) = cx.def_as(x, Opcode::Imul).filter(|_| cx.is_single_use(x)) {
         let [a, b] = cx.args(mul);
         if cx.constant(a).is_none() && cx.constant(b).is_none() {
-            let operands = [def, cx.use_reg(a), cx.use_reg(b)];
-            cx.emit(rows::MNEG_RRR.of(bits), &operands);
-            return Ok(());
+            return cx.emit_tile(inst, Tile::new(tiles::MULTIPLY_NEGATE, rows::MNEG_RRR.of(bits), [a, b]));
         }
     }
     let (source, imm) = cx.shifted_operand(x, Alu::ADD);

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `table.rs` | **the table**: which function lowers an opcode at a shape of type |
+//! | `tiles.rs` | the list of local patterns |
 //! | `machine.rs` | what `kingpost_mach::lower`, the library for all machines, needs of this one |
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
@@ -36,6 +37,7 @@ mod operand;
 mod overflow;
 mod shift;
 pub(crate) mod table;
+pub(crate) mod tiles;
 mod vector;
 mod wide;
 

@@ -3,15 +3,15 @@
 //! Division does not trap here: zero divisors, and the overflow of a signed division, are looked for first, where the
 //! divisor is not a constant.
 
-use super::Lowered;
 use super::chain::failing;
 use super::cx::{Alu, Cx};
+use super::{Lowered, tiles};
 use crate::immediates::{self, Shift};
 use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
 use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
-use kingpost_mach::lower::{Cond, trap_on, working_bits};
+use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -22,15 +22,8 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
-    if let Some(constant) = cx.constant(y)
-        && by_constant(cx, def, x, constant, bits)
-    {
-        return Ok(());
-    }
-    if let Some(([a, b], signed)) = long_factors(cx, [x, y]) {
-        let operands = [def, cx.use_reg(a), cx.use_reg(b)];
-        cx.emit(if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, &operands);
-        return Ok(());
+    if let Some(tile) = by_constant(cx, x, y, bits).or_else(|| multiply_long(cx, x, y)) {
+        return cx.emit_tile(inst, tile);
     }
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(rows::MUL_RRR.of(bits), &operands);
@@ -38,20 +31,21 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Products with `2^n` and `2^n + 1`.
-fn by_constant(cx: &mut Cx<'_, '_>, def: VReg, x: Value, constant: u64, bits: u32) -> bool {
+fn by_constant(cx: &Cx<'_, '_>, x: Value, y: Value, bits: u32) -> Option<Tile> {
+    let constant = cx.constant(y)?;
     if constant.is_power_of_two() {
-        let source = cx.use_reg(x);
-        let amount = constant.trailing_zeros() as i32;
-        cx.emit_imm(rows::LSL_RRI.of(bits), &[def, source], amount);
-        return true;
+        let tile = Tile::new(tiles::PRODUCT_BY_SHIFT, rows::LSL_RRI.of(bits), [x]);
+        return Some(tile.imm(constant.trailing_zeros() as i32));
     }
-    if constant > 2 && (constant - 1).is_power_of_two() {
-        let source = cx.use_reg(x);
-        let imm = immediates::shifted(Shift::Lsl, (constant - 1).trailing_zeros() as u8);
-        cx.emit_imm(Alu::ADD.rr.of(bits), &[def, source, source], imm);
-        return true;
-    }
-    false
+    let exponent = (constant > 2 && (constant - 1).is_power_of_two()).then(|| (constant - 1).trailing_zeros())?;
+    let tile = Tile::new(tiles::PRODUCT_BY_SUM, Alu::ADD.rr.of(bits), [x, x]);
+    Some(tile.imm(immediates::shifted(Shift::Lsl, exponent as u8)))
+}
+
+/// Products of integers of 32 bits that are extended to 64 in the same way.
+fn multiply_long(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Tile> {
+    let (factors, signed) = long_factors(cx, [x, y])?;
+    Some(Tile::new(tiles::MULTIPLY_LONG, if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, factors))
 }
 
 /// The factors of 32 bits if both are extended to 64 in the same way, and whether with their signs.
@@ -69,17 +63,15 @@ fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], boo
     None
 }
 
-/// Defines the result as `addend` plus or minus `product`, if that is a product nobody else needs.
-pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, product: Value, subtract: bool) -> bool {
-    let Some(mul) = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_single_use(product)) else { return false };
+/// `addend` plus or minus `product`, if that is a product that has no other use.
+pub(super) fn multiply_add(cx: &Cx<'_, '_>, addend: Value, product: Value, subtract: bool) -> Option<Tile> {
+    let mul = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_single_use(product))?;
     let factors: [Value; 2] = cx.args(mul);
     let cheap = |c: u64| c.is_power_of_two() || (c > 2 && (c - 1).is_power_of_two());
     if factors.iter().any(|&factor| cx.constant(factor).is_some_and(cheap)) {
-        return false;
+        return None;
     }
     let bits = working_bits(cx.ty(product));
-    let value = cx.first_result(inst);
-    let def = cx.result(value);
     let (factors, row) = match (long_factors(cx, factors), subtract) {
         (Some((factors, false)), false) => (factors, rows::UMADDL_RRRR),
         (Some((factors, false)), true) => (factors, rows::UMSUBL_RRRR),
@@ -88,9 +80,8 @@ pub(super) fn multiply_add(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, produ
         (None, false) => (factors, rows::MADD_RRRR.of(bits)),
         (None, true) => (factors, rows::MSUB_RRRR.of(bits)),
     };
-    let operands = [def, cx.use_reg(factors[0]), cx.use_reg(factors[1]), cx.use_reg(addend)];
-    cx.emit(row, &operands);
-    true
+    let id = if subtract { tiles::MULTIPLY_SUBTRACT } else { tiles::MULTIPLY_ADD };
+    Some(Tile::new(id, row, [factors[0], factors[1], addend]))
 }
 
 /// `umulhi`, `smulhi`.

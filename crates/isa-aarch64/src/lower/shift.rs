@@ -1,12 +1,12 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
 
-use super::Lowered;
 use super::cx::{Cx, ShiftRows};
+use super::{Lowered, tiles};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::Machine;
-use kingpost_mach::lower::is_word;
+use kingpost_mach::lower::{Tile, is_word};
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// `ishl`, `ushr`, `sshr`.
@@ -15,8 +15,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let ty = cx.ty(x);
     let (value, bits) = (cx.first_result(inst), ty.bits());
     if let Some(constant) = cx.constant(amount) {
-        by_constant(cx, inst, op, constant as u32 & (bits - 1));
-        return Ok(());
+        return by_constant(cx, inst, op, constant as u32 & (bits - 1));
     }
     let amount = count(cx, amount, bits - 1);
     let amount = if bits < 32 { masked(cx, amount, bits - 1) } else { amount };
@@ -32,37 +31,47 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
 }
 
 /// Shifts by a constant are bit fields: of narrow values, of extended ones, and of what was shifted to the left before.
-fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) {
+fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> Lowered {
     let [x, _] = cx.args(inst);
+    let tile = if op == ShiftRows::LSL { shift_extended(cx, x, amount) } else { shift_pair(cx, x, op, amount) };
+    if let Some(tile) = tile {
+        return cx.emit_tile(inst, tile);
+    }
     let value = cx.first_result(inst);
     let bits = cx.ty(x).bits();
-    let def = cx.result(value);
-    if op == ShiftRows::LSL {
-        shift_left(cx, def, x, amount);
-        return;
-    }
-    let row = match op == ShiftRows::ASR {
-        true => rows::SBFM_RRI.of(bits),
-        false => rows::UBFM_RRI.of(bits),
-    };
-    if let Some((source, before)) = left_shift(cx, x) {
-        // The bits that stay have moved up by `before` and then down by `amount`.
-        let imm = if amount >= before {
-            immediates::bitfield_extract((amount - before) as u8, (bits - amount) as u8)
-        } else {
-            immediates::bitfield_insert((before - amount) as u8, (bits - before) as u8, bits.max(32) as u8)
-        };
-        let source = cx.use_reg(source);
-        cx.emit_imm(row, &[def, source], imm);
-        return;
-    }
-    let source = cx.use_reg(x);
-    if bits >= 32 {
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    if bits >= 32 || op == ShiftRows::LSL {
         cx.emit_imm(op.ri.of(bits), &[def, source], amount as i32);
     } else {
         let imm = immediates::bitfield_extract(amount as u8, (bits - amount) as u8);
-        cx.emit_imm(row, &[def, source], imm);
+        cx.emit_imm(field_row(op == ShiftRows::ASR, bits), &[def, source], imm);
     }
+    Ok(())
+}
+
+/// The row that moves a bit field and fills up with its sign or with zeros.
+fn field_row(signed: bool, bits: u32) -> RowId {
+    if signed { rows::SBFM_RRI.of(bits) } else { rows::UBFM_RRI.of(bits) }
+}
+
+/// A right shift of what was shifted to the left: the bits that stay have moved up and then down by `amount`.
+fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<Tile> {
+    let (source, before) = left_shift(cx, x)?;
+    let bits = cx.ty(x).bits();
+    let imm = if amount >= before {
+        immediates::bitfield_extract((amount - before) as u8, (bits - amount) as u8)
+    } else {
+        immediates::bitfield_insert((before - amount) as u8, (bits - before) as u8, bits.max(32) as u8)
+    };
+    Some(Tile::new(tiles::SHIFT_PAIR, field_row(op == ShiftRows::ASR, bits), [source]).imm(imm))
+}
+
+/// A left shift of an extended value, or of low bits cut out by a mask.
+fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
+    let (source, width, signed) = low_bits(cx, x).filter(|_| amount > 0)?;
+    let bits = cx.ty(x).bits().max(32);
+    let imm = immediates::bitfield_insert(amount as u8, width.min(bits - amount) as u8, bits as u8);
+    Some(Tile::new(tiles::SHIFT_EXTENDED, field_row(signed, bits), [source]).imm(imm))
 }
 
 /// A left shift by a constant that nobody needs in a register: what is shifted, and by how much.
@@ -70,26 +79,6 @@ fn left_shift(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
-}
-
-/// `def = x << amount`; of an extended value, or of low bits cut out by a mask, at once.
-fn shift_left(cx: &mut Cx<'_, '_>, def: VReg, x: Value, amount: u32) {
-    let bits = cx.ty(x).bits().max(32);
-    if let Some((source, width, signed)) = low_bits(cx, x)
-        && amount > 0
-    {
-        let width = width.min(bits - amount);
-        let imm = immediates::bitfield_insert(amount as u8, width as u8, bits as u8);
-        let row = match signed {
-            true => rows::SBFM_RRI.of(bits),
-            false => rows::UBFM_RRI.of(bits),
-        };
-        let source = cx.use_reg(source);
-        cx.emit_imm(row, &[def, source], imm);
-        return;
-    }
-    let source = cx.use_reg(x);
-    cx.emit_imm(ShiftRows::LSL.ri.of(bits), &[def, source], amount as i32);
 }
 
 /// The low bits of a value that `value` extends, how many, and whether with their sign.

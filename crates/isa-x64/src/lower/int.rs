@@ -1,12 +1,12 @@
 //! Sums, differences, bitwise operations.
 
-use super::Lowered;
 use super::address::{AddressExpr, MAX_SHIFT};
 use super::cx::{Alu, Cx};
+use super::{Lowered, tiles};
 use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::lower::working_bits;
+use kingpost_mach::lower::{Tile, working_bits};
 use kingpost_mach::{Family, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
@@ -14,6 +14,7 @@ use kingpost_regalloc::VReg;
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if let Some(terms) = sum_for_lea(cx, x, y) {
+        cx.count_tile(tiles::SUM_BY_LEA);
         let ty = cx.ty(x);
         let value = cx.first_result(inst);
         let def = cx.result(value);
@@ -45,52 +46,40 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
 
 /// `band`.
 pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    if mask(cx, inst) || and_not(cx, inst) {
-        return Ok(());
+    match mask(cx, inst).or_else(|| and_not(cx, inst)) {
+        Some(tile) => cx.emit_tile(inst, tile),
+        None => two_operands(cx, inst, Alu::AND),
     }
-    two_operands(cx, inst, Alu::AND)
 }
 
 /// `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
-fn mask(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+fn mask(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [x, y] = cx.constant_last(inst);
-    let Some(constant) = cx.constant(y) else { return false };
     let bits = cx.ty(x).bits();
-    let row = match constant {
+    let row = match cx.constant(y)? {
         0xff if bits > 8 => rows::MOVZX32_RR.of(8),
         0xffff if bits > 16 => rows::MOVZX32_RR.of(16),
         0xffff_ffff if bits == 64 => rows::MOVZX64_32_RR,
-        0..=0xffff_ffff if bits == 64 => {
-            let value = cx.first_result(inst);
-            let operands = [cx.result(value), cx.use_reg(x)];
-            cx.emit_imm(rows::AND_RI.of(32), &operands, constant as i32);
-            return true;
+        constant @ 0..=0xffff_ffff if bits == 64 => {
+            return Some(Tile::new(tiles::NARROW_MASK, rows::AND_RI.of(32), [x]).imm(constant as i32));
         }
-        _ => return false,
+        _ => return None,
     };
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
-    cx.emit(row, &operands);
-    true
+    Some(Tile::new(tiles::ZERO_EXTEND, row, [x]))
 }
 
 /// `band` with a complement, where the CPU has an instruction for it.
-fn and_not(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     if !cx.isa.flags.has_bmi1 {
-        return false;
+        return None;
     }
     let [x, y] = cx.args(inst);
-    for (plain, inverted) in [(x, y), (y, x)] {
-        if let Some(bnot) = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.uses(inverted) == 1) {
-            let bits = working_bits(cx.ty(x));
-            let [source] = cx.args(bnot);
-            let value = cx.first_result(inst);
-            let operands = [cx.result(value), cx.use_reg(source), cx.use_reg(plain)];
-            cx.emit(rows::ANDN_RR.of(bits), &operands);
-            return true;
-        }
-    }
-    false
+    let (plain, bnot) = [(x, y), (y, x)].into_iter().find_map(|(plain, inverted)| {
+        let bnot = cx.def_as(inverted, Opcode::Bnot).filter(|_| cx.uses(inverted) == 1)?;
+        Some((plain, bnot))
+    })?;
+    let [source] = cx.args(bnot);
+    Some(Tile::new(tiles::AND_NOT, rows::ANDN_RR.of(working_bits(cx.ty(x))), [source, plain]))
 }
 
 /// `isub`, `bor`, `bxor`, and the other two-operand operations where nothing better is found.

@@ -3,12 +3,12 @@
 //! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
 //! division meant is told apart by testing the divisor first, where it is not a constant.
 
-use super::Lowered;
 use super::cx::Cx;
+use super::{Lowered, tiles};
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::lower::{Cond, trap_on, working_bits};
+use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -20,12 +20,12 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let def = cx.result(value);
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
     if let Some(imm) = cx.imm32(y) {
-        let source = cx.use_reg(x);
         if imm > 0 && imm & (imm - 1) == 0 {
-            cx.emit_imm(rows::SHL_RI.of(bits), &[def, source], imm.trailing_zeros() as i32);
-        } else {
-            cx.emit_imm(rows::IMUL_RRI.of(bits), &[def, source], imm);
+            let tile = Tile::new(tiles::PRODUCT_BY_SHIFT, rows::SHL_RI.of(bits), [x]);
+            return cx.emit_tile(inst, tile.imm(imm.trailing_zeros() as i32));
         }
+        let source = cx.use_reg(x);
+        cx.emit_imm(rows::IMUL_RRI.of(bits), &[def, source], imm);
         return Ok(());
     }
     for (kept, loaded) in [(x, y), (y, x)] {

@@ -30,6 +30,7 @@
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | what is asked of types |
 //! | `wide.rs` | integers of 128 bits |
+//! | `tile.rs` | local patterns: what they match, how often they fire |
 //! | the others | opcodes, by family |
 
 use crate::abi::AbiSignature;
@@ -62,6 +63,7 @@ pub mod memory;
 mod operands;
 pub mod symbol;
 mod table;
+mod tile;
 mod types;
 mod values;
 pub mod wide;
@@ -74,6 +76,7 @@ pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
+pub use tile::{MAX_TILES, Tile, TileCounts, TileId, TileInfo, tile_number};
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
 pub use width::use_widened;
 
@@ -162,6 +165,8 @@ pub struct Lowering {
     return_area: PackedOption<VReg>,
     /// Start of the area that calls receive results in: behind the user's slots.
     call_area: u64,
+    /// How often each tile has fired, over all functions.
+    tile_counts: TileCounts,
 }
 
 /// One function being lowered.

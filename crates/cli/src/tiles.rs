@@ -1,0 +1,17 @@
+//! `tiles`: the local patterns that lowering looks for on a target.
+
+use crate::args::TargetArgs;
+use crate::outcome::{Outcome, Verdict};
+use crate::{output, target};
+use std::io::Write;
+
+/// Prints name, pattern and what is emitted, a tile a line.
+pub(crate) fn tiles(args: &TargetArgs) -> Outcome {
+    let compiler = target::compiler(args, None, false)?;
+    let mut out = output::stdout();
+    for tile in compiler.isa().tiles() {
+        writeln!(out, "{:<18} {}  =>  {}", tile.name, tile.pattern, tile.emitted)?;
+    }
+    out.flush()?;
+    Ok(Verdict::Good)
+}

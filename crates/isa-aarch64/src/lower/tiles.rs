@@ -1,0 +1,19 @@
+//! The tiles of AArch64: local patterns that are listed and counted. Shifted and extended operands, immediates and address
+//! modes are not among them: they are ways to take one operand, found in `operand.rs` and `address.rs`.
+
+kingpost_mach::tiles! {
+    MULTIPLY_ADD = "multiply_add" "iadd a, (imul x, y)" => "madd d, x, y, a";
+    MULTIPLY_SUBTRACT = "multiply_subtract" "isub a, (imul x, y)" => "msub d, x, y, a";
+    MULTIPLY_NEGATE = "multiply_negate" "ineg (imul x, y)" => "mneg d, x, y";
+    MULTIPLY_LONG = "multiply_long" "imul.i64 (uextend x), (uextend y) | the same with sextend" => "umull d, x, y";
+    PRODUCT_BY_SHIFT = "product_by_shift" "imul x, 2^k" => "lsl d, x, k";
+    PRODUCT_BY_SUM = "product_by_sum" "imul x, 2^k + 1" => "add d, x, x, lsl k";
+    INCREMENT_IF = "increment_if" "iadd x, (icmp | fcmp)" => "cinc d, x, cc";
+    EXTRACT_FIELD = "extract_field" "band (ushr x, lsb), ones" => "ubfx d, x, lsb, width";
+    PLACE_FIELD = "place_field" "band (ishl x, lsb), ones << lsb" => "ubfiz d, x, lsb, width";
+    INSERT_FIELD = "insert_field" "bor (band x, !(ones << lsb)), (ishl (band y, ones), lsb)" => "bfi d, y, lsb, width";
+    NOT_XOR = "not_xor" "bnot (bxor x, y)" => "eon d, x, y";
+    SHIFT_PAIR = "shift_pair" "ushr (ishl x, a), b | sshr (ishl x, a), b" => "ubfx | ubfiz d, x, ...";
+    SHIFT_EXTENDED = "shift_extended" "ishl (uextend x), k | ishl (sextend x), k | ishl (band x, ones), k" => "ubfiz | sbfiz d, x, k, width";
+    NEGATED_PRODUCT = "negated_product" "fneg (fmul x, y)" => "fnmul d, x, y";
+}

@@ -1,0 +1,81 @@
+//! Each tile fires on the pattern that it is listed with.
+
+use kingpost_isa_aarch64::{A64, A64Flags};
+use kingpost_mach::{Code, Isa, Lowering, Settings};
+
+/// Tile, and a function on which it and no other fires.
+const CASES: &[(&str, &str)] = &[
+    (
+        "multiply_add",
+        "function %f(i64, i64, i64) -> i64 { block0(v0: i64, v1: i64, v2: i64): v3 = imul v0, v1 v4 = iadd v3, v2 return v4 }",
+    ),
+    (
+        "multiply_subtract",
+        "function %f(i64, i64, i64) -> i64 { block0(v0: i64, v1: i64, v2: i64): v3 = imul v0, v1 v4 = isub v2, v3 return v4 }",
+    ),
+    (
+        "multiply_negate",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = imul v0, v1 v3 = ineg v2 return v3 }",
+    ),
+    (
+        "multiply_long",
+        "function %f(i32, i32) -> i64 { block0(v0: i32, v1: i32): v2 = sextend.i64 v0 v3 = sextend.i64 v1 v4 = imul v2, v3 return v4 }",
+    ),
+    (
+        "product_by_shift",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 16 v3 = imul v0, v2 return v3 }",
+    ),
+    (
+        "product_by_sum",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 17 v3 = imul v0, v2 return v3 }",
+    ),
+    (
+        "increment_if",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = icmp ult v0, v1 v3 = uextend.i64 v2 v4 = iadd v0, v3 return v4 }",
+    ),
+    (
+        "extract_field",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 7 v3 = ushr v0, v2 v4 = iconst.i64 0xff v5 = band v3, v4 return v5 }",
+    ),
+    (
+        "place_field",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 4 v3 = ishl v0, v2 v4 = iconst.i64 0xff0 v5 = band v3, v4 return v5 }",
+    ),
+    (
+        "insert_field",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 -256 v3 = band v0, v2 v4 = iconst.i64 255 v5 = band v1, v4 v6 = bor v3, v5 return v6 }",
+    ),
+    ("not_xor", "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = bxor v0, v1 v3 = bnot v2 return v3 }"),
+    (
+        "shift_pair",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 8 v3 = ishl v0, v2 v4 = iconst.i64 12 v5 = ushr v3, v4 return v5 }",
+    ),
+    (
+        "shift_extended",
+        "function %f(i32) -> i64 { block0(v0: i32): v1 = sextend.i64 v0 v2 = iconst.i64 3 v3 = ishl v1, v2 return v3 }",
+    ),
+    (
+        "negated_product",
+        "function %f(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fmul v0, v1 v3 = fneg v2 return v3 }",
+    ),
+];
+
+#[test]
+fn every_tile_fires_on_its_pattern() {
+    let settings = Settings::default();
+    let flags = A64Flags::default();
+    let isa = A64::new(settings.clone(), flags).unwrap();
+    let mut lowering = Lowering::default();
+    let mut code = Code::default();
+    for (name, text) in CASES {
+        let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+        lowering.run(&func, &isa, &settings, &mut code).unwrap();
+        let counts = lowering.take_tile_counts();
+        let fired = isa.tiles().iter().zip(counts).filter(|&(_, count)| count > 0);
+        let fired: Vec<_> = fired.map(|(tile, count)| (tile.name, count)).collect();
+        assert_eq!(fired, [(*name, 1)], "{text}");
+    }
+    for tile in isa.tiles() {
+        assert!(CASES.iter().any(|(name, _)| *name == tile.name), "nothing fires {}", tile.name);
+    }
+}

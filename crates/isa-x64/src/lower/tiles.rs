@@ -1,0 +1,10 @@
+//! The tiles of x86-64: local patterns that are listed and counted. Folded loads, immediates and address modes are not among
+//! them: they are ways to take one operand, found in `cx.rs` and `address.rs`.
+
+kingpost_mach::tiles! {
+    ZERO_EXTEND = "zero_extend" "band x, 0xff | 0xffff | 0xffff_ffff" => "movzx d, x";
+    NARROW_MASK = "narrow_mask" "band.i64 x, 0..=0xffff_ffff" => "and d32, imm";
+    AND_NOT = "and_not" "band x, (bnot y)" => "andn d, y, x";
+    SUM_BY_LEA = "sum_by_lea" "iadd x, (ishl y, 0..=3) | iadd (iadd x, y), c | iadd x, y, both used again" => "lea d, [x + y*2^k + c]";
+    PRODUCT_BY_SHIFT = "product_by_shift" "imul x, 2^k" => "shl d, k";
+}
