@@ -49,6 +49,7 @@ impl Judge<'_> {
         if let Ending::NotSupported(reason) = ending {
             return findings.skip(reason);
         }
+        findings.expectations += 1;
         match (self.command, &ending) {
             (RunCommand::Run { comparison, expected, .. }, Ending::Returned(found)) => {
                 let expected = values(expected);

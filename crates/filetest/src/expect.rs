@@ -1,6 +1,6 @@
 //! Filecheck over the comments of a function.
 
-use filecheck::{Checker, CheckerBuilder, NO_VARIABLES};
+use filecheck::{CheckerBuilder, NO_VARIABLES};
 use kingpost_reader::{Comment, TestFile, TestFunction};
 
 /// The text behind a directive at the start of a comment, as `error:`.
@@ -9,23 +9,20 @@ pub(crate) fn directive<'a>(comment: &Comment<'a>, name: &str) -> Option<&'a str
     text.strip_prefix(name).map(str::trim)
 }
 
-/// The filecheck directives of a function: those of the file's head, then its own.
-fn checker(file: &TestFile, function: &TestFunction) -> Result<Checker, String> {
-    let mut builder = CheckerBuilder::new();
-    for comment in file.preamble_comments.iter().chain(&function.comments) {
-        builder.directive(comment.text).map_err(|error| format!("line {}: {error}", comment.line))?;
-    }
-    Ok(builder.finish())
-}
-
-/// Checks a text against the filecheck directives of a function.
+/// Checks a text against the filecheck directives of a function: those of the file's head, then its own. Returns how many
+/// directives there are.
 ///
 /// # Errors
 /// What did not match, or what is wrong with a directive.
-pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) -> Result<(), String> {
-    let checker = checker(file, function)?;
+pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) -> Result<usize, String> {
+    let (mut builder, mut directives) = (CheckerBuilder::new(), 0);
+    for comment in file.preamble_comments.iter().chain(&function.comments) {
+        let is_directive = builder.directive(comment.text).map_err(|error| format!("line {}: {error}", comment.line))?;
+        directives += usize::from(is_directive);
+    }
+    let checker = builder.finish();
     match checker.check(text, NO_VARIABLES) {
-        Ok(true) => Ok(()),
+        Ok(true) => Ok(directives),
         Ok(false) => {
             let explained = checker.explain(text, NO_VARIABLES).map(|(_, text)| text);
             let name = &function.function.name;

@@ -43,8 +43,7 @@ impl Job<'_> {
 
     /// The compiler of the unit; without one the findings say why.
     pub(crate) fn compiler(&self, findings: &mut Findings) -> Option<Compiler> {
-        let (target, allocator) = (self.unit.target?, self.unit.allocator.as_ref()?);
-        match target::compiler(&self.file.header, target, allocator) {
+        match target::compiler(&self.file.header, self.unit.target?, self.unit.allocator.as_deref()) {
             Ok(compiler) => Some(compiler),
             Err(NoCompiler::Skip(reason)) => {
                 findings.skip(reason);
@@ -60,9 +59,15 @@ impl Job<'_> {
     /// Checks the text that `show` makes of each function against its filecheck directives.
     pub(crate) fn check_each(&self, findings: &mut Findings, show: impl Fn(&TestFunction) -> String) {
         for function in &self.file.functions {
-            if let Err(text) = crate::expect::filecheck(self.file, function, &show(function)) {
-                findings.fail(format_args!("{}: {text}", self.name));
-            }
+            self.check(function, &show(function), findings);
+        }
+    }
+
+    /// Checks the text of a function against its filecheck directives.
+    pub(crate) fn check(&self, function: &TestFunction, text: &str, findings: &mut Findings) {
+        match crate::expect::filecheck(self.file, function, text) {
+            Ok(directives) => findings.expectations += directives,
+            Err(text) => findings.fail(format_args!("{}: {text}", self.name)),
         }
     }
 }

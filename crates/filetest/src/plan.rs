@@ -1,9 +1,9 @@
-//! The units of a file: every subtest, and for those that need a target every target × allocator.
+//! The units of a file: every subtest, and every target or target × allocator for those that run once for each.
 
-use kingpost_reader::{Header, TestCommand};
+use kingpost_reader::{Header, Target, TestCommand};
 
 use crate::options::Options;
-use crate::subtests::{self, Subtest, What};
+use crate::subtests::{self, Per, What};
 use crate::target::{all_allocators, named_allocator};
 use crate::unit::Unit;
 
@@ -21,27 +21,27 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
     commands.sort_by_key(|&(place, ..)| place);
     let mut units = Vec::new();
     for (_, command, what) in commands {
-        match what {
-            What::Run(Subtest { needs_target: true, .. }) if !header.targets.is_empty() => {
-                let on_targets = on_targets(header, command, options);
-                units.extend(on_targets.into_iter().map(|unit| (what, unit)));
+        let per = if let What::Run(subtest) = what { subtest.per } else { Per::File };
+        if per == Per::File || header.targets.is_empty() {
+            units.push((what, Unit { command, target: None, allocator: None }));
+            continue;
+        }
+        for target in header.targets.iter().filter(|target| options.wants_target(&target.triple)) {
+            let unit = |allocator| (what, Unit { command, target: Some(target), allocator });
+            match per {
+                Per::Allocator => units.extend(allocators(header, target, options).into_iter().map(Some).map(unit)),
+                Per::File | Per::Target => units.push(unit(None)),
             }
-            _ => units.push((what, Unit { command, target: None, allocator: None })),
         }
     }
     units
 }
 
-fn on_targets<'a>(header: &'a Header, command: &'a TestCommand, options: &Options) -> Vec<Unit<'a>> {
-    let mut units = Vec::new();
-    for target in header.targets.iter().filter(|target| options.wants_target(&target.triple)) {
-        let allocators = match named_allocator(header, target) {
-            Some(name) => vec![name.to_string()],
-            None if options.allocators.is_empty() => all_allocators(),
-            None => options.allocators.clone(),
-        };
-        let unit = |allocator| Unit { command, target: Some(target), allocator: Some(allocator) };
-        units.extend(allocators.into_iter().map(unit));
+/// The allocators with which a target's units run.
+fn allocators(header: &Header, target: &Target, options: &Options) -> Vec<String> {
+    match named_allocator(header, target) {
+        Some(name) => vec![name.to_string()],
+        None if options.allocators.is_empty() => all_allocators(),
+        None => options.allocators.clone(),
     }
-    units
 }

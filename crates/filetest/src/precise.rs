@@ -13,6 +13,7 @@ use crate::report::Findings;
 
 /// Compares the outputs of functions with their comments, or writes them there.
 pub(crate) fn check(job: &Job, outputs: &[(&TestFunction, String)], findings: &mut Findings) {
+    findings.expectations += outputs.iter().filter(|(test, _)| !expected(test).is_empty()).count();
     let different = outputs.iter().filter(|(test, text)| expected(test) != lines(text));
     if !job.bless {
         for (test, text) in different {

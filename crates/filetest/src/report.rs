@@ -97,6 +97,8 @@ pub(crate) struct Findings {
     pub(crate) failures: Vec<String>,
     pub(crate) skips: Vec<String>,
     pub(crate) prints: Vec<String>,
+    /// How many expectations were compared with what was found.
+    pub(crate) expectations: usize,
 }
 
 impl Findings {

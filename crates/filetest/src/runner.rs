@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::options::Options;
 use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
-use crate::subtests::What;
+use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
 
@@ -132,7 +132,7 @@ fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> 
 
 fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Options, findings: &mut Findings) {
     let subtest = match what {
-        What::Run(subtest) if subtest.needs_target && unit.target.is_none() => {
+        What::Run(subtest) if subtest.per != Per::File && unit.target.is_none() => {
             return findings.fail(format_args!("test {} needs a target line", unit.command.name));
         }
         What::Run(subtest) => subtest,
@@ -151,6 +151,9 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
             (subtest.run)(&job, findings);
         }
     }));
+    if findings.expectations == 0 && findings.failures.is_empty() && findings.skips.is_empty() {
+        findings.fail("the file expects nothing");
+    }
     if let Err(panic) = caught {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -69,15 +69,17 @@ fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<Stri
     Ok((triple(&target.triple)?, settings, flags))
 }
 
-/// The compiler of a `target` line with an allocator.
-pub(crate) fn compiler(header: &Header, target: &Target, allocator: &str) -> Result<Compiler, NoCompiler> {
+/// The compiler of a `target` line, with an allocator or that of the settings.
+pub(crate) fn compiler(header: &Header, target: &Target, allocator: Option<&str>) -> Result<Compiler, NoCompiler> {
     let (triple, mut settings, flags) = words(header, target)?;
-    settings.regalloc_algorithm = allocator.to_string();
+    if let Some(name) = allocator {
+        settings.regalloc_algorithm = name.to_string();
+    }
     Compiler::new(&triple, settings, &flags).map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
         TargetError::Setting(SettingError::Unsupported { .. }) => NoCompiler::Skip(error.to_string()),
         TargetError::Setting(_) => NoCompiler::Fail(error.to_string()),
-        TargetError::Allocator(_) => NoCompiler::Skip(format!("allocator {allocator} does not exist")),
+        TargetError::Allocator(name) => NoCompiler::Skip(format!("allocator {name} does not exist")),
     })
 }
 

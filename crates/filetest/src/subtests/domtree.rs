@@ -9,7 +9,7 @@ use kingpost_ir::dominators::DominatorTree;
 use kingpost_ir::{AnyEntity, Block, Function};
 use kingpost_reader::TestFunction;
 
-use crate::expect::{directive, filecheck};
+use crate::expect::directive;
 use crate::job::Job;
 use crate::report::Findings;
 
@@ -21,9 +21,9 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = write_orders(&mut text, func, &tree);
-        if let Err(text) = filecheck(job.file, test, &text) {
-            findings.fail(format_args!("{}: {text}", job.name));
-        }
+        job.check(test, &text, findings);
+        // That of every block is checked.
+        findings.expectations += 1;
     }
 }
 

@@ -1,11 +1,11 @@
 //! The table of subtests.
 
 mod cat;
-mod compile;
 mod domtree;
 mod interpret;
 mod print_cfg;
 mod run;
+mod stage;
 mod verifier;
 
 pub use print_cfg::cfg_text;
@@ -13,11 +13,19 @@ pub use print_cfg::cfg_text;
 use crate::job::Job;
 use crate::report::Findings;
 
+/// What a subtest runs once for each of.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Per {
+    File,
+    Target,
+    Allocator,
+}
+
 /// A `test` command.
 #[derive(Debug)]
 pub(crate) struct Subtest {
     pub(crate) name: &'static str,
-    pub(crate) needs_target: bool,
+    pub(crate) per: Per,
     /// Whether all functions must be valid before it runs.
     pub(crate) needs_verifier: bool,
     pub(crate) run: fn(&Job, &mut Findings),
@@ -25,14 +33,17 @@ pub(crate) struct Subtest {
 
 /// In the order in which they run: first those that do not need the verifier.
 static SUBTESTS: &[Subtest] = &[
-    Subtest { name: "cat", needs_target: false, needs_verifier: false, run: cat::run },
-    Subtest { name: "print-cfg", needs_target: false, needs_verifier: false, run: print_cfg::run },
-    Subtest { name: "verifier", needs_target: false, needs_verifier: false, run: verifier::run },
-    Subtest { name: "safepoint", needs_target: false, needs_verifier: true, run: cat::run },
-    Subtest { name: "domtree", needs_target: false, needs_verifier: true, run: domtree::run },
-    Subtest { name: "interpret", needs_target: false, needs_verifier: true, run: interpret::run },
-    Subtest { name: "compile", needs_target: true, needs_verifier: true, run: compile::run },
-    Subtest { name: "run", needs_target: true, needs_verifier: true, run: run::run },
+    Subtest { name: "cat", per: Per::File, needs_verifier: false, run: cat::run },
+    Subtest { name: "print-cfg", per: Per::File, needs_verifier: false, run: print_cfg::run },
+    Subtest { name: "verifier", per: Per::File, needs_verifier: false, run: verifier::run },
+    Subtest { name: "safepoint", per: Per::File, needs_verifier: true, run: cat::run },
+    Subtest { name: "domtree", per: Per::File, needs_verifier: true, run: domtree::run },
+    Subtest { name: "interpret", per: Per::File, needs_verifier: true, run: interpret::run },
+    Subtest { name: "expand", per: Per::Target, needs_verifier: true, run: stage::expand },
+    Subtest { name: "lower", per: Per::Target, needs_verifier: true, run: stage::lower },
+    Subtest { name: "regalloc", per: Per::Allocator, needs_verifier: true, run: stage::regalloc },
+    Subtest { name: "compile", per: Per::Allocator, needs_verifier: true, run: stage::compile },
+    Subtest { name: "run", per: Per::Allocator, needs_verifier: true, run: run::run },
 ];
 
 /// Commands that are known but whose stages do not exist yet.

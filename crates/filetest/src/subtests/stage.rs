@@ -1,0 +1,75 @@
+//! `test expand`, `test lower`, `test regalloc` and `test compile`: the text of what a stage makes, filecheck; with
+//! `precise-output` line by line. `test compile expect-fail` takes functions that must not compile.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kingpost_codegen::{CompileError, DumpSink, Options, Stage};
+use kingpost_mach::ModuleBuffer;
+
+use crate::job::Job;
+use crate::precise;
+use crate::report::Findings;
+
+/// Keeps the text of one stage.
+#[derive(Debug)]
+struct Kept {
+    stage: Stage,
+    text: Mutex<String>,
+}
+
+impl DumpSink for Kept {
+    fn wants(&self, stage: Stage, _: &str) -> bool {
+        stage == self.stage
+    }
+
+    fn take(&self, _: Stage, _: &str, text: String) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+pub(crate) fn expand(job: &Job, findings: &mut Findings) {
+    run(Stage::Expand, job, findings);
+}
+
+pub(crate) fn lower(job: &Job, findings: &mut Findings) {
+    run(Stage::Lower, job, findings);
+}
+
+pub(crate) fn regalloc(job: &Job, findings: &mut Findings) {
+    run(Stage::Regalloc, job, findings);
+}
+
+pub(crate) fn compile(job: &Job, findings: &mut Findings) {
+    run(Stage::Emit, job, findings);
+}
+
+/// Compiles each function up to `stage`, and compares what that made with what is expected.
+fn run(stage: Stage, job: &Job, findings: &mut Findings) {
+    let Some(compiler) = job.compiler(findings) else { return };
+    let kept = Arc::new(Kept { stage, text: Mutex::default() });
+    let options = Options { dump: Some(kept.clone()), stop_after: Some(stage), ..Options::default() };
+    let compiler = compiler.with_options(options);
+    let has_option = |name: &str| job.unit.command.options.iter().any(|option| option == name);
+    let (expect_fail, precise) = (has_option("expect-fail"), has_option("precise-output"));
+    let mut cx = compiler.context();
+    let mut outputs = Vec::new();
+    for test in &job.file.functions {
+        match compiler.compile(&mut cx, &mut test.function.clone(), &mut ModuleBuffer::default()) {
+            Ok(()) | Err(CompileError::Stopped) if expect_fail => {
+                findings.fail(format_args!("{} compiles", job.place(test)));
+            }
+            Ok(()) | Err(CompileError::Stopped) => {
+                let text = std::mem::take(&mut *kept.text.lock().unwrap_or_else(PoisonError::into_inner));
+                if precise {
+                    outputs.push((test, text));
+                } else {
+                    job.check(test, &text, findings);
+                }
+            }
+            Err(_) if expect_fail => findings.expectations += 1,
+            Err(error) if error.is_unsupported() => findings.skip(error),
+            Err(error) => findings.fail(format_args!("{}: {error}", job.place(test))),
+        }
+    }
+    precise::check(job, &outputs, findings);
+}
