@@ -1,5 +1,5 @@
 //! `test expand`, `test lower`, `test regalloc` and `test compile`: the text of what a stage makes, filecheck; with
-//! `precise-output` line by line. `test compile expect-fail` takes functions that must not compile.
+//! `precise-output` line by line. with `expect-fail` the error of a function that must not compile.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -66,7 +66,10 @@ fn run(stage: Stage, job: &Job, findings: &mut Findings) {
                     job.check(test, &text, findings);
                 }
             }
-            Err(_) if expect_fail => findings.expectations += 1,
+            Err(error) if expect_fail => {
+                findings.expectations += 1;
+                job.check(test, &format!("{error}\n"), findings);
+            }
             Err(error) if error.is_unsupported() => findings.skip(error),
             Err(error) => findings.fail(format_args!("{}: {error}", job.place(test))),
         }
