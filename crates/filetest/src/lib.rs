@@ -1,4 +1,4 @@
-//! Runs .clif tests: subtests, directives, expectations.
+//! Runs .clif and .ra tests: subtests, directives, expectations.
 //!
 //! A test file says in its first lines which subtests it wants, with which settings and for which
 //! targets. [`run`] finds files in folders, runs every subtest × target × register allocator as a
@@ -13,6 +13,7 @@
 //! | `unit.rs` | what is run and reported by itself |
 //! | `target.rs` | settings and flags of a `target` line |
 //! | `subtests/` | one file per `test` command, and the table of them |
+//! | `allocation.rs` | `.ra` files: allocation problems and the checker's verdicts |
 //! | `job.rs` | what a subtest works on |
 //! | `outcome.rs` | how a call ended |
 //! | `directives.rs` | run directives and whether calls end as they ask |
@@ -22,6 +23,7 @@
 //! | `data.rs` | data directives as data objects |
 //! | `report.rs` | outcomes, and how they print |
 
+mod allocation;
 mod data;
 mod directives;
 mod expect;

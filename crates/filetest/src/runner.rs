@@ -10,6 +10,7 @@ use kingpost_reader::{Error, Header, Target, TestCommand, TestFile};
 use rayon::prelude::*;
 use target_lexicon::Triple;
 
+use crate::allocation;
 use crate::job::Job;
 use crate::options::Options;
 use crate::plan;
@@ -18,7 +19,7 @@ use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
 
-/// Runs all files of these paths; folders are searched for `.clif` files, in order of their names.
+/// Runs all files of these paths; folders are searched for `.clif` and `.ra` files, in order of their names.
 ///
 /// # Errors
 /// If a path cannot be read, or there are no threads.
@@ -46,7 +47,7 @@ fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
             // Links to folders are not followed: they could lead back here.
             let is_folder = entry.file_type().map_err(|error| named(&path, error))?.is_dir();
             let entry = entry.path();
-            if is_folder || (entry.extension().is_some_and(|extension| extension == "clif") && !entry.is_dir()) {
+            if is_folder || (entry.extension().is_some_and(|extension| extension == "clif" || extension == "ra") && !entry.is_dir()) {
                 entries.push(entry);
             }
         }
@@ -81,6 +82,9 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
     let Ok(text) = std::str::from_utf8(text) else {
         return Report { units: whole_file(name, format!("{name}: the text is not valid UTF-8")) };
     };
+    if command.is_none() && Path::new(name).extension().is_some_and(|extension| extension == "ra") {
+        return Report { units: allocation::run(name, text, options) };
+    }
     // Files with `test run` have this convention by default.
     let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
     let units = match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {

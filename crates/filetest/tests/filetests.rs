@@ -68,6 +68,45 @@ fn wrong_expectations_fail() {
     fails("test run\ntarget x86_65", "", "x86_65");
     fails("test compile precise-output\ntarget x86_64", "; nop", "expected\nnop");
     fails("test compile expect-fail\ntarget x86_64", "", "compiles");
+    fails("test lower\ntarget x86_64", "; check: sub64_rr", "filecheck failed");
+    fails("test regalloc\ntarget x86_64", "; check: i99", "filecheck failed");
+    fails("test expand precise-output\ntarget x86_64", "; function %g", "expected\nfunction %g");
+}
+
+#[test]
+fn files_expect_something() {
+    for header in ["test interpret", "test run\ntarget x86_64", "test compile\ntarget x86_64", "test print-cfg"] {
+        let expected = Outcome::Failed(vec!["the file expects nothing".into()]);
+        assert_eq!(outcomes(&with(header, "")), [expected], "{header}");
+    }
+    assert_eq!(outcomes(&with("test cat", "")), [Outcome::Passed]);
+}
+
+#[test]
+fn allocations_get_the_verdict_they_expect() {
+    let text = |expect: &str| {
+        format!("{expect}\nproblem %f {{\nv0: int 8\nb0:\ni0: def v0\ni1: branch use v0 = r0\n}}\nallocation {{\ni0: r0\ni1: r0\n}}\n")
+    };
+    let outcomes = |expect: &str, reg: &str| {
+        let report = run_text("t.ra", text(expect).replace("i0: r0", reg).as_bytes(), None, &Options::default());
+        report.units.into_iter().map(|unit| unit.outcome == Outcome::Passed).collect::<Vec<bool>>()
+    };
+    assert_eq!(outcomes("; expect accept", "i0: r0"), [true]);
+    assert_eq!(outcomes("; expect accept", "i0: r1"), [false]);
+    assert_eq!(outcomes("; expect reject rule 21", "i0: r1"), [true]);
+    assert_eq!(outcomes("; expect reject rule 1:", "i0: r1"), [false]);
+    assert_eq!(outcomes("; expect reject", "i0: r0"), [false]);
+    assert_eq!(outcomes("; expect solved", "i0: r1"), [true; 4]);
+    assert_eq!(outcomes("; expect nothing", "i0: r0"), [false]);
+    assert_eq!(outcomes("; nothing", "i0: r0"), [false]);
+}
+
+#[test]
+fn endless_loops_share_one_limit() {
+    let body = "function %f() {\nblock0:\n    jump block1\nblock1:\n    jump block1\n}\n; run: %f() == []\n; run: %f() != []";
+    let report = run_text("t.clif", format!("test interpret\n{body}\n").as_bytes(), None, &Options::default());
+    let Outcome::Failed(texts) = &report.units[0].outcome else { panic!("{report}") };
+    assert!(texts[0].contains("limit of executed instructions") && texts[1].contains("was not run"), "{texts:?}");
 }
 
 #[test]

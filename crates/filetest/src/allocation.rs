@@ -1,0 +1,105 @@
+//! `.ra` files: allocation problems, with an allocation that the checker judges or for allocators to solve.
+//!
+//! The first line says what is expected:
+//!
+//! ```text
+//! ; expect accept
+//! ; expect reject rule 12
+//! ; expect solved
+//! ```
+//! A rejection names a text that every reason holds. A file without a machine is for that of x86-64.
+
+use std::fmt::Write;
+
+use kingpost_checker::Checker;
+use kingpost_checker::text::check_text;
+use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_regalloc::{Allocation, MachineEnv, text};
+use target_lexicon::triple;
+
+use crate::options::Options;
+use crate::report::{Findings, UnitReport};
+
+/// Runs one text under a name.
+pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> {
+    let first = text.lines().next().unwrap_or_default();
+    let unit = |unit: &str, findings: &mut Findings, regalloc: &str| UnitReport {
+        file: name.to_string(),
+        unit: unit.to_string(),
+        outcome: findings.outcome(),
+        prints: Vec::new(),
+        command: format!("kingpost test{regalloc} {name}"),
+    };
+    let Some(expected) = first.strip_prefix("; expect ") else {
+        let mut findings = Findings::default();
+        findings.fail(format_args!("{name}:1: the file expects nothing: no `; expect`"));
+        return vec![unit("the file", &mut findings, "")];
+    };
+    if expected.split_whitespace().next() == Some("solved") {
+        let is_wanted = |name: &str| options.allocators.is_empty() || options.allocators.iter().any(|other| other == name);
+        let allocators = ALLOCATORS.iter().map(|(name, _)| *name).filter(|name| is_wanted(name));
+        return allocators
+            .map(|allocator| {
+                let mut findings = Findings::default();
+                solve(name, text, allocator, &mut findings);
+                unit(&format!("solved, allocator {allocator}"), &mut findings, &format!(" --regalloc {allocator}"))
+            })
+            .collect();
+    }
+    let mut findings = Findings::default();
+    judge(name, text, expected, &mut findings);
+    vec![unit("judged", &mut findings, "")]
+}
+
+/// The machine of files that describe none.
+fn default_env() -> MachineEnv {
+    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), Settings::default(), &[]);
+    compiler.map(|compiler| compiler.isa().env().clone()).unwrap_or_default()
+}
+
+/// Compares the checker's verdict with what is expected.
+fn judge(name: &str, text: &str, expected: &str, findings: &mut Findings) {
+    let verdicts = match check_text(text, &default_env()) {
+        Ok(verdicts) => verdicts,
+        Err(error) => return findings.fail(format_args!("{name}:{error}")),
+    };
+    let (word, reason) = expected.split_once(' ').unwrap_or((expected, ""));
+    for verdict in verdicts {
+        let mut reasons = String::new();
+        for finding in &verdict.findings {
+            // Writing to a string does not fail.
+            let _ = writeln!(reasons, "{name}:{finding}");
+        }
+        match word {
+            "accept" if verdict.findings.is_empty() => {}
+            "accept" => findings.fail(format_args!("%{} is rejected:\n{reasons}", verdict.name)),
+            "reject" if verdict.findings.is_empty() => findings.fail(format_args!("%{} is accepted", verdict.name)),
+            "reject" if reasons.lines().all(|line| line.contains(reason)) => {}
+            "reject" => findings.fail(format_args!("%{} is not rejected for `{reason}`:\n{reasons}", verdict.name)),
+            _ => findings.fail(format_args!("{name}:1: expected `accept`, `reject` or `solved`, found `{word}`")),
+        }
+    }
+}
+
+/// Lets an allocator solve every problem; the checker must accept the answers.
+fn solve(name: &str, text: &str, allocator: &str, findings: &mut Findings) {
+    let file = match text::parse(text) {
+        Ok(file) => file,
+        Err(error) => return findings.fail(format_args!("{name}:{error}")),
+    };
+    let env = file.env.unwrap_or_else(default_env);
+    let Some(factory) = kingpost_codegen::allocator(allocator) else { return };
+    let (mut allocator, mut checker, mut answer) = (factory(), Checker::new(), Allocation::default());
+    for case in &file.cases {
+        let problem = &case.problem;
+        if let Err(errors) = problem.verify_with(&env) {
+            errors.iter().for_each(|error| findings.fail(format_args!("{name}: %{}: {error}", problem.name)));
+        } else if let Err(error) = allocator.allocate_verified(problem, &env, &mut answer) {
+            findings.fail(format_args!("{name}: %{}: {error}", problem.name));
+        } else if let Err(errors) = checker.check(problem, &env, &answer) {
+            let answer = text::display_allocation(problem, &answer);
+            findings.fail(format_args!("%{}: the answer is not right:\n{answer}", problem.name));
+            errors.iter().for_each(|error| findings.fail(error));
+        }
+    }
+}
