@@ -36,7 +36,8 @@ pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> 
         return vec![unit("the file", &mut findings, "")];
     };
     if expected.split_whitespace().next() == Some("solved") {
-        let is_wanted = |name: &str| options.allocators.is_empty() || options.allocators.iter().any(|other| other == name);
+        let is_wanted =
+            |name: &str| options.allocators.is_empty() || options.allocators.iter().any(|other| other == name);
         let allocators = ALLOCATORS.iter().map(|(name, _)| *name).filter(|name| is_wanted(name));
         return allocators
             .map(|allocator| {

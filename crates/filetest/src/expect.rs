@@ -17,7 +17,8 @@ pub(crate) fn directive<'a>(comment: &Comment<'a>, name: &str) -> Option<&'a str
 pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) -> Result<usize, String> {
     let (mut builder, mut directives) = (CheckerBuilder::new(), 0);
     for comment in file.preamble_comments.iter().chain(&function.comments) {
-        let is_directive = builder.directive(comment.text).map_err(|error| format!("line {}: {error}", comment.line))?;
+        let is_directive =
+            builder.directive(comment.text).map_err(|error| format!("line {}: {error}", comment.line))?;
         directives += usize::from(is_directive);
     }
     let checker = builder.finish();

@@ -47,7 +47,10 @@ fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
             // Links to folders are not followed: they could lead back here.
             let is_folder = entry.file_type().map_err(|error| named(&path, error))?.is_dir();
             let entry = entry.path();
-            if is_folder || (entry.extension().is_some_and(|extension| extension == "clif" || extension == "ra") && !entry.is_dir()) {
+            if is_folder
+                || (entry.extension().is_some_and(|extension| extension == "clif" || extension == "ra")
+                    && !entry.is_dir())
+            {
                 entries.push(entry);
             }
         }

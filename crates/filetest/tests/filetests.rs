@@ -85,7 +85,9 @@ fn files_expect_something() {
 #[test]
 fn allocations_get_the_verdict_they_expect() {
     let text = |expect: &str| {
-        format!("{expect}\nproblem %f {{\nv0: int 8\nb0:\ni0: def v0\ni1: branch use v0 = r0\n}}\nallocation {{\ni0: r0\ni1: r0\n}}\n")
+        format!(
+            "{expect}\nproblem %f {{\nv0: int 8\nb0:\ni0: def v0\ni1: branch use v0 = r0\n}}\nallocation {{\ni0: r0\ni1: r0\n}}\n"
+        )
     };
     let outcomes = |expect: &str, reg: &str| {
         let report = run_text("t.ra", text(expect).replace("i0: r0", reg).as_bytes(), None, &Options::default());
@@ -103,7 +105,8 @@ fn allocations_get_the_verdict_they_expect() {
 
 #[test]
 fn endless_loops_share_one_limit() {
-    let body = "function %f() {\nblock0:\n    jump block1\nblock1:\n    jump block1\n}\n; run: %f() == []\n; run: %f() != []";
+    let body =
+        "function %f() {\nblock0:\n    jump block1\nblock1:\n    jump block1\n}\n; run: %f() == []\n; run: %f() != []";
     let report = run_text("t.clif", format!("test interpret\n{body}\n").as_bytes(), None, &Options::default());
     let Outcome::Failed(texts) = &report.units[0].outcome else { panic!("{report}") };
     assert!(texts[0].contains("limit of executed instructions") && texts[1].contains("was not run"), "{texts:?}");
