@@ -34,7 +34,7 @@ filetests: build
 
 # Tests that others wrote, where they are at hand.
 corpus: build
-	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
+	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS) && sh .ci/rules $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
 
 # Real programs: compile for every target with every allocator, link, run, compare with system tools.
 demo: tools build
@@ -43,7 +43,7 @@ demo: tools build
 # System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5
 
 tools:
 	@sh .ci/tools || $(MAKE) deps

@@ -44,4 +44,5 @@ mod wrap;
 pub use check::{Verdict, check};
 pub use condition::WrongKind;
 pub use counterexample::Counterexample;
+pub use kingpost_smt::Backend;
 pub use prover::{Options, Prover, SolverChoice};

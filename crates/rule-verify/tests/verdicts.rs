@@ -1,0 +1,134 @@
+//! Rules with known verdicts, at small widths. Without z3 or cvc5 the test is skipped by name, except where `CI` is set.
+
+use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check};
+use kingpost_rules::parse;
+
+/// The verdict as `rules check` prints it.
+fn verdict(text: &str, prover: &mut Prover) -> String {
+    let options = Options { widths: 1..=6, ..Options::default() };
+    let parsed = parse(text).remove(0).rule;
+    match parsed.map_or_else(Verdict::Error, |rule| check(&rule, &options, prover)) {
+        Verdict::Correct => "correct".to_string(),
+        Verdict::Wrong(counterexample) => format!("wrong: {}", counterexample.kind.name()),
+        Verdict::Unknown(reason) => format!("unknown: {reason}"),
+        Verdict::Error(error) => format!("error: {}", error.kind.name()),
+    }
+}
+
+/// Checks pairs of expected verdict and rule.
+fn expect(pairs: &[(&str, &str)]) {
+    for backend in [Backend::Z3, Backend::Cvc5] {
+        if !backend.is_installed() {
+            assert!(std::env::var_os("CI").is_none(), "{} is missing", backend.program());
+            eprintln!("SKIPPED: verdicts: {} is not installed", backend.program());
+            return;
+        }
+    }
+    let mut prover = Prover::new(SolverChoice::Z3);
+    for (expected, text) in pairs {
+        assert_eq!(verdict(text, &mut prover), *expected, "{text}");
+    }
+}
+
+#[test]
+fn values() {
+    expect(&[
+        ("correct", "%r = xor %x, %x\n=>\n%r = 0"),
+        ("wrong: value", "%r = xor %x, %x\n=>\n%r = 1"),
+        ("correct", "%a = or %x, %y\n%b = and %x, %y\n%r = sub %a, %b\n=>\n%r = xor %x, %y"),
+        ("wrong: value", "%c = icmp ult %x, C\n%r = select %c, %x, C\n=>\n%d = icmp slt %x, C\n%r = select %d, %x, C"),
+        ("correct", "%c = icmp CC %x, %y\n%r = xor %c, true\n%s = xor %r, true\n=>\n%s = icmp CC %x, %y"),
+        ("correct", "%w = zext %x to i6\n%r = trunc %w to i3\n=>\n%r = ZExtOrTrunc %x"),
+        ("wrong: value", "%w = sext %x to i6\n%r = lshr %w, 1\n=>\n%h = lshr %x, 1\n%r = zext %h"),
+    ]);
+}
+
+#[test]
+fn undefined_behaviour_and_poison() {
+    expect(&[
+        ("wrong: definedness", "%r = mul %x, 0\n=>\n%q = udiv %x, %x\n%r = sub %q, %q"),
+        ("wrong: definedness", "%r = shl %x, C\n=>\n%d = add C, 1\n%t = lshr %x, %d\n%r = add %t, 0"),
+        ("correct", "%r = udiv %x, 1\n=>\n%r = %x"),
+        ("wrong: poison", "%r = add %x, %y\n=>\n%r = add nsw %x, %y"),
+        ("correct", "%r = add nsw %x, %y\n=>\n%r = add %y, %x"),
+        ("correct", "Pre: WillNotOverflowUnsignedAdd(%x, %y)\n%r = add %x, %y\n=>\n%r = add nuw %x, %y"),
+        ("correct", "%q = udiv exact %x, %y\n%r = mul %q, %y\n=>\n%r = %x"),
+        ("wrong: value", "%q = udiv %x, %y\n%r = mul %q, %y\n=>\n%r = %x"),
+    ]);
+}
+
+#[test]
+fn preconditions() {
+    expect(&[
+        ("correct", "Pre: isPowerOf2(C)\n%r = urem %x, C\n=>\n%r = and %x, C-1"),
+        ("wrong: value", "Pre: !isSignBit(C)\n%r = urem %x, C\n=>\n%r = and %x, C-1"),
+        ("correct", "Pre: C1 & C2 == 0 && C1 | C2 == -1\n%a = and %x, C1\n%b = and %x, C2\n%r = add %a, %b\n=>\n%r = %x"),
+        ("correct", "Pre: MaskedValueIsZero(%x, C)\n%r = and C, %x\n=>\n%r = 0"),
+        ("correct", "Pre: (computeKnownZeroBits(%x) | computeKnownZeroBits(%y)) == -1\n%r = add %x, %y\n=>\n%r = or %x, %y"),
+        ("correct", "Pre: hasOneUse(%a)\n%a = add %x, 1\n%r = sub %a, 1\n=>\n%a = add %x, 2\n%r = sub %a, 2"),
+        ("wrong: value", "%a = add %x, 1\n%r = sub %a, 1\n=>\n%a = add %x, 2\n%r = sub %a, 2"),
+        ("correct", "Pre: C == width(%x)-1\n%r = lshr %x, C\n=>\n%n = icmp slt %x, 0\n%r = zext %n"),
+    ]);
+}
+
+#[test]
+fn choices_of_undefined_values() {
+    expect(&[
+        ("correct", "%r = xor %x, undef\n=>\n%r = undef"),
+        ("correct", "%r = add undef, %x\n=>\n%r = 1"),
+        ("wrong: value", "%r = or undef, C\n=>\n%r = 0"),
+        ("wrong: value", "%r = shl undef, 1\n=>\n%r = undef"),
+        ("correct", "%r = shl undef, 1\n=>\n%r = 2"),
+    ]);
+}
+
+#[test]
+fn memory() {
+    expect(&[
+        ("correct", "store i6 %x, %p\n%r = load i6* %p\n=>\nstore %x, %p\n%r = %x"),
+        ("wrong: memory", "store i5 %x, %p\n=>\nskip"),
+        ("wrong: memory", "store i8 %x, %p\nstore i8 %y, %q\n=>\nstore %y, %q\nstore %x, %p"),
+        ("correct", "%p = alloca i8\nstore i8 undef, %p\n%r = load %p\n=>\n%p = alloca i8\n%r = load %p"),
+        // Unrelated addresses hold unrelated bytes.
+        ("wrong: value", "%a = load i8* %p\n%b = load i8* %q\n%r = add %a, %b\n=>\n%r = add %a, %a"),
+        ("correct", "%q = getelementptr i8* %p, i32 1\n%a = ptrtoint %q to i4\n=>\n%b = ptrtoint %p to i4\n%a = add %b, 1"),
+        ("wrong: definedness", "%r = load i8* %p\n=>\n%n = load i8* null\n%r = add %n, 0"),
+    ]);
+}
+
+#[test]
+fn blocks() {
+    let source = "%c = icmp eq %x, 0\nbr %c, label %zero, label %other\nzero:\n%r = add %x, 1\nother:\nret 0\n=>\n";
+    expect(&[
+        ("correct", &format!("{source}zero:\n%r = 1")),
+        ("wrong: value", &format!("{source}zero:\n%r = 0")),
+        ("wrong: block-precondition", &format!("{source}%c = icmp ne %x, 0\nzero:\n%r = 1")),
+    ]);
+}
+
+#[test]
+fn errors_before_any_proof() {
+    expect(&[
+        ("error: scope", "%r = %x\n=>\n%r = %y"),
+        ("error: lint-unused-temporary", "%a = %x\n%r = %x\n=>\n%r = %x"),
+        ("error: type", "%r = trunc i4 %x to i8\n=>\n%r = 0"),
+        ("error: unsupported", "%r = add i200 %x, %y\n=>\n%r = add %y, %x"),
+        ("error: syntax", "%r = add %x\n=>\n%r = %x"),
+        ("error: flag", "%r = and nsw %x, %y\n=>\n%r = 0"),
+        ("error: function", "Pre: isOdd(C)\n%r = C\n=>\n%r = C"),
+    ]);
+}
+
+#[test]
+fn counterexamples_name_inputs_constants_and_both_values() {
+    if !Backend::Z3.is_installed() {
+        return;
+    }
+    let rule = parse("%a = add %x, C\n%r = sub %a, 1\n=>\n%r = %x").remove(0).rule.unwrap();
+    let options = Options::default();
+    let Verdict::Wrong(counterexample) = check(&rule, &options, &mut Prover::new(SolverChoice::Z3)) else { panic!() };
+    let text = counterexample.to_string();
+    for part in ["Mismatch in values of i2 %r\n", "\nExample:\n%x i2 = 0x", "\nC i2 = 0x", "\n%a i2 = 0x", "\nSource value: 0x", "\nTarget value: 0x"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
