@@ -62,9 +62,15 @@ fn preconditions() {
     expect(&[
         ("correct", "Pre: isPowerOf2(C)\n%r = urem %x, C\n=>\n%r = and %x, C-1"),
         ("wrong: value", "Pre: !isSignBit(C)\n%r = urem %x, C\n=>\n%r = and %x, C-1"),
-        ("correct", "Pre: C1 & C2 == 0 && C1 | C2 == -1\n%a = and %x, C1\n%b = and %x, C2\n%r = add %a, %b\n=>\n%r = %x"),
+        (
+            "correct",
+            "Pre: C1 & C2 == 0 && C1 | C2 == -1\n%a = and %x, C1\n%b = and %x, C2\n%r = add %a, %b\n=>\n%r = %x",
+        ),
         ("correct", "Pre: MaskedValueIsZero(%x, C)\n%r = and C, %x\n=>\n%r = 0"),
-        ("correct", "Pre: (computeKnownZeroBits(%x) | computeKnownZeroBits(%y)) == -1\n%r = add %x, %y\n=>\n%r = or %x, %y"),
+        (
+            "correct",
+            "Pre: (computeKnownZeroBits(%x) | computeKnownZeroBits(%y)) == -1\n%r = add %x, %y\n=>\n%r = or %x, %y",
+        ),
         ("correct", "Pre: hasOneUse(%a)\n%a = add %x, 1\n%r = sub %a, 1\n=>\n%a = add %x, 2\n%r = sub %a, 2"),
         ("wrong: value", "%a = add %x, 1\n%r = sub %a, 1\n=>\n%a = add %x, 2\n%r = sub %a, 2"),
         ("correct", "Pre: C == width(%x)-1\n%r = lshr %x, C\n=>\n%n = icmp slt %x, 0\n%r = zext %n"),
@@ -91,7 +97,10 @@ fn memory() {
         ("correct", "%p = alloca i8\nstore i8 undef, %p\n%r = load %p\n=>\n%p = alloca i8\n%r = load %p"),
         // Unrelated addresses hold unrelated bytes.
         ("wrong: value", "%a = load i8* %p\n%b = load i8* %q\n%r = add %a, %b\n=>\n%r = add %a, %a"),
-        ("correct", "%q = getelementptr i8* %p, i32 1\n%a = ptrtoint %q to i4\n=>\n%b = ptrtoint %p to i4\n%a = add %b, 1"),
+        (
+            "correct",
+            "%q = getelementptr i8* %p, i32 1\n%a = ptrtoint %q to i4\n=>\n%b = ptrtoint %p to i4\n%a = add %b, 1",
+        ),
         ("wrong: definedness", "%r = load i8* %p\n=>\n%n = load i8* null\n%r = add %n, 0"),
     ]);
 }
@@ -128,7 +137,14 @@ fn counterexamples_name_inputs_constants_and_both_values() {
     let options = Options::default();
     let Verdict::Wrong(counterexample) = check(&rule, &options, &mut Prover::new(SolverChoice::Z3)) else { panic!() };
     let text = counterexample.to_string();
-    for part in ["Mismatch in values of i2 %r\n", "\nExample:\n%x i2 = 0x", "\nC i2 = 0x", "\n%a i2 = 0x", "\nSource value: 0x", "\nTarget value: 0x"] {
+    for part in [
+        "Mismatch in values of i2 %r\n",
+        "\nExample:\n%x i2 = 0x",
+        "\nC i2 = 0x",
+        "\n%a i2 = 0x",
+        "\nSource value: 0x",
+        "\nTarget value: 0x",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }
