@@ -1,12 +1,13 @@
 //! The stages in order, and the memory they share.
 
 use crate::collect;
-use crate::collect::Hints;
+use crate::collect::Constraints;
 use crate::collect::Liveness;
 use crate::emit::{self, Emit};
 use crate::linear_scan::{self, Scan, ScanResult};
 use crate::resolve::{Input, Resolved};
 use crate::slot_coalescing::SlotCoalescing;
+use crate::trace::Trace;
 use crate::values::Values;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
@@ -15,14 +16,14 @@ use kingpost_regalloc_common::preference::Registers;
 /// Linear scan register allocation. Memory is kept from one problem to the next.
 #[derive(Default)]
 pub struct LinearScan {
-    registers: Registers,
+    pub(crate) registers: Registers,
     order: LinearOrder,
-    values: Values,
+    pub(crate) values: Values,
     live: Liveness,
-    hints: Hints,
-    scan: ScanResult,
+    pub(crate) constraints: Constraints,
+    pub(crate) scan: ScanResult,
     scratch: linear_scan::Scratch,
-    resolved: Resolved,
+    pub(crate) resolved: Resolved,
     slots: SlotCoalescing,
     emit: emit::Scratch,
 }
@@ -38,31 +39,30 @@ impl LinearScan {
         problem: &Problem,
         env: &MachineEnv,
         out: &mut Allocation,
-        mut observer: Option<&mut dyn Observer>,
+        observer: Option<&mut dyn Observer>,
     ) -> Result<(), AllocError> {
+        let trace = &mut Trace::new(observer);
         out.reset(problem);
-        let mut stage = |name| {
-            log::trace!("{name} of {}", problem.name);
-            if let Some(observer) = &mut observer {
-                observer.event(Event::Stage(name));
-            }
-        };
-        stage("liveness");
-        self.registers.build(problem, env);
-        self.order.build(problem)?;
-        collect::run(problem, &self.order, &self.registers, &mut self.values, &mut self.live, &mut self.hints);
-        self.live.find_ranges(problem, &self.order, &mut self.values)?;
 
-        stage("walk");
-        let LinearScan { registers, order, values, hints, scan, scratch: s, .. } = self;
-        let is_traced = observer.is_some() || log::log_enabled!(log::Level::Trace);
-        Scan { problem, env, registers, order, values, hints, scan, s, out, observer, is_traced }.run()?;
+        trace.event(Event::Stage("collect"));
+        let LinearScan { registers, order, values, live, constraints, scan, scratch: s, .. } = self;
+        registers.build(problem, env);
+        order.build(problem)?;
+        collect::run(problem, order, registers, values, live, constraints);
+        live.find_ranges(problem, order, values)?;
 
-        log::trace!("resolution of {}", problem.name);
-        let LinearScan { registers, order, values, hints, scan, resolved, slots, emit, .. } = self;
-        let input = &Input { problem, registers, order, hints };
+        trace.event(Event::Stage("scan"));
+        Scan { problem, env, registers, order, values, constraints, scan, s, out, trace }.run()?;
+
+        trace.event(Event::Stage("resolve"));
+        let LinearScan { registers, order, values, constraints, scan, resolved, slots, emit, .. } = self;
+        let input = &Input { problem, registers, order, constraints };
         resolved.build(input, values, scan, out);
+
+        trace.event(Event::Stage("slots"));
         slots.run(input, values, &resolved.in_slots, out)?;
+
+        trace.event(Event::Stage("emit"));
         Emit { input, env, values, scan, resolved, s: emit, out }.run()
     }
 }

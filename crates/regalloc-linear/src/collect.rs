@@ -30,16 +30,16 @@ pub(crate) fn run(
     registers: &Registers,
     values: &mut Values,
     live: &mut Liveness,
-    hints: &mut Hints,
+    constraints: &mut Constraints,
 ) {
     values.begin(problem);
     live.begin();
-    hints.begin();
-    let mut survey = Survey { problem, order, registers, values, live, hints };
+    constraints.begin();
+    let mut survey = Survey { problem, order, registers, values, live, constraints };
     for block in order.blocks().values().rev() {
         survey.block(block);
     }
-    hints.finish(order, values);
+    constraints.finish(order, values);
 }
 
 struct Survey<'a> {
@@ -48,7 +48,7 @@ struct Survey<'a> {
     registers: &'a Registers,
     values: &'a mut Values,
     live: &'a mut Liveness,
-    hints: &'a mut Hints,
+    constraints: &'a mut Constraints,
 }
 
 impl Survey<'_> {
@@ -72,7 +72,7 @@ impl Survey<'_> {
             if !args.is_empty() {
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
                     self.live.note_use(self.values, arg, stop.prev());
-                    self.hints.passes(self.values, arg, param);
+                    self.constraints.passes(self.values, arg, param);
                 }
             }
             for &def in problem.edge_defs(edge) {
@@ -88,7 +88,7 @@ impl Survey<'_> {
         let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
         let safepoint = flags.has(InstFlags::SAFEPOINT);
         if safepoint || clobbers != ClobberId::NONE {
-            self.hints.clobber_point(position, clobbers, safepoint);
+            self.constraints.clobber_point(position, clobbers, safepoint);
         }
         for &operand in operands {
             let vreg = operand.vreg();
@@ -115,14 +115,14 @@ impl Survey<'_> {
             Constraint::Fixed(preg) => {
                 let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
                 let at = (position, self.problem.clobber_id(inst), safepoint);
-                self.hints.fixed(self.values, operand, self.registers.reg(preg), at);
+                self.constraints.fixed(self.values, operand, self.registers.reg(preg), at);
             }
             Constraint::Reuse(k) => {
                 if let Some(source) = operands.get(usize::from(k)) {
-                    self.hints.flows(self.values, source.vreg(), operand.vreg());
+                    self.constraints.flows(self.values, source.vreg(), operand.vreg());
                 }
             }
-            Constraint::Stack | Constraint::Any => self.hints.needs_slots.push(operand.vreg()),
+            Constraint::Stack | Constraint::Any => self.constraints.needs_slots.push(operand.vreg()),
         }
     }
 
@@ -131,14 +131,14 @@ impl Survey<'_> {
     fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {
-                self.hints.moves.push(inst);
+                self.constraints.moves.push(inst);
                 let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
                 if source.fixed_reg().is_none() {
-                    self.hints.flows(self.values, source.vreg(), def.vreg());
+                    self.constraints.flows(self.values, source.vreg(), def.vreg());
                 }
             }
             [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
-                self.hints.remats.push(def.vreg());
+                self.constraints.remats.push(def.vreg());
                 self.values[def.vreg()].remat = inst.as_u32();
             }
             _ => {}
@@ -298,7 +298,7 @@ pub(crate) struct ClobberPoint {
 
 /// Clobber points of one problem, and instructions and values to be looked at again.
 #[derive(Default)]
-pub(crate) struct Hints {
+pub(crate) struct Constraints {
     /// Values that can be rematerialized.
     pub(crate) remats: Vec<VReg>,
     /// Moves.
@@ -311,7 +311,7 @@ pub(crate) struct Hints {
     calls_from: Vec<u64>,
 }
 
-impl Hints {
+impl Constraints {
     /// Prepares for a problem.
     pub(crate) fn begin(&mut self) {
         self.clobber_points.clear();

@@ -347,7 +347,7 @@ impl Emit<'_> {
     /// Drops rematerializable definitions that are not read, and void moves.
     fn drop_instructions(&mut self) {
         let problem = self.input.problem;
-        for &vreg in &self.input.hints.remats {
+        for &vreg in &self.input.constraints.remats {
             let Some(inst) = self.values.remat(vreg) else { continue };
             let loc = &mut self.out.locs[problem.operand_range(inst).start];
             if !self.values.has(vreg, fact::KEEP_DEF) {
@@ -357,7 +357,7 @@ impl Emit<'_> {
                 self.out.saved.insert(reg);
             }
         }
-        answer::drop_void_moves(problem, self.input.hints.moves.iter().copied(), self.out);
+        answer::drop_void_moves(problem, self.input.constraints.moves.iter().copied(), self.out);
     }
 
     pub(crate) fn is_unread_constant(&self, vreg: VReg) -> bool {
@@ -367,14 +367,14 @@ impl Emit<'_> {
     /// Collects the callee-saved registers that are written. Definitions were noted by the scan, rematerializable ones as
     /// they turned out to be read.
     fn collect_saved(&mut self) {
-        let Input { problem, registers, hints, .. } = *self.input;
+        let Input { problem, registers, constraints, .. } = *self.input;
         let mut written = self.out.saved;
         for (class, written_mask) in self.scan.written.into_iter().enumerate() {
             for reg in regs(class, written_mask & registers.callee_saved[class]) {
                 written.insert(registers.preg(reg));
             }
         }
-        for clobber_point in &hints.clobber_points {
+        for clobber_point in &constraints.clobber_points {
             written = written.union(problem.all_clobbers()[clobber_point.clobbers].lost);
         }
         answer::collect_saved(self.env, written, self.out);

@@ -84,6 +84,9 @@ impl Scan<'_, '_> {
         if !lost_early && (!is_live_after || self.survives(vreg, reg)) {
             return;
         }
+        if self.trace.is_on {
+            self.trace_conflict(vreg, reg);
+        }
         if !is_live_after {
             let is_copied = self.s.assignment.copies.iter().any(|copy| copy.vreg == vreg && !copy.to.is_none());
             if is_copied || self.split_aside(vreg, interval, EARLY) {
@@ -104,6 +107,15 @@ impl Scan<'_, '_> {
             self.evict(reg, ProgPoint::late(position));
         } else {
             self.evict(reg, ProgPoint::before(position));
+        }
+    }
+
+    /// Announces which operand evicts `vreg` from `reg`, if it is not a clobber.
+    fn trace_conflict(&mut self, vreg: VReg, reg: Reg) {
+        let owners = [0, 1].map(|point| self.s.assignment.owner(reg, point));
+        let at = self.inst_at(ProgPoint::before(self.s.assignment.position));
+        if let Some(winner) = owners.into_iter().flatten().find(|&owner| owner != vreg) {
+            self.trace.event(Event::Evict { vreg, winner, at });
         }
     }
 
@@ -221,7 +233,7 @@ impl Scan<'_, '_> {
                 self.scan.occupancy.used[to.class()] |= to.bit();
             }
             if is_split {
-                self.event(Event::Split { vreg, at: inst });
+                self.trace.event(Event::Split { vreg, at: inst });
             }
             let interval = match is_split {
                 true => self.open(vreg, to, point, since_def),
@@ -247,8 +259,8 @@ impl Scan<'_, '_> {
         self.scan.occupancy.evict(id);
         let vreg = self.scan.occupancy.interval(id).vreg;
         let at = self.inst_at(point);
-        self.event(Event::Split { vreg, at });
-        self.event(Event::Spill { vreg, at });
+        self.trace.event(Event::Split { vreg, at });
+        self.trace.event(Event::Spill { vreg, at });
         self.out.stats.splits += 1;
         self.values.find_use(vreg, point);
         let busy = self.values.def(vreg).max(self.values[vreg].before);

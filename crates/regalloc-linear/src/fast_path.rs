@@ -75,7 +75,7 @@ impl Scan<'_, '_> {
         }
         self.out.locs[base + shape.def] = self.loc(reg);
         self.end_dying(position, &shape.dying);
-        self.begin_result(inst, def, reg);
+        self.begin_result(def, reg);
         Some(())
     }
 
@@ -174,9 +174,9 @@ impl Scan<'_, '_> {
         Some(self.pick_register(vreg, free, ProgPoint::late(position), prefer))
     }
 
-    /// Opens the split interval of the result of `inst` in `reg`.
+    /// Opens the split interval of the result in `reg`.
     #[inline(always)]
-    pub(crate) fn begin_result(&mut self, inst: Inst, def: Operand, reg: Reg) {
+    pub(crate) fn begin_result(&mut self, def: Operand, reg: Reg) {
         let vreg = def.vreg();
         let value = &self.values[vreg];
         self.scan.note_written(value, reg);
@@ -187,7 +187,7 @@ impl Scan<'_, '_> {
         let def = value.def;
         self.scan.occupancy.open(self.values, vreg, reg, def, true);
         self.hint_related(vreg, reg);
-        self.trace_assignment(vreg, reg, inst);
+        self.trace_assignment(vreg, reg, def);
     }
 }
 
@@ -257,7 +257,7 @@ impl Scan<'_, '_> {
         self.end_dying(position, &shape.dying);
         if let Some(def) = def {
             self.out.locs[base + shape.def] = self.loc(result);
-            self.begin_result(inst, def, result);
+            self.begin_result(def, result);
         }
         Some(())
     }
@@ -337,7 +337,7 @@ impl Scan<'_, '_> {
         victims[class] |= reg.bit();
         self.out.stats.evictions += 1;
         let (vreg, winner) = (self.scan.occupancy.vreg_in(reg), operand.vreg());
-        self.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(position)) });
+        self.trace.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(position)) });
         Some(reg)
     }
 }

@@ -12,6 +12,7 @@
 //! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slot_coalescing.rs` | memory for spilled values |
 //! | emission | `emit.rs` | the allocation |
+//! | | `dump.rs`, `trace.rs` | what the stages find out, as text; events |
 //!
 //! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of last
 //! resort are those of `kingpost-regalloc-common`.
@@ -20,6 +21,7 @@ mod allocator;
 mod assign_operands;
 mod block_entry;
 mod collect;
+mod dump;
 mod emit;
 mod evict;
 mod fast_path;
@@ -29,6 +31,7 @@ mod pick_register;
 mod resolve;
 mod slot_coalescing;
 mod split_intervals;
+mod trace;
 mod values;
 
 pub use allocator::LinearScan;

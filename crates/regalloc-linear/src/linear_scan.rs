@@ -24,10 +24,11 @@
 //! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be evicted; the matchings of last resort share a budget.
 
 use crate::assign_operands::OperandAssignment;
-use crate::collect::Hints;
+use crate::collect::Constraints;
 use crate::split_intervals::Occupancy;
+use crate::trace::Trace;
 use crate::values::{NONE, Value, Values};
-use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Observer, Problem, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -137,13 +138,13 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    fn begin(&mut self, problem: &Problem, hints: &Hints, blocks: usize) {
+    fn begin(&mut self, problem: &Problem, constraints: &Constraints, blocks: usize) {
         self.reload_heads.clear();
         self.reload_heads.resize(blocks, NONE);
         self.reloads.clear();
         self.edge_values.clear();
         self.clobber_point = 0;
-        self.clobber_at = hints.clobber_points.first().map_or(Position::END, |o| o.position);
+        self.clobber_at = constraints.clobber_points.first().map_or(Position::END, |o| o.position);
         self.matching.begin(problem);
     }
 }
@@ -155,13 +156,11 @@ pub(crate) struct Scan<'a, 'o> {
     pub(crate) registers: &'a Registers,
     pub(crate) order: &'a LinearOrder,
     pub(crate) values: &'a mut Values,
-    pub(crate) hints: &'a Hints,
+    pub(crate) constraints: &'a Constraints,
     pub(crate) scan: &'a mut ScanResult,
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
-    pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
-    /// Is there an observer, or is the log on?
-    pub(crate) is_traced: bool,
+    pub(crate) trace: &'a mut Trace<'o>,
 }
 
 impl Scan<'_, '_> {
@@ -169,7 +168,7 @@ impl Scan<'_, '_> {
         let blocks = self.order.num_blocks();
         self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
         self.scan.begin(blocks);
-        self.s.begin(self.problem, self.hints, blocks);
+        self.s.begin(self.problem, self.constraints, blocks);
         for at in self.order.indices() {
             let block = *self.order.block(at);
             self.start_block(at);
@@ -190,7 +189,7 @@ impl Scan<'_, '_> {
         while self.s.clobber_at <= position {
             self.s.clobber_point += 1;
             self.s.clobber_at =
-                self.hints.clobber_points.get(self.s.clobber_point).map_or(Position::END, |o| o.position);
+                self.constraints.clobber_points.get(self.s.clobber_point).map_or(Position::END, |o| o.position);
         }
     }
 
@@ -220,29 +219,18 @@ impl Scan<'_, '_> {
         Loc::reg(self.registers.preg(reg))
     }
 
-    /// Announces that `vreg` is in `reg` from `inst` on.
+    /// Announces that `vreg` is in `reg` from `from` on.
     #[inline]
-    pub(crate) fn trace_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
-        if self.is_traced {
-            self.emit_assignment(vreg, reg, inst);
+    pub(crate) fn trace_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
+        if self.trace.is_on {
+            self.announce_assignment(vreg, reg, from);
         }
     }
 
     #[cold]
-    fn emit_assignment(&mut self, vreg: VReg, reg: Reg, inst: Inst) {
-        let last = self.order.stop().prev();
-        let to = self.inst_at(self.values.end(vreg).prev().min(last));
-        self.event(Event::Assign { vreg, loc: self.loc(reg), from: inst, to });
-    }
-
-    /// Announces a decision to the log and the observer.
-    pub(crate) fn event(&mut self, event: Event<'_>) {
-        if !self.is_traced {
-            return;
-        }
-        log::trace!("{event:?}");
-        if let Some(observer) = &mut self.observer {
-            observer.event(event);
-        }
+    fn announce_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
+        let last = self.values.end(vreg).max(from.next()).min(self.order.stop()).prev();
+        let to = Inst::from_u32(self.inst_at(last).as_u32() + 1);
+        self.trace.event(Event::Assign { vreg, loc: self.loc(reg), from: self.inst_at(from), to });
     }
 }

@@ -228,7 +228,6 @@ impl Scan<'_, '_> {
             if !is_dead && !self.values.is_edge_def(vreg) {
                 self.open(vreg, reg, self.values.def(vreg), true);
                 self.hint_related(vreg, reg);
-                self.trace_assignment(vreg, reg, inst);
             }
         }
     }

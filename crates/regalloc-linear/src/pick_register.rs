@@ -93,7 +93,8 @@ impl Scan<'_, '_> {
     }
 
     fn ahead(&self, until: ProgPoint) -> impl Iterator<Item = &ClobberPoint> {
-        let clobber_points = &self.hints.clobber_points[self.s.clobber_point.min(self.hints.clobber_points.len())..];
+        let clobber_points =
+            &self.constraints.clobber_points[self.s.clobber_point.min(self.constraints.clobber_points.len())..];
         clobber_points.iter().take(HORIZON).take_while(move |o| ProgPoint::early(o.position) < until)
     }
 
@@ -146,9 +147,9 @@ impl Scan<'_, '_> {
 
     /// Does saving one more callee-saved register cost less than to spill the value at the first clobber point?
     fn saving_pays(&mut self, vreg: VReg, point: ProgPoint) -> bool {
-        match self.hints.clobber_points.get(self.s.clobber_point) {
+        match self.constraints.clobber_points.get(self.s.clobber_point) {
             Some(clobber_point) => {
-                let later = self.hints.calls_from(self.s.clobber_point + 1) / LATER_CALLS;
+                let later = self.constraints.calls_from(self.s.clobber_point + 1) / LATER_CALLS;
                 self.spill_cost(vreg, point, clobber_point.position, later) > self.cost_of_saving()
             }
             None => false,
@@ -157,7 +158,7 @@ impl Scan<'_, '_> {
 
     /// Does moving the value, which is evicted here, to one more callee-saved register cost less than to spill it?
     pub(crate) fn saving_pays_here(&mut self, vreg: VReg, position: Position) -> bool {
-        let later = self.hints.calls_from(self.s.clobber_point) / MUCH_LATER_CALLS;
+        let later = self.constraints.calls_from(self.s.clobber_point) / MUCH_LATER_CALLS;
         let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(position).0);
         self.spill_cost(vreg, ProgPoint::before(position), position, later) > self.cost_of_saving().saturating_add(copy)
     }

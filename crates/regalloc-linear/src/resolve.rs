@@ -14,7 +14,7 @@
 //!
 //! Cost: linear in split intervals, gap moves, and edges times registers.
 
-use crate::collect::Hints;
+use crate::collect::Constraints;
 use crate::linear_scan::{GapMove, ScanResult};
 
 use crate::split_intervals::SplitInterval;
@@ -61,7 +61,7 @@ pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) registers: &'a Registers,
     pub(crate) order: &'a LinearOrder,
-    pub(crate) hints: &'a Hints,
+    pub(crate) constraints: &'a Constraints,
 }
 
 impl Resolved {
@@ -125,7 +125,7 @@ impl Resolved {
     /// References that live across a safepoint are in memory there.
     fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
         self.safepoints.clear();
-        let safepoints = input.hints.clobber_points.iter().filter(|o| o.safepoint);
+        let safepoints = input.constraints.clobber_points.iter().filter(|o| o.safepoint);
         self.safepoints.extend(safepoints.map(|o| o.position));
         if self.safepoints.is_empty() {
             return;

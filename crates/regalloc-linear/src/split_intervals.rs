@@ -162,6 +162,7 @@ impl Occupancy {
 impl Scan<'_, '_> {
     /// Opens a split interval in `reg`, which must be free.
     pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
+        self.trace_assignment(vreg, reg, from);
         self.scan.occupancy.open(self.values, vreg, reg, from, since_def)
     }
 

@@ -39,7 +39,12 @@ fn an_observer_follows_each_decision() {
     let mut story = Story::default();
     LinearScan::new().allocate_observed(problem, &env, &mut Allocation::default(), &mut story).expect("a solution");
     let story = story.0.join("; ");
-    for part in ["liveness; walk; v0 in r0", "v2 evicts v0 at i1; split v0 at i1; spill v0 at i1", "v2 in r0"] {
+    for part in [
+        "collect; scan; v0 in r0",
+        "v2 evicts v0 at i1; split v0 at i1; spill v0 at i1",
+        "v2 in r0",
+        "resolve; slots; emit",
+    ] {
         assert!(story.contains(part), "no {part} in: {story}");
     }
 
@@ -50,4 +55,22 @@ fn an_observer_follows_each_decision() {
     LinearScan::new().allocate_observed(problem, &env, &mut Allocation::default(), &mut story).expect("a solution");
     let story = story.0.join("; ");
     assert!(story.contains("coalesce v0 and v3"), "{story}");
+}
+
+#[test]
+fn an_eviction_by_a_fixed_operand_names_its_winner() {
+    let source = "env {\nint r0, r1\n}\nproblem %f {
+        v0, v1: int 8
+        b0:
+        def v0 = r0
+        def v1
+        use v1 = r0
+        branch use v0
+        }\n";
+    let file = parse(source).expect("the text is well-formed");
+    let (env, problem) = (file.env.expect("a machine"), &file.cases[0].problem);
+    let mut story = Story::default();
+    LinearScan::new().allocate_observed(problem, &env, &mut Allocation::default(), &mut story).expect("a solution");
+    let story = story.0.join("; ");
+    assert!(story.contains("v1 evicts v0 at i2"), "{story}");
 }
