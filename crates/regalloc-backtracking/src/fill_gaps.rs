@@ -41,7 +41,7 @@ impl FillGaps<'_> {
             }
             if let Some(fragment) = self.fill(&before, &after) {
                 let reg = self.reservations.registers.reg(fragment.reg);
-                self.interference[reg.class()].insert(reg, fragment.points, None);
+                self.interference[reg.class()].take(reg, fragment.points);
                 locations.add(fragment);
                 found = true;
                 if let Some(observer) = observer.as_deref_mut() {

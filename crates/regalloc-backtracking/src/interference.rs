@@ -12,7 +12,6 @@
 //! Cost: a query is logarithmic in its points; an update too, and in the segments of the register.
 
 use crate::bundles::Bundle;
-use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
 use std::ops::Range;
@@ -24,11 +23,11 @@ const RADIX: usize = 1 << SHIFT;
 /// Segments in one chunk of a list.
 const CHUNK: usize = 64;
 
-/// Points over which a register is assigned to a bundle, or to the value in a filled gap, which is in no bundle.
+/// Points over which a register is assigned to a bundle.
 #[derive(Clone, Copy, Debug)]
 struct Assigned {
     points: PointRange,
-    bundle: PackedOption<Bundle>,
+    bundle: Bundle,
 }
 
 /// The registers of one class.
@@ -197,9 +196,14 @@ impl Interference {
         None
     }
 
-    /// Assigns a register to a bundle, or to a value without one, over some points.
-    pub(crate) fn insert(&mut self, reg: Reg, points: PointRange, bundle: Option<Bundle>) {
-        self.registers[reg.number()].pending.push(Assigned { points, bundle: bundle.into() });
+    /// Assigns a register to a bundle over some points.
+    pub(crate) fn insert(&mut self, reg: Reg, points: PointRange, bundle: Bundle) {
+        self.registers[reg.number()].pending.push(Assigned { points, bundle });
+        self.take(reg, points);
+    }
+
+    /// Takes a register over some points for good, for a value that is in no bundle there.
+    pub(crate) fn take(&mut self, reg: Reg, points: PointRange) {
         let bit = reg.bit();
         if is_short(points) {
             self.any[indices(points)].iter_mut().for_each(|node| *node |= bit);
@@ -249,8 +253,11 @@ impl Interference {
                 let i = self.starts[level] + node;
                 let (start, end) = (self.starts[level - 1], self.starts[level]);
                 let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
-                let is_taken = (self.own[i - first] | union(&self.any[children])) & bit != 0;
-                self.any[i] = if is_taken { self.any[i] | bit } else { self.any[i] & !bit };
+                if self.own[i - first] & bit != 0 || self.any[children].iter().any(|child| child & bit != 0) {
+                    // So it was before, here and on all levels above.
+                    break;
+                }
+                self.any[i] &= !bit;
             }
         }
     }
@@ -269,9 +276,16 @@ impl Interference {
         let chunk = list.chunks.partition_point(|chunk| chunk.last().is_none_or(is_before));
         let start = list.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(is_before));
         let first = list.chunks.get(chunk).map_or(&[][..], |chunk| &chunk[start..]);
-        let rest = list.chunks.get(chunk + 1..).unwrap_or(&[]).iter().flatten();
-        let inside = first.iter().chain(rest).take_while(move |assigned| assigned.points.from < points.to);
-        inside.filter_map(|assigned| assigned.bundle.expand())
+        let (mut rest, mut next) = (list.chunks.get(chunk + 1..).unwrap_or(&[]).iter(), first.iter());
+        std::iter::from_fn(move || {
+            let assigned = loop {
+                match next.next() {
+                    Some(assigned) => break assigned,
+                    None => next = rest.next()?.iter(),
+                }
+            };
+            (assigned.points.from < points.to).then_some(assigned.bundle)
+        })
     }
 }
 
@@ -298,6 +312,9 @@ struct AssignedList {
 
 impl AssignedList {
     fn sort(&mut self, spare: &mut Vec<Vec<Assigned>>) {
+        if self.pending.is_empty() {
+            return;
+        }
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_unstable_by_key(|assigned| assigned.points.from);
         pending.drain(..).for_each(|assigned| self.insert(assigned, spare));
@@ -372,7 +389,7 @@ mod tests {
             interference.sort(reg);
             assert_eq!(interference.bundles_in(reg, points).collect::<Vec<_>>(), expected);
             if taken >> register & 1 == 0 {
-                interference.insert(reg, points, Some(bundle));
+                interference.insert(reg, points, bundle);
                 indices.for_each(|p| table[p][register] = Some(bundle));
                 lists.push((points, register));
             } else if !lists.is_empty() && random(3) > 0 {

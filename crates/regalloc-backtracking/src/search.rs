@@ -358,7 +358,7 @@ impl Search<'_, '_> {
     fn assign(&mut self, bundle: Bundle, reg: Reg) {
         let preg = self.reservations.registers.preg(reg);
         for segment in self.bundles.segments(bundle) {
-            self.interference[reg.class()].insert(reg, segment.range(), Some(bundle));
+            self.interference[reg.class()].insert(reg, segment.range(), bundle);
         }
         let data = &mut self.bundles.bundles[bundle];
         data.reg = Some(preg);

@@ -207,9 +207,9 @@ impl SpillAll {
 
     /// A value is in its slot from its def to the end.
     fn add_labels(&mut self, problem: &Problem, out: &mut Allocation) {
-        for wish in &problem.labels {
-            let loc = Loc::slot(self.slot(problem, wish.vreg, out));
-            out.labels.push(LabelRange { label: wish.label, loc, from: wish.from, to: wish.to });
+        for label in &problem.labels {
+            let loc = Loc::slot(self.slot(problem, label.vreg, out));
+            out.labels.push(LabelRange { label: label.label, loc, from: label.from, to: label.to });
         }
         out.labels.sort_by_key(|range| (range.label, range.from));
     }

@@ -301,7 +301,7 @@ impl Assigner {
         false
     }
 
-    /// Who has `reg` at the points where `need` would.
+    /// Returns the owners of `reg` at the points of `need`.
     fn owners_of(&self, need: &Need, reg: PReg) -> (Option<u32>, Option<u32>) {
         let owner = |point: usize, needed: bool| self.owners[point].0[reg.index()].filter(|_| needed);
         (owner(0, need.early), owner(1, need.late))

@@ -27,7 +27,7 @@ pub(crate) struct StackMaps {
 }
 
 impl StackMaps {
-    /// Fills `maps`. Gives the number of steps taken.
+    /// Fills `maps`. Returns the number of steps taken.
     pub(crate) fn collect(
         &mut self,
         problem: &Problem,

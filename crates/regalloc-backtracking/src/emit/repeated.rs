@@ -5,8 +5,8 @@
 //! before i2: move r1 -> r0      not needed: the input of i2 is still in r0
 //! ```
 //!
-//! Pieces of a value know where it is, not where else it was just before. After an edit two places hold the same; until
-//! one of them is written in the same block, an edit between them, either way, changes nothing.
+//! The fragments of a value say where it is, not where else it was just before. After an edit two locations hold the same;
+//! until one of them is written in the same block, an edit between them, either way, changes nothing.
 //!
 //! Cost: a few comparisons per edit, and a look at the instructions between two that match.
 
