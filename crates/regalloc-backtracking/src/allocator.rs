@@ -11,7 +11,7 @@ use crate::reservations::Reservations;
 use crate::search::{Scratch, Search};
 use crate::value_locations::ValueLocations;
 use crate::verify;
-use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass};
 use kingpost_regalloc_common::order::LinearOrder;
 
 /// The allocator by backtracking. See the [crate documentation](crate).
@@ -75,17 +75,9 @@ impl Backtracking {
     ) -> Result<(), AllocError> {
         let verifies = verify == Verify::EachPhase;
         out.reset(problem);
-        let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
         stage(&mut observer, "liveness");
-        order.build(problem)?;
-        graph.build(problem, order);
-        for class in RegClass::ALL {
-            let is_used = problem.vregs.values().any(|data| data.class == class);
-            let points = if is_used { order.stop().index() } else { 0 };
-            interference[class.index()].reset(points, env.class(class).order.len());
-        }
-        Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
-        live.find_ranges(problem, order, graph)?;
+        self.find_ranges(problem, env)?;
+        let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
         if verifies {
             verify::liveness(problem, live)?;
         }
@@ -95,7 +87,6 @@ impl Backtracking {
             verify::bundles(problem, live, bundles)?;
         }
         stage(&mut observer, "search");
-        let mut stats = Stats::default();
         let mut search = Search {
             problem,
             env,
@@ -107,7 +98,7 @@ impl Backtracking {
             bundles,
             interference,
             s: scratch,
-            stats: &mut stats,
+            stats: &mut out.stats,
             observer: observer.as_deref_mut(),
             is_settled: false,
             limit: 0,
@@ -124,9 +115,20 @@ impl Backtracking {
             verify::locations(problem, locations)?;
         }
         stage(&mut observer, "emit");
-        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
-        out.stats = stats;
-        Ok(())
+        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()
+    }
+
+    fn find_ranges(&mut self, problem: &Problem, env: &MachineEnv) -> Result<(), AllocError> {
+        let Backtracking { order, graph, live, reservations, bundles, interference, .. } = self;
+        order.build(problem)?;
+        graph.build(problem, order);
+        for class in RegClass::ALL {
+            let is_used = problem.vregs.values().any(|data| data.class == class);
+            let points = if is_used { order.stop().index() } else { 0 };
+            interference[class.index()].reset(points, env.class(class).order.len());
+        }
+        Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
+        live.find_ranges(problem, order, graph)
     }
 
     /// Returns what each phase made of the problem solved last, as text: the name of the phase, and lines.

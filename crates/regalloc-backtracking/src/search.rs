@@ -18,7 +18,7 @@ use crate::liveness::{Liveness, Segment};
 use crate::queue::{Priority, Queue};
 use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, reserved_points};
-use crate::spill_weights::SpillCost;
+use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
 use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
@@ -155,52 +155,65 @@ impl Search<'_, '_> {
         }
         let data = &mut self.bundles.bundles[bundle];
         (data.weight, data.crosses_calls) = (Weight::UNKNOWN, r.crosses_calls);
-        let spill_set = data.spill_set;
-        let class = r.class.index();
-        let unused = self.unused[class];
-        let mut free = self.free(bundle, class, r.allowed);
         let mut hints = r.hints;
-        if let Some(reg) = self.bundles.hints[spill_set] {
+        if let Some(reg) = self.bundles.hints[data.spill_set] {
             hints.add(self.reservations.registers.reg(reg), 1);
         }
+        let class = r.class.index();
+        let mut free = self.free(bundle, class, r.allowed);
         // Its own operands do not keep a bundle from a register.
         let blocked = r.allowed & !free & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
             free |= self.own(bundle, class, vacant);
         }
-        if let Some(reg) = hints.best(free & !unused) {
+        if let Some(reg) = hints.best(free & !self.unused[class]) {
             self.assign(bundle, reg);
             return Ok(());
         }
-        let SpillCost { everywhere, across_calls, weight, steps } = self.spill_cost(bundle, r.crosses_calls);
-        self.stats.steps += steps;
-        self.bundles.bundles[bundle].weight = weight;
-        if let Some(reg) = hints.best(free & unused) {
-            let benefit = if r.crosses_calls { across_calls } else { everywhere / 2 };
-            if benefit > self.save_cost() {
-                self.assign(bundle, reg);
-                return Ok(());
-            }
-            if !self.is_settled && r.crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING {
-                self.s.waiting.push((benefit, bundle));
-                return Ok(());
-            }
+        let cost = self.spill_cost(bundle, r.crosses_calls);
+        self.stats.steps += cost.steps;
+        self.bundles.bundles[bundle].weight = cost.weight;
+        if let Some(reg) = hints.best(free & self.unused[class])
+            && self.open_or_wait(bundle, reg, r.crosses_calls, &cost)
+        {
+            return Ok(());
         }
-        let reserved = self.reserved(bundle, class, r.allowed);
-        let candidates = r.allowed & (!reserved | self.own(bundle, class, reserved & blocked)) & !unused;
-        let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
-        let movable = if is_restricted { candidates } else { 0 };
-        let reg = match self.relocate(bundle, class, movable, everywhere) {
-            Some(reg) => Some(reg),
-            None => self.evict_lighter(bundle, class, candidates, weight),
-        };
+        let reg = self.take_from_others(bundle, &r, blocked, &cost);
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
             None => self.split(bundle, &r),
         }
         Ok(())
+    }
+
+    /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait for
+    /// others to share it. Returns false if neither is done.
+    fn open_or_wait(&mut self, bundle: Bundle, reg: Reg, crosses_calls: bool, cost: &SpillCost) -> bool {
+        let benefit = if crosses_calls { cost.across_calls } else { cost.everywhere / 2 };
+        if benefit > self.save_cost() {
+            self.assign(bundle, reg);
+            return true;
+        }
+        let waits = !self.is_settled && crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING;
+        if waits {
+            self.s.waiting.push((benefit, bundle));
+        }
+        waits
+    }
+
+    /// Makes a register free by moving or evicting other bundles. `blocked` has registers that its own operands may have.
+    fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, blocked: u64, cost: &SpillCost) -> Option<Reg> {
+        let class = r.class.index();
+        let reserved = self.reserved(bundle, class, r.allowed);
+        let own = self.own(bundle, class, reserved & blocked);
+        let candidates = r.allowed & (!reserved | own) & !self.unused[class];
+        // Where any register will do, the search below finds a lighter bundle as well.
+        let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
+        let movable = if is_restricted { candidates } else { 0 };
+        self.relocate(bundle, class, movable, cost.everywhere)
+            .or_else(|| self.evict_lighter(bundle, class, candidates, cost.weight))
     }
 
     /// Returns the cost of one callee-saved register.
