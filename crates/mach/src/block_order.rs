@@ -15,7 +15,7 @@ use kingpost_ir::loops::{Loop, LoopForest};
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
 use kingpost_regalloc::{Block, Freq};
 
-/// What lowering wants to know of a function's control flow, computed once.
+/// The control flow of a function as lowering reads it, computed once.
 #[derive(Default, Debug)]
 pub struct Analyses {
     /// Successors and predecessors.

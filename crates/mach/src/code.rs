@@ -40,7 +40,7 @@ pub struct Code {
     pub names: Vec<SymbolName>,
     /// Constants and jump tables.
     pub pool: Pool,
-    /// Registers that users rely on to have zeros above their low 32 bits, for the verifier.
+    /// Registers that users rely on to have zeros above their low 32 bits. Noted under the setting `verify_each`.
     pub zero_extended: Vec<VReg>,
     /// Those of them that lowering answers for, as their rows write 64 bits.
     pub declared_zeros: Vec<VReg>,

@@ -1,8 +1,8 @@
 //! One width for every block parameter and what is passed to it.
 //!
-//! Users of a value may have asked for more bytes of its register than its type has, or look through a truncation to a
-//! wider value. An allocation problem wants an argument as wide as its parameter, so all values that are connected by
-//! edges get the largest width among them: the upper bytes are nobody's business, they are only kept as well.
+//! Uses of a value may read more bytes of its register than its type has, or look through a truncation to a
+//! wider value. In an allocation problem an argument is as wide as its parameter, so all values that are connected by
+//! edges get the largest width among them: the upper bytes are undefined but copied.
 //!
 //! Union-find over the pairs, only when some pair differs. Cost: near-linear in pairs.
 

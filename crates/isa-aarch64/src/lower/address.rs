@@ -3,8 +3,8 @@
 //! Before: `v3 = uextend.i64 v1; v4 = ishl v3, 2; v5 = iadd v0, v4; v6 = load.i32 v5`. After: `ldr w6, [x0, w1, uxtw #2]`.
 //!
 //! The CPU adds either a constant or an index, and scales an index only by the size of the access. Everything an
-//! address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum that somebody
-//! already needs in a register is used from there. The walk is bounded, so that long chains of sums cost each user a
+//! address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum that
+//! already has a register is used from there. The walk is bounded, so that long chains of sums cost each user a
 //! constant.
 
 use super::cx::{Alu, Cx};
@@ -106,7 +106,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The value as an index: what it extends and shifts, where nobody needs that in a register.
+    /// The value as an index: what it extends and shifts, where that has no register.
     fn index(&self, value: Value) -> Index {
         let (inner, shift) = self.small_shift(value, MAX_SHIFT).unwrap_or((value, 0));
         let (source, extend) = self.widened(inner).unwrap_or((inner, IndexExtend::None));

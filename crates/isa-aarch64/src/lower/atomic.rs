@@ -1,4 +1,6 @@
 //! Atomic accesses: acquiring loads and releasing stores, the instructions of LSE, or loops of exclusive accesses.
+//!
+//! Before: `v2 = atomic_rmw.i32 add v0, v1`. After: `ldaddal w1, w2, [x0]`.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -21,7 +23,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let address = address(cx, arg, inst)?;
-    // An effect keeps the instruction even if nobody wants its result.
+    // An effect keeps the instruction even if its result has no use.
     let def = cx.result(value);
     let image = if is_little(flags) { def } else { cx.int_temp(ty.bits()) };
     cx.emit_mem(rows::LDAR_RM.of(ty.bits()), &[image], address).set_trap(flags.trap_code());

@@ -1,5 +1,7 @@
 //! Counting bits and changing their order.
 //!
+//! Before: `v1 = ctz v0`. After: `rbit w1, w0; clz w1, w1`.
+//!
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
 use super::Lowered;

@@ -1,4 +1,6 @@
 //! Branches and conditional traps.
+//!
+//! Before: `v2 = icmp eq v0, v1 (0); brif v2, block1, block2`. After: `cbz w0, block1`.
 
 use super::Lowered;
 use super::condition::Test;

@@ -49,7 +49,7 @@ pub(super) struct CompareChain {
 }
 
 impl CompareChain {
-    /// The comparisons `value` joins, if there are at least two and nobody needs one of them by itself.
+    /// The comparisons `value` joins, if there are at least two and none of them has another use.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<CompareChain> {
         let join = cx.func.dfg.opcode(cx.def(value)?);
         if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
@@ -70,7 +70,7 @@ impl CompareChain {
         Some(chain)
     }
 
-    /// Emits the flags, and gives the condition under which the chain holds.
+    /// Emits the flags, and returns the condition under which the chain holds.
     pub(super) fn emit(&self, cx: &mut Cx<'_, '_>) -> i32 {
         let mut links = self.links.iter();
         let first = links.next().expect("a chain has links");
@@ -83,7 +83,7 @@ impl CompareChain {
     }
 }
 
-/// The comparison that `value` is, looking through extensions and comparisons with zero; none if somebody else needs it.
+/// The comparison that `value` is, looking through extensions and comparisons with zero; none if it has another use.
 fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
     let mut negated = false;
     for _ in 0..MAX_LINKS {
@@ -122,7 +122,7 @@ fn is_comparison(cx: &Cx<'_, '_>, mut value: Value) -> bool {
     false
 }
 
-/// Emits the flags of the first link, and gives its condition.
+/// Emits the flags of the first link, and returns its condition.
 fn compare(cx: &mut Cx<'_, '_>, link: &Link) -> i32 {
     let cond = match cx.def(link.value).map(|def| cx.func.dfg.view(def)) {
         Some(InstView::IntCompare { cond, args }) => cx.compare(cond, args),
@@ -134,7 +134,7 @@ fn compare(cx: &mut Cx<'_, '_>, link: &Link) -> i32 {
 }
 
 /// Emits the flags of a link if the flags say `before`; else they say `otherwise` about the link's condition, which is
-/// given.
+/// returned.
 fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) -> i32 {
     let flags = |condition| if otherwise { holding(condition) } else { failing(condition) };
     match cx.def(link.value).map(|def| cx.func.dfg.view(def)) {

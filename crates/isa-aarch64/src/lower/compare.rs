@@ -1,4 +1,6 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
+//!
+//! Before: `v3 = iadd_imm v2, 1; v4 = select v0, v1, v3`. After: `csinc w4, w1, w2, ne`.
 
 use super::Lowered;
 use super::condition::int_code;

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp w0, w1; b.lt block1`.
 //!
-//! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
+//! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and traps
 //! ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
 
@@ -93,7 +93,7 @@ impl Cx<'_, '_> {
         self.is_nonzero(test.value).inverse_if(test.negated)
     }
 
-    /// As [`Cx::condition`], for whoever can test registers as well.
+    /// As [`Cx::condition`], for readers that can test registers as well.
     pub(super) fn test(&mut self, value: Value) -> Test {
         let test = self.truth_test_of(value);
         let negated = test.negated;
@@ -125,7 +125,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The comparisons that a value joins, if nobody needs it in a register.
+    /// The comparisons that a value joins, if it has no register.
     fn chain(&self, value: Value) -> Option<CompareChain> {
         if self.has_reg(value) { None } else { CompareChain::of(self, value) }
     }

@@ -1,4 +1,6 @@
 //! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
+//!
+//! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `ldrsb x2, [x0]`.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -9,7 +11,7 @@ use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// `sextend`; of a load nobody else needs, the load itself.
+/// `sextend`; of a load without another use, the load itself.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();

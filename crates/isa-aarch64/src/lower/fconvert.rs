@@ -1,5 +1,7 @@
 //! Conversions between integers and floats, and between floats.
 //!
+//! Before: `v1 = fcvt_to_uint_sat.i32 v0`. After: `fcvtzu w1, s0`.
+//!
 //! The CPU converts integers of 32 and 64 bits, signed and unsigned, truncating and saturating; NaN becomes 0. Narrow
 //! integers are extended before or limited afterwards. Traps compare with bounds that are exact in the float's type.
 

@@ -1,5 +1,7 @@
 //! Floating-point arithmetic, signs, minimum and maximum. Conversions and rounding have files of their own.
 //!
+//! Before: `v2 = fmul v0, v1; v3 = fneg v2`. After: `fnmul d3, d0, d1`.
+//!
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
@@ -26,7 +28,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
+/// Lets `compute` define the result of `inst`, then makes NaNs canonical under that setting.
 pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -92,7 +94,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fneg`; of a product nobody else needs, the product's sign at once.
+/// `fneg`; of a product without another use, the product's sign at once.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);

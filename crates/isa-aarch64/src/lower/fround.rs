@@ -1,4 +1,6 @@
 //! Rounding to integral values, and multiplication and addition with one rounding.
+//!
+//! Before: `v3 = fneg v0; v4 = fma v3, v1, v2`. After: `fmsub d4, d0, d1, d2`.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -37,7 +39,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 impl Cx<'_, '_> {
-    /// The operand of an `fneg` nobody else uses, and whether there was one.
+    /// The operand of an `fneg` without another use, and whether there was one.
     fn without_sign_change(&self, value: Value) -> (Value, bool) {
         match self.def_as(value, Opcode::Fneg).filter(|_| self.is_single_use(value)) {
             Some(fneg) => {

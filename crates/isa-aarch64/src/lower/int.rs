@@ -1,4 +1,6 @@
 //! Sums, differences, bitwise operations.
+//!
+//! Before: `v1 = ushr v0, 7; v2 = band v1, 0xff`. After: `ubfx w2, w0, #7, #8`.
 
 use super::Lowered;
 use super::chain::CompareChain;
@@ -103,7 +105,7 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     Ok(())
 }
 
-/// A constant shift that nobody needs in a register: what is shifted, and by how much.
+/// A constant shift without another use: what is shifted, and by how much.
 fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, opcode).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
@@ -157,7 +159,7 @@ fn insert_into(cx: &Cx<'_, '_>, kept: Value, field: Value) -> Option<Tile> {
     Some(Tile::new(tiles::INSERT_FIELD, rows::BFM_RRI.of(bits), [x, source]).imm(imm))
 }
 
-/// What a `band` with a constant that nobody else needs keeps bits of, and which.
+/// What a `band` with a constant and without another use keeps bits of, and which.
 fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
     let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_single_use(value))?;
     let [x, mask] = cx.constant_last(and);

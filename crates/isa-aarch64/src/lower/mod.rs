@@ -8,7 +8,7 @@
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `operand.rs` | second operands: immediates, shifted and extended registers |
-//! | `condition.rs` | comparisons into the flags, for whoever reads them |
+//! | `condition.rs` | comparisons into the flags, for their readers |
 //! | `chain.rs` | several comparisons, each made only if it still matters |
 //! | `wide.rs`, `vector.rs` | integers of 128 bits, vectors |
 //! | the others | words and floats, by family |

@@ -1,5 +1,7 @@
 //! Products, quotients, remainders.
 //!
+//! Before: `v3 = imul v0, v1; v4 = iadd v2, v3`. After: `madd w4, w0, w1, w2`.
+//!
 //! Division does not trap here: zero divisors, and the overflow of a signed division, are looked for first, where the
 //! divisor is not a constant.
 

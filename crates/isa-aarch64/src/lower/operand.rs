@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = ishl v1, 3; v3 = iadd v0, v2`. After: `add x0, x0, x1, lsl #3`.
 //!
-//! Only a definition that nobody else needs is taken in: it costs nothing then, and its operand lives as long as it did.
+//! Only a definition without another use is folded: it costs nothing then, and its operand lives as long as it did.
 
 use super::cx::{Alu, Cx, Immediates};
 use crate::immediates::{self, Extend, Shift};

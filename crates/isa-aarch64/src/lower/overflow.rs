@@ -1,5 +1,7 @@
 //! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that the
 //! exact result fits into 32 bits and can be compared with what is left of it.
+//!
+//! Before: `v2, v3 = uadd_overflow v0, v1`. After: `adds w2, w0, w1; cset w3, hs`.
 
 use super::Lowered;
 use super::cx::{Alu, Cx};
@@ -30,7 +32,7 @@ impl Op {
         if self.subtract { Alu::SUBS } else { Alu::ADDS }
     }
 
-    /// The row that takes the carry of the one before, and gives one.
+    /// The row that takes the carry of the one before, and leaves one.
     pub(super) fn next(self, bits: u32) -> kingpost_mach::RowId {
         match self.subtract {
             true => rows::SBCS_RRR.of(bits),
@@ -48,7 +50,7 @@ impl Op {
     }
 }
 
-/// The second result's register, if somebody asked for it.
+/// The second result's register, if it has a use.
 fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
     let overflow = cx.func.dfg.inst_results(inst)[1];
     cx.has_reg(overflow).then(|| cx.result(overflow))

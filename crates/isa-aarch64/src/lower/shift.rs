@@ -1,4 +1,6 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
+//!
+//! Before: `v1 = ishl v0, 8; v2 = ushr v1, 12`. After: `ubfx w2, w0, #4, #20`.
 
 use super::cx::{Cx, ShiftRows};
 use super::{Lowered, tiles};
@@ -74,7 +76,7 @@ fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
     Some(Tile::new(tiles::SHIFT_EXTENDED, field_row(signed, bits), [source]).imm(imm))
 }
 
-/// A left shift by a constant that nobody needs in a register: what is shifted, and by how much.
+/// A left shift by a constant without another use: what is shifted, and by how much.
 fn left_shift(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);

@@ -1,4 +1,6 @@
 //! Vectors. What works on all bits of a register works on vectors of up to 128 bits as it does on floats.
+//!
+//! Before: `v2 = band v0, v1`. After: `and v2.16b, v0.16b, v1.16b`.
 
 use super::cx::Cx;
 use super::table::LowerFn;

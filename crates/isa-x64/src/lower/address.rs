@@ -3,7 +3,7 @@
 //! Before: `v3 = iconst.i64 2; v4 = ishl v1, v3; v5 = iadd v0, v4; v6 = load.i32 v5+8`. After: `mov32_rm v6, [v0 + v1*4 + 8]`.
 //!
 //! Everything an address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum
-//! that somebody already needs in a register is used from there. The walk is bounded, so that long chains of sums cost
+//! that already has a register is used from there. The walk is bounded, so that long chains of sums cost
 //! each user a constant.
 
 use super::cx::Cx;

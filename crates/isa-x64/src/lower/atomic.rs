@@ -1,4 +1,6 @@
 //! Atomic accesses. Ordinary loads are sequentially consistent here; stores are exchanges.
+//!
+//! Before: `v2 = atomic_rmw.i32 add v0, v1`. After: `lock xadd [v0], v2`.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -78,7 +80,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The operation whose old value nobody wants.
+/// The operation whose old value has no use.
 fn without_result(op: AtomicRmwOp) -> Option<Family> {
     match op {
         AtomicRmwOp::Add => Some(rows::LOCK_ADD_MR),
@@ -95,7 +97,7 @@ fn without_result(op: AtomicRmwOp) -> Option<Family> {
     }
 }
 
-/// How an operation gives the old value.
+/// How an operation returns the old value.
 enum Rmw {
     /// One instruction: the operand in, the old value out.
     Single(Family),

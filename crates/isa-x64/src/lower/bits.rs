@@ -1,5 +1,7 @@
 //! Counting bits and changing their order, with the CPU's instructions for it or without.
 //!
+//! Before: `v1 = ctz v0`. After: `mov t, 32; bsf u, v0; cmove u, t`, or `tzcnt v1, v0`.
+//!
 //! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
 
 use super::Lowered;

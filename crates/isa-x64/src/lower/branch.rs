@@ -1,4 +1,6 @@
 //! Branches and conditional traps.
+//!
+//! Before: `trapz v0, user1`. After: `test v0, v0; je trap`.
 
 use super::Lowered;
 use super::cx::Cx;

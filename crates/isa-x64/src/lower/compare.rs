@@ -1,4 +1,6 @@
 //! Comparisons as values, selection by a condition, minimum and maximum.
+//!
+//! Before: `v4 = icmp slt v0, v1; v5 = select v4, v2, v3`. After: `cmp v0, v1; cmovl v5, v2`.
 
 use super::Lowered;
 use super::condition::int_code;
@@ -99,7 +101,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero gives the mask.
+/// `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero leaves the mask.
 pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp v0, v1; jl block1`.
 //!
-//! Whoever reads the flags calls [`Cx::condition`] and emits the reader right behind: nothing stands in between.
+//! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
 use super::cx::Cx;

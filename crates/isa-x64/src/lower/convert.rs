@@ -1,4 +1,6 @@
 //! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
+//!
+//! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `movsx v2, byte [v0]`.
 
 use super::Lowered;
 use super::cx::Cx;

@@ -1,5 +1,7 @@
 //! Conversions between integers and floats, and between floats.
 //!
+//! Before: `v1 = fcvt_from_sint.f64 v0`. After: `cvtsi2sd v1, v0`.
+//!
 //! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All else
 //! is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the float's type.
 
@@ -166,7 +168,7 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails
     trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
-/// `def` becomes `x`, which lies between -1 and `2^bits`; larger ones may give anything.
+/// `def` becomes `x`, which lies between -1 and `2^bits`; the result of larger ones is undefined.
 fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: u32) {
     if bits < 64 {
         // One size up there is room for the top bit.
@@ -213,7 +215,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: it gives its second operand for NaN.
+/// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: its result is the second operand for NaN.
 pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);

@@ -1,5 +1,7 @@
 //! Floating-point arithmetic, signs, minimum and maximum. Conversions and rounding have files of their own.
 //!
+//! Before: `v1 = load.f64 v0; v3 = fadd v2, v1`. After: `addsd v3, [v0]`.
+//!
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
@@ -18,7 +20,7 @@ use smallvec::SmallVec;
 const UNORDERED: i32 = 3;
 
 impl Cx<'_, '_> {
-    /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant nobody else uses.
+    /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant without another use.
     pub(super) fn emit_float(
         &mut self,
         row: RowId,
@@ -82,7 +84,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Lets `compute` define the result of `inst`, then makes NaNs canonical if that is asked for.
+/// Lets `compute` define the result of `inst`, then makes NaNs canonical under that setting.
 pub(super) fn arithmetic(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
@@ -206,7 +208,7 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fmin`: both orders of `minss`, which gives its second operand for two zeros or a NaN. Either-or keeps the sign of a
+/// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign of a
 /// negative zero and every bit that makes a NaN.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, rows::MINS_RR, |cx, ty, [first, second]| {

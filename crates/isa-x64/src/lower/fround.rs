@@ -1,5 +1,7 @@
 //! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and library
 //! routines on the others.
+//!
+//! Before: `v3 = fneg v2; v4 = fma v0, v1, v3`. After: `vfmsub213sd v4, v1, v2`.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -74,7 +76,7 @@ fn call_routine(cx: &mut Cx<'_, '_>, routine: LibCall, def: VReg, args: &[VReg])
 }
 
 impl Cx<'_, '_> {
-    /// The operand of an `fneg` nobody else uses, and whether there was one.
+    /// The operand of an `fneg` without another use, and whether there was one.
     fn without_sign_change(&self, value: Value) -> (Value, bool) {
         match self.def_as(value, Opcode::Fneg).filter(|_| self.uses(value) == 1) {
             Some(fneg) => {

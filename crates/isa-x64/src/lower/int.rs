@@ -1,4 +1,6 @@
 //! Sums, differences, bitwise operations.
+//!
+//! Before: `v2 = ishl v1, 2; v3 = iadd v0, v2`. After: `lea v3, [v0 + v1*4]`.
 
 use super::address::{AddressExpr, MAX_SHIFT};
 use super::cx::{Alu, Cx};
@@ -116,7 +118,7 @@ pub(super) fn operate(
         cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
-    // The result takes the place of the first operand: better one that nobody needs afterwards.
+    // The result takes the place of the first operand: better one without a later use.
     let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(alu.rr.of(bits), &operands);

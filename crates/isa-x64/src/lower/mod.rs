@@ -7,7 +7,7 @@
 //! | `machine.rs` | what `kingpost_mach::lower`, the library for all machines, needs of this one |
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
-//! | `condition.rs` | comparisons into the flags, for whoever reads them |
+//! | `condition.rs` | comparisons into the flags, for their readers |
 //! | `wide.rs`, `vector.rs` | integers of 128 bits, vectors |
 //! | the others | words and floats, by family |
 //!

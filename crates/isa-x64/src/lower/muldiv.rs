@@ -1,5 +1,7 @@
 //! Products, quotients, remainders.
 //!
+//! Before: `v2 = udiv v0, v1`. After: `mov edx, 0; div v1`, with v0 and v2 in eax.
+//!
 //! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
 //! division meant is told apart by testing the divisor first, where it is not a constant.
 
@@ -62,7 +64,7 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     Ok(())
 }
 
-/// The row that gives both halves of a product of `bits` bits (not 8).
+/// The row that computes both halves of a product of `bits` bits (not 8).
 pub(super) fn wide_product(bits: u32, signed: bool) -> RowId {
     match (bits, signed) {
         (16, false) => rows::MULWIDE_R.of(16),
@@ -209,7 +211,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     Ok(divisor)
 }
 
-/// `srem`. Dividing by 1 instead of -1 gives the same remainder and cannot overflow.
+/// `srem`. Dividing by 1 instead of -1 has the same remainder and cannot overflow.
 pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

@@ -1,4 +1,6 @@
 //! Arithmetic that says whether it overflowed: the flags of an operation in exactly the value's width.
+//!
+//! Before: `v2, v3 = uadd_overflow v0, v1`. After: `add v2, v1; setb v3`.
 
 use super::Lowered;
 use super::cx::{Alu, Cx};

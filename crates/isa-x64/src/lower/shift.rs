@@ -1,4 +1,6 @@
 //! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
+//!
+//! Before: `v2 = band v1, 31; v3 = ishl.i32 v0, v2`. After: `shl v3, cl`, with v1 in rcx.
 
 use super::Lowered;
 use super::cx::{Cx, Shift};

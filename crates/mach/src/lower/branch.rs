@@ -1,4 +1,6 @@
 //! Jumps, branches, traps.
+//!
+//! Before: `br_table v0, block9, [block1, block2]`. After: `jchain2_r v0, block1, block2, block9`.
 
 use super::Lowered;
 use super::machine::Machine;

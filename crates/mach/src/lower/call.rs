@@ -1,4 +1,6 @@
-//! Calls: arguments to where the convention wants them, the call, results from where they are.
+//! Calls: arguments to the places of the convention, the call, results from where they are.
+//!
+//! Before: `v2 = call fn0(v0, v1)`. After: `call_sym %g, use v0 fixed rdi, use v1 fixed rsi, def v2 fixed rax`.
 //!
 //! Register arguments and results are operands fixed to their registers, behind those of the call's row. Stack arguments
 //! are stored into the area at the frame's bottom before. Results without a register come back in an area of the frame

@@ -38,7 +38,7 @@ impl Cond {
         }
     }
 
-    /// The opposite, if asked for.
+    /// The opposite if `negated`.
     #[must_use]
     pub fn inverse_if(self, negated: bool) -> Cond {
         if negated { self.inverse() } else { self }

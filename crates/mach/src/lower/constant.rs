@@ -1,4 +1,6 @@
 //! Constants.
+//!
+//! Before: `v0 = f64const 0x1.8p0`. After: `movsd_const v0, [pool]`.
 
 use super::machine::Machine;
 use super::{Address, Lowered};

@@ -1,4 +1,6 @@
 //! Loads and stores in the other byte order: as an integer, and its bytes exchanged in a register.
+//!
+//! Before: `v1 = load.i32 big v0`. After: `mov32_rm t, [v0]; bswap32_r v1, t`.
 
 use super::machine::Machine;
 use super::memory::{load_row, store_row};

@@ -1,4 +1,6 @@
 //! Where a function meets its caller: parameters, results, and the registers of the frame.
+//!
+//! Before: `block0(v0: i64, v1: i64): return v0`. After: `entry def v0 fixed rdi; ret use v0 fixed rax`.
 
 use super::machine::Machine;
 use super::memory::{load_place_row, store_place_row};
@@ -41,7 +43,7 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     }
     let mut incoming = Incoming::default();
     incoming.collect(cx)?;
-    // Only who preserves everything needs to know what probing writes: nothing is live yet.
+    // What probing writes matters only to functions that preserve everything: nothing is live yet.
     let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
     if !incoming.operands.is_empty() || !probe_writes.is_empty() {
         let clobbers = match probe_writes.is_empty() {
@@ -161,7 +163,7 @@ fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
     if cx.ty(value) != I64 {
         return Err(cx.unsupported(inst));
     }
-    // An effect keeps the instruction even if nobody wants its result.
+    // An effect keeps the instruction even if its result has no use.
     Ok(cx.result(value))
 }
 

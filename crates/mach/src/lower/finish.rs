@@ -76,7 +76,7 @@ fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> Ins
 }
 
 /// An instruction may read, modify and write one slot only if the value it reads is as wide as the one it writes. That is
-/// known only when all users have asked for their widths.
+/// known only when all uses have been lowered.
 #[inline]
 fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
     if operands.iter().any(|operand| operand.is_rmw()) {

@@ -4,7 +4,7 @@
 //! context that implements [`Machine`]: the function being lowered together with the instruction set's own settings. They
 //! are generic and not virtual, so each instruction set gets its own compiled copy.
 //!
-//! Unless said otherwise a method may change the flags: whoever reads them emits their reader right behind their definition.
+//! Unless said otherwise a method may change the flags: a reader of them is emitted right behind their definition.
 
 use super::condition::CondRows;
 use super::width::use_widened;

@@ -1,4 +1,6 @@
 //! Loads, stores, addresses of stack slots.
+//!
+//! Before: `v1 = load.i32 v0+8`. After: `mov32_rm v1, [v0 + 8]`.
 
 use super::machine::Machine;
 use super::types::is_float_reg;

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
-//! This file is the part that knows no machine: it walks the machine blocks backwards, last instruction first, and asks
-//! the instruction set to lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] gives a
+//! This file is the part that knows no machine: it walks the machine blocks backwards, last instruction first, and has
+//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] gives a
 //! value its virtual register and makes its definition needed. Because users come before definitions, an instruction set can
 //! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
 //! what has no use is never lowered.
@@ -15,7 +15,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod.rs` | the walk |
-//! | `values.rs` | what instruction sets ask of values, and their registers |
+//! | `values.rs` | values, their definitions and registers |
 //! | `emission.rs` | what instruction sets emit |
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
@@ -28,7 +28,7 @@
 //! | `machine.rs` | what an instruction set provides |
 //! | `entry.rs`, `call.rs` | parameters, returns, calls |
 //! | `condition.rs` | conditions and booleans |
-//! | `types.rs` | what is asked of types |
+//! | `types.rs` | predicates on types |
 //! | `wide.rs` | integers of 128 bits |
 //! | `tile.rs` | local patterns: what they match, how often they fire |
 //! | the others | opcodes, by family |
@@ -188,7 +188,7 @@ pub struct Lower<'a> {
 }
 
 impl Lowering {
-    /// Memory of lowering that keeps to limits and stops when asked to.
+    /// Memory of lowering that keeps to limits and can be cancelled.
     pub fn with_guard(guard: Guard) -> Lowering {
         Lowering { guard, ..Lowering::default() }
     }
@@ -334,7 +334,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Notes the edges out of `block` and asks for the values they pass.
+    /// Notes the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, machine: Block) {
         let dests = destinations(self.func, block);
         for (k, dest) in dests.iter().enumerate() {

@@ -56,7 +56,7 @@ impl Lower<'_> {
 
 /// Calls and global values.
 impl Lower<'_> {
-    /// Adds the results of a call that somebody wants and that come in registers to its operands, and gives their registers.
+    /// Adds the results of a call that have uses and come in registers to its operands, and returns their registers.
     pub fn define_results<A: Array<Item = Operand>>(
         &mut self,
         call: Inst,

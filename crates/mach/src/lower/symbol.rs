@@ -1,5 +1,7 @@
 //! Addresses of functions and symbols, and values computed from them and the VM context.
 //!
+//! Before: `v0 = symbol_value.i64 gv0`. After: `lea64_const v0, [%g]`, or a load from the global offset table.
+//!
 //! What is near is addressed relative to the instruction, what is far through the GOT in position-independent code and
 //! by its absolute address otherwise.
 

@@ -116,7 +116,7 @@ impl Lower<'_> {
 }
 
 impl Lowering {
-    /// How often each tile has fired since this was asked last.
+    /// Returns how often each tile has fired since the last call.
     pub fn take_tile_counts(&mut self) -> TileCounts {
         std::mem::take(&mut self.tile_counts)
     }

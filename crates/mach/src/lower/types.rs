@@ -1,4 +1,4 @@
-//! What lowering asks of types.
+//! Predicates on types.
 
 use super::{Lower, Lowered};
 use crate::error::LowerError;

@@ -1,4 +1,4 @@
-//! What instruction sets ask of values, and the registers of values.
+//! Values: their definitions, how often they are used, their registers.
 
 use super::{Lower, Shape, is_little};
 use crate::abi::{AbiSignature, first_part, reg_parts};
@@ -188,7 +188,7 @@ impl Lower<'_> {
         self.cx.slot_offsets[slot]
     }
 
-    /// Makes room for `bytes` bytes of results that a call leaves in memory, and gives its offset in the area of the user's
+    /// Makes room for `bytes` bytes of results that a call leaves in memory, and returns its offset in the area of the user's
     /// stack slots. All calls share it: results are read right after their call.
     ///
     /// # Errors
@@ -340,11 +340,11 @@ impl Lower<'_> {
             && (ty != I16 || self.func.dfg.inst(inst).memflags().is_none_or(is_little))
     }
 
-    /// Notes, for the verifier, that the first result of `inst`, which has just been lowered, has zeros above it if the table
+    /// Notes, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it if the table
     /// says so.
     #[inline]
     pub(super) fn note_zeros(&mut self, inst: Inst) {
-        if self.zeros_from[self.func.dfg.opcode(inst) as usize] == 0 {
+        if !self.settings.verify_each {
             return;
         }
         let Some(result) = self.func.dfg.first_result(inst) else { return };

@@ -1,4 +1,6 @@
 //! Integers of 128 bits, in two registers: what all machines do alike.
+//!
+//! Before: `v1 = load.i128 v0`. After: `mov64_rm v1l, [v0]; mov64_rm v1h, [v0 + 8]`.
 
 use super::machine::Machine;
 use super::memory::{Store, is_little};

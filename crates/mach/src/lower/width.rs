@@ -1,4 +1,6 @@
 //! Integer width changes, halves, and the same bits in another register class. i128 is in `wide.rs`.
+//!
+//! Before: `v1, v2 = isplit v0`. After: `mov32_rr v1, v0; shr64_ri v2, v0, 32`.
 
 use super::machine::Machine;
 use super::memory::is_little;
@@ -102,7 +104,7 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The argument or result `value` as its convention wants it: extended to an i64 by `uext` or `sext`, or as it is.
+/// The argument or result `value` as its convention has it: extended to an i64 by `uext` or `sext`, or as it is.
 pub(super) fn extend_for_abi<'f>(
     cx: &mut impl Machine<'f>,
     value: VReg,
