@@ -5,7 +5,7 @@ use kingpost_mach::verify::verify;
 use kingpost_mach::{Code, Isa, Lowering, Settings};
 
 fn code(text: &str) -> (Code, X64) {
-    let settings = Settings::default();
+    let settings = Settings { verify_each: true, ..Settings::default() };
     let isa = X64::new(settings.clone(), X64Flags::default()).unwrap();
     let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
     let mut code = Code::default();
