@@ -17,14 +17,14 @@ const MAX_VALUES: u64 = (1 << 31) - 4;
 /// The decoupled allocator on SSA form. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct SsaAllocator {
-    order: Order,
-    live: Liveness,
-    constraints: Constraints,
-    classes: Coalescing,
-    spilling: Spilling,
-    plan: ReloadPlan,
+    pub(crate) order: Order,
+    pub(crate) live: Liveness,
+    pub(crate) constraints: Constraints,
+    pub(crate) classes: Coalescing,
+    pub(crate) spilling: Spilling,
+    pub(crate) plan: ReloadPlan,
     hints: RegisterHints,
-    coloring: Coloring,
+    pub(crate) coloring: Coloring,
     slots: Slots,
 }
 

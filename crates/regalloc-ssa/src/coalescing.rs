@@ -201,6 +201,12 @@ impl Coalescing {
         Some((start as u32, self.pool.len() as u32))
     }
 
+    /// Plants a fault: two values are in one class.
+    #[cfg(test)]
+    pub(crate) fn unite(&mut self, a: VReg, b: VReg) {
+        self.parents[b.index()] = self.parents[a.index()];
+    }
+
     /// # Errors
     /// Two members of one class that are live at one point, or not of one kind.
     pub(crate) fn verify(&self, problem: &Problem, live: &Liveness) -> Result<(), String> {

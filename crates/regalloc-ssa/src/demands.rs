@@ -193,7 +193,7 @@ impl<'a> Demands<'a> {
                 if need.allowed.is_empty() {
                     return Err(self.too_few(vreg));
                 }
-                matcher.needs.push(need);
+                matcher.push(need);
             }
         }
         matcher.place_all(env, self.inst, &|_, _| 0)

@@ -25,6 +25,8 @@ pub(crate) struct Scratch {
     sites: Vec<(Site, u32)>,
     /// Values that live through elsewhere than they were before.
     pub(crate) moved: Vec<(VReg, PReg)>,
+    /// The registers whose values end with the instruction, or move before it.
+    freed: PRegSet,
     /// Values that must leave their registers, with the distances of their next uses.
     pub(crate) displaced: Vec<(u32, VReg)>,
     /// Values that live through, sorted.
@@ -73,6 +75,7 @@ impl Coloring {
         if self.match_operands(&at).is_err() || !self.keep_live_through(&at) {
             self.solve(&at)?;
         }
+        self.scratch.freed = self.freed(&at, &self.scratch.moved);
         self.move_values(&at, out)?;
         self.finish(&at, out);
         self.scratch.reloads.clear();
@@ -131,7 +134,8 @@ impl Coloring {
         for (i, site) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
             let operand = at.demands.operands[i];
             let vreg = operand.vreg();
-            let lives_on = self.with_around(at, |around| operand.is_use() && (around.lives_on)(vreg));
+            let is_read = self.map.at(vreg).is_some() || self.scratch.reloads.contains(&vreg);
+            let lives_on = operand.is_use() && is_read && self.map.lives_on(vreg, at.inst);
             let mut need = at.demands.need(i, lives_on);
             if operand.fixed_reg().is_none() {
                 let end = if operand.is_def() { at.input.live.def_end[vreg.index()] } else { self.known_end(vreg) };
@@ -191,7 +195,7 @@ impl Coloring {
     /// Adds up the one parallel move before the instruction.
     fn move_values(&mut self, at: &At, out: &mut Allocation) -> Result<(), AllocError> {
         let scratch = std::mem::take(&mut self.scratch);
-        let mut taken = self.map.occupied.difference(self.freed(at, &scratch));
+        let mut taken = self.map.occupied.difference(scratch.freed);
         for need in scratch.matcher.needs.iter().filter(|need| need.early) {
             let Some(reg) = need.reg else { continue };
             taken.insert(reg);
@@ -217,11 +221,11 @@ impl Coloring {
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
-    /// The registers whose values end with the instruction, or leave them before it.
-    pub(crate) fn freed(&self, at: &At, scratch: &Scratch) -> PRegSet {
+    /// The registers whose values end with the instruction, or move before it.
+    pub(crate) fn freed(&self, at: &At, moved: &[(VReg, PReg)]) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         let ending = uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg));
-        let moved = scratch.moved.iter().filter_map(|&(vreg, to)| self.map.at(vreg).filter(|&from| from != to));
+        let moved = moved.iter().filter_map(|&(vreg, to)| self.map.at(vreg).filter(|&from| from != to));
         ending.chain(moved).collect()
     }
 
@@ -256,7 +260,7 @@ impl Coloring {
             }
         }
         drop_void_move(problem, at.inst, out);
-        self.map.remove(self.freed(at, &self.scratch));
+        self.map.remove(self.scratch.freed);
         for i in 0..self.scratch.moved.len() {
             let (vreg, to) = self.scratch.moved[i];
             if self.map.at(vreg).is_none() {

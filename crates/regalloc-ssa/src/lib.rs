@@ -43,6 +43,8 @@ mod moves;
 mod next_use;
 mod order;
 mod pick_register;
+#[cfg(test)]
+mod planted_faults;
 mod register_hints;
 mod register_map;
 mod register_set;

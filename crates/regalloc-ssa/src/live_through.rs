@@ -62,7 +62,7 @@ impl Coloring {
             return true;
         }
         let leaving = scratch.displaced.iter().filter_map(|&(_, vreg)| self.map.at(vreg)).collect();
-        let staying = self.map.occupied.difference(self.freed(at, scratch)).difference(leaving);
+        let staying = self.map.occupied.difference(self.freed(at, &scratch.moved)).difference(leaving);
         let mut busy = scratch.moved.iter().fold(taken.union(staying), |busy, moved| busy.with(moved.1));
         scratch.displaced.sort_unstable();
         for &(_, vreg) in &scratch.displaced {

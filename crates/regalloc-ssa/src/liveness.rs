@@ -454,6 +454,14 @@ impl Liveness {
         }
     }
 
+    /// Plants a fault: the value is not live at the head of a block.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self, place: u32, vreg: VReg) {
+        let range = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+        let entry = self.entries[range].iter_mut().find(|entry| entry.vreg == vreg);
+        entry.expect("a live value").next = Next::DEAD;
+    }
+
     /// Compares the values live at the heads of blocks with those of a data-flow analysis on sets.
     ///
     /// # Errors

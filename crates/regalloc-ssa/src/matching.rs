@@ -69,6 +69,7 @@ impl Matcher {
             self.leave(n as u32);
         }
         self.needs.clear();
+        self.order.clear();
         self.edge_regs = PRegSet::EMPTY;
     }
 
@@ -76,19 +77,34 @@ impl Matcher {
     pub(crate) fn add(&mut self, need: Need) -> u32 {
         let start = self.needs.len().saturating_sub(MAX_SEARCHED);
         let shared = self.needs[start..].iter_mut().position(|old| share(old, &need));
-        match shared {
-            Some(i) => (start + i) as u32,
-            None => {
-                self.needs.push(need);
-                self.needs.len() as u32 - 1
-            }
+        let Some(i) = shared else { return self.push(need) };
+        let n = (start + i) as u32;
+        if self.needs[n as usize].reg.is_none() && !self.order.contains(&n) {
+            self.take_fixed(n);
+        }
+        n
+    }
+
+    /// Adds a need that shares with no other.
+    pub(crate) fn push(&mut self, need: Need) -> u32 {
+        self.needs.push(need);
+        let n = self.needs.len() as u32 - 1;
+        self.take_fixed(n);
+        n
+    }
+
+    /// A need for one certain register takes it at once.
+    fn take_fixed(&mut self, n: u32) {
+        let need = self.needs[n as usize];
+        let is_free = |reg: &PReg| self.owners_of(&need, *reg).iter().all(|&owner| owner == NONE || owner == n);
+        match only(need.allowed).filter(|reg| need.edge.is_none() && is_free(reg)) {
+            Some(reg) => self.take(n, reg),
+            None => self.order.push(n),
         }
     }
 
     /// Finds a register for each need.
     pub(crate) fn place_all(&mut self, env: &MachineEnv, inst: Inst, score: Score) -> Result<(), AllocError> {
-        self.order.clear();
-        self.order.extend(0..self.needs.len() as u32);
         let needs = &self.needs;
         self.order.sort_by_key(|&n| {
             let need = &needs[n as usize];
@@ -229,6 +245,8 @@ impl Matcher {
             self.leave(n as u32);
             self.needs[n].reg = None;
         }
+        self.order.clear();
+        self.order.extend(0..self.needs.len() as u32);
         let needs = &self.needs;
         self.order.sort_by_key(|&n| needs[n as usize].allowed.len());
         let limit = self.steps + SEARCH_STEPS;

@@ -99,11 +99,10 @@ impl ReloadPlan {
         for (vreg, is_clean) in plan.exit_with_memory(from) {
             let met = &mut self.met[vreg.index()];
             met.1 = edge.as_u32();
-            if met.0 == to && !input.live.is_defined_at_head(vreg, to) || is_clean || is_stored(vreg) {
+            if met.0 == to || is_clean || is_stored(vreg) || input.live.is_defined_at_head(vreg, to) {
                 continue;
             }
-            let is_live = input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead());
-            if is_live && !input.live.is_defined_at_head(vreg, to) {
+            if input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead()) {
                 self.edge_pool.push((vreg, EdgeTransfer::Store));
             }
         }

@@ -432,7 +432,9 @@ impl Spilling {
                 AllocError::FixedConflict { reg, .. } => reg.class(),
                 _ => break Err(error),
             };
-            if !self.evict_one_more(input, &demands, class, now) {
+            // The search reports one need that it could not serve, which need not be of the class that is short.
+            let mut classes = [class].into_iter().chain(RegClass::ALL.into_iter().filter(|&other| other != class));
+            if !classes.any(|class| self.evict_one_more(input, &demands, class, now)) {
                 break Err(error);
             }
         };

@@ -9,8 +9,7 @@
 //! before i5: reload v0
 //! ```
 //!
-//! 1. Between instructions no more values of a class are in registers than `open` has registers of it, and no more than
-//!    there are when an instruction reads its operands.
+//! 1. Pressure fits: before and after each instruction no more values of a class are in registers than it has.
 //! 2. A use that needs a register finds its value in one.
 //! 3. A value that is evicted is in a register, one that is reloaded is not.
 //! 4. The values in registers at a block's end are its exit set.
@@ -178,7 +177,7 @@ impl SpillPlan {
             let missing = needs_register(input.constraints, operands, i) && !set.contains(&operand.vreg());
             check(!missing, || format!("rule 2: {} is in no register at {inst}", operand.vreg()))?;
         }
-        self.check_pressure(problem, inst, input.constraints.allocatable, set)?;
+        check_pressure(input, inst, set)?;
         for (operand, next) in operands.iter().zip(&input.live.after[problem.operand_range(inst)]) {
             let vreg = operand.vreg();
             let is_branch = problem.flags(inst).has(InstFlags::BRANCH);
@@ -191,17 +190,16 @@ impl SpillPlan {
         for (_, vreg, _) in transfers.iter().filter(|t| matches!(t.2, Transfer::EvictAfter | Transfer::Begin)) {
             set.remove(vreg);
         }
-        self.check_pressure(problem, inst, self.open, set)
+        check_pressure(input, inst, set)
     }
+}
 
-    fn check_pressure(&self, problem: &Problem, inst: Inst, open: PRegSet, set: &BTreeSet<VReg>) -> Result<(), String> {
-        for class in RegClass::ALL {
-            let count = set.iter().filter(|&&vreg| problem.class(vreg) == class).count();
-            let open = open.of_class(class).len();
-            check(count <= open, || format!("rule 1: {count} values in {open} {class} registers at {inst}"))?;
-        }
-        Ok(())
-    }
+fn check_pressure(input: Input, inst: Inst, set: &BTreeSet<VReg>) -> Result<(), String> {
+    RegClass::ALL.into_iter().try_for_each(|class| {
+        let count = set.iter().filter(|&&vreg| input.problem.class(vreg) == class).count();
+        let most = input.constraints.allocatable.of_class(class).len();
+        check(count <= most, || format!("rule 1: {count} values in {most} {class} registers at {inst}"))
+    })
 }
 
 impl Transfer {

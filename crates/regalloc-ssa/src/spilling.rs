@@ -22,7 +22,7 @@ use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::liveness::{Liveness, reset};
 use crate::order::Order;
-use crate::register_set::{RegisterSet, Value};
+use crate::register_set::RegisterSet;
 use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
@@ -151,20 +151,17 @@ impl Spilling {
     /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
     fn place_stores(&mut self, input: Input) {
         self.plan.open = self.saved.open;
-        self.plan.placements.clear();
+        reset(&mut self.plan.placements, self.set.values.len(), Placement::Never);
         let values = self.set.values.iter().zip(&input.live.far).enumerate();
-        self.plan.placements.extend(values.map(|(v, (value, &far))| {
-            let often = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
-            match value {
-                Value { is_deferred: true, .. } => Placement::Deferred,
-                Value { is_spilled, stores, .. }
-                    if (far || *is_spilled) && input.constraints.remat(VReg::new(v)).is_none() =>
-                {
-                    if far || *stores >= often { Placement::AtDefinition } else { Placement::AtEvictions }
-                }
-                _ => Placement::Never,
+        for (v, (value, &is_far)) in values.filter(|(_, (value, is_far))| value.is_spilled || **is_far) {
+            if value.is_deferred {
+                self.plan.placements[v] = Placement::Deferred;
+            } else if input.constraints.remat(VReg::new(v)).is_none() {
+                let def = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
+                let is_early = is_far || value.stores >= def;
+                self.plan.placements[v] = if is_early { Placement::AtDefinition } else { Placement::AtEvictions };
             }
-        }));
+        }
     }
 
     fn block(&mut self, input: Input, place: u32) -> Result<(), AllocError> {
