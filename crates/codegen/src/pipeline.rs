@@ -6,7 +6,7 @@ use crate::expand;
 use crate::stage::Stage;
 use crate::stages::{Stages, solution_text};
 use kingpost_ir::Function;
-use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, verify};
+use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, text, verify};
 use kingpost_regalloc::{Allocator, cost::Cost};
 
 /// Compiles `func` into `module`.
@@ -35,7 +35,7 @@ pub(crate) fn compile(
 
     // SSA values become virtual registers, opcodes become machine instructions.
     s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
-    s.dump(|| code.display(isa.rows()).to_string());
+    s.dump(|| text::display(&func.name, code, None, isa.rows()).to_string());
     s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;
     s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;
 
@@ -44,7 +44,7 @@ pub(crate) fn compile(
     s.run(Stage::Regalloc, || allocate(&mut **allocator, &code.problem, isa.env(), allocation))?;
     s.dump(|| solution_text(&func.name, &code.problem, allocation));
     if settings.regalloc_verbose_logs {
-        log::info!("{}\n{}", func.name, code.display_allocated(isa.rows(), allocation));
+        log::info!("{}", text::display(&func.name, code, Some(allocation), isa.rows()));
     }
 
     // The checker is a second opinion on the answer, before a byte is emitted.
@@ -52,7 +52,7 @@ pub(crate) fn compile(
         s.run(Stage::Check, || {
             checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(allocator.name(), &errors))
         })?;
-        s.dump(|| code.display_allocated(isa.rows(), allocation).to_string());
+        s.dump(|| text::display(&func.name, code, Some(allocation), isa.rows()).to_string());
     }
 
     // The frame is laid out and everything becomes bytes.

@@ -7,6 +7,7 @@ use cpu_time::ThreadTime;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::Guard;
 use kingpost_mach::lower::TileCounts;
+use kingpost_mach::text::problem_name;
 use kingpost_regalloc::{Allocation, Problem, cost::Cost, text};
 use std::fmt;
 use std::ops::AddAssign;
@@ -140,11 +141,7 @@ impl<'a> Stages<'a> {
 /// The allocation problem of the function `name` and its solution, as they stand in a `.ra` file.
 pub fn solution_text(name: &FuncName, problem: &Problem, allocation: &Allocation) -> String {
     let mut problem = problem.clone();
-    // Names of problems have one form.
-    problem.name = match name {
-        FuncName::Named(name) => name.clone(),
-        FuncName::User(namespace, index) => format!("u_{namespace}_{index}"),
-    };
+    problem.name = problem_name(name);
     format!("{problem}{}", text::display_allocation(&problem, allocation))
 }
 

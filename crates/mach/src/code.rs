@@ -7,10 +7,8 @@ use crate::buffer::Pool;
 use crate::compiled::SymbolName;
 use crate::frame::StackLimit;
 use crate::inst::MInst;
-use crate::row::Row;
 use cranelift_entity::PrimaryMap;
 use kingpost_regalloc::{Block, Inst, PRegSet, Problem, VReg};
-use std::fmt;
 
 /// A symbol the code refers to, and how near it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,19 +86,5 @@ impl Code {
         self.also_preserved = PRegSet::EMPTY;
         self.probestack = None;
         self.stack_limit = None;
-    }
-
-    /// The text form: blocks and instructions with virtual registers.
-    pub fn display<'a>(&'a self, rows: &'a [Row]) -> impl fmt::Display + 'a {
-        crate::print::CodeText { code: self, rows, allocation: None }
-    }
-
-    /// The text form after allocation: locations instead of virtual registers, and all edits.
-    pub fn display_allocated<'a>(
-        &'a self,
-        rows: &'a [Row],
-        allocation: &'a kingpost_regalloc::Allocation,
-    ) -> impl fmt::Display + 'a {
-        crate::print::CodeText { code: self, rows, allocation: Some(allocation) }
     }
 }

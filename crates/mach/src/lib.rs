@@ -25,7 +25,7 @@
 //! | `compiled.rs` | compiled functions in a module buffer |
 //! | `data.rs` | data objects |
 //! | `listing.rs` | text and bytes of what was emitted |
-//! | `print.rs` | text forms |
+//! | `text/` | machine code as text that reads again |
 
 pub mod abi;
 mod args;
@@ -47,10 +47,10 @@ mod listing;
 mod live;
 pub mod lower;
 pub mod operands;
-mod print;
 pub mod row;
 pub mod row_table;
 pub mod settings;
+pub mod text;
 pub mod verify;
 
 pub use args::{Args, fill_template};

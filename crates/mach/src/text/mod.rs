@@ -1,0 +1,34 @@
+//! The text form of machine code, before and after allocation: what is printed parses again and prints the same.
+//!
+//! It is the `.ra` text of the allocation problem, so that every tool for problems reads it, with the machine code behind
+//! `;;`:
+//!
+//! ```text
+//! problem %f {
+//!   v0, v1: int 8
+//!   ;; calls                                        ; facts of the function, each if it is not as usual
+//!   ;; name 0 %memcpy                               ; names, and the symbols that instructions address
+//!   ;; symbol 0 name 0 near +16
+//!   ;; frame slots 32 align 16 outgoing 8 incoming 24 pops 24
+//!   ;; pool 3ff80000 targets 1 2 table 0..2 constant 0..4
+//!   ;; zero_extended v0, v1                          ; what users rely on, and what lowering answers for
+//!   ;; declared_zeros v1
+//!   ;; layout b0, b2, b1                            ; if it is not the order above
+//!   b0 freq 1:
+//!     i0: def v0 = r7                               ;; entry
+//!     i1: def v1 reuse 0, use v0, use v0            ;; add64_rm [base index<<3 +16] traps heap_oob
+//!     i2: branch use v1                             ;; ret #0x10 aux 2 @1f
+//!   b1 freq 1:
+//!     i3: branch -> b1 freq 1                       ;; jmp to 1
+//! }
+//! ```
+//!
+//! An instruction is its row, its memory operand, its immediate in 64 bits behind `#`, `aux` (of branches the blocks: `to`
+//! and `else`), its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the linker
+//! (`known`) has this word before its name.
+
+mod parse;
+mod print;
+
+pub use parse::{Parsed, TextError, parse};
+pub use print::{display, problem_name};
