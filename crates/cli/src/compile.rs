@@ -16,11 +16,11 @@ use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{DataObject, ModuleBuffer};
 use kingpost_reader::{Error, Header, Parser, Position};
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
@@ -54,13 +54,16 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         functions: Vec::new(),
         module: ModuleBuffer::default(),
         data: Vec::new(),
+        inputs: Vec::new(),
         defined: HashMap::new(),
         names: Vec::new(),
         reasons: BTreeMap::new(),
         summary,
     };
     for path in &args.files {
-        session.file(&input::read(path)?)?;
+        let input = Rc::new(input::read(path)?);
+        session.inputs.push(Rc::clone(&input));
+        session.file(&input)?;
         if session.stopped() {
             session.dumps.finish()?;
             return Ok(Verdict::Bad);
@@ -87,8 +90,10 @@ struct Session<'a> {
     functions: Vec<Function>,
     module: ModuleBuffer,
     data: Vec<DataObject>,
-    /// Functions and data objects, by name, and where: file, line and column.
-    defined: HashMap<FuncName, String>,
+    /// Read so far.
+    inputs: Vec<Rc<Input>>,
+    /// Functions and data objects, by name: number of the input, and first byte of the definition.
+    defined: HashMap<FuncName, (usize, usize)>,
     /// Names of functions.
     names: Vec<String>,
     /// How many functions were left out, by reason.
@@ -107,20 +112,19 @@ impl Session<'_> {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
-    /// Whether nothing of this name is defined yet. Else it is left out.
-    fn define(&mut self, input: &Input, name: &FuncName, position: Position) -> bool {
-        let place = format!("{}:{position}", input.name);
-        match self.defined.entry(name.clone()) {
-            Entry::Vacant(entry) => {
-                entry.insert(place);
-                return true;
-            }
-            Entry::Occupied(entry) => {
-                output::complain(&format!("{place}: {name} is defined twice, first at {}", entry.get()));
-            }
+    /// Whether nothing of this name was defined before byte `start` of the last input. Else it is left out.
+    fn define(&mut self, name: &FuncName, start: usize) -> bool {
+        let here = (self.inputs.len() - 1, start);
+        let first = *self.defined.entry(name.clone()).or_insert(here);
+        if first != here {
+            let [here, first] = [here, first].map(|(number, start)| {
+                let input = &self.inputs[number];
+                format!("{}:{}", input.name, Position::of(&input.text, start))
+            });
+            output::complain(&format!("{here}: {name} is defined twice, first at {first}"));
+            *self.reasons.entry(format!("{name} is defined twice")).or_default() += 1;
         }
-        *self.reasons.entry(format!("{name} is defined twice")).or_default() += 1;
-        false
+        first == here
     }
 
     fn bad_text(&mut self, input: &Input, error: Error) {
@@ -161,7 +165,7 @@ impl Session<'_> {
         }
         match parser.data() {
             Ok(mut objects) => {
-                objects.retain(|object| self.define(input, &object.name, object.position));
+                objects.retain(|object| self.define(&object.name, object.start));
                 match kingpost_filetest::data_objects(&objects) {
                     Ok(objects) => self.data.extend(objects),
                     Err(reason) => self.leave_out(&input.name, reason),
@@ -197,7 +201,7 @@ impl Session<'_> {
             match parser.next_function(&mut self.functions[count]) {
                 Ok(true) => {
                     let name = self.functions[count].name.clone();
-                    let is_new = self.define(input, &name, parser.function_position());
+                    let is_new = self.define(&name, parser.function_start());
                     if self.stopped() {
                         return (count, false);
                     }

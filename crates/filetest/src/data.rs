@@ -86,7 +86,7 @@ mod tests {
             align: 8,
             writable: true,
             items,
-            position: Default::default(),
+            start: 0,
         };
         let address = DataItem::Address { symbol: FuncName::User(0, 1), offset: -4 };
         let items = vec![DataItem::Bytes(vec![1]), DataItem::Zero(7), address, DataItem::Zero(1 << 40)];

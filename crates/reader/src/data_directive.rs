@@ -8,7 +8,7 @@ use kingpost_ir::extfunc::FuncName;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::error::{ErrorKind, Lines, Position, Result, fault};
+use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
 use crate::literal;
 use crate::signature::function_name;
@@ -40,8 +40,8 @@ pub struct DataObject {
     pub writable: bool,
     /// Its contents in order.
     pub items: Vec<DataItem>,
-    /// Where its directive begins.
-    pub position: Position,
+    /// The first byte of its directive; [`Position::of`](crate::Position::of) turns it into line and column.
+    pub start: usize,
 }
 
 /// The data objects of a text may have this many bytes together.
@@ -50,7 +50,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Reads the directives that the lexer found: comments that begin one or continue the one before.
 pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec<DataObject>> {
     let mut objects = Vec::new();
-    let (mut names, mut lines) = (HashSet::new(), Lines::default());
+    let mut names = HashSet::new();
     let (mut continues, mut size) = (false, 0);
     for range in comments {
         let part = &text[..range.end];
@@ -58,8 +58,7 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
         let mut lexer = Lexer::new(part, false);
         lexer.set_position(range.start + semicolons);
         if !continues {
-            let (line, column) = lines.locate(text, range.start);
-            let object = head(&mut lexer, Position { line, column })?;
+            let object = head(&mut lexer, range.start)?;
             if !names.insert(object.name.clone()) {
                 return fault(range.start, ErrorKind::DuplicateData(object.name.to_string().into()));
             }
@@ -76,12 +75,12 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
 }
 
 /// `data: NAME [align=N] ro|rw`
-fn head(lexer: &mut Lexer, position: Position) -> Result<DataObject> {
+fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
     if !lexer.eat_word(b"data") {
         return lexer.expected("`data:`");
     }
     lexer.expect(b':', "`:`")?;
-    let mut object = DataObject { name: function_name(lexer)?, align: 1, writable: false, items: Vec::new(), position };
+    let mut object = DataObject { name: function_name(lexer)?, align: 1, writable: false, items: Vec::new(), start };
     if lexer.eat_word(b"align") {
         lexer.expect(b'=', "`=`")?;
         lexer.skip();

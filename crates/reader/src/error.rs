@@ -253,6 +253,14 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// The position of a byte in `text`; linear in the text before it.
+    pub fn of(text: &[u8], offset: usize) -> Position {
+        let (line, column) = Lines::default().locate(text, offset);
+        Position { line, column }
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::context::{Context, Tables};
 use crate::data_directive::{DataObject, data_objects};
-use crate::error::{Error, ErrorKind, Fault, Lines, Position, Result};
+use crate::error::{Error, ErrorKind, Fault, Lines, Result};
 use crate::header::{Header, header};
 use crate::lexer::Lexer;
 use crate::signature::{function_name, signature};
@@ -30,7 +30,7 @@ pub struct Parser<'a> {
     default_call_conv: CallConv,
     /// The first byte of the function read last.
     function_start: usize,
-    /// The place that was asked for last.
+    /// Where the last error was.
     lines: Lines,
 }
 
@@ -67,10 +67,9 @@ impl<'a> Parser<'a> {
         self.lexer.position()
     }
 
-    /// Where the function read last begins.
-    pub fn function_position(&mut self) -> Position {
-        let (line, column) = self.lines.locate(self.lexer.text(), self.function_start);
-        Position { line, column }
+    /// The first byte of the function read last; [`Position::of`] turns it into line and column.
+    pub fn function_start(&self) -> usize {
+        self.function_start
     }
 
     /// Reads the next function in place of the contents of `func`. `false` at the end of the text.
