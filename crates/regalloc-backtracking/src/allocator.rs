@@ -152,3 +152,77 @@ fn stage(observer: &mut Option<&mut dyn Observer>, name: &str) {
         observer.event(Event::Stage(name));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value_locations::Fragment;
+    use kingpost_regalloc::{PReg, VReg, text};
+
+    /// A value in two ranges, one that overlaps it, and one that is in memory across a call.
+    const TEXT: &str = "env {
+        int r0-r2
+        }
+        problem %f {
+        v0, v1, v2: int 8
+        b0:
+        def v0
+        def v1, use v0
+        branch use v1 -> b1, b2
+        b1:
+        def v2
+        clobbers {r0, r1, r2}
+        use v2
+        branch
+        b2:
+        branch use v0
+        }";
+
+    fn solved() -> (Problem, Backtracking) {
+        let mut file = text::parse(TEXT).unwrap_or_else(|error| panic!("{error}"));
+        let (problem, env) = (file.cases.remove(0).problem, file.env.expect("a machine"));
+        let mut allocator = Backtracking::default();
+        allocator.allocate_verified(&problem, &env, &mut Allocation::default()).expect("each phase is valid");
+        (problem, allocator)
+    }
+
+    fn phase(result: Result<(), AllocError>) -> &'static str {
+        match result {
+            Err(AllocError::Phase { phase, .. }) => phase,
+            other => panic!("{other:?} is no fault of a phase"),
+        }
+    }
+
+    #[test]
+    fn segments_out_of_order_are_a_fault() {
+        let (problem, mut allocator) = solved();
+        let set = allocator.bundles.spill_set(VReg::from_u32(0));
+        let bundle = allocator.bundles.bundles.values().find(|data| Some(data.spill_set) == set).expect("it is live");
+        assert_eq!(bundle.range().len(), 2);
+        let first = bundle.range().start;
+        allocator.bundles.segments.swap(first, first + 1);
+        assert_eq!(phase(verify::bundles(&problem, &allocator.live, &allocator.bundles)), "bundles");
+    }
+
+    #[test]
+    fn two_bundles_in_one_register_are_a_fault() {
+        let (problem, mut allocator) = solved();
+        for data in allocator.bundles.bundles.values_mut() {
+            data.reg = Some(PReg::int(0));
+        }
+        assert_eq!(phase(verify::search(&problem, &allocator.bundles)), "search");
+        for data in allocator.bundles.bundles.values_mut() {
+            data.reg = Some(PReg::float(0));
+        }
+        assert_eq!(phase(verify::search(&problem, &allocator.bundles)), "search");
+    }
+
+    #[test]
+    fn fragments_that_overlap_are_a_fault() {
+        let (problem, mut allocator) = solved();
+        let first = allocator.locations.all_fragments()[0];
+        allocator.locations.add(Fragment { reg: PReg::int(2), ..first });
+        allocator.locations.sort();
+        assert_eq!(phase(verify::locations(&problem, &allocator.locations)), "locations");
+    }
+}

@@ -11,7 +11,7 @@
 //! points, and uses of one value that may share a register, are more than a bipartite matching can express, a search over
 //! all assignments decides where it fails. The search is bounded, per instruction and per problem.
 //!
-//! Cost: requests times registers; the search at most [`SEARCH_STEPS`] times requests. No memory is allocated once the
+//! Cost: requests times registers; the search at most 100,000 registers times requests. No memory is allocated once the
 //! lists have grown.
 
 use kingpost_regalloc::{
