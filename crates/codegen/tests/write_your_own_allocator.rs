@@ -44,7 +44,7 @@ impl Allocator for Slots {
             return Err(AllocError::TooLarge { what: "references", limit: 0 });
         }
         out.reset(problem);
-        self.copies.begin(problem);
+        self.copies.begin();
         self.slots = problem.vregs.values().map(|value| out.add_slot(value.width)).collect();
         for block in problem.blocks() {
             for inst in problem.insts(block) {
@@ -163,7 +163,7 @@ impl Slots {
             }
         }
         let at = problem.terminator(block);
-        let done = self.copies.resolve(env.allocatable(), env, out, &mut self.sequence);
+        let done = self.copies.resolve(env.allocatable(), (problem, env), out, &mut self.sequence);
         out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }

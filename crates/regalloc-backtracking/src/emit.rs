@@ -82,7 +82,7 @@ impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.clear();
         self.s.in_slots.clear();
-        self.s.parallel.begin(self.problem);
+        self.s.parallel.begin();
         self.split_moves();
         self.edges();
         let order = self.order;
@@ -183,12 +183,6 @@ impl Emit<'_> {
     }
 
     fn write_group(&mut self, group: &[Move]) -> Result<(), AllocError> {
-        if let &[m] = group
-            && let Some(kind) = self.single(&m)
-        {
-            self.out.edits.push(Edit { at: m.inst, kind });
-            return Ok(());
-        }
         for m in group {
             let data = self.problem.vregs[m.vreg];
             let (from, to) = (self.locations.loc(m.from), self.locations.loc(m.to));
@@ -201,28 +195,14 @@ impl Emit<'_> {
             return Ok(());
         }
         let m = group[0];
-        let free = self.free(&m);
         self.s.kinds.clear();
-        let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
-        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: m.inst, class })?;
+        if !self.s.parallel.resolve_in_order(&mut self.s.kinds) {
+            let free = self.free(&m);
+            let result = self.s.parallel.resolve(free, (self.problem, self.env), self.out, &mut self.s.kinds);
+            result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: m.inst, class })?;
+        }
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at: m.inst, kind }));
         Ok(())
-    }
-
-    /// Returns the edit that does a move by itself, unless it needs a register on the way.
-    fn single(&self, m: &Move) -> Option<EditKind> {
-        let width = self.problem.width(m.vreg);
-        match (m.from, m.to) {
-            (ValueLoc::Memory(_), ValueLoc::Reg(to)) => match self.live.remat(m.vreg) {
-                Some(inst) => Some(EditKind::Remat { inst, to }),
-                None => Some(EditKind::Fill { from: self.locations.loc(m.from).as_slot()?, to, width }),
-            },
-            (ValueLoc::Reg(from), ValueLoc::Reg(to)) => Some(EditKind::Move { from, to, width }),
-            (ValueLoc::Reg(from), ValueLoc::Memory(_)) => {
-                Some(EditKind::Spill { from, to: self.locations.loc(m.to).as_slot()?, width })
-            }
-            (ValueLoc::Memory(_), ValueLoc::Memory(_)) => None,
-        }
     }
 
     /// Returns registers that hold nothing where the group of a move runs, but for what it reads.

@@ -10,7 +10,7 @@ use crate::values::{NONE, Values, fact};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand,
-    PReg, PRegSet, ParallelMoves, RegClass, StackMapEntry, VReg,
+    PReg, ParallelMoves, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::edge_sites::is_at_head;
@@ -18,42 +18,11 @@ use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, regs};
 
-/// Moves that are checked one by one for dependences, at most.
-const MOST_DIRECT: usize = 16;
-
-/// One of several moves that happen at once.
-#[derive(Clone, Copy)]
-struct Move {
-    /// The value is rematerialized, not copied.
-    remat: Option<Inst>,
-    from: Loc,
-    to: Loc,
-    class: RegClass,
-    width: u8,
-}
-
-impl Move {
-    /// What it takes if it is the only one; none if it goes from memory to memory.
-    fn as_edit(&self) -> Option<EditKind> {
-        let width = self.width;
-        match (self.from.as_reg(), self.to.as_reg()) {
-            (None, Some(to)) if self.remat.is_some() => self.remat.map(|inst| EditKind::Remat { inst, to }),
-            (Some(from), Some(to)) => Some(EditKind::Move { from, to, width }),
-            (Some(from), None) => self.to.as_slot().map(|to| EditKind::Spill { from, to, width }),
-            (None, Some(to)) => self.from.as_slot().map(|from| EditKind::Fill { from, to, width }),
-            (None, None) => None,
-        }
-    }
-}
-
 /// Scratch memory of the writer.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// Those that are being collected.
-    moves: Vec<Move>,
-    parallel: ParallelMoves,
-    /// Does `parallel` know this problem?
-    has_begun: bool,
+    moves: ParallelMoves,
     kinds: Vec<EditKind>,
     pub(crate) labels: Vec<u32>,
 }
@@ -78,8 +47,7 @@ pub(crate) struct Emit<'a> {
 
 impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
-        self.s.has_begun = false;
-        self.s.moves.clear();
+        self.s.moves.begin();
         self.memory_operands();
         let mut next = Next { def_stores: 0, spill_points: 0, store: NONE };
         self.find_store(&mut next);
@@ -217,7 +185,10 @@ impl Emit<'_> {
             return;
         }
         let data = &self.input.problem.vregs[to_vreg];
-        self.s.moves.push(Move { remat, from, to, class: data.class, width: data.width });
+        match remat {
+            Some(inst) => self.s.moves.add_remat(inst, to, data.class, data.width),
+            None => self.s.moves.add(from, to, data.class, data.width),
+        }
     }
 
     fn gap(&mut self, gap: usize) -> Result<(), AllocError> {
@@ -285,49 +256,15 @@ impl Emit<'_> {
         if self.s.moves.is_empty() {
             return Ok(());
         }
-        if self.are_independent() {
-            let edits = self.s.moves.drain(..).filter_map(|m| Some(Edit { at, kind: m.as_edit()? }));
-            self.out.edits.extend(edits);
-            return Ok(());
-        }
-        if !std::mem::replace(&mut self.s.has_begun, true) {
-            self.s.parallel.begin(self.input.problem);
-        }
-        for m in self.s.moves.drain(..) {
-            match m.remat {
-                Some(inst) => self.s.parallel.add_remat(inst, m.to, m.class, m.width),
-                None => self.s.parallel.add(m.from, m.to, m.class, m.width),
-            }
-        }
         self.s.kinds.clear();
-        let free = self.input.registers.some_of(free(self));
-        let result = self.s.parallel.resolve(free, self.env, self.out, &mut self.s.kinds);
-        result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
+        if !self.s.moves.resolve_in_order(&mut self.s.kinds) {
+            let free = self.input.registers.some_of(free(self));
+            let on = (self.input.problem, self.env);
+            let result = self.s.moves.resolve(free, on, self.out, &mut self.s.kinds);
+            result.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })?;
+        }
         self.out.edits.extend(self.s.kinds.iter().map(|&kind| Edit { at, kind }));
         Ok(())
-    }
-
-    /// Are the moves right in the order in which they were collected, since none reads what an earlier one writes? A slot is
-    /// to be read once only.
-    fn are_independent(&self) -> bool {
-        let moves = &self.s.moves;
-        let (mut written, mut stores) = (PRegSet::EMPTY, false);
-        moves.len() <= MOST_DIRECT
-            && moves.iter().enumerate().all(|(i, m)| {
-                let fine = match (m.from.as_reg(), m.to.as_reg()) {
-                    (Some(from), _) => !written.contains(from),
-                    (None, Some(_)) => {
-                        let is_again = moves[..i].iter().any(|other| (other.from, other.remat) == (m.from, m.remat));
-                        !is_again && (m.remat.is_some() || !stores)
-                    }
-                    (None, None) => false,
-                };
-                match m.to.as_reg() {
-                    Some(to) => written.insert(to),
-                    None => stores = true,
-                }
-                fine
-            })
     }
 
     /// Slots for operands in memory.

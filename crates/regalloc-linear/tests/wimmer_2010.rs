@@ -101,7 +101,7 @@ fn answer_1999(problem: &Problem, env: &MachineEnv, homes: &[Home]) -> Allocatio
                 arg => moves.add(loc(arg), to, RegClass::Int, 8),
             }
         }
-        moves.resolve(PRegSet::EMPTY, env, &mut out, &mut kinds).expect("there are registers");
+        moves.resolve(PRegSet::EMPTY, (problem, env), &mut out, &mut kinds).expect("there are registers");
         let at = problem.terminator(data.from);
         out.edits.extend(kinds.drain(..).map(|kind| Edit { at, kind }));
     }

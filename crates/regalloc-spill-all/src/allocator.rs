@@ -49,7 +49,7 @@ impl Allocator for SpillAll {
         }
         self.slots.clear();
         self.branch_defs.clear();
-        self.moves.begin(problem);
+        self.moves.begin();
         self.assigner.begin(problem);
         for block in problem.blocks() {
             for inst in problem.insts(block) {
@@ -162,7 +162,7 @@ impl SpillAll {
                 self.moves.add(from, out.locs[i], problem.class(vreg), problem.width(vreg));
             }
         }
-        self.resolve_moves(env, inst, out)
+        self.resolve_moves((problem, env), inst, out)
     }
 
     fn fill_uses(&mut self, problem: &Problem, inst: Inst, out: &mut Allocation) {
@@ -195,12 +195,17 @@ impl SpillAll {
                 self.moves.add(from, to, problem.class(arg), problem.width(arg));
             }
         }
-        self.resolve_moves(env, problem.terminator(block), out)
+        self.resolve_moves((problem, env), problem.terminator(block), out)
     }
 
     /// Makes edits before `at` of the collected moves. No register holds anything there.
-    fn resolve_moves(&mut self, env: &MachineEnv, at: Inst, out: &mut Allocation) -> Result<(), AllocError> {
-        let done = self.moves.resolve(env.allocatable(), env, out, &mut self.sequence);
+    fn resolve_moves(
+        &mut self,
+        (problem, env): (&Problem, &MachineEnv),
+        at: Inst,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
+        let done = self.moves.resolve(env.allocatable(), (problem, env), out, &mut self.sequence);
         out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }

@@ -15,7 +15,6 @@ use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::labels::Labels;
 use crate::liveness::Liveness;
-use crate::moves::Moves;
 use crate::order::Order;
 use crate::pick_register::Picker;
 use crate::register_hints::RegisterHints;
@@ -25,7 +24,7 @@ use crate::spill_plan::{Placement, Span, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, NoRegister, PReg, PRegSet,
-    Problem, VReg,
+    ParallelMoves, Problem, VReg,
 };
 use std::ops::Range;
 
@@ -54,7 +53,7 @@ pub(crate) struct Coloring {
     pub(crate) picker: Picker,
     pub(crate) slots: ClassSlots,
     pub(crate) labels: Labels,
-    pub(crate) moves: Moves,
+    pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
     /// Per value, where a branch left it.
@@ -253,7 +252,7 @@ impl Coloring {
 
     fn leave_block(&mut self, input: &Input, block: Block) {
         if !self.labels.is_empty() {
-            // Moves of an edge stand before the branch.
+            // ParallelMoves of an edge stand before the branch.
             let moves = input.problem.succs(block).len() == 1;
             let branch = input.problem.terminator(block);
             self.labels.close_all(Inst::from_u32(branch.as_u32() + u32::from(!moves)));

@@ -21,7 +21,7 @@
 //! | | `fast_path.rs` | .. unconstrained instructions |
 //! | | `instruction.rs`, `matching.rs`, `live_through.rs` | .. constrained instructions |
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
-//! | resolve | `resolve.rs`, `moves.rs` | the allocation: edits of blocks, moves of edges |
+//! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
 
 mod allocator;
@@ -39,7 +39,6 @@ mod labels;
 mod live_through;
 mod liveness;
 mod matching;
-mod moves;
 mod next_use;
 mod order;
 mod pick_register;

@@ -4,7 +4,10 @@
 //! r0 -> r1, r1 -> r0, r0 -> s2      becomes      spill r0 -> s2;  exchange r0, r1
 //! ```
 //!
-//! Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for correctness, code quality
+//! Most parallel moves have no cycle and copy nothing from memory to memory. These need but an order: stores, then moves
+//! between registers, each before its source is overwritten, then loads and rematerialised values.
+//!
+//! For the others: Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for correctness, code quality
 //! and efficiency* (2009), with its published errors mended: a destination is ready as soon as the value that lies in it
 //! is needed no more or has a copy elsewhere; where nothing is ready, what remains are simple cycles. A cycle of
 //! registers is broken by the cheapest of exchanges, an idle register, a copy in a slot, the emergency slot.
@@ -13,7 +16,7 @@
 //! Between slots a value goes through an idle register; where there is none a register is lent: saved in the emergency
 //! slot of its class and restored at the end.
 //!
-//! Cost: n log n in the moves for one sort, else linear. The number of edits is minimal as long as only registers are
+//! Cost: n log n in the moves for one sort, else linear; a few dozen instructions per move where there is but an order. The number of edits is minimal as long as only registers are
 //! involved: one per destination, and for each cycle that nothing else copies from one more (or one less, exchanging).
 
 use crate::allocation::{Allocation, EditKind, Loc};
@@ -32,6 +35,9 @@ enum Source {
     Loc(Loc),
     Remat(Inst),
 }
+
+/// More moves than this are not tried in order.
+const MOST_IN_ORDER: usize = 16;
 
 impl Source {
     fn as_reg(self) -> Option<PReg> {
@@ -60,6 +66,27 @@ struct Move {
     /// Index of the value that is moved.
     value: u32,
     state: State,
+}
+
+impl Move {
+    fn is_between_regs(&self) -> bool {
+        self.source.as_reg().is_some() && self.to.as_reg().is_some()
+    }
+
+    /// The one edit that does it; none from memory to memory.
+    fn edit(&self) -> Option<EditKind> {
+        let Move { source, to, width, .. } = *self;
+        let to_reg = to.as_reg();
+        match source {
+            Source::Remat(inst) => to_reg.map(|to| EditKind::Remat { inst, to }),
+            Source::Loc(from) => match (from.as_reg(), to_reg) {
+                (Some(from), Some(to)) => Some(EditKind::Move { from, to, width }),
+                (Some(from), None) => to.as_slot().map(|to| EditKind::Spill { from, to, width }),
+                (None, Some(to)) => from.as_slot().map(|from| EditKind::Fill { from, to, width }),
+                (None, None) => None,
+            },
+        }
+    }
 }
 
 /// What lies in one source when the moves begin.
@@ -102,6 +129,13 @@ impl std::error::Error for NoRegister {}
 #[derive(Clone, Debug)]
 pub struct ParallelMoves {
     moves: Vec<Move>,
+    /// Registers that the moves read, and those that they write.
+    read: PRegSet,
+    written: PRegSet,
+    /// One bit per remainder of the numbers of slots that are read or written.
+    slots: u64,
+    /// The moves need more than an order.
+    is_hard: bool,
     values: Vec<Value>,
     ready_slots: Vec<u32>,
     ready_regs: Vec<u32>,
@@ -110,14 +144,12 @@ pub struct ParallelMoves {
     /// Ready slots whose value will come into a register for the sake of another destination: cheaper from there.
     waiting: Vec<u32>,
     cycle: Vec<u32>,
-    /// Bytes of the widest value of each class that a register may hold.
+    /// Bytes of the widest value of each class in the problem; 0 if not looked for yet.
     widest: [u8; 2],
     /// Registers moved to themselves.
     kept: PRegSet,
     /// Registers that nothing live is in, as the caller said.
     free: PRegSet,
-    /// Sources and destinations.
-    involved: PRegSet,
     /// Registers that may be overwritten now.
     idle: PRegSet,
     /// Per class, the register that is saved in the emergency slot of the class.
@@ -132,16 +164,19 @@ impl Default for ParallelMoves {
     fn default() -> ParallelMoves {
         ParallelMoves {
             moves: Vec::new(),
+            read: PRegSet::EMPTY,
+            written: PRegSet::EMPTY,
+            slots: 0,
+            is_hard: false,
             values: Vec::new(),
             ready_slots: Vec::new(),
             ready_regs: Vec::new(),
             late: Vec::new(),
             waiting: Vec::new(),
             cycle: Vec::new(),
-            widest: [8, 16],
+            widest: [0; 2],
             kept: PRegSet::EMPTY,
             free: PRegSet::EMPTY,
-            involved: PRegSet::EMPTY,
             idle: PRegSet::EMPTY,
             lent: [None; 2],
             held: None,
@@ -151,20 +186,15 @@ impl Default for ParallelMoves {
 }
 
 impl ParallelMoves {
-    /// Empty, for values of at most 8 bytes in integer and 16 in floating-point registers.
+    /// Empty.
     pub fn new() -> ParallelMoves {
         ParallelMoves::default()
     }
 
-    /// Forgets all moves and takes the widest values of each class from `problem`: registers saved for a while are
-    /// saved in that width. To be called once per problem.
-    pub fn begin(&mut self, problem: &Problem) {
+    /// Forgets all moves and the former problem. To be called once per problem.
+    pub fn begin(&mut self) {
         self.clear();
-        self.widest = [1, 4];
-        for data in problem.vregs.values() {
-            let widest = &mut self.widest[data.class.index()];
-            *widest = data.width.max(*widest);
-        }
+        self.widest = [0; 2];
     }
 
     /// Adds the move of `width` bytes from one location to another. No destination may be given two sources.
@@ -186,18 +216,80 @@ impl ParallelMoves {
         self.moves.is_empty()
     }
 
+    /// If the moves only need an order, appends their edits to `out`, forgets them, and returns true. [`ParallelMoves::resolve`]
+    /// begins with this; to call it before saves finding out which registers are free.
+    pub fn resolve_in_order(&mut self, out: &mut Vec<EditKind>) -> bool {
+        if self.is_hard || self.moves.len() > MOST_IN_ORDER {
+            return false;
+        }
+        let start = out.len();
+        let edits_to = |in_reg: bool| self.moves.iter().filter(move |m| m.to.as_reg().is_some() == in_reg);
+        out.extend(edits_to(false).filter_map(Move::edit));
+        if self.read.intersection(self.written).is_empty() {
+            out.extend(edits_to(true).filter_map(Move::edit));
+        } else if self.order_regs(out) {
+            out.extend(edits_to(true).filter(|m| !m.is_between_regs()).filter_map(Move::edit));
+        } else {
+            out.truncate(start);
+            self.is_hard = true;
+            return false;
+        }
+        self.clear();
+        true
+    }
+
+    /// Appends moves from register to register. False if some form a cycle.
+    fn order_regs(&self, out: &mut Vec<EditKind>) -> bool {
+        let mut pending = [0u8; MOST_IN_ORDER];
+        let mut count = 0;
+        for (i, _) in self.moves.iter().enumerate().filter(|(_, m)| m.is_between_regs()) {
+            pending[count] = i as u8;
+            count += 1;
+        }
+        while count > 0 {
+            let moves = pending[..count].iter().map(|&i| &self.moves[usize::from(i)]);
+            let read: PRegSet = moves.filter_map(|m| m.source.as_reg()).collect();
+            let mut left = 0;
+            for k in 0..count {
+                let m = &self.moves[usize::from(pending[k])];
+                if m.to.as_reg().is_some_and(|to| read.contains(to)) {
+                    pending[left] = pending[k];
+                    left += 1;
+                } else {
+                    out.extend(m.edit());
+                }
+            }
+            if left == count {
+                return false;
+            }
+            count = left;
+        }
+        true
+    }
+
     /// Appends to `out` edits that do all the moves at once, and forgets the moves. Registers in `free` hold nothing
-    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed.
+    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed; a register of
+    /// unknown contents is saved there in the width of the widest value of its class in the problem.
     ///
     /// # Errors
     /// [`NoRegister`] if a value must go from slot to slot and its class has no register; `out` is then incomplete.
     pub fn resolve(
         &mut self,
         free: PRegSet,
-        env: &MachineEnv,
+        (problem, env): (&Problem, &MachineEnv),
         allocation: &mut Allocation,
         out: &mut Vec<EditKind>,
     ) -> Result<(), NoRegister> {
+        if self.resolve_in_order(out) {
+            return Ok(());
+        }
+        if self.widest == [0; 2] {
+            self.widest = [1, 4];
+            for data in problem.vregs.values() {
+                let widest = &mut self.widest[data.class.index()];
+                *widest = data.width.max(*widest);
+            }
+        }
         self.free = free.difference(self.kept);
         self.find_values();
         self.find_ready(env);
@@ -207,11 +299,39 @@ impl ParallelMoves {
     }
 
     fn push(&mut self, source: Source, to: Loc, class: RegClass, width: u8) {
+        match (source, source.as_reg()) {
+            (_, Some(reg)) => self.read.insert(reg),
+            (Source::Loc(from), _) => self.touch(from),
+            (Source::Remat(_), _) => {}
+        }
+        match to.as_reg() {
+            Some(reg) => {
+                self.is_hard |= self.written.contains(reg);
+                self.written.insert(reg);
+            }
+            None => {
+                self.is_hard |= source.as_reg().is_none();
+                self.touch(to);
+            }
+        }
         self.moves.push(Move { source, to, class, width, value: NONE, state: State::Blocked });
+    }
+
+    /// A slot that two moves touch may be read after it is written, or better be read once.
+    fn touch(&mut self, slot: Loc) {
+        if let Some(slot) = slot.as_slot() {
+            let bit = 1 << (slot.as_u32() % 64);
+            self.is_hard |= self.slots & bit != 0;
+            self.slots |= bit;
+        }
     }
 
     fn clear(&mut self) {
         self.moves.clear();
+        self.read = PRegSet::EMPTY;
+        self.written = PRegSet::EMPTY;
+        self.slots = 0;
+        self.is_hard = false;
         self.values.clear();
         self.ready_slots.clear();
         self.ready_regs.clear();
@@ -256,13 +376,7 @@ impl ParallelMoves {
 
     /// Finds out which destinations are sources as well; the others are ready.
     fn find_ready(&mut self, env: &MachineEnv) {
-        self.involved = PRegSet::EMPTY;
-        for m in &self.moves {
-            for reg in [m.source.as_reg(), m.to.as_reg()].into_iter().flatten() {
-                self.involved.insert(reg);
-            }
-        }
-        self.idle = self.free.difference(self.involved);
+        self.idle = self.free.difference(self.involved());
         for class in &env.classes {
             self.idle = class.scratch.map_or(self.idle, |reg| self.idle.with(reg));
         }
@@ -273,6 +387,11 @@ impl ParallelMoves {
                 Err(_) => self.make_ready(m),
             }
         }
+    }
+
+    /// Sources and destinations.
+    fn involved(&self) -> PRegSet {
+        self.read.union(self.written)
     }
 
     fn make_ready(&mut self, m: u32) {
@@ -493,7 +612,7 @@ impl Run<'_> {
         }
         let held = self.s.held.and_then(Loc::as_reg);
         let order = self.env.class(class).order.iter().copied();
-        let reg = order.filter(|&r| Some(r) != held).find(|&r| !self.s.involved.contains(r))?;
+        let reg = order.filter(|&r| Some(r) != held).find(|&r| !self.s.involved().contains(r))?;
         let width = self.s.widest[class.index()];
         let to = self.allocation.emergency_slot(class, width);
         self.emit(EditKind::Spill { from: reg, to, width });

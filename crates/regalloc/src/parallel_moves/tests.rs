@@ -95,7 +95,7 @@ fn check_with(
         }
     }
     let mut edits = Vec::new();
-    moves.resolve(free, env, allocation, &mut edits).unwrap();
+    moves.resolve(free, (&Problem::default(), env), allocation, &mut edits).unwrap();
     assert!(moves.is_empty());
     let mut after = before.clone();
     let context = format!("{wishes:?}, free {free}, {env:?}\n{edits:?}");
@@ -240,7 +240,8 @@ fn one_register_is_enough_for_memory_cycles() {
     }
     let mut moves = ParallelMoves::new();
     moves.add(slot(0), slot(1), RegClass::Int, 8);
-    let error = moves.resolve(PRegSet::EMPTY, &machine(0, 0), &mut with_slots(2), &mut Vec::new());
+    let (problem, env) = (Problem::default(), machine(0, 0));
+    let error = moves.resolve(PRegSet::EMPTY, (&problem, &env), &mut with_slots(2), &mut Vec::new());
     assert_eq!(error, Err(NoRegister(RegClass::Int)));
     assert!(moves.is_empty());
 }
@@ -254,6 +255,31 @@ fn a_fan_out_from_memory_is_loaded_once() {
     let memory = [wish(slot(0), slot(1)), wish(slot(0), slot(2))];
     let edits = check(&memory, PRegSet::EMPTY, &machine(2, 1), &mut with_slots(3));
     assert_eq!(edits.len(), 3, "{edits:?}");
+}
+
+#[test]
+fn what_only_needs_an_order_gets_one() {
+    let slot = |i| Loc::slot(Slot::from_u32(i));
+    let mut moves = ParallelMoves::new();
+    let mut edits = Vec::new();
+    // A chain with a store of its first register and a load into its last: the store first, the load last.
+    let chain = [(slot(1), reg(0)), (reg(0), reg(1)), (reg(1), reg(2)), (reg(0), slot(0))];
+    chain.iter().for_each(|&(from, to)| moves.add(from, to, RegClass::Int, 8));
+    assert!(moves.resolve_in_order(&mut edits) && moves.is_empty());
+    let text: Vec<String> = edits.iter().map(|edit| format!("{edit:?}")).collect();
+    assert!(matches!(edits[..], [Spill { .. }, Move { .. }, Move { .. }, Fill { .. }]), "{text:?}");
+    assert!(matches!(edits[1], Move { to, .. } if Loc::reg(to) == reg(2)), "{text:?}");
+    // A cycle of registers, memory to memory, and memory that is written and read need more; nothing is done.
+    for more in [
+        [(reg(0), reg(1)), (reg(1), reg(0))],
+        [(slot(0), slot(1)), (reg(0), reg(1))],
+        [(slot(0), reg(0)), (reg(1), slot(0))],
+    ] {
+        let before = edits.len();
+        moves.begin();
+        more.iter().for_each(|&(from, to)| moves.add(from, to, RegClass::Int, 8));
+        assert!(!moves.resolve_in_order(&mut edits) && !moves.is_empty() && edits.len() == before);
+    }
 }
 
 #[test]
