@@ -2,14 +2,14 @@
 //! one reporting walk.
 
 use crate::entry::{Arrival, Entries};
-use crate::error::{CheckError, Place, Rule};
+use crate::error::{CheckError, Entity, Rule};
 use crate::flow::Flow;
 use crate::labels::Labels;
-use crate::names::Names;
 use crate::operands::OperandRules;
 use crate::report::Report;
-use crate::shape::{self, Input};
 use crate::state::State;
+use crate::structural_rules::{self, Input};
+use crate::value_numbering::ValueNumbering;
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, RegClass};
@@ -22,7 +22,7 @@ pub struct Checker {
     flow: Flow,
     operands: OperandRules,
     labels: Labels,
-    names: Names,
+    names: ValueNumbering,
     state: State,
     entries: Entries,
     /// Roots to be walked: those ahead, and those to go back to.
@@ -59,7 +59,7 @@ impl Checker {
         let input = Input::new(problem, env, answer);
         let mut report = Report::default();
         self.names.reset(problem);
-        if shape::counts(input, &mut report) {
+        if structural_rules::counts(input, &mut report) {
             self.rules_without_states(input, &mut report);
         }
         if report.is_empty() && problem.num_blocks() > 0 {
@@ -69,19 +69,19 @@ impl Checker {
                 // Every root was walked once more after its entry last changed, so what was found on the way is all.
                 true if !self.failed && answer.labels.is_empty() => self.reached(input, &mut report),
                 true => self.report(input, &mut report),
-                false => report.add(CheckError::new(Rule::TooLarge, Place::Whole)),
+                false => report.add(CheckError::new(Rule::TooLarge, Entity::Allocation)),
             }
         }
         report.finish()
     }
 
     fn rules_without_states(&mut self, input: Input, report: &mut Report) {
-        shape::emergency_slots(input, report);
-        shape::edits(input, report);
-        shape::stack_maps(input, report);
-        shape::label_ranges(input, report);
+        structural_rules::emergency_slots(input, report);
+        structural_rules::edits(input, report);
+        structural_rules::stack_maps(input, report);
+        structural_rules::label_ranges(input, report);
         self.operands.check(input, &mut self.names, report);
-        shape::callee_saved(input, self.operands.written, report);
+        structural_rules::callee_saved(input, self.operands.written, report);
     }
 
     /// Lowers the entry states until every way into a root knows at least what is stored there. `false`: too large.
@@ -134,7 +134,7 @@ impl Checker {
     fn reached(&self, input: Input, report: &mut Report) {
         let missed = |block: &Block| self.flow.reaches(*block) && !self.walked[block.index()];
         if let Some(block) = input.problem.blocks().find(missed) {
-            report.add(CheckError::new(Rule::Reached, Place::Block(block)));
+            report.add(CheckError::new(Rule::Reached, Entity::Block(block)));
         }
     }
 

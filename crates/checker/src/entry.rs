@@ -7,8 +7,8 @@
 //! Registers are all looked at. Of slots, those that differ are, and those that are stored as holding a parameter: an
 //! arriving state may agree there and mean the parameter of the last round.
 
-use crate::names::Names;
 use crate::state::{Cell, Class, Epoch, State, UNKNOWN_CELL, Version};
+use crate::value_numbering::ValueNumbering;
 use kingpost_regalloc::{Edge, Problem};
 
 /// What is known on entry to a root, but for the registers.
@@ -66,7 +66,7 @@ impl Entries {
     }
 
     /// Joins the current state in. Says whether the entry knows less than before or is reached for the first time.
-    pub(crate) fn join(&mut self, state: &mut State, names: &mut Names, arrival: Arrival) -> bool {
+    pub(crate) fn join(&mut self, state: &mut State, names: &mut ValueNumbering, arrival: Arrival) -> bool {
         let regs = state.regs.len();
         let stored = &mut self.regs[arrival.root * regs..][..regs];
         let entry = &mut self.list[arrival.root];
@@ -89,7 +89,7 @@ impl Entry {
         &mut self,
         stored: &mut [Cell],
         state: &mut State,
-        names: &mut Names,
+        names: &mut ValueNumbering,
         arrival: Arrival,
         passed: &mut Vec<(Class, Class)>,
     ) {
@@ -104,7 +104,7 @@ impl Entry {
         passed.sort_unstable();
         for group in passed.chunk_by(|a, b| a.0 == b.0) {
             let from = group[0].0;
-            let holds = |names: &Names, there: &Cell, epoch| {
+            let holds = |names: &ValueNumbering, there: &Cell, epoch| {
                 let class = there.class_in(epoch);
                 class != Class::NONE && names.contains(class, from)
             };
@@ -113,16 +113,16 @@ impl Entry {
                     cell.class = names.with(cell.class, group.iter().map(|of| of.1));
                 }
             }
-            let mut homes: Vec<u32> = state.homes(from).collect();
-            homes.sort_unstable();
-            homes.dedup();
-            for slot in homes {
+            let mut slots: Vec<u32> = state.slots_of(from).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            for slot in slots {
                 if holds(names, &state.slots.get(state.now.slots, slot as usize), state.now.epoch) {
                     let cell = state.slots.get(self.version.slots, slot as usize);
                     let class = names.with(cell.class, group.iter().map(|of| of.1));
                     self.version.slots = state.slots.set(self.version.slots, slot as usize, Cell { class, ..cell });
                     self.params.push(slot);
-                    group.iter().for_each(|of| state.add_home(of.1, slot));
+                    group.iter().for_each(|of| state.note_slot(of.1, slot));
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Entry {
         &mut self,
         stored: &mut [Cell],
         state: &mut State,
-        names: &mut Names,
+        names: &mut ValueNumbering,
         arrival: Arrival,
         slots: &mut Vec<u32>,
     ) -> bool {
@@ -207,7 +207,7 @@ struct Join<'a> {
 impl Join<'_> {
     /// Takes from `cell` what `there` does not confirm. Says whether that is something.
     #[inline]
-    fn lower(&self, names: &mut Names, cell: &mut Cell, there: Cell) -> bool {
+    fn lower(&self, names: &mut ValueNumbering, cell: &mut Cell, there: Cell) -> bool {
         if cell.class == Class::NONE {
             return false;
         }

@@ -1,4 +1,4 @@
-//! What the checker found wrong: a numbered rule, the place, and what is known about the location there.
+//! What the checker found wrong: a numbered rule, the part of the allocation that breaks it, and what is known about the location there.
 
 use kingpost_regalloc::{Block, Inst, Loc, VReg};
 use std::fmt;
@@ -45,7 +45,7 @@ rules! {
     Overlap 10 "operands that occupy a location at the same point are one value",
     ClobberedOperand 11 "no def and no late use is in a register that its instruction destroys",
     DropAllowed 12 "only a move with equal locations or a rematerialisable instruction is dropped",
-    EditOrder 13 "edits are sorted by place, and the place is an instruction of the problem",
+    EditOrder 13 "edits are sorted by the instruction before which they stand, which is one of the problem",
     EditRegisters 14 "the two registers of an edit are of one class",
     EditAvailable 15 "the machine has the edit",
     RematAllowed 16 "a value is computed again only by its rematerialisable instruction, in a register it may define",
@@ -55,20 +55,20 @@ rules! {
     MapNeverWritten 20 "a slot in a stack map is written somewhere",
     UseHoldsValue 21 "the location of a use holds the value on every path",
     MapHoldsReference 22 "a slot in a stack map holds a live reference on every path",
-    LabelWished 23 "a label range lies within the wish it answers",
+    LabelRequested 23 "a label range lies within the request that it answers",
     LabelHoldsValue 24 "a labelled value is where its range says, before each instruction of the range",
     Reached 25 "every block that the entry reaches was checked",
     TooLarge 26 "the classes of equal values are few enough to be numbered",
     EditWidth 27 "an edit moves as many bytes as one instruction can for registers of its class",
-    LabelOrder 28 "label ranges are sorted, and no two answer one wish at one point",
+    LabelOrder 28 "label ranges are sorted, and no two answer one request at one point",
     SavedSet 29 "only callee-saved registers are saved: the epilogue restores them over results",
 }
 
 /// Which part of the allocation breaks the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Place {
+pub enum Entity {
     /// The allocation as a whole.
-    Whole,
+    Allocation,
     /// An instruction.
     Inst(Inst),
     /// The operand with this index within the instruction.
@@ -83,30 +83,30 @@ pub enum Place {
     Block(Block),
 }
 
-impl Place {
-    /// The instruction of the place, if it has one.
+impl Entity {
+    /// The instruction it belongs to, if any.
     pub fn inst(self) -> Option<Inst> {
         match self {
-            Place::Whole | Place::Block(_) => None,
-            Place::Inst(inst)
-            | Place::Operand(inst, _)
-            | Place::Edit(inst, _)
-            | Place::MapEntry(inst, _)
-            | Place::Label(inst, _) => Some(inst),
+            Entity::Allocation | Entity::Block(_) => None,
+            Entity::Inst(inst)
+            | Entity::Operand(inst, _)
+            | Entity::Edit(inst, _)
+            | Entity::MapEntry(inst, _)
+            | Entity::Label(inst, _) => Some(inst),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Whole => f.write_str("allocation"),
-            Place::Inst(inst) => write!(f, "{inst}"),
-            Place::Operand(inst, k) => write!(f, "{inst} operand {k}"),
-            Place::Edit(inst, n) => write!(f, "edit {n} before {inst}"),
-            Place::MapEntry(inst, n) => write!(f, "stack map entry {n} at {inst}"),
-            Place::Label(inst, n) => write!(f, "label range {n} at {inst}"),
-            Place::Block(block) => write!(f, "{block}"),
+            Entity::Allocation => f.write_str("allocation"),
+            Entity::Inst(inst) => write!(f, "{inst}"),
+            Entity::Operand(inst, k) => write!(f, "{inst} operand {k}"),
+            Entity::Edit(inst, n) => write!(f, "edit {n} before {inst}"),
+            Entity::MapEntry(inst, n) => write!(f, "stack map entry {n} at {inst}"),
+            Entity::Label(inst, n) => write!(f, "label range {n} at {inst}"),
+            Entity::Block(block) => write!(f, "{block}"),
         }
     }
 }
@@ -126,7 +126,7 @@ pub enum Origin {
     Clobber(Inst),
     /// The collector at this safepoint, which does not know the location.
     Safepoint(Inst),
-    /// The end of the place of a scratch register or an emergency slot, at this instruction.
+    /// The end of the edits before this instruction, beyond which scratch registers and emergency slots keep nothing.
     Scratch(Inst),
 }
 
@@ -161,7 +161,7 @@ pub struct CheckError {
     /// The rule.
     pub rule: Rule,
     /// What breaks it.
-    pub place: Place,
+    pub entity: Entity,
     /// The location in question, if there is one.
     pub loc: Option<Loc>,
     /// The value that should be there.
@@ -171,8 +171,8 @@ pub struct CheckError {
 }
 
 impl CheckError {
-    pub(crate) fn new(rule: Rule, place: Place) -> CheckError {
-        CheckError { rule, place, loc: None, expected: None, found: None }
+    pub(crate) fn new(rule: Rule, entity: Entity) -> CheckError {
+        CheckError { rule, entity, loc: None, expected: None, found: None }
     }
 
     pub(crate) fn at(mut self, loc: Loc) -> CheckError {
@@ -188,7 +188,7 @@ impl CheckError {
 
 impl fmt::Display for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: rule {}: {}", self.place, self.rule.number(), self.rule.text())?;
+        write!(f, "{}: rule {}: {}", self.entity, self.rule.number(), self.rule.text())?;
         if let Some(vreg) = self.expected {
             write!(f, "; expected {vreg}")?;
         }

@@ -3,11 +3,11 @@
 //! A claim is looked at where it begins, at each block's head, and after each change of its location, so that long ranges
 //! cost no more than short ones.
 
-use crate::error::{CheckError, Place, Rule};
-use crate::names::Names;
+use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
-use crate::shape::Input;
 use crate::state::{Change, State, loc_index};
+use crate::structural_rules::Input;
+use crate::value_numbering::ValueNumbering;
 use crate::walk::with_content;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
@@ -15,13 +15,13 @@ use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 #[derive(Default)]
 pub(crate) struct Labels {
     /// Sorted by label, then place.
-    wishes: Vec<LabelUse>,
-    /// Where the last of a label's wishes up to each one ends.
+    requests: Vec<LabelUse>,
+    /// Where the last of a label's requests up to each one ends.
     reach: Vec<Inst>,
     /// Indices of the ranges that touch each block, block by block, and where each block's share ends.
     ranges: Vec<u32>,
     ends: Vec<u32>,
-    /// Where ranges of the current block begin and their wishes begin or end, and how many of these are past.
+    /// Where ranges of the current block begin and their requests begin or end, and how many of these are past.
     events: Vec<(Inst, u32)>,
     past: usize,
     /// The current block's ranges by location.
@@ -33,18 +33,18 @@ pub(crate) struct Labels {
 impl Labels {
     /// Prepares for an answer; `false` if it has no ranges.
     pub(crate) fn prepare(&mut self, problem: &Problem, answer: &Allocation) -> bool {
-        self.wishes.clear();
+        self.requests.clear();
         self.ranges.clear();
         self.ends.clear();
         if answer.labels.is_empty() {
             return false;
         }
-        self.wishes.extend_from_slice(&problem.labels);
-        self.wishes.sort_by_key(|wish| (wish.label, wish.from));
+        self.requests.extend_from_slice(&problem.labels);
+        self.requests.sort_by_key(|request| (request.label, request.from));
         self.reach.clear();
-        for (i, wish) in self.wishes.iter().enumerate() {
-            let before = i.checked_sub(1).filter(|&j| self.wishes[j].label == wish.label).map(|j| self.reach[j]);
-            self.reach.push(before.map_or(wish.to, |to| to.max(wish.to)));
+        for (i, request) in self.requests.iter().enumerate() {
+            let before = i.checked_sub(1).filter(|&j| self.requests[j].label == request.label).map(|j| self.reach[j]);
+            self.reach.push(before.map_or(request.to, |to| to.max(request.to)));
         }
         let mut touching: Vec<(Block, u32)> = Vec::new();
         for (n, range) in answer.labels.iter().enumerate() {
@@ -74,10 +74,10 @@ impl Labels {
             let from = range.from.max(first);
             self.by_loc.push((loc_index(range.loc), n));
             self.events.push((from, n));
-            let end = self.wishes.partition_point(|w| (w.label, w.from) < (range.label, range.to));
-            for i in (0..end).rev().take_while(|&i| self.wishes[i].label == range.label && self.reach[i] > from) {
-                let wish = self.wishes[i];
-                self.events.extend([(wish.from, n), (wish.to, n)]);
+            let end = self.requests.partition_point(|w| (w.label, w.from) < (range.label, range.to));
+            for i in (0..end).rev().take_while(|&i| self.requests[i].label == range.label && self.reach[i] > from) {
+                let request = self.requests[i];
+                self.events.extend([(request.from, n), (request.to, n)]);
             }
         }
         self.events.sort_unstable();
@@ -85,7 +85,14 @@ impl Labels {
     }
 
     /// Rules 23 and 24 before `inst`, whose edits have run.
-    pub(crate) fn before(&mut self, input: Input, names: &Names, inst: Inst, state: &mut State, report: &mut Report) {
+    pub(crate) fn before(
+        &mut self,
+        input: Input,
+        names: &ValueNumbering,
+        inst: Inst,
+        state: &mut State,
+        report: &mut Report,
+    ) {
         self.due.clear();
         for change in state.changes.drain(..) {
             match change {
@@ -107,27 +114,27 @@ impl Labels {
         }
     }
 
-    fn claim(&self, input: Input, names: &Names, inst: Inst, n: u32, state: &State, report: &mut Report) {
+    fn claim(&self, input: Input, names: &ValueNumbering, inst: Inst, n: u32, state: &State, report: &mut Report) {
         let range = input.answer.labels[n as usize];
         if !(range.from..range.to).contains(&inst) {
             return;
         }
-        let place = Place::Label(inst, n as usize);
-        let mut vregs = self.wished(range.label, inst).peekable();
+        let entity = Entity::Label(inst, n as usize);
+        let mut vregs = self.requested(range.label, inst).peekable();
         let Some(&vreg) = vregs.peek() else {
-            report.add(CheckError::new(Rule::LabelWished, place).at(range.loc));
+            report.add(CheckError::new(Rule::LabelRequested, entity).at(range.loc));
             return;
         };
         if !vregs.any(|vreg| state.holds(names, input.problem, vreg, range.loc)) {
-            let error = CheckError::new(Rule::LabelHoldsValue, place).wants(vreg);
+            let error = CheckError::new(Rule::LabelHoldsValue, entity).wants(vreg);
             report.add(with_content(error, input.problem, names, state, range.loc));
         }
     }
 
     /// The values that `label` is to name before `inst`.
-    fn wished(&self, label: u32, inst: Inst) -> impl Iterator<Item = VReg> {
-        let end = self.wishes.partition_point(|wish| (wish.label, wish.from) <= (label, inst));
-        let here = (0..end).rev().take_while(move |&i| self.wishes[i].label == label && self.reach[i] > inst);
-        here.map(|i| self.wishes[i]).filter(move |wish| inst < wish.to).map(|wish| wish.vreg)
+    fn requested(&self, label: u32, inst: Inst) -> impl Iterator<Item = VReg> {
+        let end = self.requests.partition_point(|request| (request.label, request.from) <= (label, inst));
+        let here = (0..end).rev().take_while(move |&i| self.requests[i].label == label && self.reach[i] > inst);
+        here.map(|i| self.requests[i]).filter(move |request| inst < request.to).map(|request| request.vreg)
     }
 }

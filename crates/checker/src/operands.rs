@@ -1,10 +1,10 @@
-//! Rules of one instruction's operands that need no states: locations, constraints, and who shares with whom.
+//! Rules of one instruction's operands that need no states: locations, constraints, and which operands share.
 
-use crate::error::{CheckError, Place, Rule};
-use crate::names::Names;
+use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
-use crate::shape::Input;
 use crate::state::loc_index;
+use crate::structural_rules::Input;
+use crate::value_numbering::ValueNumbering;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
@@ -30,7 +30,7 @@ pub(crate) struct OperandRules {
 }
 
 impl OperandRules {
-    pub(crate) fn check(&mut self, input: Input, names: &mut Names, report: &mut Report) {
+    pub(crate) fn check(&mut self, input: Input, names: &mut ValueNumbering, report: &mut Report) {
         self.occupants.clear();
         self.occupants.resize(PReg::COUNT + input.answer.slots.len(), Occupant::default());
         self.stamp = 0;
@@ -53,18 +53,18 @@ impl OperandRules {
         let locs = input.answer.operand_locs(input.problem, inst);
         let dropped = input.answer.is_dropped(inst);
         if dropped && !may_drop(input, inst) {
-            report.add(CheckError::new(Rule::DropAllowed, Place::Inst(inst)));
+            report.add(CheckError::new(Rule::DropAllowed, Entity::Inst(inst)));
         }
         let mut placed = true;
         let (mut in_memory, mut defs, mut meets) = (0, 0, inst == input.problem.terminator(block));
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate() {
             if let Some(rule) = location_rule(input, inst, operand, loc) {
                 placed &= !matches!(rule, Rule::HasLocation | Rule::SlotExists);
-                report.add(CheckError::new(rule, Place::Operand(inst, k)).at(loc).wants(operand.vreg()));
+                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).wants(operand.vreg()));
                 continue;
             }
             if let Some(rule) = constraint_rule(input, operand, loc, locs) {
-                report.add(CheckError::new(rule, Place::Operand(inst, k)).at(loc).wants(operand.vreg()));
+                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).wants(operand.vreg()));
             }
             in_memory += usize::from(operand.constraint() == Constraint::MemOk && loc.as_slot().is_some());
             defs += usize::from(operand.is_def());
@@ -74,7 +74,7 @@ impl OperandRules {
             }
         }
         if in_memory > 1 {
-            report.add(CheckError::new(Rule::OneMemory, Place::Inst(inst)));
+            report.add(CheckError::new(Rule::OneMemory, Entity::Inst(inst)));
         }
         if !placed || dropped {
             return;
@@ -97,7 +97,7 @@ impl OperandRules {
             let occupies_late = operand.is_def() || operand.pos() == Pos::Late;
             let killed = loc.as_reg().is_some_and(|reg| clobbers.kills(reg, input.problem.width(operand.vreg())));
             if occupies_late && killed {
-                let error = CheckError::new(Rule::ClobberedOperand, Place::Operand(inst, k));
+                let error = CheckError::new(Rule::ClobberedOperand, Entity::Operand(inst, k));
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }
@@ -115,7 +115,7 @@ impl OperandRules {
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_def()) {
             let clash = self.occupy(operand, k, loc);
             if clash && !is_terminator {
-                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }
@@ -126,7 +126,7 @@ impl OperandRules {
             }
             let reused = operands[occupant.operand as usize].constraint() == Constraint::Reuse(k as u8);
             if !(reused && k <= usize::from(u8::MAX)) {
-                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }
@@ -146,7 +146,7 @@ impl OperandRules {
                 self.on_edges.insert(vreg);
                 let Some(loc) = self.terminator_defs[vreg] else { continue };
                 if self.occupy(Operand::reg_def(vreg), 0, loc) {
-                    let error = CheckError::new(Rule::Overlap, Place::Inst(inst));
+                    let error = CheckError::new(Rule::Overlap, Entity::Inst(inst));
                     report.add(error.at(loc).wants(vreg));
                 }
             }
@@ -159,7 +159,7 @@ impl OperandRules {
             let shares = self.occupants[loc_index(loc)].stamp >= first;
             self.occupy(operand, k, loc);
             if shares {
-                let error = CheckError::new(Rule::Overlap, Place::Operand(inst, k));
+                let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
                 report.add(error.at(loc).wants(operand.vreg()));
             }
         }

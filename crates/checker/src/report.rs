@@ -27,7 +27,7 @@ impl Report {
 
     /// The errors in the order of the code.
     pub(crate) fn finish(mut self) -> Result<(), Vec<CheckError>> {
-        self.errors.sort_by_key(|error| (error.place.inst(), error.place, error.rule));
+        self.errors.sort_by_key(|error| (error.entity.inst(), error.entity, error.rule));
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
     }
 }

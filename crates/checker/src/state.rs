@@ -5,11 +5,11 @@
 //!
 //! References are known only where their cell has the state's *epoch*, which is the last safepoint: passing one then
 //! costs as much as its stack map has entries. No location has the epoch of a safepoint when that runs, by the argument
-//! in `names.rs`.
+//! in `value_numbering.rs`.
 
 use crate::error::Origin;
-use crate::names::Names;
 use crate::persistent::{Arena, Element, Root};
+use crate::value_numbering::ValueNumbering;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg, VRegData};
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const FLOAT: u32 = 1 << 30;
 /// Room for classes of values and sets.
 pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
 
-/// Values with equal contents, or a set of such: see [`Names`].
+/// Values with equal contents, or a set of such: see [`ValueNumbering`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Class(u32);
 
@@ -156,8 +156,8 @@ pub(crate) struct State {
     pub(crate) watched: bool,
     pub(crate) changes: Vec<Change>,
     /// Slots where each class was ever put, as lists: the first entry of each, and entries with the next.
-    homes: Vec<u32>,
-    home_pool: Vec<(u32, u32)>,
+    first_slots: Vec<u32>,
+    slot_lists: Vec<(u32, u32)>,
     /// Locations that ever held an integer and a reference at once.
     mixed: BTreeSet<Loc>,
 }
@@ -174,8 +174,8 @@ impl Default for State {
             untouched: None,
             watched: false,
             changes: Vec::new(),
-            homes: Vec::new(),
-            home_pool: Vec::new(),
+            first_slots: Vec::new(),
+            slot_lists: Vec::new(),
             mixed: BTreeSet::new(),
         }
     }
@@ -212,9 +212,9 @@ impl State {
         self.untouched = None;
         self.watched = false;
         self.changes.clear();
-        self.homes.clear();
-        self.homes.resize(if slots == 0 { 0 } else { problem.vregs.len() }, END);
-        self.home_pool.clear();
+        self.first_slots.clear();
+        self.first_slots.resize(if slots == 0 { 0 } else { problem.vregs.len() }, END);
+        self.slot_lists.clear();
         self.mixed.clear();
     }
 
@@ -280,7 +280,7 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, names: &Names, loc: Loc, content: Content, origin: Origin) {
+    pub(crate) fn set(&mut self, names: &ValueNumbering, loc: Loc, content: Content, origin: Origin) {
         if self.watched {
             self.note(Change::Loc(loc_index(loc)));
         }
@@ -296,7 +296,7 @@ impl State {
             self.now.slots = self.slots.set(self.now.slots, slot.index(), cell);
             if content.class != Class::NONE {
                 for &class in names.members(content.class) {
-                    self.add_home(class, slot.as_u32());
+                    self.note_slot(class, slot.as_u32());
                 }
             }
         }
@@ -304,7 +304,7 @@ impl State {
 
     /// Forgets what the location holds.
     #[inline]
-    pub(crate) fn kill(&mut self, names: &Names, loc: Loc, origin: Origin) {
+    pub(crate) fn kill(&mut self, names: &ValueNumbering, loc: Loc, origin: Origin) {
         if self.content(loc).class != Class::NONE {
             self.set(names, loc, UNKNOWN, origin);
         }
@@ -323,7 +323,7 @@ impl State {
 
     /// Does `loc` hold all of `vreg`?
     #[inline]
-    pub(crate) fn holds(&self, names: &Names, problem: &Problem, vreg: VReg, loc: Loc) -> bool {
+    pub(crate) fn holds(&self, names: &ValueNumbering, problem: &Problem, vreg: VReg, loc: Loc) -> bool {
         let content = self.content(loc);
         content.class != Class::NONE
             && names.contains(content.class, names.class(vreg))
@@ -332,7 +332,7 @@ impl State {
 
     /// From here on no location holds a reference, except those that [`State::keep_reference`] names. What of a mixed set
     /// the collector leaves as it is stays: the references in the slots that `is_mapped` says, elsewhere the others.
-    pub(crate) fn begin_epoch(&mut self, names: &mut Names, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
+    pub(crate) fn begin_epoch(&mut self, names: &mut ValueNumbering, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
         for loc in self.mixed.clone() {
             let Content { class, bytes } = self.content(loc);
             if names.is_mixed(class) {
@@ -346,7 +346,7 @@ impl State {
     }
 
     /// The reference that `loc` held in epoch `last` is there in this one.
-    pub(crate) fn keep_reference(&mut self, names: &Names, loc: Loc, last: Epoch) {
+    pub(crate) fn keep_reference(&mut self, names: &ValueNumbering, loc: Loc, last: Epoch) {
         let cell = self.cell(loc);
         if cell.class.is_ref() && cell.epoch == last {
             self.set(names, loc, Content { class: cell.class, bytes: cell.bytes }, cell.origin);
@@ -354,20 +354,20 @@ impl State {
     }
 
     /// Notes that `class` was put into a slot.
-    pub(crate) fn add_home(&mut self, class: Class, slot: u32) {
+    pub(crate) fn note_slot(&mut self, class: Class, slot: u32) {
         // The same few slots come up again and again: it is enough to look at some of them.
-        let known = self.homes(class).take(4).any(|home| home == slot);
-        if let (false, Some(first)) = (known, self.homes.get_mut(class.number())) {
-            self.home_pool.push((slot, *first));
-            *first = self.home_pool.len() as u32 - 1;
+        let known = self.slots_of(class).take(4).any(|known| known == slot);
+        if let (false, Some(first)) = (known, self.first_slots.get_mut(class.number())) {
+            self.slot_lists.push((slot, *first));
+            *first = self.slot_lists.len() as u32 - 1;
         }
     }
 
     /// Slots that `class` was ever put into, some of them more than once.
-    pub(crate) fn homes(&self, class: Class) -> impl Iterator<Item = u32> {
-        let mut next = self.homes.get(class.number()).copied().unwrap_or(END);
+    pub(crate) fn slots_of(&self, class: Class) -> impl Iterator<Item = u32> {
+        let mut next = self.first_slots.get(class.number()).copied().unwrap_or(END);
         std::iter::from_fn(move || {
-            let &(slot, after) = self.home_pool.get(next as usize)?;
+            let &(slot, after) = self.slot_lists.get(next as usize)?;
             next = after;
             Some(slot)
         })

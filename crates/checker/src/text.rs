@@ -1,9 +1,9 @@
 //! Judging allocations that are given as `.ra` text.
 
-use crate::{CheckError, Checker, Place};
+use crate::{CheckError, Checker, Entity};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
-use kingpost_regalloc::verify::Entity;
+use kingpost_regalloc::verify;
 use kingpost_regalloc::{Inst, MachineEnv, VerifyError};
 use std::fmt;
 
@@ -75,7 +75,7 @@ fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, Stri
             errors.into_iter().map(of).collect()
         }
         Ok(()) => {
-            let of = |error: CheckError| finding(answer_offset(positions, error.place), Broken::Allocation(error));
+            let of = |error: CheckError| finding(answer_offset(positions, error.entity), Broken::Allocation(error));
             Checker::new().check(problem, env, allocation).err().unwrap_or_default().into_iter().map(of).collect()
         }
     };
@@ -87,21 +87,21 @@ fn inst_offset(positions: &Positions, inst: Inst) -> Option<usize> {
     positions.insts.get(inst.index()).copied()
 }
 
-fn problem_offset(positions: &Positions, at: Entity) -> usize {
+fn problem_offset(positions: &Positions, at: verify::Entity) -> usize {
     match at {
-        Entity::Inst(inst) | Entity::Operand(inst, _) => inst_offset(positions, inst),
+        verify::Entity::Inst(inst) | verify::Entity::Operand(inst, _) => inst_offset(positions, inst),
         _ => None,
     }
     .unwrap_or(positions.problem)
 }
 
-fn answer_offset(positions: &Positions, place: Place) -> usize {
-    match place {
-        Place::Inst(inst) | Place::Operand(inst, _) => inst_offset(positions, inst),
-        Place::Edit(_, n) => positions.edits.get(n).copied(),
-        Place::MapEntry(_, n) => positions.stack_maps.get(n).copied(),
-        Place::Label(_, n) => positions.labels.get(n).copied(),
-        Place::Whole | Place::Block(_) => None,
+fn answer_offset(positions: &Positions, entity: Entity) -> usize {
+    match entity {
+        Entity::Inst(inst) | Entity::Operand(inst, _) => inst_offset(positions, inst),
+        Entity::Edit(_, n) => positions.edits.get(n).copied(),
+        Entity::MapEntry(_, n) => positions.stack_maps.get(n).copied(),
+        Entity::Label(_, n) => positions.labels.get(n).copied(),
+        Entity::Allocation | Entity::Block(_) => None,
     }
     .unwrap_or(positions.allocation)
 }

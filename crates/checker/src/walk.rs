@@ -3,19 +3,19 @@
 //! Order within an instruction: early uses are checked; early defs; clobbers; late uses are checked; the collector runs
 //! if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without other ways in.
 
-use crate::error::{CheckError, Found, Origin, Place, Rule};
+use crate::error::{CheckError, Entity, Found, Origin, Rule};
 use crate::labels::Labels;
-use crate::names::Names;
 use crate::report::Report;
-use crate::shape::Input;
 use crate::state::{Class, Content, State, UNKNOWN};
+use crate::structural_rules::Input;
+use crate::value_numbering::ValueNumbering;
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, Pos, Problem, RegClass, VReg};
 
 /// Walks blocks forwards, changing `state`. Errors are noted, and reported if there is a report.
 pub(crate) struct Walk<'a, 'r> {
     pub(crate) input: Input<'a>,
-    pub(crate) names: &'a mut Names,
+    pub(crate) names: &'a mut ValueNumbering,
     pub(crate) state: &'a mut State,
     pub(crate) terminator_defs: &'a SecondaryMap<VReg, Option<Loc>>,
     /// Are there scratch registers or emergency slots?
@@ -47,7 +47,7 @@ impl Walk<'_, '_> {
                 false => self.inst(inst, inst == problem.terminator(block)),
             }
             if self.has_private {
-                self.end_of_place(inst);
+                self.end_of_edits(inst);
             }
         }
     }
@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
         let class = self.state.content(from).class;
         if class != Class::NONE && !self.input.env.class(class.reg_class()).slot_move {
             let at = self.input.answer.edits[n].at;
-            self.error(CheckError::new(Rule::EditAvailable, Place::Edit(at, n)).at(from));
+            self.error(CheckError::new(Rule::EditAvailable, Entity::Edit(at, n)).at(from));
         }
     }
 
@@ -175,7 +175,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             if !self.state.holds(self.names, problem, operand.vreg(), loc) {
-                let error = CheckError::new(Rule::UseHoldsValue, Place::Operand(inst, k)).wants(operand.vreg());
+                let error = CheckError::new(Rule::UseHoldsValue, Entity::Operand(inst, k)).wants(operand.vreg());
                 self.content_error(error, loc);
             }
         }
@@ -229,7 +229,7 @@ impl Walk<'_, '_> {
             let loc = Loc::slot(entry.slot);
             let content = self.state.content(loc);
             if content.class == Class::NONE || !content.class.is_ref() {
-                self.content_error(CheckError::new(Rule::MapHoldsReference, Place::MapEntry(inst, n)), loc);
+                self.content_error(CheckError::new(Rule::MapHoldsReference, Entity::MapEntry(inst, n)), loc);
             }
         }
     }
@@ -253,7 +253,7 @@ impl Walk<'_, '_> {
     }
 
     /// Scratch registers and emergency slots carry nothing over an instruction.
-    fn end_of_place(&mut self, inst: Inst) {
+    fn end_of_edits(&mut self, inst: Inst) {
         for class in RegClass::ALL {
             if let Some(reg) = self.input.env.class(class).scratch {
                 self.state.kill_reg(reg, Origin::Scratch(inst));
@@ -282,7 +282,13 @@ impl Walk<'_, '_> {
 }
 
 /// Adds to an error what is in `loc`. It looks at every value: for messages only.
-pub(crate) fn with_content(error: CheckError, problem: &Problem, names: &Names, state: &State, loc: Loc) -> CheckError {
+pub(crate) fn with_content(
+    error: CheckError,
+    problem: &Problem,
+    names: &ValueNumbering,
+    state: &State,
+    loc: Loc,
+) -> CheckError {
     let content = state.content(loc);
     let holds = |&vreg: &VReg| content.class != Class::NONE && names.contains(content.class, names.class(vreg));
     let values = problem.vregs.keys().filter(holds).collect();

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-/// A kind of text: the name of the target, where good ones are, and who reads them.
+/// A kind of text: the name of the target, where good ones are, and what reads them.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     folder: &'static str,

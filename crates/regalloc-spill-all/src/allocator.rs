@@ -1,6 +1,6 @@
 //! The allocator: a slot per value, and the edits around each instruction.
 
-use crate::assign::{Assigner, Home};
+use crate::assign::{Assigned, Assigner};
 use crate::stack_maps::StackMaps;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -17,7 +17,7 @@ pub struct SpillAll {
     slots: SecondaryMap<VReg, PackedOption<Slot>>,
     assigner: Assigner,
     moves: ParallelMoves,
-    /// What `moves` makes, before it has a place.
+    /// What `moves` makes, before it is known where it stands.
     sequence: Vec<EditKind>,
     stack_maps: StackMaps,
     /// Where branches leave their defs.
@@ -92,9 +92,9 @@ impl SpillAll {
         let is_branch = problem.flags(inst).has(InstFlags::BRANCH);
         for (i, at) in problem.operand_range(inst).enumerate() {
             let operand = problem.all_operands()[at];
-            out.locs[at] = match self.assigner.home(i) {
-                Home::Reg(reg) => Loc::reg(reg),
-                Home::SlotOf(vreg) => Loc::slot(self.slot(problem, vreg, out)),
+            out.locs[at] = match self.assigner.assigned(i) {
+                Assigned::Reg(reg) => Loc::reg(reg),
+                Assigned::SlotOf(vreg) => Loc::slot(self.slot(problem, vreg, out)),
             };
             if is_branch && operand.is_def() {
                 self.branch_defs[operand.vreg()] = out.locs[at];

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// Where an operand goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Home {
+pub(crate) enum Assigned {
     Reg(PReg),
     SlotOf(VReg),
 }
@@ -93,7 +93,7 @@ impl Assigner {
         }
     }
 
-    /// Chooses for every operand of `inst`; [`Assigner::home`] returns what.
+    /// Chooses for every operand of `inst`; [`Assigner::assigned`] returns what.
     pub(crate) fn assign(
         &mut self,
         problem: &Problem,
@@ -136,14 +136,14 @@ impl Assigner {
     }
 
     /// Where operand `i` of the instruction assigned last goes.
-    pub(crate) fn home(&self, i: usize) -> Home {
+    pub(crate) fn assigned(&self, i: usize) -> Assigned {
         let mut choice = self.choices[i];
         if let Choice::SameAs(k) = choice {
             choice = self.choices.get(usize::from(k)).copied().unwrap_or(choice);
         }
         match choice {
-            Choice::SlotOf(vreg) => Home::SlotOf(vreg),
-            Choice::Need(n) => Home::Reg(self.needs[n as usize].reg.expect("every need was met")),
+            Choice::SlotOf(vreg) => Assigned::SlotOf(vreg),
+            Choice::Need(n) => Assigned::Reg(self.needs[n as usize].reg.expect("every need was met")),
             Choice::SameAs(k) => panic!("operand {k} is reused and reuses another"),
         }
     }

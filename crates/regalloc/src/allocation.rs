@@ -128,7 +128,7 @@ pub enum EditKind {
     },
 }
 
-/// An edit and its place: it runs before instruction `at`, after all edits before `at` that precede it in the list.
+/// An edit and where it stands: it runs before instruction `at`, after all edits before `at` that precede it in the list.
 ///
 /// Edits of an edge stand before the predecessor's terminator if that is its only way out, else before the first
 /// instruction of the successor. What follows an instruction stands before the next. Nothing follows a terminator.
@@ -161,7 +161,7 @@ pub struct StackMapEntry {
 /// The answer to a [`LabelUse`](crate::LabelUse): the labelled value is in `loc` before each instruction in `from..to`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LabelRange {
-    /// The label of the wish.
+    /// The label of the request.
     pub label: u32,
     /// Where its value is.
     pub loc: Loc,
@@ -187,11 +187,11 @@ pub struct Stats {
 pub struct Allocation {
     /// One per operand of the problem, indexed as [`Problem::operand_range`] says.
     pub locs: Vec<Loc>,
-    /// Sorted by [`Edit::at`]; those of one place run in this order.
+    /// Sorted by [`Edit::at`]; those before one instruction run in this order.
     pub edits: Vec<Edit>,
     /// Spill slots, each an area of its own.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Per class, the slot that parallel moves may use within one place. It never carries a value over an instruction.
+    /// Per class, the slot that parallel moves may use between two instructions. It never carries a value over an instruction.
     pub emergency: [Option<Slot>; 2],
     /// Callee-saved registers that operands or edits write, and no others: the prologue saves them, and the epilogue restores
     /// them before a branch without successors runs, but after what it reads from registers that the problem does not name.
@@ -207,7 +207,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Makes an empty answer to `problem`: no operand has a place yet.
+    /// Makes an empty answer to `problem`: no operand has a location yet.
     pub fn reset(&mut self, problem: &Problem) {
         self.locs.clear();
         self.locs.resize(problem.num_operands(), Loc::NONE);
@@ -245,7 +245,7 @@ impl Allocation {
         slot
     }
 
-    /// Elides an instruction: a move whose two operands share a location, or a rematerialisable one nobody reads there.
+    /// Elides an instruction: a move whose two operands share a location, or a rematerialisable one whose def is not read there.
     #[inline]
     pub fn drop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);

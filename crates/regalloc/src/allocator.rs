@@ -63,7 +63,7 @@ pub enum AllocError {
     FixedConflict {
         /// The instruction that cannot be served.
         inst: Inst,
-        /// The register both want.
+        /// The register that both need.
         reg: PReg,
     },
     /// The step budget, proportional to the problem's size, is used up.
@@ -114,7 +114,7 @@ pub enum Event<'a> {
     Assign {
         /// The value.
         vreg: VReg,
-        /// Its place.
+        /// Its location.
         loc: Loc,
         /// First instruction.
         from: Inst,
@@ -144,7 +144,7 @@ pub enum Event<'a> {
         /// Where.
         at: Inst,
     },
-    /// Two values get one place.
+    /// Two values get one location.
     Coalesce {
         /// One value.
         a: VReg,

@@ -2,7 +2,7 @@
 
 use cranelift_entity::entity_impl;
 
-/// A virtual register: one SSA value that wants a place.
+/// A virtual register: one SSA value that needs a location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VReg(u32);
 entity_impl!(VReg, "v");

@@ -14,14 +14,14 @@ pub enum Kind {
     Def,
 }
 
-/// At which of the two points of an instruction an operand begins (def) or ends (use) to occupy its place.
+/// At which of the two points of an instruction an operand begins (def) or ends (use) to occupy its location.
 ///
 /// An early use may share a register with a late def. A late use shares with no def, an early def with no use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Pos {
-    /// Before the instruction writes anything. The usual place of a use.
+    /// Before the instruction writes anything. The usual point of a use.
     Early,
-    /// When the instruction writes its results. The usual place of a def.
+    /// When the instruction writes its results. The usual point of a def.
     Late,
 }
 

@@ -696,7 +696,7 @@ impl Run<'_> {
         }
     }
 
-    /// Rotates a cycle of registers: each exchange brings one value home and the next into the hub.
+    /// Rotates a cycle of registers: each exchange brings one value to its destination and the next into the hub.
     fn exchange_cycle(&mut self) {
         let hub_move = self.s.cycle[self.s.cycle.len() - 1];
         let hub = self.value_of(hub_move).source.as_reg().expect("all sources of the cycle are registers");

@@ -157,7 +157,7 @@ pub struct EdgeData {
     defs: Span,
 }
 
-/// A debugger's wish: over instructions `from..to`, label `label` is the value of `vreg`.
+/// A request of debug information: over instructions `from..to`, label `label` is the value of `vreg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelUse {
     /// The label, opaque here.

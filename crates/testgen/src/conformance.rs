@@ -6,7 +6,7 @@
 //! ```
 
 use crate::rng::Rng;
-use crate::{damage, fuzz, large, neutral, properties, renumber, shapes};
+use crate::{abstract_target, fuzz, large, mutate, properties, renumber, shapes};
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::{self, display_allocation};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
@@ -218,8 +218,8 @@ pub fn growth(allocator: &mut dyn Allocator) {
 pub fn damaged(allocator: &mut dyn Allocator) {
     let mut rng = Rng::new(1);
     let mut solved = 0;
-    for source in damage::TEXTS.iter().cycle().take(15_000) {
-        let source = damage::damage(source, &mut rng);
+    for source in mutate::TEXTS.iter().cycle().take(15_000) {
+        let source = mutate::mutate(source, &mut rng);
         let Ok(file) = text::parse(&source) else { continue };
         let printed = file.to_string();
         assert_eq!(text::parse(&printed).map(|file| file.to_string()).as_ref(), Ok(&printed), "{source}");
@@ -268,7 +268,7 @@ pub fn large_problems(env: &MachineEnv) -> impl Iterator<Item = Problem> {
         let mix = if seed % 2 == 0 { large::Mix::Plain } else { large::Mix::Fixed };
         let text = large::function(mix, 171, seed);
         let functions = kingpost_reader::parse_functions(&text).unwrap_or_else(|error| panic!("{error}"));
-        neutral::problem(&functions[0], env, &[])
+        abstract_target::problem(&functions[0], env, &[])
     })
 }
 

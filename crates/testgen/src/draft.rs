@@ -82,12 +82,12 @@ impl Draft {
                 })
                 .collect(),
         };
-        let label = |wish: &LabelUse| {
-            let block = problem.block_of(wish.from);
+        let label = |request: &LabelUse| {
+            let block = problem.block_of(request.from);
             let first = problem.first_inst(block).index();
-            let over = wish.from.index().checked_sub(first)?..wish.to.index().checked_sub(first)?;
+            let over = request.from.index().checked_sub(first)?..request.to.index().checked_sub(first)?;
             let inside = over.end <= problem.insts(block).len();
-            inside.then(|| DraftLabel { label: wish.label, vreg: wish.vreg, block: block.index(), over })
+            inside.then(|| DraftLabel { label: request.label, vreg: request.vreg, block: block.index(), over })
         };
         Draft {
             vregs: problem.vregs.clone(),

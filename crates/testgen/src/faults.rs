@@ -88,9 +88,9 @@ const COMBINED: &[Mutator] = &[
 ];
 
 /// An operand of the answer: its index among all operands, its instruction, and itself.
-type Place = (usize, Inst, Operand);
+type OperandSite = (usize, Inst, Operand);
 
-fn places(problem: &Problem, keep: impl Fn(Operand) -> bool) -> Vec<Place> {
+fn operand_sites(problem: &Problem, keep: impl Fn(Operand) -> bool) -> Vec<OperandSite> {
     let insts = (0..problem.num_insts()).map(Inst::new);
     insts
         .flat_map(|inst| problem.operand_range(inst).map(move |index| (index, inst)))

@@ -134,7 +134,7 @@ pub fn show(seed: u64) -> String {
     text(&problem, &env, None)
 }
 
-/// An allocator's answer and everyone's opinion of it.
+/// An allocator's answer and what judges it.
 #[derive(Default)]
 struct Judge {
     checker: Checker,
@@ -202,7 +202,7 @@ pub struct Count {
     pub caught: u64,
     /// The simulator found a fault, the checker none. There must be none of these.
     pub missed: u64,
-    /// Nobody found a fault.
+    /// Neither found a fault.
     pub harmless: u64,
     /// The checker rejects, the simulator found nothing on the paths it took: a fault on another path, a broken rule
     /// without effect, or a false alarm.

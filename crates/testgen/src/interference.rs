@@ -1,7 +1,7 @@
 //! Which values interfere, found the plain way: sets of live values, from the last instruction of a block to its first.
 //!
 //! A second opinion on classes of values that are to share a place, and so without anything that allocators use. Two
-//! values interfere where one is defined while the other lives, or both are by one instruction. A parameter that nobody
+//! values interfere where one is defined while the other lives, or both are by one instruction. A parameter that nothing
 //! reads has no place, so that it interferes with none.
 
 use kingpost_regalloc::{Block, Edge, Inst, Pos, Problem, VReg};

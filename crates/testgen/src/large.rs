@@ -1,7 +1,7 @@
 //! Large functions as compilers of structured languages make them: hundreds of blocks, most with parameters.
 //!
 //! Text, written in one go: a stack of open constructs, each of which some branch may leave for its end with arguments
-//! (a loop for its head). Values that dominate are at hand; the oldest that nobody has read yet is read first, so that
+//! (a loop for its head). Values that dominate are at hand; the oldest that is still unread is read first, so that
 //! values live long and nearly all are used.
 
 use crate::rng::Rng;
@@ -51,11 +51,11 @@ enum Kind {
 /// A value and its number.
 type Value = (Kind, usize);
 
-/// What dominates the place at hand.
+/// What dominates the current point.
 #[derive(Clone, Default)]
 struct Scope {
     values: Vec<Value>,
-    /// Of these nobody has read, oldest first.
+    /// Those of them that are still unread, oldest first.
     unread: Vec<Value>,
 }
 
@@ -211,7 +211,7 @@ impl Writer {
         self.begin(construct.target, &construct.params);
     }
 
-    /// Reads one by one all that nobody has read, and returns.
+    /// Reads one by one all that is still unread, and returns.
     fn finish(&mut self) {
         let mut result = self.read(Kind::Int);
         let last = if self.mix == Mix::Fixed { "sdiv" } else { "bxor" };

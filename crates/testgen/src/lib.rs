@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `problem.rs` | random machines and problems: `flow.rs` their control flow, `feasible.rs` whether an instruction can be served |
 //! | `draft.rs` | a problem in pieces that can be changed |
-//! | `damage.rs` | damaged texts of problems |
+//! | `mutate.rs` | mutants of texts of problems |
 //! | `simulate.rs` | runs a problem and its allocation side by side |
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | makes a failing problem small |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
 //! | `properties.rs` | what a good allocator needs for small functions, with any number of registers |
-//! | `neutral.rs` | CLIF functions as problems for any number of registers |
+//! | `abstract_target.rs` | CLIF functions as problems for any number of registers |
 //! | `large.rs` | CLIF functions of hundreds of blocks |
 //! | `interference.rs` | which values live at once, to judge classes that share places |
 //! | `renumber.rs` | the same problem with other numbers |
@@ -20,8 +20,8 @@
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
 
+pub mod abstract_target;
 pub mod conformance;
-mod damage;
 pub mod draft;
 pub mod faults;
 mod feasible;
@@ -30,7 +30,7 @@ pub mod fuzz;
 pub mod interference;
 pub mod ir;
 pub mod large;
-pub mod neutral;
+mod mutate;
 pub mod problem;
 pub mod properties;
 pub mod renumber;

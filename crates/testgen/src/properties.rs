@@ -3,8 +3,8 @@
 
 mod claim;
 
+use crate::abstract_target;
 use crate::conformance::solve;
-use crate::neutral;
 use claim::{Claim, Subject};
 use kingpost_ir::{Function, Value};
 use kingpost_regalloc::text::display_allocation;
@@ -65,7 +65,7 @@ fn values(function: &Function, names: &[&str]) -> Vec<Value> {
 fn excess(allocator: &mut dyn Allocator, case: &Case, report: &mut String) {
     for registers in FEWEST..=MOST {
         let env = MachineEnv::simple(registers, registers);
-        let problem = neutral::problem(&case.function, &env, &case.refs);
+        let problem = abstract_target::problem(&case.function, &env, &case.refs);
         let (answer, cost) = solve(allocator, &problem, &env);
         let subject = Subject { function: &case.function, problem: &problem, env: &env, answer: &answer };
         let claims = in_force(&case.claims, allocator.name(), registers);
@@ -118,7 +118,7 @@ pub fn others(allocator: &mut dyn Allocator, within_limits: bool) {
 /// All functions, ours and what is at hand of others', as problems for a machine.
 pub fn problems(env: &MachineEnv) -> Vec<Problem> {
     let ours = OURS.into_iter().flat_map(cases);
-    ours.chain(cases_of_others()).map(|case| neutral::problem(&case.function, env, &case.refs)).collect()
+    ours.chain(cases_of_others()).map(|case| abstract_target::problem(&case.function, env, &case.refs)).collect()
 }
 
 fn cases_of_others() -> Vec<Case> {

@@ -67,7 +67,7 @@ struct Content {
     bytes: u8,
 }
 
-/// What is in places nobody wrote.
+/// What is in locations that were never written.
 const GARBAGE: Content = Content { token: 0, bytes: 0 };
 const ALL_BYTES: u8 = 64;
 
@@ -323,7 +323,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Does each use of one point find its value? A use whose place a result has taken over does not, unless the result
+    /// Does each use of one point find its value? A use whose location a result has taken over does not, unless the result
     /// was to take exactly this one's.
     fn read(&mut self, operands: &[Operand], locs: &[Loc], pos: Pos, results: &[Produced]) -> Result<(), Fault> {
         for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
@@ -390,7 +390,7 @@ impl Machine<'_> {
         self.problem.vregs.get(vreg).is_some_and(|data| data.is_ref)
     }
 
-    /// Moves all objects. Mapped slots are told, nobody else is.
+    /// Moves all objects. Mapped slots are updated, nothing else is.
     fn collect(&mut self, inst: Inst) {
         let references = self.problem.vregs.keys().filter(|&v| self.is_ref(v));
         let mut old: Vec<Token> = references.map(|v| self.values[v]).filter(|&token| token != 0).collect();
@@ -433,20 +433,22 @@ impl Machine<'_> {
     /// Compares label claims.
     fn debugger(&mut self, inst: Inst) -> Result<(), Wrong> {
         for claim in self.answer.labels.iter().filter(|claim| (claim.from..claim.to).contains(&inst)) {
-            let wished =
-                |wish: &&kingpost_regalloc::LabelUse| wish.label == claim.label && (wish.from..wish.to).contains(&inst);
-            // A location list has one location for each wish.
+            let requested = |request: &&kingpost_regalloc::LabelUse| {
+                request.label == claim.label && (request.from..request.to).contains(&inst)
+            };
+            // A location list has one location for each request.
             let at_once = |other: &&LabelRange| other.label == claim.label && (other.from..other.to).contains(&inst);
-            if self.answer.labels.iter().filter(at_once).count() > self.problem.labels.iter().filter(wished).count() {
+            if self.answer.labels.iter().filter(at_once).count() > self.problem.labels.iter().filter(requested).count()
+            {
                 return Err(Wrong { inst, what: Fault::Label(claim.loc) });
             }
-            let right = self.problem.labels.iter().filter(wished).any(|wish| {
+            let right = self.problem.labels.iter().filter(requested).any(|request| {
                 let content = match (claim.loc.as_reg(), claim.loc.as_slot()) {
                     (Some(reg), _) => self.regs[reg.index()],
                     (_, Some(slot)) => self.slots.get(slot.index()).copied().unwrap_or(GARBAGE),
                     _ => GARBAGE,
                 };
-                content.token == self.values[wish.vreg] && content.bytes >= self.problem.width(wish.vreg)
+                content.token == self.values[request.vreg] && content.bytes >= self.problem.width(request.vreg)
             });
             if !right {
                 return Err(Wrong { inst, what: Fault::Label(claim.loc) });

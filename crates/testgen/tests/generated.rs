@@ -83,7 +83,7 @@ fn loops(problem: &Problem) -> (usize, usize) {
         let to = problem.edge(edge).to;
         if path.iter().any(|&(block, _)| block == to) {
             heads.insert(to);
-            // Whoever gets to the end of the loop without its head came in by another way.
+            // A path to the end of the loop without its head entered by another way.
             let latch = problem.edge(edge).from;
             irreducible += usize::from(reaches(problem, latch, to));
         } else if seen.insert(to) {

@@ -47,10 +47,10 @@ fn rules_23_and_24_labels() {
     labelled(r(0), 1, 3).accepted();
     labelled(r(2), 2, 3).accepted();
     labelled(r(2), 1, 3).rejected(Rule::LabelHoldsValue);
-    labelled(r(0), 0, 3).rejected(Rule::LabelWished);
-    labelled(r(0), 2, 2).rejected(Rule::LabelWished);
-    // The wish ends within the range; another begins there, for another value.
-    labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2)).rejected(Rule::LabelWished);
+    labelled(r(0), 0, 3).rejected(Rule::LabelRequested);
+    labelled(r(0), 2, 2).rejected(Rule::LabelRequested);
+    // The request ends within the range; another begins there, for another value.
+    labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2)).rejected(Rule::LabelRequested);
     let then = |vreg| LabelUse { label: 5, vreg: v(vreg), from: i(2), to: i(3) };
     let two_wishes = |vreg| {
         let case = labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2));
@@ -79,6 +79,6 @@ fn rule_28_label_ranges_are_in_order_and_apart() {
     labelled(&[(6, r(0), 1, 3), (5, r(0), 1, 3)]).rejected(Rule::LabelOrder);
     let twice = || labelled(&[(5, r(0), 1, 3), (5, r(2), 2, 3)]);
     twice().rejected(Rule::LabelOrder);
-    // Two wishes at one point may have a range each.
+    // Two requests at one point may have a range each.
     twice().with(|c| c.problem.labels[1].label = 5).accepted();
 }

@@ -167,7 +167,7 @@ fn rule_21_widths() {
 #[test]
 fn rule_21_an_edit_of_an_unknown_location_makes_its_target_unknown() {
     two(r(0), r(1)).edit(2, mov(R2, R0)).rejected(Rule::UseHoldsValue);
-    // Saving and restoring what nobody knows is no fault by itself.
+    // Saving and restoring unknown contents is no fault by itself.
     two(r(0), r(1)).edit(2, mov(R2, PReg::int(3))).edit(2, mov(PReg::int(3), R2)).accepted();
 }
 

@@ -11,7 +11,7 @@ const FULL: u8 = 8;
 const REMAT_VALUE: u32 = 1000;
 
 #[derive(Clone, Copy, Debug)]
-struct Wish {
+struct Request {
     from: Result<Loc, Inst>,
     to: Loc,
     class: RegClass,
@@ -66,15 +66,15 @@ fn simulate(
 }
 
 /// Resolves and simulates; gives the edits back.
-fn check(wishes: &[Wish], free: PRegSet, env: &MachineEnv, allocation: &mut Allocation) -> Vec<EditKind> {
+fn check(requests: &[Request], free: PRegSet, env: &MachineEnv, allocation: &mut Allocation) -> Vec<EditKind> {
     let mut moves = ParallelMoves::new();
     moves.widest = [FULL; 2];
-    check_with(&mut moves, wishes, free, env, allocation)
+    check_with(&mut moves, requests, free, env, allocation)
 }
 
 fn check_with(
     moves: &mut ParallelMoves,
-    wishes: &[Wish],
+    requests: &[Request],
     free: PRegSet,
     env: &MachineEnv,
     allocation: &mut Allocation,
@@ -88,21 +88,21 @@ fn check_with(
             before.insert(Loc::slot(slot), (100 + slot.as_u32(), data.size as u8));
         }
     }
-    for wish in wishes {
-        match wish.from {
-            Ok(from) => moves.add(from, wish.to, wish.class, wish.width),
-            Err(inst) => moves.add_remat(inst, wish.to, wish.class, wish.width),
+    for request in requests {
+        match request.from {
+            Ok(from) => moves.add(from, request.to, request.class, request.width),
+            Err(inst) => moves.add_remat(inst, request.to, request.class, request.width),
         }
     }
     let mut edits = Vec::new();
     moves.resolve(free, (&Problem::default(), env), allocation, &mut edits).unwrap();
     assert!(moves.is_empty());
     let mut after = before.clone();
-    let context = format!("{wishes:?}, free {free}, {env:?}\n{edits:?}");
+    let context = format!("{requests:?}, free {free}, {env:?}\n{edits:?}");
     simulate(&edits, allocation, env, &mut after).unwrap_or_else(|error| panic!("{error}: {context}"));
     for (&loc, &old) in &before {
-        let wish = wishes.iter().find(|wish| wish.to == loc);
-        let want = match wish.map(|wish| (wish.from, wish.width)) {
+        let request = requests.iter().find(|request| request.to == loc);
+        let want = match request.map(|request| (request.from, request.width)) {
             None if loc.as_reg().is_some_and(|reg| free.contains(reg)) => continue,
             None => old,
             Some((Ok(from), width)) => (before[&from].0, width),
@@ -118,8 +118,8 @@ fn reg(i: u8) -> Loc {
     Loc::reg(PReg::int(i))
 }
 
-fn wish(from: Loc, to: Loc) -> Wish {
-    Wish { from: Ok(from), to, class: RegClass::Int, width: FULL }
+fn request(from: Loc, to: Loc) -> Request {
+    Request { from: Ok(from), to, class: RegClass::Int, width: FULL }
 }
 
 /// `registers` integer registers, and one bit each for scratch, exchange and slot to slot moves.
@@ -141,23 +141,23 @@ fn with_slots(n: usize) -> Allocation {
 }
 
 /// Calls `case` with every parallel move over `locs`: each is written from any of them, or not at all.
-fn all_moves(locs: &[Loc], mut case: impl FnMut(&[Wish])) {
+fn all_moves(locs: &[Loc], mut case: impl FnMut(&[Request])) {
     let n = locs.len();
     for mut code in 0..(n + 1).pow(n as u32) {
-        let mut wishes = Vec::new();
+        let mut requests = Vec::new();
         for &to in locs {
             if let Some(&from) = locs.get(code % (n + 1)) {
-                wishes.push(wish(from, to));
+                requests.push(request(from, to));
             }
             code /= n + 1;
         }
-        case(&wishes);
+        case(&requests);
     }
 }
 
 /// Moves that change something, and cycles that nothing outside copies from.
-fn moves_and_closed_cycles(wishes: &[Wish]) -> (usize, usize) {
-    let real = || wishes.iter().filter(|w| w.from != Ok(w.to));
+fn moves_and_closed_cycles(requests: &[Request]) -> (usize, usize) {
+    let real = || requests.iter().filter(|w| w.from != Ok(w.to));
     let into = |loc: Loc| real().find(|w| w.to == loc).and_then(|w| w.from.ok());
     let mut cycles = 0;
     for start in real().map(|w| w.to) {
@@ -188,12 +188,12 @@ fn every_move_over_registers_is_right_and_minimal() {
     for options in 0..8 {
         let env = machine(n + 1, options & 3);
         let free = if options & 4 != 0 { PRegSet::EMPTY.with(PReg::int(n)) } else { PRegSet::EMPTY };
-        all_moves(&locs, |wishes| {
-            let edits = check(wishes, free, &env, &mut with_slots(0));
-            let (moves, cycles) = moves_and_closed_cycles(wishes);
+        all_moves(&locs, |requests| {
+            let edits = check(requests, free, &env, &mut with_slots(0));
+            let (moves, cycles) = moves_and_closed_cycles(requests);
             match options & 2 {
-                0 => assert_eq!(edits.len(), moves + cycles, "{wishes:?}: {edits:?}"),
-                _ => assert!(edits.len() <= moves + cycles, "{wishes:?}: {edits:?}"),
+                0 => assert_eq!(edits.len(), moves + cycles, "{requests:?}: {edits:?}"),
+                _ => assert!(edits.len() <= moves + cycles, "{requests:?}: {edits:?}"),
             }
         });
     }
@@ -209,7 +209,7 @@ fn every_move_over_four_registers_and_slots_is_right() {
             let env = machine(if options & 8 != 0 { 4 } else { 5 }, options & 7);
             let free = if options & 16 != 0 { PRegSet::EMPTY.with(PReg::int(4)) } else { PRegSet::EMPTY };
             let free = free.intersection(env.allocatable());
-            all_moves(&locs, |wishes| drop(check(wishes, free, &env, &mut with_slots(4))));
+            all_moves(&locs, |requests| drop(check(requests, free, &env, &mut with_slots(4))));
         }
     }
 }
@@ -224,7 +224,7 @@ fn every_move_over_registers_and_slots_is_right() {
         for options in 0..2 {
             let env = machine(n, options);
             let free = PRegSet::EMPTY.with(PReg::int(0));
-            all_moves(&locs, |wishes| drop(check(wishes, free, &env, &mut with_slots(slots.into()))));
+            all_moves(&locs, |requests| drop(check(requests, free, &env, &mut with_slots(slots.into()))));
         }
     }
 }
@@ -232,10 +232,10 @@ fn every_move_over_registers_and_slots_is_right() {
 #[test]
 fn one_register_is_enough_for_memory_cycles() {
     let slot = |i| Loc::slot(Slot::from_u32(i));
-    let ring = [wish(slot(0), slot(1)), wish(slot(1), slot(2)), wish(slot(2), slot(0))];
+    let ring = [request(slot(0), slot(1)), request(slot(1), slot(2)), request(slot(2), slot(0))];
     for free in [PRegSet::EMPTY, PRegSet::EMPTY.with(PReg::int(0))] {
         check(&ring, free, &machine(1, 0), &mut with_slots(3));
-        let with_reg = [wish(slot(0), slot(1)), wish(slot(1), reg(0)), wish(reg(0), slot(0))];
+        let with_reg = [request(slot(0), slot(1)), request(slot(1), reg(0)), request(reg(0), slot(0))];
         check(&with_reg, free, &machine(1, 0), &mut with_slots(3));
     }
     let mut moves = ParallelMoves::new();
@@ -249,10 +249,11 @@ fn one_register_is_enough_for_memory_cycles() {
 #[test]
 fn a_fan_out_from_memory_is_loaded_once() {
     let slot = |i| Loc::slot(Slot::from_u32(i));
-    let fan = [wish(slot(0), slot(1)), wish(slot(0), reg(0)), wish(slot(0), slot(2)), wish(slot(0), reg(1))];
+    let fan =
+        [request(slot(0), slot(1)), request(slot(0), reg(0)), request(slot(0), slot(2)), request(slot(0), reg(1))];
     let edits = check(&fan, PRegSet::EMPTY, &machine(2, 0), &mut with_slots(3));
     assert_eq!(edits.iter().filter(|e| matches!(e, Fill { .. })).count(), 1, "{edits:?}");
-    let memory = [wish(slot(0), slot(1)), wish(slot(0), slot(2))];
+    let memory = [request(slot(0), slot(1)), request(slot(0), slot(2))];
     let edits = check(&memory, PRegSet::EMPTY, &machine(2, 1), &mut with_slots(3));
     assert_eq!(edits.len(), 3, "{edits:?}");
 }
@@ -285,7 +286,7 @@ fn what_only_needs_an_order_gets_one() {
 #[test]
 fn the_worked_example_of_the_paper() {
     // a -> b, b -> c, c -> a, c -> d: the cycle is open at d, no temporary is needed.
-    let example = [wish(reg(0), reg(1)), wish(reg(1), reg(2)), wish(reg(2), reg(0)), wish(reg(2), reg(3))];
+    let example = [request(reg(0), reg(1)), request(reg(1), reg(2)), request(reg(2), reg(0)), request(reg(2), reg(3))];
     let edits = check(&example, PRegSet::EMPTY, &machine(4, 2), &mut with_slots(0));
     assert_eq!(edits.len(), 4);
     assert!(edits.iter().all(|e| matches!(e, Move { .. })));
@@ -319,7 +320,7 @@ fn random_case(moves: &mut ParallelMoves, seed: &mut u64) {
         locs.push((Loc::slot(allocation.add_slot(width)), class, width));
     }
     let free: PRegSet = env.allocatable().iter().filter(|_| random(seed, 4) == 0).collect();
-    let mut wishes: Vec<Wish> = Vec::new();
+    let mut requests: Vec<Request> = Vec::new();
     for &(to, to_class, to_width) in &locs {
         let (from, class, from_width) = locs[random(seed, locs.len() as u64) as usize];
         // A slot may go from one class to the other, a register not.
@@ -327,12 +328,12 @@ fn random_case(moves: &mut ParallelMoves, seed: &mut u64) {
         let width = 1 << random(seed, 4);
         if random(seed, 8) == 0 {
             let inst = Inst::from_u32(random(seed, 2) as u32 + 10 * to_class.index() as u32);
-            wishes.push(Wish { from: Err(inst), to, class: to_class, width: to_width });
+            requests.push(Request { from: Err(inst), to, class: to_class, width: to_width });
         } else if fits {
-            wishes.push(Wish { from: Ok(from), to, class, width: to_width.min(from_width).min(width) });
+            requests.push(Request { from: Ok(from), to, class, width: to_width.min(from_width).min(width) });
         }
     }
-    check_with(moves, &wishes, free, &env, &mut allocation);
+    check_with(moves, &requests, free, &env, &mut allocation);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Wrong locations of operands.
 
-use super::{other_register, other_slot, places};
+use super::{operand_sites, other_register, other_slot};
 use crate::rng::Rng;
 use cranelift_entity::{EntityRef, EntitySet};
 use kingpost_regalloc::{
@@ -22,7 +22,7 @@ pub(super) fn retarget_operand_register(
     answer: &mut Allocation,
     rng: &mut Rng,
 ) -> bool {
-    let Some((index, ..)) = rng.pick(&places(problem, |_| true)) else { return false };
+    let Some((index, ..)) = rng.pick(&operand_sites(problem, |_| true)) else { return false };
     let Some(reg) = answer.locs[index].as_reg() else { return false };
     let Some(other) = other_register(env, reg, rng) else { return false };
     answer.locs[index] = Loc::reg(other);
@@ -30,7 +30,7 @@ pub(super) fn retarget_operand_register(
 }
 
 pub(super) fn retarget_operand_slot(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let in_slot: Vec<usize> = places(problem, |_| true)
+    let in_slot: Vec<usize> = operand_sites(problem, |_| true)
         .into_iter()
         .map(|(index, ..)| index)
         .filter(|&index| answer.locs[index].as_slot().is_some())
@@ -43,7 +43,7 @@ pub(super) fn retarget_operand_slot(problem: &Problem, _: &MachineEnv, answer: &
 }
 
 pub(super) fn change_fixed(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let fixed = places(problem, |operand| operand.fixed_reg().is_some());
+    let fixed = operand_sites(problem, |operand| operand.fixed_reg().is_some());
     let Some((index, _, operand)) = rng.pick(&fixed) else { return false };
     let Some(other) = operand.fixed_reg().and_then(|reg| other_register(env, reg, rng)) else { return false };
     answer.locs[index] = Loc::reg(other);
@@ -51,7 +51,7 @@ pub(super) fn change_fixed(problem: &Problem, env: &MachineEnv, answer: &mut All
 }
 
 pub(super) fn untie_reuse(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let tied = places(problem, |operand| matches!(operand.constraint(), Constraint::Reuse(_)));
+    let tied = operand_sites(problem, |operand| matches!(operand.constraint(), Constraint::Reuse(_)));
     let Some((index, ..)) = rng.pick(&tied) else { return false };
     let Some(other) = answer.locs[index].as_reg().and_then(|reg| other_register(env, reg, rng)) else { return false };
     answer.locs[index] = Loc::reg(other);
@@ -67,7 +67,7 @@ fn share(
     onto: impl Fn(Operand) -> bool,
 ) -> bool {
     let mut pairs = Vec::new();
-    for (a, inst, _) in places(problem, moved) {
+    for (a, inst, _) in operand_sites(problem, moved) {
         let range = problem.operand_range(inst);
         let partners = range.filter(|&b| b != a && onto(problem.all_operands()[b]));
         pairs.extend(partners.filter(|&b| answer.locs[a] != answer.locs[b]).map(|b| (a, b)));
@@ -96,7 +96,7 @@ pub(super) fn share_temporary(problem: &Problem, _: &MachineEnv, answer: &mut Al
     let is_temporary =
         |operand: Operand, inst| problem.flags(inst).has(InstFlags::BRANCH) && !on_edges.contains(operand.vreg());
     let mut pairs = Vec::new();
-    for (a, inst, operand) in places(problem, Operand::is_def) {
+    for (a, inst, operand) in operand_sites(problem, Operand::is_def) {
         let others = problem.operand_range(inst).filter(|&b| b != a && problem.all_operands()[b].is_def());
         if is_temporary(operand, inst) {
             pairs.extend(others.filter(|&b| answer.locs[a] != answer.locs[b]).map(|b| (a, b)));
@@ -108,7 +108,7 @@ pub(super) fn share_temporary(problem: &Problem, _: &MachineEnv, answer: &mut Al
 }
 
 pub(super) fn def_into_clobber(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let late = places(problem, |operand| operand.is_def() || operand.pos() == Pos::Late);
+    let late = operand_sites(problem, |operand| operand.is_def() || operand.pos() == Pos::Late);
     let mut choices = Vec::new();
     for (index, inst, operand) in late {
         let data = problem.vregs[operand.vreg()];
@@ -121,7 +121,7 @@ pub(super) fn def_into_clobber(problem: &Problem, _: &MachineEnv, answer: &mut A
 }
 
 pub(super) fn change_class(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    let Some((index, _, operand)) = rng.pick(&operand_sites(problem, |_| true)) else { return false };
     if answer.locs[index].is_none() {
         return false;
     }
@@ -135,7 +135,7 @@ pub(super) fn change_class(problem: &Problem, env: &MachineEnv, answer: &mut All
 }
 
 pub(super) fn forbidden_register(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
-    let Some((index, _, operand)) = rng.pick(&places(problem, |_| true)) else { return false };
+    let Some((index, _, operand)) = rng.pick(&operand_sites(problem, |_| true)) else { return false };
     if answer.locs[index].is_none() {
         return false;
     }

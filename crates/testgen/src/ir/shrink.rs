@@ -73,7 +73,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Drops functions that nobody calls.
+    /// Drops functions that are not called.
     fn functions(&mut self) {
         for index in (1..self.best.functions.len()).rev() {
             if !self.best.functions.iter().any(|user| mentions(user, &self.best.functions[index].name)) {

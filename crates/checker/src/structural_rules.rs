@@ -1,6 +1,6 @@
 //! Rules that need no states: edits, the saved set, stack maps and label ranges, each by itself.
 
-use crate::error::{CheckError, Place, Rule};
+use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
 pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
     let right = input.answer.locs.len() == input.problem.num_operands();
     if !right {
-        report.add(CheckError::new(Rule::Shape, Place::Whole));
+        report.add(CheckError::new(Rule::Shape, Entity::Allocation));
     }
     right
 }
@@ -46,7 +46,7 @@ pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
 pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
     for slot in input.answer.emergency.into_iter().flatten() {
         if slot.index() >= input.answer.slots.len() {
-            report.add(CheckError::new(Rule::SlotExists, Place::Whole).at(Loc::slot(slot)));
+            report.add(CheckError::new(Rule::SlotExists, Entity::Allocation).at(Loc::slot(slot)));
         }
     }
 }
@@ -55,23 +55,23 @@ pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
 pub(crate) fn edits(input: Input, report: &mut Report) {
     let mut last = None;
     for (n, edit) in input.answer.edits.iter().enumerate() {
-        let place = Place::Edit(edit.at, n);
+        let entity = Entity::Edit(edit.at, n);
         if Some(edit.at) < last || edit.at.index() >= input.problem.num_insts() {
-            report.add(CheckError::new(Rule::EditOrder, place));
+            report.add(CheckError::new(Rule::EditOrder, entity));
         }
         last = Some(edit.at);
-        edit_registers(input, edit.kind, place, report);
-        edit_slots(input, edit.kind, place, report);
+        edit_registers(input, edit.kind, entity, report);
+        edit_slots(input, edit.kind, entity, report);
         if !has_width(edit.kind) {
-            report.add(CheckError::new(Rule::EditWidth, place));
+            report.add(CheckError::new(Rule::EditWidth, entity));
         }
         if let EditKind::Remat { inst, to } = edit.kind {
-            remat(input, inst, to, place, report);
+            remat(input, inst, to, entity, report);
         }
     }
 }
 
-fn edit_registers(input: Input, kind: EditKind, place: Place, report: &mut Report) {
+fn edit_registers(input: Input, kind: EditKind, entity: Entity, report: &mut Report) {
     let regs = match kind {
         EditKind::Move { from, to, .. } => [Some(from), Some(to)],
         EditKind::Exchange { a, b, .. } => [Some(a), Some(b)],
@@ -82,13 +82,13 @@ fn edit_registers(input: Input, kind: EditKind, place: Place, report: &mut Repor
     for reg in regs.into_iter().flatten() {
         let scratch = input.env.class(reg.class()).scratch == Some(reg);
         if !scratch && !input.allocatable.contains(reg) {
-            report.add(CheckError::new(Rule::Allocatable, place).at(Loc::reg(reg)));
+            report.add(CheckError::new(Rule::Allocatable, entity).at(Loc::reg(reg)));
         }
     }
     if let [Some(a), Some(b)] = regs
         && a.class() != b.class()
     {
-        report.add(CheckError::new(Rule::EditRegisters, place).at(Loc::reg(b)));
+        report.add(CheckError::new(Rule::EditRegisters, entity).at(Loc::reg(b)));
     }
     let available = match kind {
         EditKind::Exchange { a, .. } => input.env.class(a.class()).exchange,
@@ -96,7 +96,7 @@ fn edit_registers(input: Input, kind: EditKind, place: Place, report: &mut Repor
         _ => true,
     };
     if !available {
-        report.add(CheckError::new(Rule::EditAvailable, place));
+        report.add(CheckError::new(Rule::EditAvailable, entity));
     }
 }
 
@@ -112,7 +112,7 @@ fn has_width(kind: EditKind) -> bool {
     }
 }
 
-fn edit_slots(input: Input, kind: EditKind, place: Place, report: &mut Report) {
+fn edit_slots(input: Input, kind: EditKind, entity: Entity, report: &mut Report) {
     let (slots, width) = match kind {
         EditKind::Spill { to, width, .. } => ([Some(to), None], width),
         EditKind::Fill { from, width, .. } => ([Some(from), None], width),
@@ -121,12 +121,12 @@ fn edit_slots(input: Input, kind: EditKind, place: Place, report: &mut Report) {
     };
     for slot in slots.into_iter().flatten() {
         if let Some(rule) = input.slot_rule(slot, width) {
-            report.add(CheckError::new(rule, place).at(Loc::slot(slot)));
+            report.add(CheckError::new(rule, entity).at(Loc::slot(slot)));
         }
     }
 }
 
-fn remat(input: Input, inst: Inst, to: PReg, place: Place, report: &mut Report) {
+fn remat(input: Input, inst: Inst, to: PReg, entity: Entity, report: &mut Report) {
     let problem = input.problem;
     let allowed = inst.index() < problem.num_insts()
         && problem.flags(inst).has(InstFlags::REMAT)
@@ -140,14 +140,14 @@ fn remat(input: Input, inst: Inst, to: PReg, place: Place, report: &mut Report) 
             _ => false,
         };
     if !allowed {
-        report.add(CheckError::new(Rule::RematAllowed, place).at(Loc::reg(to)));
+        report.add(CheckError::new(Rule::RematAllowed, entity).at(Loc::reg(to)));
     }
 }
 
 /// Rules 18 and 29. Unreachable code counts: it is emitted, and the saved set is that of the whole function.
 pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) {
     for reg in input.answer.saved.difference(input.env.callee_saved()).iter() {
-        report.add(CheckError::new(Rule::SavedSet, Place::Whole).at(Loc::reg(reg)));
+        report.add(CheckError::new(Rule::SavedSet, Entity::Allocation).at(Loc::reg(reg)));
     }
     let missing = input.env.callee_saved().difference(input.answer.saved);
     if missing.is_empty() {
@@ -158,7 +158,7 @@ pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) 
     for inst in (0..all).map(Inst::new) {
         let written = if input.answer.is_dropped(inst) { PRegSet::EMPTY } else { written_by(input, inst) };
         for reg in written.intersection(missing).iter() {
-            report.add(CheckError::new(Rule::CalleeSaved, Place::Inst(inst)).at(Loc::reg(reg)));
+            report.add(CheckError::new(Rule::CalleeSaved, Entity::Inst(inst)).at(Loc::reg(reg)));
         }
     }
     for (n, edit) in input.answer.edits.iter().enumerate() {
@@ -169,7 +169,7 @@ pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) 
             EditKind::Spill { .. } | EditKind::SlotMove { .. } => PRegSet::EMPTY,
         };
         for reg in written.intersection(missing).iter() {
-            report.add(CheckError::new(Rule::CalleeSaved, Place::Edit(edit.at, n)).at(Loc::reg(reg)));
+            report.add(CheckError::new(Rule::CalleeSaved, Entity::Edit(edit.at, n)).at(Loc::reg(reg)));
         }
     }
 }
@@ -195,8 +195,8 @@ pub(crate) fn stack_maps(input: Input, report: &mut Report) {
     let written = written_slots(input);
     let mut last = None;
     for (n, &entry) in input.answer.stack_maps.iter().enumerate() {
-        let place = Place::MapEntry(entry.inst, n);
-        let error = |rule| CheckError::new(rule, place).at(Loc::slot(entry.slot));
+        let entity = Entity::MapEntry(entry.inst, n);
+        let error = |rule| CheckError::new(rule, entity).at(Loc::slot(entry.slot));
         let at_safepoint =
             entry.inst.index() < input.problem.num_insts() && input.problem.flags(entry.inst).has(InstFlags::SAFEPOINT);
         if last >= Some(entry) || !at_safepoint {
@@ -232,35 +232,35 @@ fn written_slots(input: Input) -> Vec<bool> {
 pub(crate) fn label_ranges(input: Input, report: &mut Report) {
     let mut last = None;
     for (n, range) in input.answer.labels.iter().enumerate() {
-        let place = Place::Label(range.from, n);
+        let entity = Entity::Label(range.from, n);
         let rule = match (range.loc.as_reg(), range.loc.as_slot()) {
             (Some(reg), _) => (!input.allocatable.contains(reg)).then_some(Rule::Allocatable),
             (_, Some(slot)) => (slot.index() >= input.answer.slots.len()).then_some(Rule::SlotExists),
             _ => Some(Rule::HasLocation),
         };
         if let Some(rule) = rule {
-            report.add(CheckError::new(rule, place).at(range.loc));
+            report.add(CheckError::new(rule, entity).at(range.loc));
         }
         if range.from >= range.to || range.to.index() > input.problem.num_insts() {
-            report.add(CheckError::new(Rule::LabelWished, place));
+            report.add(CheckError::new(Rule::LabelRequested, entity));
         }
         if last > Some((range.label, range.from)) {
-            report.add(CheckError::new(Rule::LabelOrder, place));
+            report.add(CheckError::new(Rule::LabelOrder, entity));
         }
         last = Some((range.label, range.from));
     }
     overlapping_ranges(input, report);
 }
 
-/// The second part of rule 28: at every point a label has at most as many ranges as wishes.
+/// The second part of rule 28: at every point a label has at most as many ranges as requests.
 fn overlapping_ranges(input: Input, report: &mut Report) {
     if input.answer.labels.len() < 2 {
         return;
     }
-    // Where each wish and each range begins or ends, and by how much that raises the number of wishes less that of ranges.
+    // Where each request and each range begins or ends, and by how much that raises the number of requests less that of ranges.
     let mut steps: Vec<(u32, Inst, i32)> = Vec::new();
-    for wish in &input.problem.labels {
-        steps.extend([(wish.label, wish.from, 1), (wish.label, wish.to, -1)]);
+    for request in &input.problem.labels {
+        steps.extend([(request.label, request.from, 1), (request.label, request.to, -1)]);
     }
     for range in &input.answer.labels {
         steps.extend([(range.label, range.from, -1), (range.label, range.to, 1)]);
@@ -276,7 +276,7 @@ fn overlapping_ranges(input: Input, report: &mut Report) {
                 range.label == label && (range.from..range.to).contains(&inst)
             };
             let last = (0..input.answer.labels.len()).rev().find(covers);
-            report.add(CheckError::new(Rule::LabelOrder, Place::Label(inst, last.unwrap_or(0))));
+            report.add(CheckError::new(Rule::LabelOrder, Entity::Label(inst, last.unwrap_or(0))));
             return;
         }
     }

@@ -30,7 +30,7 @@ const NO_PARAM: Param = Param { root: NONE, position: 0 };
 
 /// Classes of values, and sets of classes.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct ValueNumbering {
     /// A value that this one is a copy of; in the end the first of all.
     source: Vec<VReg>,
     /// The class of each value.
@@ -43,7 +43,7 @@ pub(crate) struct Names {
     has_mixed: bool,
 }
 
-impl Names {
+impl ValueNumbering {
     /// All values are their own.
     pub(crate) fn reset(&mut self, problem: &Problem) {
         self.source.clear();
@@ -179,7 +179,7 @@ impl Names {
 
     /// What remains of `class` if only members that `keep` holds of do: the same class if all do.
     #[inline]
-    pub(crate) fn filtered(&mut self, class: Class, keep: impl Fn(&Names, Class) -> bool) -> Class {
+    pub(crate) fn filtered(&mut self, class: Class, keep: impl Fn(&ValueNumbering, Class) -> bool) -> Class {
         if class.number() < self.classes.len() {
             return if keep(self, class) { class } else { Class::NONE };
         }

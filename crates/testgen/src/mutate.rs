@@ -1,8 +1,8 @@
-//! Damaged problems: most are nonsense, but what still keeps the rules an allocator must solve or refuse.
+//! Mutants of problems: most are nonsense, but what still keeps the rules an allocator must solve or refuse.
 
 use crate::rng::Rng;
 
-/// Sound problems with their machines, to be damaged.
+/// Sound problems with their machines, to be mutated.
 pub(crate) const TEXTS: &[&str] = &[
     include_str!("../paper/try_call.ra"),
     include_str!("../paper/casp.ra"),
@@ -53,7 +53,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// Replaces, removes or inserts a few words.
-pub(crate) fn damage(text: &str, rng: &mut Rng) -> String {
+pub(crate) fn mutate(text: &str, rng: &mut Rng) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ',', '(', ')', '{', '}', ':']).collect();
     for _ in 0..=rng.range(0..3) {
         let (at, other) = (rng.range(0..words.len()), rng.range(0..words.len()));

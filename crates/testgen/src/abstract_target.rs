@@ -1,4 +1,4 @@
-//! Functions on a machine that nobody builds: with any number of registers, and with all the constraints by which real
+//! Functions on an abstract machine: with any number of registers, and with all the constraints by which real
 //! machines trouble register allocators.
 //!
 //! | instruction | constraints |
@@ -33,15 +33,15 @@ pub fn problem(func: &Function, env: &MachineEnv, refs: &[Value]) -> Problem {
     let everything = p.intern_clobbers(Clobbers::lost(env.allocatable()));
     let few = p.intern_reg_set(env.classes[0].order.iter().take(4).copied().collect());
     let vregs = SecondaryMap::new();
-    let mut neutral = Neutral { func, env, refs, p, vregs, folded: folded(func), everything, few };
+    let mut target = AbstractTarget { func, env, refs, p, vregs, folded: folded(func), everything, few };
     for (machine, &block) in order.blocks().iter().enumerate() {
-        neutral.block(&order, Block::from_u32(machine as u32), block);
+        target.block(&order, Block::from_u32(machine as u32), block);
     }
     for (machine, &block) in order.blocks().iter().enumerate() {
-        neutral.edges(&analyses, &order, Block::from_u32(machine as u32), block);
+        target.edges(&analyses, &order, Block::from_u32(machine as u32), block);
     }
-    neutral.p.finish();
-    neutral.p
+    target.p.finish();
+    target.p
 }
 
 /// Constants all of whose uses are inside of instructions.
@@ -72,7 +72,7 @@ fn immediate(func: &Function, inst: Inst) -> Option<Value> {
     }
 }
 
-struct Neutral<'a> {
+struct AbstractTarget<'a> {
     func: &'a Function,
     env: &'a MachineEnv,
     refs: &'a [Value],
@@ -87,7 +87,7 @@ fn class(ty: Type) -> RegClass {
     if ty.is_int() { RegClass::Int } else { RegClass::Float }
 }
 
-impl Neutral<'_> {
+impl AbstractTarget<'_> {
     fn vreg(&mut self, value: Value) -> VReg {
         let value = self.func.dfg.resolve_aliases(value);
         if let Some(vreg) = self.vregs[value].expand() {
