@@ -35,14 +35,14 @@ pub(crate) fn run(
     values.begin(problem);
     live.begin();
     constraints.begin();
-    let mut survey = Survey { problem, order, registers, values, live, constraints };
+    let mut collector = Collector { problem, order, registers, values, live, constraints };
     for block in order.blocks().values().rev() {
-        survey.block(block);
+        collector.block(block);
     }
     constraints.finish(order, values);
 }
 
-struct Survey<'a> {
+struct Collector<'a> {
     problem: &'a Problem,
     order: &'a LinearOrder,
     registers: &'a Registers,
@@ -51,7 +51,7 @@ struct Survey<'a> {
     constraints: &'a mut Constraints,
 }
 
-impl Survey<'_> {
+impl Collector<'_> {
     fn block(&mut self, block: &OrderedBlock) {
         let (start, stop) = (block.start(), block.stop());
         self.edges(block);
@@ -352,7 +352,7 @@ impl Constraints {
         let data = values[param];
         let first = values.use_at(data.next);
         let point = first.map_or(ProgPoint::FIRST, |first| first.point);
-        values[param].first_use = match (data.partner(), first) {
+        values[param].first_use = match (data.flows_into(), first) {
             (Some(next), Some(first)) if next == param && point.phase() == Phase::After => {
                 values.use_at(first.next).map_or(point, |second| second.point)
             }
@@ -369,7 +369,7 @@ impl Constraints {
     pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
         let (hint, position) = values.hint(to);
         let from = &mut values[from];
-        from.partner = to.as_u32();
+        from.flows_into = to.as_u32();
         if !hint.is_none() {
             (from.hint, from.hint_at) = (hint, position);
         }

@@ -49,7 +49,7 @@ impl LinearScan {
             if !value.hint.is_none() {
                 write!(out, ", hint {} at {}", self.registers.preg(value.hint), value.hint_at.as_u32())?;
             }
-            if let Some(related) = value.partner() {
+            if let Some(related) = value.flows_into() {
                 write!(out, ", flows into {related}")?;
             }
             if let Some(inst) = self.values.remat(vreg) {

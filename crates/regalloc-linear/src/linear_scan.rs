@@ -196,8 +196,8 @@ impl Scan<'_, '_> {
     /// `vreg` is defined in `reg`, which is a hint for the copy-related value and others that flow into that.
     #[inline]
     pub(crate) fn hint_related(&mut self, vreg: VReg, reg: Reg) {
-        if let Some(partner) = self.values.partner(vreg) {
-            let last_reg = &mut self.values[partner].last_reg;
+        if let Some(flows_into) = self.values.flows_into(vreg) {
+            let last_reg = &mut self.values[flows_into].last_reg;
             if last_reg.is_none() {
                 *last_reg = reg;
             }
@@ -206,7 +206,7 @@ impl Scan<'_, '_> {
 
     /// The register of the value that `vreg` flows into, or of another value that flows into it.
     pub(crate) fn related_register(&self, vreg: VReg) -> Reg {
-        self.values.partner(vreg).map_or(Reg::NONE, |partner| self.values[partner].last_reg)
+        self.values.flows_into(vreg).map_or(Reg::NONE, |flows_into| self.values[flows_into].last_reg)
     }
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.

@@ -56,7 +56,7 @@ impl Scan<'_, '_> {
     /// The register of the loop parameter that a result is passed to, if it pays to split the parameter here: where the back
     /// edge has a block of its own, a move there would cost that block's jump as well.
     pub(crate) fn parameter_register(&mut self, vreg: VReg, position: Position) -> Option<Reg> {
-        let param = self.values.partner(vreg)?;
+        let param = self.values.flows_into(vreg)?;
         if !self.values.is_at_head(param) || self.values.def(param) >= ProgPoint::before(position) {
             return None;
         }
@@ -196,7 +196,7 @@ impl Scan<'_, '_> {
         if next.point.phase() != Phase::After {
             return next.point;
         }
-        match self.values.partner(vreg) {
+        match self.values.flows_into(vreg) {
             Some(param) if param == vreg => {
                 self.values.use_at(next.next).map_or_else(|| self.values.end(vreg), |next| next.point)
             }

@@ -78,8 +78,8 @@ pub(crate) struct Value {
     pub(crate) until: ProgPoint,
     /// The position of the fixed operand that `hint` comes from.
     pub(crate) hint_at: Position,
-    /// The copy-related value: the block parameter, tied result or copy that it flows into, as a number, or [`NONE`].
-    pub(crate) partner: u32,
+    /// The copy-related value: the block parameter, tied result or copy whose source it is, as a number, or [`NONE`].
+    pub(crate) flows_into: u32,
     /// The instruction that rematerializes it, as a number, or [`NONE`].
     pub(crate) remat: u32,
     /// If it is a block parameter: its first use other than by edges that pass it on.
@@ -109,7 +109,7 @@ const UNKNOWN: Value = Value {
     from: ProgPoint::FIRST,
     until: ProgPoint::FIRST,
     hint_at: Position::new(0),
-    partner: NONE,
+    flows_into: NONE,
     remat: NONE,
     first_use: ProgPoint::FIRST,
     interval: NONE,
@@ -169,8 +169,8 @@ impl Value {
         }
     }
 
-    pub(crate) fn partner(&self) -> Option<VReg> {
-        (self.partner != NONE).then(|| VReg::from_u32(self.partner))
+    pub(crate) fn flows_into(&self) -> Option<VReg> {
+        (self.flows_into != NONE).then(|| VReg::from_u32(self.flows_into))
     }
 }
 
@@ -267,8 +267,8 @@ impl Values {
 
     /// The copy-related value that this one flows into.
     #[inline]
-    pub(crate) fn partner(&self, vreg: VReg) -> Option<VReg> {
-        self[vreg].partner()
+    pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
+        self[vreg].flows_into()
     }
 
     /// The instruction that rematerializes the value.
