@@ -7,8 +7,8 @@ use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView, Value};
-use kingpost_mach::lower::{is_arithmetic, is_little};
-use kingpost_mach::{Address, Family, LowerError, MInst, Machine, RowId};
+use kingpost_mach::lower::{in_memory_order, is_arithmetic, is_little, to_memory_order};
+use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 
 /// The only kind of address these instructions have.
@@ -25,11 +25,9 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let address = address(cx, arg, inst)?;
     // An effect keeps the instruction even if its result has no use.
     let def = cx.result(value);
-    let image = if is_little(flags) { def } else { cx.int_temp(ty.bits()) };
-    cx.emit_mem(rows::LDAR_RM.of(ty.bits()), &[image], address).set_trap(flags.trap_code());
-    if image != def {
-        cx.swap_bytes(def, image, ty.bits());
-    }
+    in_memory_order(cx, flags, ty.bits(), def, [], |cx, image, []| {
+        cx.emit_mem(rows::LDAR_RM.of(ty.bits()), &[image], address).set_trap(flags.trap_code());
+    });
     Ok(())
 }
 
@@ -40,10 +38,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let ty = cx.ty(value);
     let address = address(cx, addr, inst)?;
-    let mut source = cx.use_reg(value);
-    if !is_little(flags) {
-        source = cx.bytes_reversed(source, ty.bits());
-    }
+    let source = cx.use_reg(value);
+    let source = to_memory_order(cx, flags, source, ty.bits());
     cx.emit_mem(rows::STLR_MR.of(ty.bits()), &[source], address).set_trap(flags.trap_code());
     Ok(())
 }
@@ -59,27 +55,24 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
     let trap = flags.trap_code();
-    let (def, mut operand) = (cx.result(value), cx.use_reg(operand));
-    let big = !is_little(flags) && bits > 8;
-    let old = if big { cx.int_temp(bits) } else { def };
-    if big && is_arithmetic(op) {
-        if op == AtomicRmwOp::Sub {
-            operand = changed(cx, rows::NEG_RR.of(bits), operand, bits);
-        }
-        let temp = cx.int_temp(bits);
-        cx.emit_mem(big_endian_loop(op).of(bits), &[old, temp, operand], address).set_trap(trap);
-    } else {
-        let operand = if big { cx.bytes_reversed(operand, bits) } else { operand };
-        in_order(cx, op, bits, [old, operand], address).set_trap(trap);
+    let (def, operand) = (cx.result(value), cx.use_reg(operand));
+    if is_arithmetic(op) && !is_little(flags) && bits > 8 {
+        let negated = op == AtomicRmwOp::Sub;
+        let operand = if negated { changed(cx, rows::NEG_RR.of(bits), operand, bits) } else { operand };
+        in_memory_order(cx, flags, bits, def, [], |cx, old, []| {
+            let temp = cx.int_temp(bits);
+            cx.emit_mem(big_endian_loop(op).of(bits), &[old, temp, operand], address).set_trap(trap);
+        });
+        return Ok(());
     }
-    if big {
-        cx.swap_bytes(def, old, bits);
-    }
+    in_memory_order(cx, flags, bits, def, [operand], |cx, old, [operand]| {
+        operate(cx, op, bits, [old, operand], address).set_trap(trap);
+    });
     Ok(())
 }
 
 /// Emits an operation in the byte order of the machine: old value and operand.
-fn in_order<'a>(
+fn operate<'a>(
     cx: &'a mut Cx<'_, '_>,
     op: AtomicRmwOp,
     bits: u32,
@@ -170,17 +163,11 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.ty(value);
     let bits = ty.bits();
     let address = address(cx, addr, inst)?;
-    let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
-    let big = !is_little(flags) && bits > 8;
-    let old = if big { cx.int_temp(bits) } else { def };
-    if big {
-        [expected, new] = [expected, new].map(|operand| cx.bytes_reversed(operand, bits));
-    }
+    let (def, expected, new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
     let family = if cx.isa.flags.has_lse { rows::CASAL_MR } else { rows::ATOMIC_CAS_MR };
-    cx.emit_mem(family.of(bits), &[old, expected, new], address).set_trap(flags.trap_code());
-    if big {
-        cx.swap_bytes(def, old, bits);
-    }
+    in_memory_order(cx, flags, bits, def, [expected, new], |cx, old, [expected, new]| {
+        cx.emit_mem(family.of(bits), &[old, expected, new], address).set_trap(flags.trap_code());
+    });
     Ok(())
 }
 

@@ -93,7 +93,7 @@ fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
         match cx.func.dfg.view(cx.def(value)?) {
             InstView::Unary { arg } if cx.def_as(value, Opcode::Uextend).is_some() => value = arg,
             InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
-                if cx.constant(y) == Some(0) && is_comparison(cx, x) =>
+                if cx.constant(y) == Some(0) && cx.is_comparison(x) =>
             {
                 negated ^= cond == IntCC::Equal;
                 value = x;
@@ -107,19 +107,6 @@ fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
         }
     }
     None
-}
-
-/// Is the value a comparison, perhaps extended?
-fn is_comparison(cx: &Cx<'_, '_>, mut value: Value) -> bool {
-    for _ in 0..MAX_LINKS {
-        let Some(def) = cx.def(value) else { return false };
-        match cx.func.dfg.opcode(def) {
-            Opcode::Icmp | Opcode::Fcmp => return true,
-            Opcode::Uextend => [value] = cx.args(def),
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// Emits the flags of the first link, and returns its condition.

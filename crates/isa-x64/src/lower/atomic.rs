@@ -7,8 +7,9 @@ use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView};
-use kingpost_mach::lower::{is_arithmetic, is_little, load_into, load_word};
-use kingpost_mach::{Family, Machine};
+use kingpost_mach::Family;
+use kingpost_mach::lower::{in_memory_order, is_arithmetic, is_little, load_into, load_word, to_memory_order};
+use kingpost_regalloc::VReg;
 
 /// `atomic_load`.
 pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
@@ -30,12 +31,9 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     };
     let ty = cx.ty(value);
     let address = cx.address(addr, 0, inst)?;
-    let mut operands = [cx.int_temp(ty.bits()), cx.use_reg(value)];
-    if !is_little(flags) {
-        operands[1] = cx.bytes_reversed(operands[1], ty.bits());
-    }
-    let row = rows::XCHG_MR.of(ty.bits());
-    cx.emit_mem(row, &operands, address).set_trap(flags.trap_code());
+    let (unused, source) = (cx.int_temp(ty.bits()), cx.use_reg(value));
+    let source = to_memory_order(cx, flags, source, ty.bits());
+    cx.emit_mem(rows::XCHG_MR.of(ty.bits()), &[unused, source], address).set_trap(flags.trap_code());
     Ok(())
 }
 
@@ -50,34 +48,41 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
     let trap = flags.trap_code();
-    let big = !is_little(flags) && bits > 8;
-    let mut operand = cx.use_reg(operand);
-    if big && !is_arithmetic(op) {
-        operand = cx.bytes_reversed(operand, bits);
+    let operand = cx.use_reg(operand);
+    if is_arithmetic(op) && !is_little(flags) && bits > 8 {
+        let def = cx.result(value);
+        let operand = addend(cx, op, operand, bits);
+        in_memory_order(cx, flags, bits, def, [], |cx, old, []| {
+            let changed = cx.int_temp(bits);
+            cx.emit_mem(big_endian_loop(op).of(bits), &[old, changed, operand], address).set_trap(trap);
+        });
+        return Ok(());
     }
-    let in_order = !(big && is_arithmetic(op));
-    if let (false, true, Some(family)) = (cx.has_reg(value), in_order, without_result(op)) {
+    if let (false, Some(family)) = (cx.has_reg(value), without_result(op)) {
+        let operand = to_memory_order(cx, flags, operand, bits);
         cx.emit_mem(family.of(bits), &[operand], address).set_trap(trap);
         return Ok(());
     }
     let def = cx.result(value);
-    let old = if big { cx.int_temp(bits) } else { def };
-    if op == AtomicRmwOp::Sub {
-        let negated = cx.int_temp(bits);
-        cx.emit(rows::NEG_R.of(bits), &[negated, operand]);
-        operand = negated;
-    }
-    match if in_order { with_result(op) } else { Rmw::Loop(big_endian_loop(op)) } {
+    let operand = addend(cx, op, operand, bits);
+    in_memory_order(cx, flags, bits, def, [operand], |cx, old, [operand]| match with_result(op) {
         Rmw::Single(family) => cx.emit_mem(family.of(bits), &[old, operand], address).set_trap(trap),
         Rmw::Loop(family) => {
             let changed = cx.int_temp(bits);
             cx.emit_mem(family.of(bits), &[old, changed, operand], address).set_trap(trap);
         }
-    }
-    if big {
-        cx.swap_bytes(def, old, bits);
-    }
+    });
     Ok(())
+}
+
+/// The operand of an operation as it is done: differences are sums with the negated one.
+fn addend(cx: &mut Cx<'_, '_>, op: AtomicRmwOp, operand: VReg, bits: u32) -> VReg {
+    if op != AtomicRmwOp::Sub {
+        return operand;
+    }
+    let negated = cx.int_temp(bits);
+    cx.emit(rows::NEG_R.of(bits), &[negated, operand]);
+    negated
 }
 
 /// The operation whose old value has no use.
@@ -141,17 +146,11 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.ty(value);
     let bits = ty.bits();
     let address = cx.address(addr, 0, inst)?;
-    let (def, mut expected, mut new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
-    let big = !is_little(flags) && bits > 8;
-    let old = if big { cx.int_temp(bits) } else { def };
-    if big {
-        [expected, new] = [expected, new].map(|operand| cx.bytes_reversed(operand, bits));
-    }
-    let row = rows::LOCK_CMPXCHG_MR.of(bits);
-    cx.emit_mem(row, &[old, expected, new], address).set_trap(flags.trap_code());
-    if big {
-        cx.swap_bytes(def, old, bits);
-    }
+    let (def, expected, new) = (cx.result(value), cx.use_reg(expected), cx.use_reg(new));
+    in_memory_order(cx, flags, bits, def, [expected, new], |cx, old, [expected, new]| {
+        let row = rows::LOCK_CMPXCHG_MR.of(bits);
+        cx.emit_mem(row, &[old, expected, new], address).set_trap(flags.trap_code());
+    });
     Ok(())
 }
 

@@ -34,15 +34,9 @@ pub(super) fn int_code(cond: IntCC) -> i32 {
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.
     pub(super) fn condition(&mut self, value: Value, user: Inst) -> Result<Cond, LowerError> {
-        let test = self.truth_test(value, |value| self.is_boolean(value));
+        let test = self.truth_test(value, |value| self.is_comparison(value));
         let cond = self.is_nonzero(&test, user)?;
         Ok(cond.inverse_if(test.negated))
-    }
-
-    /// Is the value a comparison, perhaps extended?
-    fn is_boolean(&self, value: Value) -> bool {
-        let def = self.def_behind_extensions(value);
-        def.is_some_and(|def| matches!(self.func.dfg.opcode(def), Opcode::Icmp | Opcode::Fcmp))
     }
 
     fn is_nonzero(&mut self, test: &TruthTest, user: Inst) -> Result<Cond, LowerError> {

@@ -104,6 +104,12 @@ impl Lower<'_> {
         test
     }
 
+    /// Is the value a comparison, perhaps extended?
+    pub fn is_comparison(&self, value: Value) -> bool {
+        let def = self.def_behind_extensions(value);
+        def.is_some_and(|def| matches!(self.func.dfg.opcode(def), Opcode::Icmp | Opcode::Fcmp))
+    }
+
     /// What defines `value`, but for extensions with zeros.
     #[inline]
     pub fn def_behind_extensions(&self, mut value: Value) -> Option<Inst> {

@@ -3,11 +3,11 @@
 //! Before: `v1 = load.i32 big v0`. After: `mov32_rm t, [v0]; bswap32_r v1, t`.
 
 use super::machine::Machine;
-use super::memory::{load_row, store_row};
+use super::memory::{is_little, load_row, store_row};
 use super::{Address, Lowered};
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::types::{I8, I16, I32, I64};
-use kingpost_ir::{Inst, TrapCode, Type, Value};
+use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
 use kingpost_regalloc::VReg;
 
 /// The integer type of a scalar's bytes, up to 64 bits.
@@ -131,6 +131,30 @@ pub(super) fn store<'f, M: Machine<'f>>(
     let row = if image_type == I64 { M::ROWS.float_to_int64 } else { M::ROWS.float_to_int32 };
     cx.emit(row, &[image, source]);
     store_word(cx, image, image_type, address, trap)
+}
+
+/// A value of `bits` bits in the byte order of an access with `flags`: reversed in a new register if that is not the machine's.
+pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, value: VReg, bits: u32) -> VReg {
+    if is_little(flags) || bits == 8 { value } else { cx.bytes_reversed(value, bits) }
+}
+
+/// Lets `access` read and write memory by operands in memory's byte order, and defines `def` as the value it reads, in the
+/// machine's. `access` is given the register to read into, and the operands.
+pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
+    cx: &mut M,
+    flags: MemFlags,
+    bits: u32,
+    def: VReg,
+    operands: [VReg; N],
+    access: impl FnOnce(&mut M, VReg, [VReg; N]),
+) {
+    if is_little(flags) || bits == 8 {
+        return access(cx, def, operands);
+    }
+    let image = cx.int_temp(bits);
+    let operands = operands.map(|operand| cx.bytes_reversed(operand, bits));
+    access(cx, image, operands);
+    cx.swap_bytes(def, image, bits);
 }
 
 /// Does the operation look at the bytes of its operands in their order? Bitwise ones do not.

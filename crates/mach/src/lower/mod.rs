@@ -71,7 +71,7 @@ pub mod width;
 
 pub use call::libcall;
 pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, trap_on};
-pub use endian::{is_arithmetic, load_word};
+pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
 pub use machine::{CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use symbol::near_symbol;
