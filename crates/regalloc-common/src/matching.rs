@@ -11,7 +11,7 @@
 //! points, and uses of one value that may share a register, are more than a bipartite matching can express, a search over
 //! all assignments decides where it fails. The search is bounded, per instruction and per problem.
 //!
-//! Cost: requests times registers; the search at most 100,000 registers times requests. No memory is allocated once the
+//! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
 //! lists have grown.
 
 use kingpost_regalloc::{
@@ -27,11 +27,11 @@ const MAX_SEARCHED: usize = 256;
 /// More requests than registers at both points can never be served, unless they belong to different edges.
 const MAX_REQUESTS: usize = 2 * PReg::COUNT;
 
-/// Registers tried by one search.
-const SEARCH_STEPS: u64 = 100_000;
+/// Requests compared by one search.
+const SEARCH_STEPS: u64 = 400_000;
 
-/// Registers tried by all searches of a problem, for each of its operands.
-const SEARCH_STEPS_PER_OPERAND: u64 = 64;
+/// Requests compared by all searches of a problem, for each of its operands.
+const SEARCH_STEPS_PER_OPERAND: u64 = 256;
 
 /// Points of an instruction at which a register is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -463,10 +463,10 @@ impl<H: Copy> Matching<H> {
         let Some(&n) = self.order.get(depth) else { return true };
         let n = n as usize;
         for reg in self.requests[n].allowed.iter() {
+            *steps = steps.saturating_sub(1 + depth as u64);
             if *steps == 0 {
                 break;
             }
-            *steps -= 1;
             let request = &self.requests[n];
             let mut before = self.order[..depth].iter().map(|&m| &self.requests[m as usize]);
             if before.all(|other| other.reg != Some(reg) || !request.conflicts(other)) {
