@@ -124,6 +124,9 @@ impl<'a> Writer<'a> {
             self.define(&f.function.head.name, SymbolKind::Text, text, start, f.code.len() as u64)?;
             self.starts.push(start);
         }
+        if self.architecture == Architecture::Aarch64 {
+            self.mapping_symbols(text, module);
+        }
         for (index, f) in module.functions().enumerate() {
             let start = self.starts[index];
             for reloc in f.relocs {
@@ -134,6 +137,35 @@ impl<'a> Writer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Says with `$x` and `$d` where code and data begin among the code (ELF for the Arm 64-bit Architecture, section 5.8,
+    /// mapping symbols).
+    fn mapping_symbols(&mut self, text: SectionId, module: &ModuleBuffer) {
+        let mut in_code = false;
+        for (index, f) in module.functions().enumerate() {
+            let (start, data) = (self.starts[index], u64::from(f.function.data_offset));
+            if !in_code {
+                self.mapping_symbol(b"$x", text, start);
+            }
+            in_code = data == f.code.len() as u64;
+            if !in_code {
+                self.mapping_symbol(b"$d", text, start + data);
+            }
+        }
+    }
+
+    fn mapping_symbol(&mut self, name: &[u8], section: SectionId, value: u64) {
+        self.object.add_symbol(Symbol {
+            name: name.into(),
+            value,
+            size: 0,
+            kind: SymbolKind::Label,
+            scope: SymbolScope::Compilation,
+            weak: false,
+            section: SymbolSection::Section(section),
+            flags: SymbolFlags::None,
+        });
     }
 
     pub(crate) fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {

@@ -10,11 +10,11 @@ use std::fmt::Write;
 /// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several instructions
 /// has a name of its own.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
-    fill_template(ROWS[usize::from(row.0)].asm, |field, out| place(field, row, args, out))
+    fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }
 
 /// Appends what stands for the template's `{field}`.
-fn place(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
+fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     let imm = args.imm;
     let written = match (field, args.mem) {
         ("m", Some(mem)) => {

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 /// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
-    fill_template(ROWS[usize::from(row.0)].asm, |field, out| place(field, row, args, out))
+    fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }
 
 /// Appends what stands for the template's `{field}`.
-fn place(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
+fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     let encoding = &ENCODINGS[usize::from(row.0)];
     match (field, args.mem) {
         ("m", Some(mem)) => memory(&mem, encoding.mem, encoding.reloc, args, out),

@@ -179,6 +179,8 @@ pub struct FunctionHead {
 pub struct CompiledFunction {
     /// Name, alignment and frame.
     pub head: FunctionHead,
+    /// Where constants and jump tables begin in its code, bytes; its length if there are none.
+    pub data_offset: u32,
     code: Range<usize>,
     relocs: Range<usize>,
     symbols: Range<usize>,
@@ -330,7 +332,7 @@ impl ModuleBuffer {
         self.calls.extend_from_slice(view.calls);
         self.unwind.extend_from_slice(view.unwind);
         self.blocks.extend_from_slice(view.blocks);
-        self.push_function(mark, view.function.head.clone());
+        self.push_function(mark, view.function.head.clone(), view.function.data_offset);
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -347,9 +349,10 @@ impl ModuleBuffer {
     }
 
     /// Makes everything pushed to the pools since `mark` a function.
-    pub(crate) fn push_function(&mut self, mark: Mark, head: FunctionHead) {
+    pub(crate) fn push_function(&mut self, mark: Mark, head: FunctionHead, data_offset: u32) {
         self.functions.push(CompiledFunction {
             head,
+            data_offset,
             code: mark.code..self.code.len(),
             relocs: mark.relocs..self.relocs.len(),
             symbols: mark.symbols..self.symbols.len(),

@@ -71,6 +71,6 @@ pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::Listing;
 pub use lower::{Address, Lower, Lowering, Machine};
-pub use row::{Effect, Family, FlagsEffect, OperandSpec, Place, Row, RowId, RowKind, Twin};
+pub use row::{Effect, Family, FlagsEffect, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};

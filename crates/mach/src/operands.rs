@@ -3,7 +3,7 @@
 //!
 //! Lines of families are written in letters without width. What they stand for at each width is in a module of its own.
 
-use crate::row::{OperandSpec, Place};
+use crate::row::{OperandSpec, RowConstraint};
 use kingpost_regalloc::RegClass;
 
 macro_rules! letters {
@@ -11,7 +11,7 @@ macro_rules! letters {
         #[doc = concat!("A use of ", $width, " bytes.")]
         pub const $use_: OperandSpec = OperandSpec::uses(RegClass::$class, $width);
         #[doc = concat!("A use of ", $width, " bytes in a register or memory.")]
-        pub const $mem: OperandSpec = $use_.at(Place::MemOk);
+        pub const $mem: OperandSpec = $use_.at(RowConstraint::MemOk);
         #[doc = concat!("A def of ", $width, " bytes.")]
         pub const $def: OperandSpec = OperandSpec::defs(RegClass::$class, $width);
         #[doc = concat!("A def of ", $width, " bytes in the place of operand 1.")]
@@ -38,7 +38,7 @@ macro_rules! scopes {
     ($($(#[$doc:meta])* $scope:ident $infix:literal $bytes:literal $int:literal;)+) => {$(
         $(#[$doc])*
         pub mod $scope {
-            use crate::row::{OperandSpec, Place};
+            use crate::row::{OperandSpec, RowConstraint};
             use kingpost_regalloc::RegClass::{Float, Int};
 
             /// What names and texts of rows say about the width.
@@ -52,7 +52,7 @@ macro_rules! scopes {
             /// A use.
             pub const U: OperandSpec = OperandSpec::uses(Int, $int);
             /// A use in a register or memory.
-            pub const M: OperandSpec = U.at(Place::MemOk);
+            pub const M: OperandSpec = U.at(RowConstraint::MemOk);
             /// A def.
             pub const D: OperandSpec = OperandSpec::defs(Int, $int);
             /// A def in the place of operand 1.
@@ -60,7 +60,7 @@ macro_rules! scopes {
             /// A use of a float.
             pub const FU: OperandSpec = OperandSpec::uses(Float, W);
             /// A use of a float in a register or memory.
-            pub const FM: OperandSpec = FU.at(Place::MemOk);
+            pub const FM: OperandSpec = FU.at(RowConstraint::MemOk);
             /// A def of a float.
             pub const FD: OperandSpec = OperandSpec::defs(Float, W);
             /// A def of a float in the place of operand 1.

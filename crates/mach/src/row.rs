@@ -49,9 +49,9 @@ impl Family {
     }
 }
 
-/// Where the operand of a row may be: the constraint before values are known.
+/// Where the operand of a row may be: what a [`Constraint`](kingpost_regalloc::Constraint) is before values are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum RowConstraint {
     /// Any allocatable register of the class.
     Reg,
     /// Exactly this register.
@@ -76,37 +76,37 @@ pub struct OperandSpec {
     /// Bytes of the register that the instruction reads or writes; chooses the register's name in text.
     pub width: u8,
     /// Where it may be.
-    pub place: Place,
+    pub constraint: RowConstraint,
 }
 
 impl OperandSpec {
     /// An early use of `width` bytes in any register.
     pub const fn uses(class: RegClass, width: u8) -> OperandSpec {
-        OperandSpec { kind: Kind::Use, pos: Pos::Early, class, width, place: Place::Reg }
+        OperandSpec { kind: Kind::Use, pos: Pos::Early, class, width, constraint: RowConstraint::Reg }
     }
 
     /// A late def of `width` bytes in any register.
     pub const fn defs(class: RegClass, width: u8) -> OperandSpec {
-        OperandSpec { kind: Kind::Def, pos: Pos::Late, class, width, place: Place::Reg }
+        OperandSpec { kind: Kind::Def, pos: Pos::Late, class, width, constraint: RowConstraint::Reg }
     }
 
-    /// The same operand in another place.
+    /// The same operand under another constraint.
     #[must_use]
-    pub const fn at(mut self, place: Place) -> OperandSpec {
-        self.place = place;
+    pub const fn at(mut self, constraint: RowConstraint) -> OperandSpec {
+        self.constraint = constraint;
         self
     }
 
     /// The same operand, in `reg`.
     #[must_use]
     pub const fn fixed(self, reg: PReg) -> OperandSpec {
-        self.at(Place::Fixed(reg))
+        self.at(RowConstraint::Fixed(reg))
     }
 
     /// The same operand, in the location of operand `k`.
     #[must_use]
     pub const fn reuse(self, k: u8) -> OperandSpec {
-        self.at(Place::Reuse(k))
+        self.at(RowConstraint::Reuse(k))
     }
 
     /// The same operand at the early point (a def that shares with no use).

@@ -12,7 +12,7 @@
 //! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
 
 use crate::cpu_flags::CpuFeatures;
-use crate::row::{Effect, FlagsEffect, MAX_REGS, OperandSpec, Place, Row, RowId, RowKind, Twin};
+use crate::row::{Effect, FlagsEffect, MAX_REGS, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
@@ -418,13 +418,13 @@ pub fn check(rows: &[Row]) -> Vec<String> {
 }
 
 fn twin_fits(row: &Row, rows: &[Row]) -> bool {
-    let in_memory = row.operands.iter().filter(|o| o.place == Place::MemOk).count();
+    let in_memory = row.operands.iter().filter(|o| o.constraint == RowConstraint::MemOk).count();
     let Some(Twin { operand, row: twin }) = row.twin else { return in_memory == 0 };
     let twin = &rows[usize::from(twin.0)];
     let spec = row.operands[usize::from(operand)];
-    let rest = (0..).zip(row.operands).filter(|(i, o)| *i != operand && o.place != Place::Reuse(operand));
+    let rest = (0..).zip(row.operands).filter(|(i, o)| *i != operand && o.constraint != RowConstraint::Reuse(operand));
     in_memory == 1
-        && spec.place == Place::MemOk
+        && spec.constraint == RowConstraint::MemOk
         && (twin.mem, twin.flags) == (spec.width, row.flags)
         && twin.operands.iter().eq(rest.map(|(_, o)| o))
 }
@@ -436,7 +436,7 @@ fn kind_fits(row: &Row) -> bool {
         RowKind::Plain | RowKind::Call | RowKind::Branch | RowKind::Exit => return true,
     };
     let defs = row.operands.iter().filter(|o| o.kind == Kind::Def).count();
-    let free = row.operands.iter().all(|o| o.place == Place::Reg);
+    let free = row.operands.iter().all(|o| o.constraint == RowConstraint::Reg);
     let harmless = row.flags == FlagsEffect::None && !row.effect.writes && !row.effect.traps;
     free && (defs, row.operands.len()) == (1, operands) && harmless
 }
@@ -444,7 +444,7 @@ fn kind_fits(row: &Row) -> bool {
 fn effect_fits(row: &Row, rows: &[Row]) -> bool {
     let on_memory = !(row.effect.reads || row.effect.writes) || row.mem != 0;
     let twin_fits = row.twin.is_none_or(|Twin { operand, row: twin }| {
-        let updates = row.operands.iter().any(|o| o.place == Place::Reuse(operand));
+        let updates = row.operands.iter().any(|o| o.constraint == RowConstraint::Reuse(operand));
         let effect = rows[usize::from(twin.0)].effect;
         effect.reads && effect.writes == updates
     });
@@ -460,8 +460,8 @@ fn uses_alike(row: &Row) -> bool {
 fn upgrade_fits(row: &Row, rows: &[Row]) -> bool {
     let Some(upgrade) = row.upgrade else { return true };
     let upgrade = &rows[usize::from(upgrade.0)];
-    let untied = |o: &OperandSpec| match o.place {
-        Place::Reuse(_) => o.at(Place::Reg),
+    let untied = |o: &OperandSpec| match o.constraint {
+        RowConstraint::Reuse(_) => o.at(RowConstraint::Reg),
         _ => *o,
     };
     let operands = row.operands.iter().map(untied).eq(upgrade.operands.iter().copied());
@@ -480,7 +480,7 @@ mod tests {
     const SUM: &[OperandSpec] = &[D8, U8, U8];
     const TIED: &[OperandSpec] = &[D8.reuse(1), U8, U8];
     const MIXED: &[OperandSpec] = &[D8, U8, FU8];
-    const FROM_MEMORY: &[OperandSpec] = &[D8, U8.at(Place::MemOk)];
+    const FROM_MEMORY: &[OperandSpec] = &[D8, U8.at(RowConstraint::MemOk)];
     const IN_PLACE: &[OperandSpec] = &[D8.reuse(0)];
 
     fn line(name: &'static str, operands: &'static [OperandSpec], mem: u8) -> Line<()> {

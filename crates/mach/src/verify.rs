@@ -14,7 +14,7 @@
 use crate::code::Code;
 use crate::cpu_flags::CpuFeatures;
 use crate::inst::AddrKind;
-use crate::row::{FlagsEffect, Place, Row, RowKind};
+use crate::row::{FlagsEffect, Row, RowConstraint, RowKind};
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{Constraint, Inst, InstFlags, Operand, VReg};
 use std::fmt;
@@ -116,14 +116,14 @@ fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
             spec.kind == operand.kind()
                 && spec.pos == operand.pos()
                 && spec.class == code.problem.class(operand.vreg())
-                && match (spec.place, operand.constraint()) {
-                    (Place::Fixed(want), Constraint::Fixed(reg)) => want == reg,
-                    (Place::Reuse(want), Constraint::Reuse(k)) => want == k,
-                    (Place::Within(want), Constraint::Within(set)) => {
+                && match (spec.constraint, operand.constraint()) {
+                    (RowConstraint::Fixed(want), Constraint::Fixed(reg)) => want == reg,
+                    (RowConstraint::Reuse(want), Constraint::Reuse(k)) => want == k,
+                    (RowConstraint::Within(want), Constraint::Within(set)) => {
                         code.problem.reg_set(set).difference(want).is_empty()
                     }
-                    (Place::Reg, Constraint::Reg) => true,
-                    (Place::MemOk, c) => matches!(c, Constraint::Reg | Constraint::MemOk),
+                    (RowConstraint::Reg, Constraint::Reg) => true,
+                    (RowConstraint::MemOk, c) => matches!(c, Constraint::Reg | Constraint::MemOk),
                     _ => false,
                 }
         })

@@ -54,7 +54,8 @@ impl Buffer {
         module.calls.extend_from_slice(&self.calls);
         module.unwind.extend_from_slice(&self.unwind);
         module.blocks.extend_from_slice(&self.block_starts);
-        module.push_function(mark, head);
+        let data_offset = self.pool_offsets.first().copied().unwrap_or((module.code.len() - base) as u32);
+        module.push_function(mark, head, data_offset);
         Ok(())
     }
 

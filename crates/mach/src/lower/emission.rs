@@ -4,7 +4,7 @@ use super::{Address, Lower, Record};
 use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
-use crate::row::{Place, Row, RowId, RowKind};
+use crate::row::{Row, RowConstraint, RowId, RowKind};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
 
@@ -72,13 +72,13 @@ impl Lower<'_> {
     fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
         let spec = row.operands[k];
         debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
-        let constraint = match spec.place {
-            Place::Reg => return Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
-            Place::Fixed(reg) => Constraint::Fixed(reg),
-            Place::Reuse(of) => Constraint::Reuse(of),
-            Place::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
-            Place::MemOk => Constraint::MemOk,
-            Place::Within(set) => {
+        let constraint = match spec.constraint {
+            RowConstraint::Reg => return Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
+            RowConstraint::Fixed(reg) => Constraint::Fixed(reg),
+            RowConstraint::Reuse(of) => Constraint::Reuse(of),
+            RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
+            RowConstraint::MemOk => Constraint::MemOk,
+            RowConstraint::Within(set) => {
                 let set = set.intersection(self.isa.env().allocatable());
                 Constraint::Within(self.code.problem.intern_reg_set(set))
             }

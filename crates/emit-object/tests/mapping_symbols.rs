@@ -1,0 +1,55 @@
+//! AArch64 objects say where code and data begin in `.text`, so that disassemblers and linkers do not take one for the
+//! other. x86-64 has no such symbols.
+
+use kingpost_codegen::{Compiler, Settings};
+use kingpost_emit_object::{ObjectOptions, write};
+use kingpost_mach::ModuleBuffer;
+use std::process::Command;
+use target_lexicon::{Triple, triple};
+
+/// Two functions, of which the first has a constant, and a third.
+const TEXT: &str = "
+function %constant(f64) -> f64 { block0(v0: f64): v1 = f64const 0x1.921fb54442d18p1 v2 = fadd v0, v1 return v2 }
+function %code(i64) -> i64 { block0(v0: i64): return v0 }
+function %more(i64) -> i64 { block0(v0: i64): return v0 }
+";
+
+/// Addresses and names of the symbols that begin with `$`, as `readelf` lists them.
+fn mapping_symbols(triple: &Triple) -> Option<Vec<(u64, String)>> {
+    let compiler = Compiler::new(triple, Settings::default(), &[]).unwrap();
+    let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
+    for mut func in kingpost_reader::parse_functions(TEXT).unwrap() {
+        compiler.compile(&mut cx, &mut func, &mut module).unwrap();
+    }
+    let object = write(triple, &module, &[], ObjectOptions::default()).unwrap();
+    let file = std::env::temp_dir().join(format!("kingpost-mapping-{}-{}.o", triple.architecture, std::process::id()));
+    std::fs::write(&file, object).unwrap();
+    let listed = Command::new("readelf").args(["-sW"]).arg(&file).output();
+    std::fs::remove_file(&file).unwrap();
+    let Ok(listed) = listed else {
+        assert!(std::env::var_os("KINGPOST_WITHOUT_TOOLS").is_some(), "readelf is missing: see `make deps`");
+        return None;
+    };
+    let symbol = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, value, size, kind, binding, .., name] = words[..] else { return None };
+        name.starts_with('$').then(|| {
+            assert_eq!([size, kind, binding], ["0", "NOTYPE", "LOCAL"], "{line}");
+            (u64::from_str_radix(value, 16).unwrap(), name.to_string())
+        })
+    };
+    Some(String::from_utf8(listed.stdout).unwrap().lines().filter_map(symbol).collect())
+}
+
+#[test]
+fn aarch64_tells_code_from_data() {
+    if let Some(symbols) = mapping_symbols(&triple!("aarch64-unknown-linux-gnu")) {
+        let expected = [(0, "$x"), (0x10, "$d"), (0x20, "$x")];
+        assert_eq!(symbols, expected.map(|(at, name)| (at, name.to_string())));
+    }
+}
+
+#[test]
+fn x86_has_none() {
+    assert_eq!(mapping_symbols(&triple!("x86_64-unknown-linux-gnu")).unwrap_or_default(), []);
+}
