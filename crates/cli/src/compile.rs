@@ -190,7 +190,7 @@ impl Session<'_> {
         Ok(Some(compiler.with_options(self.observe.clone())))
     }
 
-    /// Reads functions into the front of the list. Gives their number and whether there are more.
+    /// Reads functions into the front of the list. Returns their number and whether there are more.
     fn read_portion(&mut self, input: &Input, parser: &mut Parser) -> (usize, bool) {
         let start = parser.position();
         let mut count = 0;

@@ -36,7 +36,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     write_unnamed(folder, target, bytes).or_else(|_| write_temporary(folder, target, bytes)).map_err(failed)
 }
 
-/// Where the symbolic links lead whose name is the last of the path's; there need be nothing.
+/// The path behind the symbolic links that its last name stands for; there need be no file.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Linux follows as many (path_resolution(7)).

@@ -1,4 +1,4 @@
-//! What DWARF calls the registers of each architecture, for whoever writes unwind information.
+//! What DWARF calls the registers of each architecture, for writers of unwind information.
 
 use kingpost_regalloc::{PReg, RegClass};
 

@@ -90,7 +90,7 @@ impl CpuFlags {
         }
     }
 
-    /// Applies one word of a `target` line; gives it back if it is none.
+    /// Applies one word of a `target` line; returns it as an error if it is none.
     fn set(&mut self, word: &str) -> Result<(), String> {
         each!(self, flags => flags.set(word).map_err(|error| error.word))
     }

@@ -1,4 +1,4 @@
-//! Limits are errors with names, and whoever asks to stop is heard; the context and the module stay usable.
+//! Limits are errors with names, and cancellation is an error; the context and the module stay usable.
 
 use kingpost_codegen::{CompileError, Compiler, DumpSink, Limits, Options, Settings, Stage};
 use kingpost_ir::Function;

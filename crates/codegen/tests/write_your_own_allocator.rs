@@ -244,7 +244,7 @@ fn a_compiler_takes_any_allocator() {
     assert_eq!(context.allocation().slots.len(), context.code().problem.vregs.len());
 }
 
-/// The checker names what is wrong: here, a value that nobody stores.
+/// The checker names what is wrong: here, a value that is never stored.
 #[test]
 fn a_wrong_answer_is_an_error() {
     struct Forgetful(Slots);

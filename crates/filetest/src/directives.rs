@@ -11,7 +11,7 @@ use crate::report::Findings;
 /// What a directive calls.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    /// The name it gives, without the sign.
+    /// The name it calls, without the sign.
     pub(crate) name: Option<&'a str>,
     pub(crate) arguments: Vec<DataValue>,
 }

@@ -36,7 +36,7 @@ impl Interpreter<'_> {
         if cx.ctrl.is_dynamic_vector() || from.is_dynamic_vector() || cx.ctrl.bits() > 128 {
             return Err(cx.not_supported());
         }
-        // Without a byte order the lane counts are equal, so that either gives the same.
+        // Without a byte order the lane counts are equal, so that either result is the same.
         let bits = convert::bitcast(from, cx.ctrl, order(flags), self.get(cx, arg));
         Ok(self.finish(cx, bits))
     }

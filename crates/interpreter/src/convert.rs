@@ -89,7 +89,7 @@ fn swap_lanes(ty: Type, bits: u128) -> u128 {
     })
 }
 
-/// `bitcast`: the bits of `to` that storing as `from` and loading in this byte order gives.
+/// `bitcast`: the bits of `to` that a load in this byte order returns after a store as `from`.
 pub(crate) fn bitcast(from: Type, to: Type, order: Endianness, x: u128) -> u128 {
     from_memory(to, to_memory(from, x, order), order)
 }

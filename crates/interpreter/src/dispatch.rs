@@ -1,4 +1,4 @@
-//! The index: which function gives an opcode its meaning.
+//! The index: which function is the meaning of an opcode.
 
 use kingpost_ir::types::{I8, I16, I16X8, I32, I32X4, I64X2};
 use kingpost_ir::{InstView, Opcode};

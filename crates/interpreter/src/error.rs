@@ -9,7 +9,7 @@ use kingpost_ir::{Opcode, TrapCode, Type};
 pub enum Stop {
     /// The program trapped. An exhausted stack traps with `stk_ovf`.
     Trap(TrapCode),
-    /// An instruction whose meaning is not given yet.
+    /// An instruction without a meaning here yet.
     NotSupported {
         /// Its opcode.
         opcode: Opcode,

@@ -196,7 +196,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Makes a frame for a function and gives the entry block its parameters.
+    /// Makes a frame for a function and defines the parameters of the entry block.
     pub(crate) fn enter(&mut self, id: FunctionId, arguments: &[u128]) -> Result<(), Stop> {
         let overflow = Stop::Trap(TrapCode::STACK_OVERFLOW);
         let callable = self.environment.callable(id);

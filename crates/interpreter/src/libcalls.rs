@@ -8,7 +8,7 @@ use crate::error::{Fault, Stop};
 use crate::float;
 use crate::memory::{Memory, OutOfBounds};
 
-/// Calls a library routine; gives its results. Missing arguments count as zero.
+/// Calls a library routine; returns its results. Missing arguments count as zero.
 pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) -> Result<Box<[u128]>, Stop> {
     let [x, y, z] = [0, 1, 2].map(|index| arguments.get(index).copied().unwrap_or(0));
     let result = match libcall {

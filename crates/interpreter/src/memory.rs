@@ -1,7 +1,7 @@
 //! Memory: the stack slots of the active frames, one frame after the other, zeroed at entry, and the
 //! data objects.
 //!
-//! The lowest bytes of the stack belong to nobody, so that null pointers are out of bounds.
+//! The lowest bytes of the stack belong to no object, so that null pointers are out of bounds.
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ pub(crate) struct Memory {
     read_only: u64,
 }
 
-/// An access goes to memory that nobody owns, or writes to memory that cannot be written.
+/// An access goes to memory of no object, or writes to memory that cannot be written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutOfBounds;
 
 impl Memory {
-    /// Empties the stack and gives the data its first contents.
+    /// Empties the stack and resets the data to its first contents.
     pub(crate) fn reset(&mut self, data: &[u8], read_only: u64) {
         self.stack.clear();
         self.data.clear();
@@ -36,7 +36,7 @@ impl Memory {
         self.stack.len() as u64
     }
 
-    /// Appends a frame of zeros. Gives the offset of its first byte, or nothing if the stack would exceed
+    /// Appends a frame of zeros. Returns the offset of its first byte, or nothing if the stack would exceed
     /// `limit` bytes.
     pub(crate) fn push_frame(&mut self, size: u64, align: u64, limit: u64) -> Option<u64> {
         let offset = (FIRST_OFFSET + self.stack_len()).checked_next_multiple_of(align)?;

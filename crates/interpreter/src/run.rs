@@ -38,7 +38,7 @@ impl Interpreter<'_> {
         Ok(returns.zip(results).map(|(param, bits)| DataValue::new(param.value_type, bits)).collect())
     }
 
-    /// Executes until the outermost function returns; gives its results.
+    /// Executes until the outermost function returns; returns its results.
     fn run(&mut self) -> Result<Vec<u128>, Stop> {
         loop {
             let cx = self.context()?;

@@ -85,7 +85,7 @@ impl MemFlags {
         self.with_trap_code(None)
     }
 
-    /// Whether a misaligned access may trap or give a wrong result.
+    /// Whether a misaligned access may trap or have a wrong result.
     pub const fn aligned(self) -> bool {
         self.0 & ALIGNED != 0
     }

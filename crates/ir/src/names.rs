@@ -36,7 +36,7 @@ impl<E: EntityRef> NameTable<E> {
         }
     }
 
-    /// Gives an entity the number that the text used. Numbers must differ.
+    /// Sets the number that the text used for an entity. Numbers must differ.
     #[inline]
     pub fn set(&mut self, entity: E, number: u32) {
         let index = entity.index();

@@ -6,7 +6,7 @@ use std::fmt;
 /// An error of loading. Nothing stays mapped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LoadError {
-    /// A symbol that nobody defines.
+    /// An undefined symbol.
     Undefined(SymbolName),
     /// A symbol that is defined twice.
     Duplicate(SymbolName),
@@ -16,12 +16,12 @@ pub enum LoadError {
     Relocation(RelocKind),
     /// Code for another machine than this.
     Target(String),
-    /// The system gives no memory.
+    /// The system refuses memory.
     Memory {
         /// Bytes asked for.
         bytes: usize,
     },
-    /// The system gives no process.
+    /// The system refuses a process.
     Process,
 }
 
@@ -33,8 +33,8 @@ impl fmt::Display for LoadError {
             LoadError::OutOfReach(name, kind) => write!(f, "{name} is too far away for {kind:?}"),
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
-            LoadError::Memory { bytes } => write!(f, "the system gives no {bytes} bytes of memory"),
-            LoadError::Process => f.write_str("the system gives no process"),
+            LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
+            LoadError::Process => f.write_str("the system refuses a process"),
         }
     }
 }

@@ -31,7 +31,7 @@ impl SharedMemory {
     /// Maps at least `len` bytes, all zero.
     ///
     /// # Errors
-    /// If the system gives no memory.
+    /// If the system refuses memory.
     pub fn new(len: usize) -> Result<SharedMemory, LoadError> {
         let page = page_size();
         let len = len.next_multiple_of(page).max(page);
@@ -110,7 +110,7 @@ pub enum Ending {
     Late,
     /// It was not run, because earlier calls had used up the time.
     NotRun,
-    /// The process ended without a word; its status as `waitpid` gives it.
+    /// The process ended without a word; its status as `waitpid` returns it.
     Died {
         /// The status.
         status: i32,
@@ -134,7 +134,7 @@ const HANDLER_STACK: usize = 1 << 16;
 /// functions; `memory` is what they share with this process.
 ///
 /// # Errors
-/// If the system gives no memory or no process.
+/// If the system refuses memory or a process.
 pub fn run(
     image: &[&Image],
     calls: &[IsolatedCall],
@@ -166,11 +166,11 @@ pub fn run(
     Ok(endings)
 }
 
-/// Waits until a child has ended, and gives its status: 0 where the system keeps none, because this process ignores the
+/// Waits until a child has ended, and returns its status: 0 where the system keeps none, because this process ignores the
 /// ends of its children. The call does wait then, too.
 fn wait(pid: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: `pid` is our child and nobody else waits for it.
+    // SAFETY: `pid` is our child, and this is the only wait for it.
     while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return 0;

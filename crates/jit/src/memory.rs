@@ -33,7 +33,7 @@ pub(crate) struct Pages {
 
 // SAFETY: the mapping belongs to the value alone; sharing it only lets code in it be called, which is `unsafe` in itself.
 unsafe impl Send for Pages {}
-// SAFETY: as above; `&Pages` gives no access to the bytes.
+// SAFETY: as above; the bytes cannot be reached through `&Pages`.
 unsafe impl Sync for Pages {}
 
 /// Bytes of a page.
@@ -91,7 +91,7 @@ impl Pages {
         unsafe { std::slice::from_raw_parts_mut(self.start().add(at), len) }
     }
 
-    /// Gives up writing to the first bytes, up to `end`, and sets the protection of those that are still writable.
+    /// Ends writing to the first bytes, up to `end`, and sets the protection of those that are still writable.
     pub(crate) fn protect(&mut self, end: usize, protection: Protection) -> Result<(), LoadError> {
         let end = end.next_multiple_of(self.page).min(self.len);
         let bytes = end - self.sealed;

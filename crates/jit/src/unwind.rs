@@ -1,4 +1,4 @@
-//! Unwind information for whoever walks the stack of this process: exceptions and backtraces pass through loaded functions.
+//! Unwind information for unwinders of this process: exceptions and backtraces pass through loaded functions.
 //!
 //! The functions' unwind operations become an `.eh_frame` with absolute addresses (System V ABI, section 4.2.4; DWARF 5,
 //! section 6.4), which is registered with the unwinder as long as the functions are loaded. A process without an

@@ -30,7 +30,7 @@ fn signature(params: usize) -> Signature {
     signature
 }
 
-/// Fills a module: `entry(x)` gives `labs(x) + 2 * x + counter++ + 100`, by way of other functions, of anonymous ones, of
+/// Fills a module: `entry(x)` returns `labs(x) + 2 * x + counter++ + 100`, by way of other functions, of anonymous ones, of
 /// pointers in data, and of a function that first fails to compile.
 fn fill<M: Module>(m: &mut M) -> FuncId {
     let twice = m.declare_function("twice", Linkage::Local, &signature(1)).unwrap();
@@ -137,7 +137,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
 
 /// Calls a loaded function of one argument.
 fn call(address: usize, x: i64) -> i64 {
-    // SAFETY: the functions of these tests take and give integers by the C convention.
+    // SAFETY: the functions of these tests take and return integers by the C convention.
     let function = unsafe { std::mem::transmute::<usize, extern "C" fn(i64) -> i64>(address) };
     function(x)
 }

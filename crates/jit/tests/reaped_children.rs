@@ -1,4 +1,4 @@
-//! Whoever started this process may have it ignore the ends of its children; then nobody can wait for their status.
+//! A process may be started such that it ignores the ends of its children; then there is no status to wait for.
 #![allow(unsafe_code, reason = "how signals are handled is changed")]
 #![cfg(target_os = "linux")]
 

@@ -70,7 +70,7 @@ fn module(allocator: &str) -> (JitModule, usize) {
 }
 
 fn call(address: usize, x: i64, depth: i64) -> i64 {
-    // SAFETY: the function of this test takes and gives integers by the C convention; it may unwind.
+    // SAFETY: the function of this test takes and returns integers by the C convention; it may unwind.
     let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(i64, i64) -> i64>(address) };
     function(x, depth)
 }

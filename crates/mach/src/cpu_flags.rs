@@ -1,6 +1,6 @@
 //! CPU flags: what an instruction set lists, and how the words of a target line set it.
 //!
-//! One line per flag gives the field, its documentation and its detection on the host; from those follow setting by name,
+//! One line per flag is the field, its documentation and its detection on the host; from those follow setting by name,
 //! listing and comparison.
 
 use crate::settings::parse_bool;

@@ -45,7 +45,7 @@ pub enum LowerError {
         /// The limit.
         limit: u64,
     },
-    /// Somebody asked to stop.
+    /// Cancelled by [`Guard::cancel`](crate::Guard::cancel).
     Cancelled,
 }
 

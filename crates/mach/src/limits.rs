@@ -1,4 +1,4 @@
-//! What a function may use, and the wish of the caller to stop.
+//! What a function may use, and cancellation.
 
 use crate::error::LowerError;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most that one function may use. Beyond it is an error that names the limit, never a crash or an endless wait.
 ///
-/// A caller that compiles what strangers wrote lowers them; they cannot be raised above the defaults, which are what
+/// A caller that compiles untrusted functions lowers them; they cannot be raised above the defaults, which are what
 /// offsets and ids can represent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -45,12 +45,12 @@ impl Limits {
 pub struct Guard {
     /// The limits.
     pub limits: Limits,
-    /// Compilation stops soon after somebody sets it.
+    /// Compilation stops soon after it is set.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Guard {
-    /// Has somebody asked to stop?
+    /// Whether compilation is to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }

@@ -247,7 +247,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Gives the results of an instruction the names in front of it.
+    /// Names the results of an instruction as the text in front of it does.
     #[inline]
     pub(crate) fn define_results(&mut self, inst: Inst, head: Head, ctrl: Type) -> Result<()> {
         let expected = match head.info.results.len() {

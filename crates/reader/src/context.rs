@@ -75,7 +75,7 @@ macro_rules! declared {
     ($($map:ident $prefix:literal $entity:ident $declare:ident $lookup:ident $what:literal;)*) => {
         impl Context<'_, '_> {
             $(
-                /// Gives a new entity its number.
+                /// Notes the number of a new entity.
                 pub(crate) fn $declare(&mut self, number: u32, entity: $entity, position: usize) -> Result<()> {
                     if self.tables.$map.get(number).is_some() {
                         return fault(position, ErrorKind::Duplicate { prefix: $prefix, number });
@@ -269,7 +269,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Gives the comments since the last entity to this one. Looks ahead to the next token first,
+    /// Attaches the comments since the last entity to this one. Looks ahead to the next token first,
     /// because comments behind an entity belong to it.
     #[inline]
     pub(crate) fn claim_comments(&mut self, entity: AnyEntity) {

@@ -28,7 +28,7 @@ impl fmt::Display for NotReadAgain {
 }
 
 /// Reads all functions, going on behind errors, then the text as a test file with its directives.
-/// Every function that reads and verifies must print so that it reads again. Gives the number of
+/// Every function that reads and verifies must print so that it reads again. Returns the number of
 /// functions that read.
 ///
 /// # Errors

@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips to the next token and gives its first byte, 0 at the end.
+    /// Skips to the next token and returns its first byte, 0 at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
         self.skip();

@@ -21,7 +21,7 @@ entity_impl!(FuncId, "func");
 pub struct DataId(u32);
 entity_impl!(DataId, "data");
 
-/// Who defines a name, and who can see the definition. Of two declarations of one name the later in this list holds.
+/// Where a name is defined, and where the definition is visible. Of two declarations of one name the later in this list holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Linkage {
     /// Defined elsewhere.
@@ -140,7 +140,7 @@ impl Declarations {
         Some(name.map_or(SymbolName::User(DATA, id.as_u32()), SymbolName::named))
     }
 
-    /// The linkage of a symbol. What nobody declared is imported.
+    /// The linkage of a symbol. What is not declared is imported.
     pub fn linkage(&self, symbol: &SymbolName) -> Linkage {
         let declared = match symbol {
             SymbolName::Named(name) => self.names.get(name).copied(),

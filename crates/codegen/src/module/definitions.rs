@@ -175,7 +175,7 @@ impl Definitions {
         errors
     }
 
-    /// May `func` be the definition of `id`? Gives its symbol.
+    /// May `func` be the definition of `id`? Returns its symbol.
     fn check_function(&self, id: FuncId, func: &Function) -> Result<SymbolName, ModuleError> {
         let symbol = self.check_function_id(id)?;
         let declared = &self.declarations.function(id).expect("checked to be declared").signature;

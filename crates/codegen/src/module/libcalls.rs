@@ -4,7 +4,7 @@ use kingpost_ir::libcall::LibCall;
 use std::sync::Arc;
 use target_lexicon::{OperatingSystem, Triple};
 
-/// Gives the symbol by which a module calls a library routine.
+/// Returns the symbol by which a module calls a library routine.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 
 /// The usual symbol of a library routine: that of the target's C library, or of ours where C has none.

@@ -54,7 +54,7 @@ pub trait Module {
         self.definitions().declarations()
     }
 
-    /// Declares a function. Declaring it again gives the same id and merges the linkage.
+    /// Declares a function. Declaring it again returns the same id and merges the linkage.
     ///
     /// # Errors
     /// If the name is declared as data or with another signature.
@@ -67,7 +67,7 @@ pub trait Module {
         self.definitions_mut().declarations_mut().declare_anonymous_function(signature)
     }
 
-    /// Declares a data object. Declaring it again gives the same id, merges the linkage, and makes it writable if either
+    /// Declares a data object. Declaring it again returns the same id, merges the linkage, and makes it writable if either
     /// declaration does.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ pub trait Module {
     }
 
     /// Compiles many functions on up to `jobs` threads. The result does not depend on their number: it is that of
-    /// defining one after the other. Gives the index of each definition that failed, and why.
+    /// defining one after the other. Returns the index of each definition that failed, and why.
     fn define_functions(&mut self, funcs: &mut [(FuncId, Function)], jobs: usize) -> Vec<(usize, ModuleError)> {
         self.definitions_mut().define_functions(funcs, jobs)
     }

@@ -20,7 +20,7 @@ const STACK_BYTES: usize = 8 << 20;
 /// Runs all requests in order; each has an ending.
 ///
 /// # Errors
-/// If the program cannot be loaded, or the system gives no process.
+/// If the program cannot be loaded, or no process can be started.
 pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
     let architecture = program.triple.architecture;
     let stub = Stub::of(architecture).ok_or_else(|| format!("there is no stub for {architecture}"))?;

@@ -15,9 +15,9 @@ pub(crate) struct Tools {
     pub(crate) link: &'static [&'static str],
     /// What runs the program, if this machine does not.
     emulator: Option<&'static str>,
-    /// The first of these that is not installed, once somebody has looked.
+    /// The first of these that is not installed, once that is known.
     missing: OnceLock<Option<&'static str>>,
-    /// The driver's object, once somebody has compiled it.
+    /// The driver's object, once it is compiled.
     pub(crate) driver: OnceLock<Result<Vec<u8>, String>>,
 }
 

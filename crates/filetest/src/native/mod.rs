@@ -2,7 +2,7 @@
 //!
 //! The functions of a file are compiled together with one trampoline for each function that a
 //! directive calls. A trampoline has the type `(i64)`: it loads arguments from memory, calls, and
-//! stores the results, so that whoever calls it needs to know nothing about signatures.
+//! stores the results, so that its caller needs to know nothing about signatures.
 //!
 //! Up to here both ways are the same. Then the code is loaded into this process and called in a copy of
 //! it (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine

@@ -13,7 +13,7 @@ use kingpost_reader::TestFile;
 
 const SUFFIX: &str = "__test";
 
-/// The words that a file gives to functions and data objects.
+/// The words by which a file names functions and data objects.
 pub(crate) struct Renames<'a> {
     words: HashSet<&'a str>,
 }

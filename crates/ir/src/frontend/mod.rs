@@ -51,7 +51,7 @@ impl<'f> FunctionBuilder<'f> {
         self.func.dfg.make_block()
     }
 
-    /// Gives a block the parameters of the function's signature.
+    /// Appends the parameters of the function's signature to a block.
     pub fn append_function_params(&mut self, block: Block) {
         for index in 0..self.func.signature.params.len() {
             let ty = self.func.signature.params[index].value_type;

@@ -12,7 +12,7 @@ pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// Parses an integer for a width of 8 to 128 bits; gives the low bits of its two's complement.
+/// Parses an integer for a width of 8 to 128 bits; returns the low bits of its two's complement.
 /// Values from -2^(bits-1) to 2^bits - 1 are accepted.
 ///
 /// # Errors

@@ -198,7 +198,7 @@ impl Check<'_> {
         self.fatal(inst, message).map(|()| None)
     }
 
-    /// What the function gives back to its caller.
+    /// What the function returns to its caller.
     pub(super) fn returns(&mut self, inst: Inst) {
         let func = self.func;
         match (func.dfg.opcode(inst), func.dfg.view(inst)) {
