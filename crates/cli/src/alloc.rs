@@ -16,7 +16,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     let factory = target::allocator(&args.regalloc)?;
     let input = input::read(&args.file)?;
     let is_ra = match args.file.extension() {
-        Some(extension) => extension == "ra",
+        Some(extension) => extension == "ra" || extension == "mach",
         // Standard input has no name; functions begin with a word that problems do not have.
         None => !input.text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };

@@ -137,7 +137,7 @@ pub(crate) struct CompileArgs {
     /// Threads; by default as many as there are processors.
     #[arg(short, value_name = "N", default_value_t = 0)]
     pub(crate) jobs: usize,
-    /// Files; `-` is standard input.
+    /// Files: functions, or machine code (`.mach`) as `--dump` writes it; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -163,7 +163,7 @@ pub(crate) struct AllocArgs {
     /// The register allocator.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: String,
-    /// Functions (`.clif`) or problems (`.ra`); `-` is standard input.
+    /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -14,7 +14,7 @@ use kingpost_codegen::{CompileError, Compiler, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
-use kingpost_mach::{DataObject, ModuleBuffer};
+use kingpost_mach::{DataObject, ModuleBuffer, text};
 use kingpost_reader::{Error, Header, Parser, Position};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -133,7 +133,35 @@ impl Session<'_> {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
+    /// Goes on from machine code as `--dump lower` or `--dump check` writes it. What a person may have changed is verified.
+    fn machine_code(&mut self, input: &Input) -> Result<(), Stop> {
+        let compiler = target::compiler(&self.args.target, self.args.regalloc.as_deref(), true)?;
+        let compiler = compiler.with_options(self.observe.clone());
+        let functions = match text::parse(&String::from_utf8_lossy(&input.text), compiler.isa().rows()) {
+            Ok(functions) => functions,
+            Err(error) => {
+                output::complain(&format!("{}:{error}", input.name));
+                *self.reasons.entry(error.message).or_default() += 1;
+                return Ok(());
+            }
+        };
+        let mut cx = compiler.context();
+        for function in functions {
+            let name = format!("%{}", function.code.problem.name);
+            let result = compiler.compile_code(&mut cx, function, &mut self.module);
+            self.dumps.write(std::iter::once(name.clone()), compiler.isa().env())?;
+            if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) }) {
+                self.leave_out(&format!("{}: {name}", input.name), error.to_string());
+            }
+        }
+        self.summary.stats += cx.stats();
+        Ok(())
+    }
+
     fn file(&mut self, input: &Input) -> Result<(), Stop> {
+        if Path::new(&input.name).extension().is_some_and(|extension| extension == "mach") {
+            return self.machine_code(input);
+        }
         let start = Instant::now();
         let parser = Parser::new(&input.text, kingpost_reader::Options::default());
         self.summary.parse_s += start.elapsed().as_secs_f64();
@@ -237,7 +265,8 @@ impl Session<'_> {
         self.module.append(&batch.module);
         self.summary.stats += &batch.stats;
         self.summary.compile_s += start.elapsed().as_secs_f64();
-        self.dumps.write(&self.functions[..count], compiler.isa().env())?;
+        let names = self.functions[..count].iter().map(|func| func.name.to_string());
+        self.dumps.write(names, compiler.isa().env())?;
         for (index, error) in batch.errors {
             if error == CompileError::Stopped {
                 continue;

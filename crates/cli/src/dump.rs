@@ -3,7 +3,6 @@
 use crate::outcome::Stop;
 use crate::output;
 use kingpost_codegen::{DumpSink, Stage};
-use kingpost_ir::Function;
 use kingpost_regalloc::MachineEnv;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -67,12 +66,11 @@ impl Dumps {
         self.sink.wanted.contains(&true).then(|| Arc::clone(&self.sink) as Arc<dyn DumpSink>)
     }
 
-    /// Writes what was collected of `functions`, which were compiled for the machine `env`.
-    pub(crate) fn write(&mut self, functions: &[Function], env: &MachineEnv) -> Result<(), Stop> {
+    /// Writes what was collected of the functions `names`, which were compiled for the machine `env`.
+    pub(crate) fn write(&mut self, names: impl Iterator<Item = String>, env: &MachineEnv) -> Result<(), Stop> {
         let mut texts = std::mem::take(&mut *self.sink.texts.lock().unwrap_or_else(PoisonError::into_inner));
         let mut out = output::stdout();
-        for func in functions {
-            let name = func.name.to_string();
+        for name in names {
             for (stage, text) in texts.remove(&name).unwrap_or_default() {
                 // A text of problems names their machine once.
                 let is_new_env = stage == Stage::Regalloc && self.env.as_ref() != Some(env);

@@ -246,6 +246,27 @@ fn stages_are_dumped() {
 }
 
 #[test]
+fn compilation_goes_on_from_machine_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let both = format!("{RUNS}{}", RUNS.replace("%add", "%sum"));
+    let args = ["compile", "-", "--verify-each", "--dump", "lower", "--dump", "check", "--dump-dir", ".", "-o", "a.o"];
+    assert_eq!(kingpost(folder.path(), &args, &both).status.code(), Some(0));
+    let object = |name: &str| std::fs::read(folder.path().join(name)).expect("an object");
+    for dump in ["02-lower.mach", "04-check.mach"] {
+        let output = kingpost(folder.path(), &["compile", dump, "-o", "b.o"], "");
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{dump}");
+        assert_eq!(object("a.o"), object("b.o"), "{dump}");
+    }
+    let dump = std::fs::read_to_string(folder.path().join("04-check.mach")).expect("a dump");
+    // An operand in the wrong register is found before a byte is written.
+    std::fs::write(folder.path().join("wrong.mach"), dump.replace("i0: r7, r6", "i0: r7, r7")).expect("written");
+    let output = kingpost(folder.path(), &["compile", "wrong.mach", "-o", "c.o"], "");
+    assert_eq!((output.status.code(), folder.path().join("c.o").exists()), (Some(1), false));
+    assert!(text(&output.stderr).contains("wrong.mach: %add: the checker rejects"), "{}", text(&output.stderr));
+    assert_eq!(kingpost(folder.path(), &["alloc", "02-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
+}
+
+#[test]
 fn one_function_is_compiled_alone() {
     let both = format!("{RUNS}{}", RUNS.replace("%add", "%sum"));
     let (code, out, err) = check(&["compile", "-", "--only", "%sum", "--stats"], &both);

@@ -3,9 +3,12 @@
 use crate::compiler::{Compiler, Context};
 use crate::error::CompileError;
 use crate::pipeline;
+use crate::stage::Stage;
 use crate::stages::Stages;
 use kingpost_ir::Function;
+use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
+use kingpost_mach::text::Parsed;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Compiler {
@@ -20,10 +23,34 @@ impl Compiler {
         module: &mut ModuleBuffer,
     ) -> Result<(), CompileError> {
         let name = func.name.to_string();
+        self.guarded(cx, &name, module, |cx, module, stages| pipeline::compile(self, cx, func, module, stages))
+    }
+
+    /// Compiles machine code, as [`kingpost_mach::text`] reads it, and adds it to `module`: with the allocation of the
+    /// text, or else with one of the allocator's. With the setting `verify_each` it may break every rule.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
+        let name = FuncName::Named(text.code.problem.name.clone());
+        cx.code = text.code;
+        self.guarded(cx, &name.to_string(), module, |cx, module, stages| {
+            stages.current = Stage::Lower;
+            pipeline::compile_code(self, cx, &name, text.allocation, module, stages)
+        })
+    }
+
+    /// Runs stages on the function `name`. A panic is a bug of ours; it must not take the caller's other functions with it.
+    fn guarded(
+        &self,
+        cx: &mut Context,
+        name: &str,
+        module: &mut ModuleBuffer,
+        body: impl FnOnce(&mut Context, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
+    ) -> Result<(), CompileError> {
         let mut stats = std::mem::take(&mut cx.stats);
-        let mut stages = Stages::new(self.options(), self.settings().verify_each, &name, &mut stats);
-        // A panic is a bug of ours. It must not take the caller's other functions with it.
-        let caught = catch_unwind(AssertUnwindSafe(|| pipeline::compile(self, cx, func, module, &mut stages)));
+        let mut stages = Stages::new(self.options(), self.settings().verify_each, name, &mut stats);
+        let caught = catch_unwind(AssertUnwindSafe(|| body(cx, module, &mut stages)));
         let stage = stages.current;
         let result = caught.unwrap_or_else(|panic| {
             let stats = std::mem::take(&mut cx.stats);

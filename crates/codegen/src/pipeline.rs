@@ -6,8 +6,9 @@ use crate::expand;
 use crate::stage::Stage;
 use crate::stages::{Stages, solution_text};
 use kingpost_ir::Function;
-use kingpost_mach::{ModuleBuffer, SymbolName, check_limit, text, verify};
-use kingpost_regalloc::{Allocator, cost::Cost};
+use kingpost_ir::extfunc::FuncName;
+use kingpost_mach::{ModuleBuffer, check_limit, text, verify};
+use kingpost_regalloc::{Allocation, Allocator, cost::Cost};
 
 /// Compiles `func` into `module`.
 pub(crate) fn compile(
@@ -18,7 +19,7 @@ pub(crate) fn compile(
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
-    let Context { verifier, lowering, code, allocator, allocation, checker, emitter, .. } = cx;
+    let Context { verifier, lowering, code, .. } = cx;
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
 
@@ -36,15 +37,39 @@ pub(crate) fn compile(
     // SSA values become virtual registers, opcodes become machine instructions.
     s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
     s.dump(|| text::display(&func.name, code, None, isa.rows()).to_string());
+    compile_code(compiler, cx, &func.name, None, module, s)?;
+    s.stats.clif_insts += func.dfg.num_insts() as u64;
+    Ok(())
+}
+
+/// Compiles the machine code in `cx`, which is that of the function `name`, with an allocation or the allocator's.
+pub(crate) fn compile_code(
+    compiler: &Compiler,
+    cx: &mut Context,
+    name: &FuncName,
+    answer: Option<Allocation>,
+    module: &mut ModuleBuffer,
+    s: &mut Stages<'_>,
+) -> Result<(), CompileError> {
+    let (isa, settings) = (compiler.isa(), compiler.settings());
+    let Context { code, allocator, allocation, checker, emitter, .. } = cx;
+
+    // It keeps the rules of machine code and of allocation problems.
     s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;
     s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;
 
     // Any allocator answers the problem.
     let allocate = if settings.verify_each { Allocator::allocate_verified } else { Allocator::allocate };
-    s.run(Stage::Regalloc, || allocate(&mut **allocator, &code.problem, isa.env(), allocation))?;
-    s.dump(|| solution_text(&func.name, &code.problem, allocation));
+    s.run(Stage::Regalloc, || match answer {
+        Some(answer) => {
+            *allocation = answer;
+            Ok(())
+        }
+        None => allocate(&mut **allocator, &code.problem, isa.env(), allocation),
+    })?;
+    s.dump(|| solution_text(name, &code.problem, allocation));
     if settings.regalloc_verbose_logs {
-        log::info!("{}", text::display(&func.name, code, Some(allocation), isa.rows()));
+        log::info!("{}", text::display(name, code, Some(allocation), isa.rows()));
     }
 
     // The checker is a second opinion on the answer, before a byte is emitted.
@@ -52,17 +77,15 @@ pub(crate) fn compile(
         s.run(Stage::Check, || {
             checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(allocator.name(), &errors))
         })?;
-        s.dump(|| text::display(&func.name, code, Some(allocation), isa.rows()).to_string());
+        s.dump(|| text::display(name, code, Some(allocation), isa.rows()).to_string());
     }
 
     // The frame is laid out and everything becomes bytes.
-    let name = SymbolName::from(&func.name);
     let code_bytes = module.code_bytes();
     emitter.want_listing(s.wants(Stage::Emit));
-    s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name, module))?;
+    s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name.into(), module))?;
     s.dump(|| emitter.listing().display(module.function(module.len() - 1)).to_string());
 
-    let clif_insts = func.dfg.num_insts();
-    s.count(clif_insts, module.code_bytes() - code_bytes, || Cost::of(&code.problem, isa.env(), allocation));
+    s.count(module.code_bytes() - code_bytes, || Cost::of(&code.problem, isa.env(), allocation));
     Ok(())
 }

@@ -61,7 +61,7 @@ pub(crate) struct Stages<'a> {
     /// The setting `verify_each`.
     verify_each: bool,
     name: &'a str,
-    stats: &'a mut Stats,
+    pub(crate) stats: &'a mut Stats,
 }
 
 impl<'a> Stages<'a> {
@@ -124,9 +124,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Counts a compiled function.
-    pub(crate) fn count(&mut self, clif_insts: usize, code_bytes: usize, cost: impl FnOnce() -> Cost) {
+    pub(crate) fn count(&mut self, code_bytes: usize, cost: impl FnOnce() -> Cost) {
         self.stats.functions += 1;
-        self.stats.clif_insts += clif_insts as u64;
         self.stats.code_bytes += code_bytes as u64;
         if self.options.count {
             let cost = cost();
