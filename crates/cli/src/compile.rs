@@ -150,7 +150,8 @@ impl Session<'_> {
             let name = format!("%{}", function.code.problem.name);
             let result = compiler.compile_code(&mut cx, function, &mut self.module);
             self.dumps.write(std::iter::once(name.clone()), compiler.isa().env())?;
-            if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) }) {
+            if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) })
+            {
                 self.leave_out(&format!("{}: {name}", input.name), error.to_string());
             }
         }
