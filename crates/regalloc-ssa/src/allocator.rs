@@ -3,6 +3,7 @@
 use crate::coalescing::Coalescing;
 use crate::coloring::{self, Coloring};
 use crate::constraints::Constraints;
+use crate::events;
 use crate::liveness::Liveness;
 use crate::order::Order;
 use crate::register_hints::RegisterHints;
@@ -28,19 +29,13 @@ pub struct SsaAllocator {
     slots: Slots,
 }
 
-struct NoObserver;
-
-impl Observer for NoObserver {
-    fn event(&mut self, _: Event<'_>) {}
-}
-
 impl Allocator for SsaAllocator {
     fn name(&self) -> &'static str {
         "ssa"
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.run(problem, env, out, &mut NoObserver, false)
+        self.run(problem, env, out, None, false)
     }
 
     fn allocate_observed(
@@ -50,7 +45,7 @@ impl Allocator for SsaAllocator {
         out: &mut Allocation,
         observer: &mut dyn Observer,
     ) -> Result<(), AllocError> {
-        self.run(problem, env, out, observer, false)
+        self.run(problem, env, out, Some(observer), false)
     }
 
     fn allocate_verified(
@@ -59,7 +54,7 @@ impl Allocator for SsaAllocator {
         env: &MachineEnv,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
-        self.run(problem, env, out, &mut NoObserver, true)
+        self.run(problem, env, out, None, true)
     }
 }
 
@@ -69,7 +64,7 @@ impl SsaAllocator {
         problem: &Problem,
         env: &MachineEnv,
         out: &mut Allocation,
-        observer: &mut dyn Observer,
+        mut observer: Option<&mut dyn Observer>,
         verifies: bool,
     ) -> Result<(), AllocError> {
         out.reset(problem);
@@ -79,41 +74,50 @@ impl SsaAllocator {
         if problem.num_operands() as u64 > MAX_VALUES {
             return Err(AllocError::TooLarge { what: "operands", limit: MAX_VALUES });
         }
-        observer.event(Event::Stage("liveness"));
+        announce(&mut observer, "liveness");
         self.order.compute(problem);
         self.constraints.begin(problem, env, &self.order);
         self.live.compute(problem, &self.order, &mut self.constraints)?;
         if verifies {
             check_phase("liveness", self.live.verify(problem, &self.order))?;
         }
-        observer.event(Event::Stage("coalescing"));
+        announce(&mut observer, "coalescing");
         self.classes.compute(problem, &self.order, &self.constraints, &self.live);
         let (order, constraints, live, classes) = (&self.order, &self.constraints, &self.live, &self.classes);
         if verifies {
             check_phase("coalescing", classes.verify(problem, live))?;
         }
+        if let Some(observer) = &mut observer {
+            events::coalesced(problem, classes, *observer);
+        }
         let analyses = spilling::Input { problem, env, order, constraints, live, classes };
-        observer.event(Event::Stage("spilling"));
+        announce(&mut observer, "spilling");
         self.spilling.run(analyses)?;
         let spills = &self.spilling.plan;
         if verifies {
             check_phase("spilling", spills.verify(analyses))?;
         }
-        observer.event(Event::Stage("reload"));
+        announce(&mut observer, "reload");
         self.plan.run(analyses, spills);
         if verifies {
             check_phase("reload", self.plan.verify(analyses))?;
         }
-        observer.event(Event::Stage("register_hints"));
+        if let Some(observer) = &mut observer {
+            events::transferred(&self.plan, *observer);
+        }
+        announce(&mut observer, "register_hints");
         self.hints.run(analyses, spills);
         let (plan, hints) = (&self.plan, &self.hints);
         let input = coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
-        observer.event(Event::Stage("coloring"));
+        announce(&mut observer, "coloring");
         self.coloring.run(input, out)?;
         if verifies {
             check_phase("coloring", self.coloring.assignment.verify(analyses, spills, out))?;
         }
-        observer.event(Event::Stage("resolve"));
+        if let Some(observer) = &mut observer {
+            events::assigned(input, &self.coloring.assignment, out, *observer);
+        }
+        announce(&mut observer, "resolve");
         self.coloring.resolve(input, &mut self.slots, out)?;
         let phases = [self.live.steps, self.classes.steps, self.spilling.steps, self.hints.steps, self.coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;
@@ -138,6 +142,12 @@ impl SsaAllocator {
             ("register_hints", text(&|out| self.hints.dump(out))),
             ("coloring", text(&|out| self.coloring.assignment.dump(order, out))),
         ]
+    }
+}
+
+fn announce(observer: &mut Option<&mut dyn Observer>, phase: &str) {
+    if let Some(observer) = observer {
+        observer.event(Event::Stage(phase));
     }
 }
 

@@ -7,7 +7,7 @@
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
 use crate::coloring::{Coloring, Input};
-use crate::liveness::rate;
+use crate::liveness::scaled;
 use crate::register_map::Value;
 use crate::spill_plan::{Placement, is_joined};
 use cranelift_entity::EntityRef;
@@ -155,7 +155,7 @@ impl Coloring {
             let data = problem.edge(edge);
             let is_back = input.order.place(data.from) >= place;
             hint_votes =
-                hint_votes.saturating_add(if is_back { rate(data.freq) } else { rate(data.freq) / HINT_SHARE });
+                hint_votes.saturating_add(if is_back { scaled(data.freq) } else { scaled(data.freq) / HINT_SHARE });
         }
         for &vreg in input.spills.entry(place) {
             let hint = input.hints.get(vreg);
@@ -175,7 +175,7 @@ impl Coloring {
             return;
         }
         let is_jump = problem.first_inst(data.from) == problem.terminator(data.from);
-        let weight = rate(data.freq).saturating_mul(if is_jump { JUMP_WEIGHT } else { 1 });
+        let weight = scaled(data.freq).saturating_mul(if is_jump { JUMP_WEIGHT } else { 1 });
         let residents = self.assignment.exit(from);
         let values = &mut self.map.values[..];
         for &(vreg, reg) in residents {

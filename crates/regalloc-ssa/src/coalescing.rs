@@ -13,7 +13,7 @@
 //! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
 
 use crate::constraints::Constraints;
-use crate::liveness::{Liveness, end_point, rate, reset};
+use crate::liveness::{Liveness, end_point, reset, scaled};
 use crate::order::Order;
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
@@ -29,7 +29,7 @@ const MOST_RANGES: usize = 256;
 /// The points at which a value is live, both ends included, numbered through all blocks in order.
 type Range = (u32, u32);
 
-/// Two values that would like to be in one class.
+/// Two values that should be in one class, so that no move is needed.
 #[derive(Clone, Copy)]
 struct Pair {
     /// The least is tried first: the most frequent, and among those that are as frequent the one found first.
@@ -114,22 +114,22 @@ impl Coalescing {
             let data = problem.edge(edge);
             let to = order.place(data.to);
             for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
-                // An argument that lives on meets the parameter.
+                // An argument that is live-in as well is live together with the parameter.
                 if live.entry(to, arg).is_none_or(|entry| entry.next.is_dead() || live.is_defined_at_head(arg, to)) {
-                    self.add_pair(rate(data.freq), param, arg);
+                    self.add_pair(scaled(data.freq), param, arg);
                 }
             }
         }
         for &(place, inst) in &constraints.moves {
             if let [a, b] = problem.operands(inst) {
-                self.add_pair(order.rates[place as usize], a.vreg(), b.vreg());
+                self.add_pair(order.freqs[place as usize], a.vreg(), b.vreg());
             }
         }
         self.pairs.sort_unstable_by_key(|pair| pair.key);
     }
 
-    fn add_pair(&mut self, rate: u32, a: VReg, b: VReg) {
-        let key = u64::from(!rate) << 32 | self.pairs.len() as u64;
+    fn add_pair(&mut self, freq: u32, a: VReg, b: VReg) {
+        let key = u64::from(!freq) << 32 | self.pairs.len() as u64;
         self.pairs.push(Pair { key, a, b });
     }
 
@@ -152,10 +152,10 @@ impl Coalescing {
         }
         let start = self.pool.len();
         let v = root.index();
-        let (home, head) = (live.def_place[v], live.def_point[v]);
+        let (place, point) = (live.def_place[v], live.def_point[v]);
         // All other blocks come after the one that defines the value.
-        if head > 0 {
-            self.add_range(start, home, head, live.def_end[v]);
+        if point > 0 {
+            self.add_range(start, place, point, live.def_end[v]);
         }
         for (place, entry) in live.places(root) {
             self.add_range(start, place, 0, entry.end);

@@ -180,7 +180,7 @@ impl Constraints {
         }
     }
 
-    /// A result goes on where an input that dies leaves off, so that a chain stays in one register. This one does, in the
+    /// A result takes the register of an input that dies, so that a chain is in one register. This one does, in the
     /// block that defines it.
     pub(crate) fn flow_from_dying(&mut self, from: VReg, to: VReg) {
         if self.flows[from.index()] == NONE && !std::mem::replace(&mut self.is_fed[to.index()], true) {

@@ -5,7 +5,7 @@
 //! taken to have every value until its source has been visited.
 
 use crate::constraints::begins_in_memory;
-use crate::liveness::{Next, rate};
+use crate::liveness::{Next, scaled};
 use crate::register_set::NOT_COUNTED;
 use crate::spill_instruction::At;
 use crate::spill_plan::is_joined;
@@ -114,7 +114,7 @@ impl Spilling {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         let branch = problem.terminator(problem.edge(edge).from);
-        let head = At { inst: problem.first_inst(block), pos: 0, here: input.order.rates[place as usize] };
+        let head = At { inst: problem.first_inst(block), pos: 0, here: input.order.freqs[place as usize] };
         for &vreg in problem.edge_defs(edge) {
             let class = problem.class(vreg);
             let value = &mut self.set.values[vreg.index()];
@@ -189,7 +189,7 @@ impl Spilling {
         }
         for &edge in problem.preds(block) {
             let data = problem.edge(edge);
-            let freq = u64::from(rate(data.freq));
+            let freq = u64::from(scaled(data.freq));
             arrivals.total += freq;
             let Some(exit) = self.plan.exits[input.order.place(data.from) as usize] else {
                 arrivals.unknown += freq;
@@ -245,9 +245,9 @@ impl Spilling {
         let lacking = total.saturating_sub(found + unknown) as i64;
         let is_remat = input.constraints.remat(vreg).is_some();
         let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
-        let mut benefit = fill * (i64::from(next.rate) - lacking);
+        let mut benefit = fill * (i64::from(next.freq) - lacking);
         if is_defined_here {
-            benefit = fill * i64::from(next.rate) + self.entry.candidates[vreg.index()].edge_benefit;
+            benefit = fill * i64::from(next.freq) + self.entry.candidates[vreg.index()].edge_benefit;
         } else if !is_remat {
             benefit += i64::from(costs.spill) * self.store_freq(input, vreg, found) as i64;
         }

@@ -88,7 +88,7 @@ impl Labels {
         }
     }
 
-    /// Answers the labels asked for. A value in no register is in the slot that `slot` tells, if memory has it at all.
+    /// Answers the labels asked for. A value in no register is in the slot that `slot` returns, if memory has it at all.
     pub(crate) fn emit(&mut self, problem: &Problem, out: &mut Allocation, slot: impl Fn(VReg) -> Option<Loc>) {
         self.intervals.sort_by_key(|interval| (interval.vreg, interval.from));
         for asked in &problem.labels {

@@ -23,6 +23,8 @@
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
+//!
+//! The observer is told what `events.rs` reads off these results.
 
 mod allocator;
 mod assignment;
@@ -33,6 +35,7 @@ mod coloring;
 mod constraints;
 mod demands;
 mod entry_set;
+mod events;
 mod fast_path;
 mod instruction;
 mod labels;

@@ -20,7 +20,7 @@
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
 use crate::constraints::Constraints;
-use crate::next_use::{Chain, NONE, Pass, Use, Uses, Way};
+use crate::next_use::{Chain, EdgeDistance, NONE, Pass, Use, Uses};
 use crate::order::Order;
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
@@ -34,7 +34,7 @@ pub(crate) const DEAD: u32 = u32::MAX;
 pub(crate) const FAR: u32 = 1 << 30;
 /// What an edge to a block that runs much less often adds, so that uses in a loop come before uses behind it.
 pub(crate) const AWAY: u32 = 1 << 16;
-/// The last use in a block of a value that lives on behind it.
+/// The last use in a block of a value that is live-out.
 pub(crate) const LIVE_OUT: u32 = u32::MAX;
 
 /// How often distances may be improved, per value and block where it is live. They need not be exact.
@@ -48,34 +48,34 @@ const LAST_RESORT: usize = 64;
 pub(crate) struct Next {
     /// Instructions between the head of the block and the use, or [`DEAD`].
     pub(crate) distance: u32,
-    /// How often the value would be loaded for it, were it in memory here: the least frequent place on the way.
-    pub(crate) rate: u32,
+    /// How often the value would be loaded for it, were it in memory here: the least frequent place on the edge.
+    pub(crate) freq: u32,
 }
 
 impl Next {
-    pub(crate) const DEAD: Next = Next { distance: DEAD, rate: 0 };
+    pub(crate) const DEAD: Next = Next { distance: DEAD, freq: 0 };
     /// Unknown, but there may be one.
-    const FAR: Next = Next { distance: FAR, rate: 1 };
+    const FAR: Next = Next { distance: FAR, freq: 1 };
 
     pub(crate) fn is_dead(self) -> bool {
         self.distance == DEAD
     }
 
     /// Seen from the head of the block before.
-    fn behind(self, way: Way) -> Next {
-        let distance = self.distance.saturating_add(way.len + way.farther).min(FAR);
-        Next { distance, rate: self.rate.min(way.rate) }
+    fn behind(self, edge: EdgeDistance) -> Next {
+        let distance = self.distance.saturating_add(edge.len + edge.farther).min(FAR);
+        Next { distance, freq: self.freq.min(edge.freq) }
     }
 
-    /// As [`Next::behind`], of a parameter: it is passed even if nobody uses it.
-    fn passed(self, way: Way) -> Next {
-        Next { rate: self.rate.clamp(1, way.rate), ..self.behind(way) }
+    /// As [`Next::behind`], of a parameter: it is passed even if it has no use.
+    fn passed(self, edge: EdgeDistance) -> Next {
+        Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
 
     /// The nearest of two, as often as either. Is it another than before?
     fn improve(&mut self, other: Next) -> bool {
         let before = *self;
-        *self = Next { distance: self.distance.min(other.distance), rate: self.rate.max(other.rate) };
+        *self = Next { distance: self.distance.min(other.distance), freq: self.freq.max(other.freq) };
         *self != before
     }
 }
@@ -140,8 +140,8 @@ pub(crate) fn end_point(len: u32) -> u32 {
     1 + 2 * len
 }
 
-/// A frequency as a small number: 256 per call.
-pub(crate) fn rate(freq: Freq) -> u32 {
+/// A frequency as a small number: 256 per entry of the function.
+pub(crate) fn scaled(freq: Freq) -> u32 {
     (freq.0 >> 8).clamp(1, u64::from(u32::MAX)) as u32
 }
 
@@ -166,18 +166,18 @@ pub(crate) struct Liveness {
     starts: Vec<u32>,
     /// Place and index in `entries`, value by value.
     places: Vec<(u32, u32)>,
-    /// Per value, where its entries are among the stays, and its share of `places`.
+    /// Per value, where its entries are among the ranges, and its share of `places`.
     spans: Vec<(u32, u32)>,
-    stays: Vec<Stay>,
+    ranges: Vec<BlockRange>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
-    ways: Vec<(u32, Way)>,
-    /// Per place, where the ways to it start; one more at the end.
-    way_starts: Vec<u32>,
-    /// Per place, the stay of the value at hand.
+    edges_in: Vec<(u32, EdgeDistance)>,
+    /// Per place, where the edges into it start; one more at the end.
+    edge_starts: Vec<u32>,
+    /// Per block in order, the range of the value at hand.
     marks: Vec<u32>,
-    /// Places whose stays came closer to a use since those before were told.
+    /// Blocks whose ranges came closer to a use since their predecessors were updated.
     pending: Places,
     cursors: Vec<u32>,
     /// So many more may come closer.
@@ -188,7 +188,7 @@ pub(crate) struct Liveness {
 
 /// A value in a block where it is defined, or live at the head.
 #[derive(Clone, Copy, Debug)]
-struct Stay {
+struct BlockRange {
     place: u32,
     /// The last operand with the value, or [`NONE`].
     open: u32,
@@ -207,10 +207,10 @@ impl Liveness {
     ) -> Result<(), AllocError> {
         self.steps = 0;
         self.find_uses(problem, order, constraints);
-        self.find_ways(problem, order);
+        self.find_edges(problem, order);
         self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
-        self.steps += (problem.num_insts() + self.stays.len()) as u64;
+        self.steps += (problem.num_insts() + self.ranges.len()) as u64;
         Ok(())
     }
 
@@ -247,15 +247,16 @@ impl Liveness {
         self.def_place[vreg.index()] == place && self.def_point[vreg.index()] == HEAD
     }
 
-    fn find_ways(&mut self, problem: &Problem, order: &Order) {
-        self.ways.clear();
-        self.way_starts.clear();
+    fn find_edges(&mut self, problem: &Problem, order: &Order) {
+        self.edges_in.clear();
+        self.edge_starts.clear();
         for &block in &order.blocks {
-            self.way_starts.push(self.ways.len() as u32);
+            self.edge_starts.push(self.edges_in.len() as u32);
             let preds = problem.preds(block).iter();
-            self.ways.extend(preds.map(|&edge| (order.place(problem.edge(edge).from), Way::new(problem, edge))));
+            self.edges_in
+                .extend(preds.map(|&edge| (order.place(problem.edge(edge).from), EdgeDistance::new(problem, edge))));
         }
-        self.way_starts.push(self.ways.len() as u32);
+        self.edge_starts.push(self.edges_in.len() as u32);
     }
 
     /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
@@ -268,7 +269,7 @@ impl Liveness {
         reset(&mut self.far, values, false);
         reset(&mut self.spans, values, (0, 0));
         reset(&mut self.heads, values, Next::DEAD);
-        self.stays.clear();
+        self.ranges.clear();
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.blocks.len());
         for i in 0..self.uses.defs.len() {
@@ -278,7 +279,7 @@ impl Liveness {
                 // Its own block is all it knows.
                 continue;
             }
-            let first = self.stays.len();
+            let first = self.ranges.len();
             let later = self.begin_value(vreg);
             if later != NONE && first > budget && !problem.vregs[vreg].is_ref {
                 self.leave_open(vreg, later);
@@ -295,22 +296,22 @@ impl Liveness {
         Ok(())
     }
 
-    /// Notes the stay where the value is defined. Gives its first use in another block.
+    /// Notes the range where the value is defined. Returns its first use in another block.
     fn begin_value(&mut self, vreg: VReg) -> u32 {
         let v = vreg.index();
         let place = self.def_place[v];
         let Chain { first, open, .. } = self.uses.chains[v];
-        self.marks[place as usize] = self.stays.len() as u32;
-        let mut stay = Stay { place, open, next: Next::DEAD, end: self.def_end[v] };
+        self.marks[place as usize] = self.ranges.len() as u32;
+        let mut range = BlockRange { place, open, next: Next::DEAD, end: self.def_end[v] };
         let mut later = first;
         if self.def_point[v] == HEAD {
-            stay = Stay { open: NONE, end: HEAD, ..stay };
+            range = BlockRange { open: NONE, end: HEAD, ..range };
             if let Some(own) = self.uses.all.get(first as usize).filter(|own| own.place == place) {
-                stay = Stay { place, open: own.open, next: own.next, end: own.end };
+                range = BlockRange { place, open: own.open, next: own.next, end: own.end };
                 later = own.later;
             }
         }
-        self.stays.push(stay);
+        self.ranges.push(range);
         later
     }
 
@@ -324,11 +325,11 @@ impl Liveness {
             }
             next = later;
         }
-        if let Some(home) = self.stays.last_mut() {
-            home.end = LIVE_OUT;
-            match self.after.get_mut(home.open as usize) {
+        if let Some(def) = self.ranges.last_mut() {
+            def.end = LIVE_OUT;
+            match self.after.get_mut(def.open as usize) {
                 Some(after) => *after = Next::FAR,
-                None => home.next = Next::FAR,
+                None => def.next = Next::FAR,
             }
         }
     }
@@ -337,8 +338,8 @@ impl Liveness {
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { place, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
-            self.marks[place as usize] = self.stays.len() as u32;
-            self.stays.push(Stay { place, open, next: distance, end });
+            self.marks[place as usize] = self.ranges.len() as u32;
+            self.ranges.push(BlockRange { place, open, next: distance, end });
             self.pending.push(place);
             next = later;
         }
@@ -348,15 +349,15 @@ impl Liveness {
         self.leave_all(first);
     }
 
-    /// Tells the blocks before stays of the next use, from the last place to the first.
+    /// Passes next uses on to predecessors, from the last block to the first.
     fn leave_all(&mut self, first: usize) {
         while let Some(place) = self.pending.pop() {
-            let next = self.stays[self.marks[place as usize] as usize].next;
-            let (start, end) = (self.way_starts[place as usize], self.way_starts[place as usize + 1]);
+            let next = self.ranges[self.marks[place as usize] as usize].next;
+            let (start, end) = (self.edge_starts[place as usize], self.edge_starts[place as usize + 1]);
             self.steps += u64::from(end - start);
             for i in start as usize..end as usize {
-                let (from, way) = self.ways[i];
-                self.approach(first, from, LIVE_OUT, next.behind(way));
+                let (from, edge) = self.edges_in[i];
+                self.approach(first, from, LIVE_OUT, next.behind(edge));
             }
         }
     }
@@ -366,16 +367,16 @@ impl Liveness {
     fn approach(&mut self, first: usize, from: u32, end: u32, ahead: Next) {
         let mark = &mut self.marks[from as usize];
         let i = *mark as usize;
-        let Some(stay) = self.stays.get_mut(i).filter(|_| i >= first) else {
-            *mark = self.stays.len() as u32;
-            self.stays.push(Stay { place: from, open: NONE, next: ahead, end });
+        let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
+            *mark = self.ranges.len() as u32;
+            self.ranges.push(BlockRange { place: from, open: NONE, next: ahead, end });
             self.patience += PATIENCE;
             return self.pending.push(from);
         };
-        stay.end = stay.end.max(end);
-        if stay.open != NONE {
-            self.after[stay.open as usize].improve(ahead);
-        } else if stay.next.improve(ahead) && i != first && self.patience > 0 {
+        range.end = range.end.max(end);
+        if range.open != NONE {
+            self.after[range.open as usize].improve(ahead);
+        } else if range.next.improve(ahead) && i != first && self.patience > 0 {
             self.patience -= 1;
             self.pending.push(from);
         }
@@ -383,14 +384,14 @@ impl Liveness {
 
     fn end_value(&mut self, vreg: VReg, first: usize) {
         let v = vreg.index();
-        let home = &mut self.stays[first];
+        let def = &mut self.ranges[first];
         let is_at_head = self.def_point[v] == HEAD;
         if is_at_head {
-            home.end = if home.next.is_dead() { HEAD } else { home.end };
-            self.heads[v] = home.next;
+            def.end = if def.next.is_dead() { HEAD } else { def.end };
+            self.heads[v] = def.next;
         }
-        self.def_end[v] = home.end;
-        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.stays.len() as u32);
+        self.def_end[v] = def.end;
+        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.ranges.len() as u32);
     }
 
     /// What an argument that is passed back finds at the head of the loop is known now.
@@ -399,13 +400,13 @@ impl Liveness {
         let (start, end) = self.spans[v];
         let first = start - u32::from(self.def_point[v] != HEAD);
         for i in first..end {
-            self.marks[self.stays[i as usize].place as usize] = i;
+            self.marks[self.ranges[i as usize].place as usize] = i;
         }
         self.steps += u64::from(end - first);
         self.pass(vreg, first as usize);
         self.leave_all(first as usize);
         if self.def_point[v] == HEAD {
-            self.heads[v] = self.stays[first as usize].next;
+            self.heads[v] = self.ranges[first as usize].next;
         }
     }
 
@@ -413,10 +414,10 @@ impl Liveness {
     fn pass(&mut self, vreg: VReg, first: usize) -> bool {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;
-        while let Some(&Pass { param, from, way, other }) = self.uses.passes.get(next as usize) {
+        while let Some(&Pass { param, from, edge, other }) = self.uses.passes.get(next as usize) {
             leads_back |= self.def_place[param.index()] <= from;
-            let ahead = self.heads[param.index()].passed(way);
-            self.approach(first, from, end_point(way.len), ahead);
+            let ahead = self.heads[param.index()].passed(edge);
+            self.approach(first, from, end_point(edge.len), ahead);
             self.steps += 1;
             next = other;
         }
@@ -427,22 +428,22 @@ impl Liveness {
     fn sort_entries(&mut self, problem: &Problem, order: &Order) {
         reset(&mut self.starts, order.blocks.len() + 1, 0);
         for &(start, end) in &self.spans {
-            self.stays[start as usize..end as usize].iter().for_each(|stay| self.starts[stay.place as usize] += 1);
+            self.ranges[start as usize..end as usize].iter().for_each(|range| self.starts[range.place as usize] += 1);
         }
         add_up(&mut self.starts);
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: HEAD };
-        if self.entries.len() < self.stays.len() {
-            self.entries.resize(self.stays.len(), blank);
+        if self.entries.len() < self.ranges.len() {
+            self.entries.resize(self.ranges.len(), blank);
         }
         for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
-            for stay in &self.stays[start as usize..end as usize] {
-                let at = &mut self.starts[stay.place as usize];
-                self.entries[*at as usize] = Entry { vreg, next: stay.next, end: stay.end };
+            for range in &self.ranges[start as usize..end as usize] {
+                let at = &mut self.starts[range.place as usize];
+                self.entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
         shift(&mut self.starts);
-        self.places.resize(self.stays.len(), (0, 0));
+        self.places.resize(self.ranges.len(), (0, 0));
         self.cursors.clear();
         self.cursors.extend(self.spans.iter().map(|span| span.0));
         for (place, range) in self.starts.windows(2).enumerate() {

@@ -73,7 +73,7 @@ impl Matcher {
         self.edge_regs = PRegSet::EMPTY;
     }
 
-    /// Adds a need, or lets an older one of the same value serve it. Gives its number.
+    /// Adds a need, or lets an older one of the same value serve it. Returns its number.
     pub(crate) fn add(&mut self, need: Need) -> u32 {
         let start = self.needs.len().saturating_sub(MAX_SEARCHED);
         let shared = self.needs[start..].iter_mut().position(|old| share(old, &need));

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::constraints::Constraints;
-use crate::liveness::{AWAY, HEAD, Liveness, Next, rate, reset};
+use crate::liveness::{AWAY, HEAD, Liveness, Next, reset, scaled};
 use crate::order::Order;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, ClobberId, Constraint, Edge, InstFlags, Operand, Pos, Problem, VReg};
@@ -32,28 +32,28 @@ pub(crate) struct Use {
 pub(crate) struct Pass {
     pub(crate) param: VReg,
     pub(crate) from: u32,
-    pub(crate) way: Way,
+    pub(crate) edge: EdgeDistance,
     /// Index of another edge that reads the value, or [`NONE`].
     pub(crate) other: u32,
 }
 
-/// From the head of a block over one of its edges.
+/// The distance from the head of a block over one of its edges.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct EdgeDistance {
     /// Instructions of the block.
     pub(crate) len: u32,
     /// How much farther away than that what is used behind the edge is.
     pub(crate) farther: u32,
     /// How often it is taken.
-    pub(crate) rate: u32,
+    pub(crate) freq: u32,
 }
 
-impl Way {
-    pub(crate) fn new(problem: &Problem, edge: Edge) -> Way {
+impl EdgeDistance {
+    pub(crate) fn new(problem: &Problem, edge: Edge) -> EdgeDistance {
         let data = problem.edge(edge);
         let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(data.from).0;
         let len = problem.insts(data.from).len() as u32;
-        Way { len, farther: if away { AWAY } else { 0 }, rate: rate(data.freq) }
+        EdgeDistance { len, farther: if away { AWAY } else { 0 }, freq: scaled(data.freq) }
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Chain {
 struct At {
     pos: u32,
     place: u32,
-    /// The rate of the block.
+    /// The freq of the block.
     here: u32,
     /// What it defines in any register, or [`NONE`].
     result: u32,
@@ -127,11 +127,11 @@ impl Uses {
     }
 
     /// An edge out of the block reads the value.
-    fn pass(&mut self, vreg: VReg, param: VReg, from: u32, way: Way) {
+    fn pass(&mut self, vreg: VReg, param: VReg, from: u32, edge: EdgeDistance) {
         self.seen(vreg, from);
         self.read.push(vreg);
         let pass = &mut self.chains[vreg.index()].pass;
-        self.passes.push(Pass { param, from, way, other: *pass });
+        self.passes.push(Pass { param, from, edge, other: *pass });
         *pass = self.passes.len() as u32 - 1;
     }
 
@@ -174,14 +174,14 @@ impl Liveness {
         for &edge in problem.succs(block) {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
-                let way = Way::new(problem, edge);
+                let distance = EdgeDistance::new(problem, edge);
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
                     constraints.flow(arg, param);
-                    self.uses.pass(arg, param, place, way);
+                    self.uses.pass(arg, param, place, distance);
                 }
             }
         }
-        let here = rate(problem.freq(block));
+        let here = scaled(problem.freq(block));
         for (pos, inst) in problem.insts(block).enumerate().rev() {
             let range = problem.operand_range(inst);
             let operands = &problem.all_operands()[range.clone()];
@@ -236,7 +236,7 @@ impl Liveness {
             self.uses.defs.push(vreg);
             return;
         }
-        seen.next = Next { distance: pos, rate: if operand.is_plain() { here } else { use_rate(operand, here) } };
+        seen.next = Next { distance: pos, freq: if operand.is_plain() { here } else { use_freq(operand, here) } };
         if next.is_dead() {
             seen.last = at;
             seen.result = result;
@@ -265,7 +265,7 @@ fn point(pos: u32, at: Pos) -> u32 {
 }
 
 /// An operand that may be in memory spares half of the load.
-fn use_rate(operand: Operand, here: u32) -> u32 {
+fn use_freq(operand: Operand, here: u32) -> u32 {
     match operand.constraint() {
         Constraint::MemOk => (here / 2).max(1),
         Constraint::Any | Constraint::Stack => 1,

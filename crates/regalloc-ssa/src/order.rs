@@ -1,9 +1,9 @@
-//! The order in which blocks are visited, and the stretches of it that loops cover.
+//! The order in which blocks are visited, and the regions of it that loops cover.
 //!
 //! The problem's own order serves if each block comes after one of its predecessors, and so after whatever dominates it;
 //! else it is a reverse post-order. A *place* is a position in the order.
 
-use crate::liveness::{rate, reset};
+use crate::liveness::{reset, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Problem};
 
@@ -13,11 +13,11 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Order {
     pub(crate) blocks: Vec<Block>,
     /// Per place, how often its block runs.
-    pub(crate) rates: Vec<u32>,
+    pub(crate) freqs: Vec<u32>,
     /// Per block.
     places: Vec<u32>,
     /// All places in order: from the first to the last of an outermost loop, or one that is in no loop.
-    pub(crate) stretches: Vec<(u32, u32)>,
+    pub(crate) regions: Vec<(u32, u32)>,
     /// Is every loop entered at its first block only?
     pub(crate) is_reducible: bool,
     /// Loops around the block at hand: first and last place.
@@ -36,8 +36,8 @@ impl Order {
             self.number(problem);
             self.find_loops(problem);
         }
-        self.rates.clear();
-        self.rates.extend(self.blocks.iter().map(|&block| rate(problem.freq(block))));
+        self.freqs.clear();
+        self.freqs.extend(self.blocks.iter().map(|&block| scaled(problem.freq(block))));
     }
 
     pub(crate) fn place(&self, block: Block) -> u32 {
@@ -72,11 +72,11 @@ impl Order {
         }
     }
 
-    /// Stretches from the target of an edge that leads back to its source; those that overlap count as one. Does each
+    /// Regions from the target of an edge that leads back to its source; those that overlap count as one. Does each
     /// block but the first come after one of its predecessors?
     fn find_loops(&mut self, problem: &Problem) -> bool {
         let mut serves = true;
-        self.stretches.clear();
+        self.regions.clear();
         self.is_reducible = true;
         self.nest.clear();
         let (mut begin, mut end) = (0, 0);
@@ -100,7 +100,7 @@ impl Order {
                 end = end.max(back);
             }
             if end <= place {
-                self.stretches.push((begin, place));
+                self.regions.push((begin, place));
                 begin = place + 1;
             }
         }

@@ -7,7 +7,7 @@
 //!
 //! It is a hint and nothing else: colouring may put a value elsewhere at any point.
 //!
-//! Cost: linear in the members of cuts, but for sorting classes.
+//! Cost: linear in the members of boundaries, but for sorting classes.
 
 use crate::constraints::ClobberPoint;
 use crate::liveness::{HEAD, LIVE_OUT, reset};
@@ -23,13 +23,13 @@ const END: u32 = u32::MAX;
 /// Instructions of one block that are looked at for the registers they take from a value defined in it.
 const MAX_POINTS: usize = 16;
 
-/// A class of values that has cuts.
+/// A class of values that has boundaries.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     class: VReg,
-    /// How often its cuts are passed.
-    rate: u64,
-    /// Its cuts.
+    /// How often its boundaries are passed.
+    freq: u64,
+    /// Its boundaries.
     start: u32,
     end: u32,
     /// The last of its fixed.
@@ -40,7 +40,7 @@ struct Group {
 #[derive(Clone, Copy, Debug)]
 struct FixedHint {
     reg: PReg,
-    rate: u32,
+    freq: u32,
     /// The one before of this class.
     other: u32,
 }
@@ -53,15 +53,15 @@ pub(crate) struct RegisterHints {
     numbers: Vec<u32>,
     groups: Vec<Group>,
     /// Cuts group by group: the place, doubled, and one more for its end; and the member there.
-    cuts: Vec<(u32, VReg)>,
+    boundaries: Vec<(u32, VReg)>,
     /// The same as they are found, with their groups.
     members: Vec<(u32, u32, VReg)>,
     fixed: Vec<FixedHint>,
-    /// Per cut, the registers given away.
+    /// Per boundary, the registers given away.
     taken: Vec<PRegSet>,
     /// Per place, its first point; one more at the end.
     points: Vec<u32>,
-    /// How often the cuts of a group are passed, its class, and the group.
+    /// How often the boundaries of a group are passed, its class, and the group.
     order: Vec<(u64, VReg, u32)>,
     /// Per register of the class at hand, how much it suits.
     suits: Vec<i64>,
@@ -81,7 +81,7 @@ impl RegisterHints {
         self.differ = false;
         if places > 1 {
             reset(&mut self.taken, 2 * places, PRegSet::EMPTY);
-            self.find_cuts(input, plan);
+            self.find_boundaries(input, plan);
             self.find_fixed(input);
             self.find_points(input);
             self.sort_classes();
@@ -101,43 +101,43 @@ impl RegisterHints {
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
-    fn find_cuts(&mut self, input: Input, plan: &SpillPlan) {
+    fn find_boundaries(&mut self, input: Input, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
         self.groups.clear();
         self.members.clear();
-        for (place, &rate) in input.order.rates.iter().enumerate() {
+        for (place, &freq) in input.order.freqs.iter().enumerate() {
             let place = place as u32;
-            for (cut, members) in [(2 * place, plan.entry(place)), (2 * place + 1, plan.exit(place))] {
+            for (boundary, members) in [(2 * place, plan.entry(place)), (2 * place + 1, plan.exit(place))] {
                 for &vreg in members {
                     let class = input.classes.class(vreg);
                     let number = &mut self.numbers[class.index()];
                     if *number == END {
                         *number = self.groups.len() as u32;
-                        self.groups.push(Group { class, rate: 0, start: 0, end: 0, fixed: END });
+                        self.groups.push(Group { class, freq: 0, start: 0, end: 0, fixed: END });
                     }
                     let group = &mut self.groups[*number as usize];
-                    group.rate += u64::from(rate);
+                    group.freq += u64::from(freq);
                     group.end += 1;
-                    self.members.push((*number, cut, vreg));
+                    self.members.push((*number, boundary, vreg));
                 }
             }
         }
         self.steps += self.members.len() as u64;
-        self.sort_cuts();
+        self.sort_boundaries();
     }
 
-    fn sort_cuts(&mut self) {
+    fn sort_boundaries(&mut self) {
         let mut start = 0;
         for group in &mut self.groups {
             group.start = start;
             start += std::mem::replace(&mut group.end, start);
         }
-        if self.cuts.len() < self.members.len() {
-            self.cuts.resize(self.members.len(), (0, VReg::from_u32(0)));
+        if self.boundaries.len() < self.members.len() {
+            self.boundaries.resize(self.members.len(), (0, VReg::from_u32(0)));
         }
-        for &(number, cut, vreg) in &self.members {
+        for &(number, boundary, vreg) in &self.members {
             let group = &mut self.groups[number as usize];
-            self.cuts[group.end as usize] = (cut, vreg);
+            self.boundaries[group.end as usize] = (boundary, vreg);
             group.end += 1;
         }
     }
@@ -156,7 +156,7 @@ impl RegisterHints {
                 let number = self.numbers[input.classes.class(operand.vreg()).index()];
                 if let Some(group) = self.groups.get_mut(number as usize) {
                     let other = std::mem::replace(&mut group.fixed, self.fixed.len() as u32);
-                    self.fixed.push(FixedHint { reg, rate: input.order.rates[point.place as usize], other });
+                    self.fixed.push(FixedHint { reg, freq: input.order.freqs[point.place as usize], other });
                 }
             }
         }
@@ -177,34 +177,35 @@ impl RegisterHints {
 
     fn sort_classes(&mut self) {
         let groups = self.groups.iter().enumerate();
-        self.order.extend(groups.map(|(number, group)| (group.rate, group.class, number as u32)));
+        self.order.extend(groups.map(|(number, group)| (group.freq, group.class, number as u32)));
         self.order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     }
 
     fn choose(&mut self, input: Input, plan: &SpillPlan, group: Group) {
         let reg_class = input.problem.class(group.class);
-        let cuts = group.start as usize..group.end as usize;
-        let taken =
-            self.cuts[cuts.clone()].iter().fold(PRegSet::EMPTY, |all, &(cut, _)| all.union(self.taken[cut as usize]));
+        let boundaries = group.start as usize..group.end as usize;
+        let taken = self.boundaries[boundaries.clone()]
+            .iter()
+            .fold(PRegSet::EMPTY, |all, &(boundary, _)| all.union(self.taken[boundary as usize]));
         let open = plan.open.of_class(reg_class);
         let free = open.difference(taken);
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
         }
         let mut fixed = group.fixed;
-        while let Some(&FixedHint { reg, rate, other }) = self.fixed.get(fixed as usize) {
-            self.suits[reg.index()] += i64::from(rate);
+        while let Some(&FixedHint { reg, freq, other }) = self.fixed.get(fixed as usize) {
+            self.suits[reg.index()] += i64::from(freq);
             self.differ = true;
             fixed = other;
         }
         if !input.constraints.clobber_points.is_empty() {
-            self.repel(input, cuts.clone());
+            self.repel(input, boundaries.clone());
         }
         if free.is_empty() {
             self.differ = true;
-            for &(cut, _) in &self.cuts[cuts.clone()] {
-                let cost = 2 * i64::from(cut_rate(input, cut));
-                self.taken[cut as usize].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
+            for &(boundary, _) in &self.boundaries[boundaries.clone()] {
+                let cost = 2 * i64::from(boundary_freq(input, boundary));
+                self.taken[boundary as usize].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
             }
         }
         let candidates = if free.is_empty() { open } else { free };
@@ -212,30 +213,30 @@ impl RegisterHints {
         let best = if self.differ { order.rev().max_by_key(|reg| self.suits[reg.index()]) } else { order.next() };
         let Some(reg) = best else { return };
         self.hints[group.class.index()] = reg.index() as u8;
-        for &(cut, _) in &self.cuts[cuts] {
-            self.taken[cut as usize].insert(reg);
+        for &(boundary, _) in &self.boundaries[boundaries] {
+            self.taken[boundary as usize].insert(reg);
         }
     }
 
     /// Registers that are taken from members where they live.
-    fn repel(&mut self, input: Input, cuts: std::ops::Range<usize>) {
+    fn repel(&mut self, input: Input, boundaries: std::ops::Range<usize>) {
         let mut last = (PRegSet::EMPTY, 0i64);
-        for &(cut, vreg) in &self.cuts[cuts] {
-            let place = cut / 2;
+        for &(boundary, vreg) in &self.boundaries[boundaries] {
+            let place = boundary / 2;
             let points = self.points[place as usize] as usize..self.points[place as usize + 1] as usize;
             if points.is_empty() {
                 continue;
             }
             // A value that lives on counts at the end.
-            let entry = if cut % 2 == 0 { input.live.entry(place, vreg) } else { None };
+            let entry = if boundary % 2 == 0 { input.live.entry(place, vreg) } else { None };
             let until = match entry {
-                _ if cut % 2 == 1 => LIVE_OUT,
+                _ if boundary % 2 == 1 => LIVE_OUT,
                 Some(entry) if entry.end != LIVE_OUT => entry.end,
                 _ => continue,
             };
             let (home, def) = (input.live.def_place[vreg.index()], input.live.def_point[vreg.index()]);
             let since = if home == place { def } else { HEAD };
-            let often = i64::from(cut_rate(input, cut));
+            let often = i64::from(boundary_freq(input, boundary));
             let place_of = |point: &ClobberPoint| 2 + 2 * point.pos;
             let met =
                 input.constraints.clobber_points[points].iter().rev().skip_while(|&point| place_of(point) > until);
@@ -265,6 +266,6 @@ impl RegisterHints {
     }
 }
 
-fn cut_rate(input: Input, cut: u32) -> u32 {
-    input.order.rates[cut as usize / 2]
+fn boundary_freq(input: Input, boundary: u32) -> u32 {
+    input.order.freqs[boundary as usize / 2]
 }

@@ -5,7 +5,7 @@
 //! is closed, and a second walk begins at the region that used it first. Once more of them are in use than have paid, a
 //! second walk is to be expected, and the first one stops repeating loops.
 
-use crate::liveness::{rate, reset};
+use crate::liveness::{reset, scaled};
 use crate::register_set::{Counts, NOT_COUNTED};
 use crate::spill_instruction::At;
 use crate::spilling::{Input, Spilling};
@@ -57,7 +57,7 @@ impl SavedRegisters {
     pub(crate) fn begin(&mut self, input: Input) {
         (self.pass, self.region, self.again) = (Pass::Learn, 0, None);
         self.open = input.constraints.allocatable;
-        self.cost = u64::from(input.env.costs.callee_saved) * u64::from(rate(Freq::ENTRY));
+        self.cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
         for class in RegClass::ALL {
             let c = class.index();
             let caller_saved = input.constraints.allocatable.difference(input.constraints.callee_saved);

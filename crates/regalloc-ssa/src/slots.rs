@@ -1,9 +1,9 @@
-//! Slots for several classes, one after another: a linear scan over the stretches of the order in which they are live.
+//! Slots for several classes, one after another: a linear scan over the lifetimes of classes.
 //!
-//! A class has one slot for all of its life. Its stretch goes from the first to the last point where those of its members
-//! are live that are ever in memory, holes included, and to the ends of the blocks that pass arguments to its parameters,
-//! as that is where they are stored. Two classes whose
-//! stretches are apart, and whose slots are of one size, share. Cost: n log n in slots, linear in live ranges.
+//! A class has one slot for all of its life. Its lifetime is the hull of the live ranges of all members that are ever in
+//! memory, and of the ends of the blocks that pass arguments to its parameters, as that is where they are stored. Two
+//! classes whose lifetimes are disjoint, and whose slots are of one size, share. Cost: n log n in slots, linear in live
+//! ranges.
 
 use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
@@ -18,11 +18,11 @@ const SIZES: usize = 7;
 
 #[derive(Default)]
 pub(crate) struct Slots {
-    /// Per slot, the first and last point of its stretch.
-    stretches: Vec<(u32, u32)>,
+    /// Per slot, the first and last point of its lifetime.
+    lifetimes: Vec<(u32, u32)>,
     /// The slots as they were.
     old: PrimaryMap<Slot, SlotData>,
-    /// Slots by the start of their stretches.
+    /// Slots by the start of their lifetimes.
     order: Vec<u32>,
     /// Per slot, the one that it becomes.
     becomes: Vec<Slot>,
@@ -36,7 +36,7 @@ impl Slots {
         if out.slots.len() < 2 {
             return;
         }
-        self.find_stretches(input, class_slots, out.slots.len());
+        self.find_lifetimes(input, class_slots, out.slots.len());
         self.assign(out);
         let becomes = |slot: Slot| self.becomes[slot.index()];
         for &i in operands {
@@ -63,17 +63,17 @@ impl Slots {
     }
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
-    fn find_stretches(&mut self, input: &Input, class_slots: &ClassSlots, slots: usize) {
-        reset(&mut self.stretches, slots, (u32::MAX, 0));
-        for (slot, stretch) in self.stretches.iter_mut().enumerate() {
+    fn find_lifetimes(&mut self, input: &Input, class_slots: &ClassSlots, slots: usize) {
+        reset(&mut self.lifetimes, slots, (u32::MAX, 0));
+        for (slot, lifetime) in self.lifetimes.iter_mut().enumerate() {
             if class_slots.owners.get(slot).is_none_or(|owner| owner.is_none()) {
-                *stretch = (0, u32::MAX);
+                *lifetime = (0, u32::MAX);
             }
         }
         for &vreg in &class_slots.placed {
             if let Some(slot) = class_slots.get(input.classes, vreg) {
-                let stretch = &mut self.stretches[slot.index()];
-                add_value(input, vreg, stretch);
+                let lifetime = &mut self.lifetimes[slot.index()];
+                add_value(input, vreg, lifetime);
             }
         }
     }
@@ -84,13 +84,13 @@ impl Slots {
         let old = &self.old;
         self.order.clear();
         self.order.extend(0..old.len() as u32);
-        let stretches = &self.stretches;
-        self.order.sort_unstable_by_key(|&slot| (stretches[slot as usize], slot));
+        let lifetimes = &self.lifetimes;
+        self.order.sort_unstable_by_key(|&slot| (lifetimes[slot as usize], slot));
         reset(&mut self.becomes, old.len(), Slot::from_u32(0));
         self.busy.iter_mut().for_each(BinaryHeap::clear);
         for &slot in &self.order {
             let SlotData { size, align } = old[Slot::from_u32(slot)];
-            let (start, end) = self.stretches[slot as usize];
+            let (start, end) = self.lifetimes[slot as usize];
             let busy = &mut self.busy[size.trailing_zeros() as usize % SIZES];
             let free = busy.peek().filter(|Reverse((last, _))| *last < start).map(|Reverse((_, new))| *new);
             let new = match free {
@@ -106,22 +106,22 @@ impl Slots {
     }
 }
 
-fn widen(stretch: &mut (u32, u32), point: u32) {
-    *stretch = (stretch.0.min(point), stretch.1.max(point));
+fn widen(lifetime: &mut (u32, u32), point: u32) {
+    *lifetime = (lifetime.0.min(point), lifetime.1.max(point));
 }
 
 /// The points at which a value is live; from before its def on, where the value it overwrites may be copied.
-fn add_value(input: &Input, vreg: VReg, stretch: &mut (u32, u32)) {
+fn add_value(input: &Input, vreg: VReg, lifetime: &mut (u32, u32)) {
     let live = input.live;
     if live.far[vreg.index()] {
-        *stretch = (0, u32::MAX);
+        *lifetime = (0, u32::MAX);
         return;
     }
     let bases = &input.classes.bases;
     let mut add = |place: usize, from: u32, to: u32| {
         let len = input.problem.insts(input.order.blocks[place]).len() as u32;
-        widen(stretch, bases[place] + from);
-        widen(stretch, bases[place] + if to == LIVE_OUT { end_point(len) } else { to });
+        widen(lifetime, bases[place] + from);
+        widen(lifetime, bases[place] + if to == LIVE_OUT { end_point(len) } else { to });
     };
     let (def, point) = (live.def_place[vreg.index()] as usize, live.def_point[vreg.index()]);
     if def < input.order.blocks.len() {
@@ -137,7 +137,7 @@ fn add_value(input: &Input, vreg: VReg, stretch: &mut (u32, u32)) {
     if point == HEAD && def < input.order.blocks.len() {
         for &edge in input.problem.preds(input.order.blocks[def]) {
             let from = input.order.place(input.problem.edge(edge).from) as usize;
-            widen(stretch, bases[from + 1] - 1);
+            widen(lifetime, bases[from + 1] - 1);
         }
     }
 }

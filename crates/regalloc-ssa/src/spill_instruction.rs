@@ -53,7 +53,7 @@ impl Spilling {
                 if !value.is_member() {
                     return self.stop_run(problem, at, start + i);
                 }
-            } else if value.is_deferrable && next.rate <= here {
+            } else if value.is_deferrable && next.freq <= here {
                 (value.is_deferred, value.is_spilled) = (true, true);
             } else if !next.is_dead()
                 && self.set.members[usize::from(value.class)].len() < self.saved.settled[usize::from(value.class)]
@@ -84,7 +84,7 @@ impl Spilling {
     /// The values that the instruction at hand reads are live before it.
     fn take_back_next_uses(&mut self, operands: &[Operand]) {
         for operand in operands.iter().filter(|operand| operand.is_use()) {
-            self.set.values[operand.vreg().index()].next = Next { distance: 0, rate: 1 };
+            self.set.values[operand.vreg().index()].next = Next { distance: 0, freq: 1 };
         }
     }
 
@@ -268,7 +268,7 @@ impl Spilling {
         let constraints = input.constraints;
         let v = vreg.index();
         let is_deferred =
-            next.is_dead() || next.rate <= here && !constraints.read_in_memory[v] && !constraints.labelled[v];
+            next.is_dead() || next.freq <= here && !constraints.read_in_memory[v] && !constraints.labelled[v];
         if is_deferred {
             let value = &mut self.set.values[v];
             (value.next, value.is_deferred, value.is_spilled) = (next, true, true);

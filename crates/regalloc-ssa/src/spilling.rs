@@ -100,7 +100,7 @@ impl Spilling {
 
     /// Walks over the regions from one on.
     fn walk(&mut self, input: Input, from: u32) -> Result<(), AllocError> {
-        for (i, &(place, end)) in input.order.stretches.iter().enumerate().skip(from as usize) {
+        for (i, &(place, end)) in input.order.regions.iter().enumerate().skip(from as usize) {
             self.saved.region = i as u32;
             let is_last = self.saved.pass == Pass::Last;
             if !is_last {
@@ -141,7 +141,7 @@ impl Spilling {
         self.take_back(region);
         self.saved.begin_last();
         self.set.empty();
-        let before = input.order.stretches[region as usize].0.checked_sub(1);
+        let before = input.order.regions[region as usize].0.checked_sub(1);
         let exit = before.and_then(|place| self.plan.exits[place as usize]).unwrap_or_default();
         for i in exit.range() {
             self.set.add(self.plan.pool[i], self.plan.pool_clean[i]);
@@ -157,7 +157,7 @@ impl Spilling {
             if value.is_deferred {
                 self.plan.placements[v] = Placement::Deferred;
             } else if input.constraints.remat(VReg::new(v)).is_none() {
-                let def = input.order.rates.get(input.live.def_place[v] as usize).map_or(0, |&rate| u64::from(rate));
+                let def = input.order.freqs.get(input.live.def_place[v] as usize).map_or(0, |&freq| u64::from(freq));
                 let is_early = is_far || value.stores >= def;
                 self.plan.placements[v] = if is_early { Placement::AtDefinition } else { Placement::AtEvictions };
             }
@@ -168,7 +168,7 @@ impl Spilling {
         let problem = input.problem;
         let block = input.order.blocks[place as usize];
         self.enter(input, place);
-        let here = input.order.rates[place as usize];
+        let here = input.order.freqs[place as usize];
         let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
         let (mut at, mut demand) = (first, input.constraints.next_demand(first, end));
         while at < end {
@@ -235,7 +235,7 @@ impl Spilling {
     /// The cost if the value leaves its register here and comes back for its next use.
     pub(crate) fn spill_cost(&self, input: Input, vreg: VReg, here: u32) -> u64 {
         let costs = &input.env.costs;
-        let back = u64::from(self.set.values[vreg.index()].next.rate);
+        let back = u64::from(self.set.values[vreg.index()].next.freq);
         if input.constraints.remat(vreg).is_some() {
             return back * u64::from(costs.remat);
         }
@@ -250,7 +250,7 @@ impl Spilling {
         if value.is_clean || input.live.far[v] {
             return 0;
         }
-        let def = input.order.rates[input.live.def_place[v] as usize];
+        let def = input.order.freqs[input.live.def_place[v] as usize];
         u64::from(def).saturating_sub(value.stores).min(here)
     }
 }

@@ -144,6 +144,13 @@ pub enum Event<'a> {
         /// Where.
         at: Inst,
     },
+    /// `vreg` comes back into a register before `at`.
+    Reload {
+        /// The value.
+        vreg: VReg,
+        /// Where.
+        at: Inst,
+    },
     /// Two values get one location.
     Coalesce {
         /// One value.

@@ -1,0 +1,116 @@
+//! The decisions of an allocation as events, read off the results of its phases.
+
+use crate::assignment::Assignment;
+use crate::coalescing::Coalescing;
+use crate::coloring::Input;
+use crate::reload::ReloadPlan;
+use crate::spill_plan::{Transfer, is_joined};
+use kingpost_regalloc::{Allocation, Block, EditKind, Event, Inst, Loc, Observer, PReg, Problem, VReg};
+use std::collections::BTreeMap;
+
+/// The values that share a class.
+pub(crate) fn coalesced(problem: &Problem, classes: &Coalescing, observer: &mut dyn Observer) {
+    for b in problem.vregs.keys().filter(|&vreg| classes.class(vreg) != vreg) {
+        observer.event(Event::Coalesce { a: classes.class(b), b });
+    }
+}
+
+/// The transfers inside blocks.
+pub(crate) fn transferred(plan: &ReloadPlan, observer: &mut dyn Observer) {
+    for &(at, vreg, transfer) in &plan.transfers {
+        match transfer {
+            Transfer::Evict | Transfer::EvictAfter | Transfer::Begin => observer.event(Event::Spill { vreg, at }),
+            Transfer::Reload => observer.event(Event::Reload { vreg, at }),
+            Transfer::Store | Transfer::Compute => {}
+        }
+    }
+}
+
+/// Where each value is, block by block.
+pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, observer: &mut dyn Observer) {
+    for (place, &block) in input.order.blocks.iter().enumerate() {
+        let mut map = RegisterTrace { observer, intervals: BTreeMap::new() };
+        let first = input.problem.first_inst(block);
+        for &(vreg, reg) in values_at_head(&input, assignment, place as u32, block) {
+            let is_live = input.live.entry(place as u32, vreg).is_some_and(|entry| !entry.next.is_dead());
+            map.open(reg, Some(vreg).filter(|_| is_live), first);
+        }
+        let edits = &assignment.edits[assignment.edit_spans[place].range()];
+        for inst in input.problem.insts(block) {
+            for edit in edits.iter().filter(|edit| edit.at == inst) {
+                map.edit(edit.kind, inst);
+            }
+            map.operands(&input, inst, out);
+        }
+        let end = Inst::from_u32(input.problem.terminator(block).as_u32() + 1);
+        map.intervals.keys().copied().collect::<Vec<_>>().into_iter().for_each(|reg| map.open(reg, None, end));
+    }
+}
+
+fn values_at_head<'a>(input: &Input, assignment: &'a Assignment, place: u32, block: Block) -> &'a [(VReg, PReg)] {
+    match input.problem.preds(block) {
+        &[edge] if !is_joined(input.problem, block) => {
+            assignment.exit(input.order.place(input.problem.edge(edge).from))
+        }
+        _ => assignment.entry(place),
+    }
+}
+
+/// The value in each register, and since when.
+struct RegisterTrace<'a> {
+    observer: &'a mut dyn Observer,
+    intervals: BTreeMap<PReg, (VReg, Inst)>,
+}
+
+impl RegisterTrace<'_> {
+    /// The register holds another value, or none, from `at` on.
+    fn open(&mut self, reg: PReg, vreg: Option<VReg>, at: Inst) {
+        let before = match vreg {
+            Some(vreg) if self.intervals.get(&reg).is_some_and(|interval| interval.0 == vreg) => return,
+            Some(vreg) => self.intervals.insert(reg, (vreg, at)),
+            None => self.intervals.remove(&reg),
+        };
+        if let Some((vreg, from)) = before.filter(|before| before.1 < at) {
+            self.observer.event(Event::Assign { vreg, loc: Loc::reg(reg), from, to: at });
+        }
+    }
+
+    fn edit(&mut self, kind: EditKind, at: Inst) {
+        let value = |reg: PReg| self.intervals.get(&reg).map(|interval| interval.0);
+        match kind {
+            EditKind::Move { from, to, .. } => {
+                let vreg = value(from);
+                self.open(to, vreg, at);
+                self.open(from, None, at);
+            }
+            EditKind::Exchange { a, b, .. } => {
+                let (in_a, in_b) = (value(a), value(b));
+                self.open(a, in_b, at);
+                self.open(b, in_a, at);
+            }
+            // Which value comes is known where it is read.
+            EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => self.open(to, None, at),
+            EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+        }
+    }
+
+    fn operands(&mut self, input: &Input, inst: Inst, out: &Allocation) {
+        let next = Inst::from_u32(inst.as_u32() + 1);
+        let range = input.problem.operand_range(inst);
+        let operands = input.problem.operands(inst).iter().zip(&input.live.after[range.clone()]).zip(&out.locs[range]);
+        for ((operand, _), loc) in operands.clone().filter(|((operand, _), _)| operand.is_use()) {
+            if let Some(reg) = loc.as_reg() {
+                self.open(reg, Some(operand.vreg()), inst);
+            }
+        }
+        for ((operand, after), loc) in operands {
+            if let Some(reg) = loc.as_reg() {
+                if operand.is_def() {
+                    self.open(reg, Some(operand.vreg()), next);
+                } else if after.is_dead() {
+                    self.open(reg, None, next);
+                }
+            }
+        }
+    }
+}
