@@ -14,6 +14,7 @@ use kingpost_regalloc::{
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::edge_sites::is_at_head;
+use kingpost_regalloc_common::matching::tied_def;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, regs};
@@ -324,8 +325,7 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     if operand.is_def() || operand.constraint() != Constraint::MemOk {
         return operand.vreg();
     }
-    let tied = operands.iter().find(|def| def.constraint() == Constraint::Reuse(k as u8));
-    tied.map_or(operand.vreg(), |def| def.vreg())
+    tied_def(operands, k).map_or(operand.vreg(), Operand::vreg)
 }
 
 impl Emit<'_> {
@@ -384,4 +384,20 @@ impl Emit<'_> {
 /// The first position that is not before `point`.
 fn first_slot(point: ProgPoint) -> Position {
     point.prev().position().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_regalloc::{Kind, Pos};
+
+    #[test]
+    fn operand_256_is_not_tied_to_the_def_that_reuses_operand_0() {
+        let [tied, def, other] = [0, 1, 2].map(VReg::from_u32);
+        let mut operands = vec![Operand::new(tied, Kind::Use, Pos::Early, Constraint::MemOk)];
+        operands.push(Operand::new(def, Kind::Def, Pos::Late, Constraint::Reuse(0)));
+        operands.resize(257, Operand::new(other, Kind::Use, Pos::Early, Constraint::MemOk));
+        assert_eq!(memory_owner(&operands, 0), def);
+        assert_eq!(memory_owner(&operands, 256), other);
+    }
 }

@@ -211,8 +211,7 @@ impl Scan<'_, '_> {
 
     /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
     pub(crate) fn inst_at(&self, point: ProgPoint) -> Inst {
-        let block = self.order.block_at(point.position());
-        block.inst(point.position().max(block.head.next()))
+        self.order.inst_at(point.position())
     }
 
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
