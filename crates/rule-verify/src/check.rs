@@ -3,6 +3,7 @@
 use crate::condition::{Check, conditions, source_choices};
 use crate::counterexample::{Counterexample, replay};
 use crate::prover::{Decision, Options, Prover};
+use crate::divide::without_divisions;
 use crate::reduce::reduce;
 use kingpost_rules::scope::{self, Scopes};
 use kingpost_rules::types::{Typing, Typings};
@@ -61,7 +62,7 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
     let mut open: Vec<Check> = conditions.checks.into_iter().filter(|check| !is_settled(&mut terms, check)).collect();
     let is_simple = |terms: &Terms, check: &Check| source_choices(terms, check.formula).is_empty();
     let simple: Vec<_> = open.iter().filter(|check| is_simple(&terms, check)).map(|check| check.formula).collect();
-    if simple.len() > 1 {
+    if simple.len() > 1 && !prover.is_hard() {
         let any = terms.any(simple);
         if prover.decide_at_once(&mut terms, any) == Decision::Unsat {
             open.retain(|check| !is_simple(&terms, check));
@@ -85,8 +86,9 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
 
 /// Whether a check needs no solver.
 fn is_settled(terms: &mut Terms, check: &Check) -> bool {
+    let is_false = |terms: &Terms, formula| terms.value(formula).is_some_and(|value| !value.is_true());
     let reduced = reduce(terms, check.formula).formula;
-    terms.value(reduced).is_some_and(|value| !value.is_true())
+    is_false(terms, reduced) || without_divisions(terms, reduced).is_some_and(|formula| is_false(terms, formula))
 }
 
 fn confirmed(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, check: &Check, model: &Model) -> Judged {

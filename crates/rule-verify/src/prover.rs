@@ -58,13 +58,35 @@ pub(crate) enum Decision {
 }
 
 /// How long a solver may try before something else is tried.
-const FIRST_TRY: Duration = Duration::from_millis(1000);
+const FIRST_TRY: Duration = Duration::from_millis(2500);
 /// The same for a case of a distinction.
-const CASE_TRY: Duration = Duration::from_millis(300);
+const CASE_TRY: Duration = Duration::from_millis(500);
 /// The same for a solver with other methods.
 const OTHER_TRY: Duration = Duration::from_secs(4);
 /// Distinctions within distinctions.
 const MAX_SPLITS: u32 = 2;
+
+/// A way to decide a formula.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tactic {
+    /// The first solver, for a short time.
+    First,
+    /// Without divisions.
+    Divide,
+    /// By cases.
+    Split,
+    /// A solver with other methods, or with more time.
+    Other(Backend),
+}
+
+const TACTICS: [Tactic; 6] = [
+    Tactic::First,
+    Tactic::Divide,
+    Tactic::Split,
+    Tactic::Other(Backend::Cvc5Integers),
+    Tactic::Other(Backend::Cvc5),
+    Tactic::Other(Backend::Z3),
+];
 
 /// Solver processes, used for one rule after the other.
 #[derive(Debug)]
@@ -74,13 +96,15 @@ pub struct Prover {
     has_cvc5: bool,
     /// Processor time of the solvers at which the rule at hand is given up.
     limit: Duration,
+    /// What decided an earlier formula of the rule that the first solver did not.
+    preferred: Option<Tactic>,
 }
 
 impl Prover {
     /// Starts nothing yet.
     pub fn new(choice: SolverChoice) -> Prover {
         let solvers = [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers].map(Solver::new);
-        Prover { choice, solvers, has_cvc5: Backend::Cvc5.is_installed(), limit: Duration::ZERO }
+        Prover { choice, solvers, has_cvc5: Backend::Cvc5.is_installed(), limit: Duration::ZERO, preferred: None }
     }
 
     fn used(&self) -> Duration {
@@ -90,6 +114,7 @@ impl Prover {
     /// Begins a rule that may take so long.
     pub(crate) fn begin(&mut self, timeout: Duration) {
         self.limit = self.used() + timeout;
+        self.preferred = None;
     }
 
     /// Decides a formula without quantifiers.
@@ -110,29 +135,42 @@ impl Prover {
         }
     }
 
+    /// Whether an earlier formula of the rule needed more than the first solver.
+    pub(crate) fn is_hard(&self) -> bool {
+        self.preferred.is_some()
+    }
+
+    /// Tries one tactic after the other; first the one that helped with the rule before.
     fn tactics(&mut self, terms: &mut Terms, formula: Term) -> Decision {
-        let first = self.first(terms, formula, FIRST_TRY);
-        if !matches!(first, Decision::Unknown(_)) {
-            return first;
-        }
-        if let Some(other) = without_divisions(terms, formula)
-            && self.first(terms, other, FIRST_TRY) == Decision::Unsat
-        {
-            return Decision::Unsat;
-        }
-        let split = self.split(terms, formula, MAX_SPLITS);
-        if !matches!(split, Decision::Unknown(_)) {
-            return split;
-        }
-        for (backend, limit) in
-            [(Backend::Cvc5Integers, OTHER_TRY), (Backend::Cvc5, OTHER_TRY), (Backend::Z3, self.limit)]
-        {
-            let answer = self.ask(backend, terms, &Query::new(formula), limit);
-            if !matches!(answer, Decision::Unknown(_)) {
-                return self.second_opinion(terms, formula, answer);
+        let mut last = Decision::Unknown("timeout".to_string());
+        for tactic in self.preferred.into_iter().chain(TACTICS) {
+            last = self.apply(tactic, terms, formula);
+            if !matches!(last, Decision::Unknown(_)) {
+                if tactic != Tactic::First {
+                    self.preferred = Some(tactic);
+                }
+                break;
             }
         }
-        first
+        last
+    }
+
+    fn apply(&mut self, tactic: Tactic, terms: &mut Terms, formula: Term) -> Decision {
+        let unknown = Decision::Unknown("timeout".to_string());
+        match tactic {
+            Tactic::First => self.first(terms, formula, FIRST_TRY),
+            Tactic::Divide => {
+                let Some(other) = without_divisions(terms, formula) else { return unknown };
+                let decision = self.first(terms, other, FIRST_TRY);
+                if decision == Decision::Unsat { decision } else { unknown }
+            }
+            Tactic::Split => self.split(terms, formula, MAX_SPLITS),
+            Tactic::Other(backend) => {
+                let limit = if backend == Backend::Z3 { self.limit } else { OTHER_TRY };
+                let answer = self.ask(backend, terms, &Query::new(formula), limit);
+                self.second_opinion(terms, formula, answer)
+            }
+        }
     }
 
     /// Decides by the first solver of the choice; both must agree that there is no model if both were chosen.
@@ -177,6 +215,9 @@ impl Prover {
                     return Decision::Sat(model);
                 }
             }
+        }
+        if pivot.exhaustive {
+            return Decision::Unsat;
         }
         let rest = terms.and(formula, others);
         let reduced = reduce(terms, rest);

@@ -99,7 +99,7 @@ fn assumed(terms: &mut Terms, part: Term) -> (Term, Term) {
 fn is_atom(terms: &Terms, part: Term) -> bool {
     match terms.node(part) {
         Node::Unary(Op::Not, inner) => is_atom(terms, inner),
-        Node::Binary(Op::Or, ..) => false,
+        Node::Binary(Op::Or | Op::And, ..) => false,
         _ => true,
     }
 }

@@ -1,6 +1,7 @@
 //! Case distinction on one variable: amounts of shifts, and values of which a formula says that they have one bit set. With
 //! a constant amount a shift is wiring, and a division by a power of two a shift.
 
+use crate::reduce::conjuncts;
 use kingpost_smt::{Bits, Node, Op, Term, Terms};
 
 /// Variables wider than this are not split.
@@ -11,17 +12,20 @@ const MAX_WIDTH: u32 = 64;
 pub(crate) struct Pivot {
     pub(crate) variable: Term,
     pub(crate) values: Vec<Bits>,
+    /// It has no other value in a model of the formula.
+    pub(crate) exhaustive: bool,
 }
 
 /// The variable to split on: a power of two before a shift amount, of those the most frequent.
 pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
+    // What is a conjunct holds in every model: then no other value is possible.
+    let conjuncts = conjuncts(terms, formula);
+    if let Some(variable) = conjuncts.iter().find_map(|&term| power_of_two(terms, term)) {
+        return Some(powers(terms, variable, true));
+    }
     let cone = terms.cone(&[formula]);
-    let power = cone.iter().find_map(|&term| power_of_two(terms, term));
-    if let Some(variable) = power {
-        let width = terms.width(variable);
-        let mut values: Vec<Bits> = (0..width).map(|bit| Bits::new(width, 1 << bit)).collect();
-        values.push(Bits::new(width, 0));
-        return Some(Pivot { variable, values });
+    if let Some(variable) = cone.iter().find_map(|&term| power_of_two(terms, term)) {
+        return Some(powers(terms, variable, false));
     }
     let mut amounts: Vec<(Term, usize)> = Vec::new();
     for &term in &cone {
@@ -38,7 +42,16 @@ pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
     let (variable, _) = amounts.into_iter().filter(|&(variable, _)| fits(variable)).max_by_key(|&(_, count)| count)?;
     let width = terms.width(variable);
     let values = (0..=MAX_WIDTH).take_while(|&value| value == 0 || value.ilog2() < width);
-    Some(Pivot { variable, values: values.map(|value| Bits::new(width, u128::from(value))).collect() })
+    let values = values.map(|value| Bits::new(width, u128::from(value))).collect();
+    Some(Pivot { variable, values, exhaustive: false })
+}
+
+/// Numbers with at most one bit set.
+fn powers(terms: &Terms, variable: Term, exhaustive: bool) -> Pivot {
+    let width = terms.width(variable);
+    let mut values: Vec<Bits> = (0..width).map(|bit| Bits::new(width, 1 << bit)).collect();
+    values.push(Bits::new(width, 0));
+    Pivot { variable, values, exhaustive }
 }
 
 /// The `x` of `x & (x - 1) = 0`, if it is a variable.

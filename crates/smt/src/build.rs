@@ -525,11 +525,12 @@ impl Terms {
         }
         match self.node(a) {
             Node::Const(Value::Bits(bits)) if bits.is_zero() => a,
-            // The order of two shifts left does not matter.
-            Node::Binary(Op::Shl, inner, first) if first > by || self.bits(first).is_some() => {
+            // The order of two shifts left does not matter: the constant one goes outside.
+            Node::Binary(Op::Shl, inner, first) if self.bits(first).is_some() => {
                 let shifted = self.shl(inner, by);
                 self.shl(shifted, first)
             }
+            Node::Binary(Op::Shl, inner, first) => self.shift_twice(Op::Shl, inner, first, by),
             _ => self.intern(Node::Binary(Op::Shl, a, by), self.sort(a)),
         }
     }
@@ -599,10 +600,31 @@ impl Terms {
     }
 
     fn shift_right(&mut self, op: Op, a: Term, by: Term) -> Term {
-        if self.simplifies() && self.bits(a).is_some_and(Bits::is_zero) {
-            return a;
+        if self.simplifies() {
+            if self.bits(a).is_some_and(Bits::is_zero) {
+                return a;
+            }
+            if let Node::Binary(inner_op, inner, first) = self.node(a)
+                && inner_op == op
+                && self.bits(first).is_none()
+                && self.bits(by).is_none()
+            {
+                return self.shift_twice(op, inner, first, by);
+            }
         }
         self.plain_binary(op, a, by, self.sort(a))
+    }
+
+    /// Two shifts of one kind shift by the sum. A sum that wraps has a part of at least 2^(width - 1), and so of at least
+    /// the width.
+    fn shift_twice(&mut self, op: Op, a: Term, first: Term, second: Term) -> Term {
+        let width = self.width(a);
+        let sum = self.add(first, second);
+        let wraps = self.ult(sum, first);
+        let by_sum = self.binary(op, a, sum);
+        let most = self.number(width, u128::from(width));
+        let by_all = self.binary(op, a, most);
+        self.ite(wraps, by_all, by_sum)
     }
 
     /// Bitwise and.
