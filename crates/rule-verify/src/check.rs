@@ -2,8 +2,8 @@
 
 use crate::condition::{Check, conditions, source_choices};
 use crate::counterexample::{Counterexample, replay};
-use crate::prover::{Decision, Options, Prover};
 use crate::divide::without_divisions;
+use crate::prover::{Decision, Options, Prover};
 use crate::reduce::reduce;
 use kingpost_rules::scope::{self, Scopes};
 use kingpost_rules::types::{Typing, Typings};
