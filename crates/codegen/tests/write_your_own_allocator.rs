@@ -54,9 +54,9 @@ impl Allocator for Slots {
         for block in problem.blocks() {
             self.edit(problem, env, block, out)?;
         }
-        for wish in &problem.labels {
-            let loc = Loc::slot(self.slot(wish.vreg));
-            out.labels.push(LabelRange { label: wish.label, loc, from: wish.from, to: wish.to });
+        for request in &problem.labels {
+            let loc = Loc::slot(self.slot(request.vreg));
+            out.labels.push(LabelRange { label: request.label, loc, from: request.from, to: request.to });
         }
         out.labels.sort_by_key(|range| (range.label, range.from));
         out.collect_saved(problem, env.callee_saved());

@@ -1,7 +1,7 @@
 //! Symbols, code and data of an ELF object.
 //!
 //! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, or `.data.rel.ro` if they hold pointers and are not
-//! written to. Who sees a symbol is said by its declaration, if there are declarations; else everything defined is
+//! written to. The declaration of a symbol says where it is visible, if there are declarations; else everything defined is
 //! global, and what is only mentioned is undefined.
 
 use crate::error::ObjectError;

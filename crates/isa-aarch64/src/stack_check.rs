@@ -8,7 +8,7 @@
 //! udf
 //! 1:
 //! ```
-//! Nothing is saved yet, and nobody keeps values in `x16` and `x17`. The trap stands here and not behind the code, because
+//! Nothing is saved yet, and no values are in `x16` and `x17`. The trap stands here and not behind the code, because
 //! the unwinding state there is that of the body.
 
 use crate::branches::jump_if;

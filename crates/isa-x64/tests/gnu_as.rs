@@ -153,7 +153,7 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
     let relocated = encoding.reloc != RelocKind::X86PcRel4;
     for regs in &choices {
         let regs = assign(row, regs);
-        // The assembler turns an exchange of the accumulator with itself into `nop`. Nobody asks for it.
+        // The assembler turns an exchange of the accumulator with itself into `nop`. It is never emitted.
         if row_id == rows::XCHG_RR.of(64) && regs == [PReg::int(0); 2] {
             continue;
         }

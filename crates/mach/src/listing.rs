@@ -1,4 +1,4 @@
-//! The text of emitted instructions with their bytes, kept only if somebody wants it, since making it takes time.
+//! The text of emitted instructions with their bytes, kept only on request, since making it takes time.
 //!
 //! ```text
 //! b0:
@@ -6,7 +6,7 @@
 //!      1  48 89 e5                mov rbp, rsp
 //!      4  e8 00 00 00 00          call symbol0@PLT  ; X86CallPltRel4 %f-4
 //! ```
-//! Whoever encodes says what it encodes; offsets move with branches that grow like those of all tables.
+//! The encoder says what it encodes; offsets move with branches that grow like those of all tables.
 
 use crate::buffer::{Buffer, Label};
 use crate::compiled::FunctionView;

@@ -33,58 +33,58 @@ const PROBLEM: &str = "problem %wimmer {
 const INTERVALS: [(u32, u32); 7] = [(16, 36), (16, 20), (20, 36), (20, 30), (28, 34), (30, 34), (36, 38)];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Home {
+enum Assigned {
     P(u8),
     S(u8),
 }
 
 /// Poletto and Sarkar's algorithm.
-fn linear_scan_1999(registers: u8) -> Vec<Home> {
-    let mut homes = vec![Home::S(0); INTERVALS.len()];
+fn linear_scan_1999(registers: u8) -> Vec<Assigned> {
+    let mut assigned = vec![Assigned::S(0); INTERVALS.len()];
     let mut free: Vec<u8> = (0..registers).collect();
     let mut active: Vec<usize> = Vec::new();
     let mut slots = 0;
     for (i, &(start, end)) in INTERVALS.iter().enumerate() {
         active.retain(|&a| {
             let expired = INTERVALS[a].1 <= start;
-            if let (true, Home::P(reg)) = (expired, homes[a]) {
+            if let (true, Assigned::P(reg)) = (expired, assigned[a]) {
                 free.push(reg);
             }
             !expired
         });
         free.sort_unstable();
         if !free.is_empty() {
-            homes[i] = Home::P(free.remove(0));
+            assigned[i] = Assigned::P(free.remove(0));
             active.push(i);
             active.sort_by_key(|&a| (INTERVALS[a].1, std::cmp::Reverse(a)));
             continue;
         }
         let spilled = *active.last().expect("registers are taken");
         if INTERVALS[spilled].1 > end {
-            homes[i] = std::mem::replace(&mut homes[spilled], Home::S(slots));
+            assigned[i] = std::mem::replace(&mut assigned[spilled], Assigned::S(slots));
             active.pop();
             active.push(i);
             active.sort_by_key(|&a| (INTERVALS[a].1, std::cmp::Reverse(a)));
         } else {
-            homes[i] = Home::S(slots);
+            assigned[i] = Assigned::S(slots);
         }
         slots += 1;
     }
-    homes
+    assigned
 }
 
 /// The old algorithm's answer to the problem, in today's form.
-fn answer_1999(problem: &Problem, env: &MachineEnv, homes: &[Home]) -> Allocation {
+fn answer_1999(problem: &Problem, env: &MachineEnv, assigned: &[Assigned]) -> Allocation {
     let mut out = Allocation::default();
     out.reset(problem);
     let slots: Vec<_> = (0..3).map(|_| out.add_slot(8)).collect();
-    let loc = |vreg: u32| match homes[vreg as usize - 1] {
-        Home::P(reg) => Loc::reg(PReg::int(reg)),
-        Home::S(slot) => Loc::slot(slots[usize::from(slot)]),
+    let loc = |vreg: u32| match assigned[vreg as usize - 1] {
+        Assigned::P(reg) => Loc::reg(PReg::int(reg)),
+        Assigned::S(slot) => Loc::slot(slots[usize::from(slot)]),
     };
     let operands: Vec<Operand> = problem.all_operands().to_vec();
     for (k, operand) in operands.iter().enumerate() {
-        // The constant has number 0 and no home: it is computed where it is needed.
+        // The constant has number 0 and no location: it is computed where it is needed.
         if operand.vreg().as_u32() > 0 {
             out.locs[k] = loc(operand.vreg().as_u32());
         }
@@ -110,7 +110,7 @@ fn answer_1999(problem: &Problem, env: &MachineEnv, homes: &[Home]) -> Allocatio
 
 #[test]
 fn the_old_algorithm_gives_the_documented_table() {
-    use Home::{P, S};
+    use Assigned::{P, S};
     assert_eq!(linear_scan_1999(4), [P(0), P(1), P(1), P(2), P(3), P(2), P(0)]);
     assert_eq!(linear_scan_1999(3), [S(0), P(1), P(1), P(2), P(0), P(2), P(0)]);
     assert_eq!(linear_scan_1999(2), [S(0), P(1), S(1), P(0), P(1), P(0), P(0)]);

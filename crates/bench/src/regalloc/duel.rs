@@ -22,7 +22,7 @@ pub fn names() -> Vec<&'static str> {
     RIVALS.iter().map(|&(name, _)| name).chain(ours).collect()
 }
 
-/// One who takes part.
+/// An allocator that takes part.
 pub struct Contestant {
     /// Its name.
     pub name: &'static str,

@@ -3,7 +3,7 @@
 //! Times are CPU seconds of the thread that allocates, the least of several rounds in which all take turns within
 //! milliseconds. Contexts are used again from problem to problem, verification is off everywhere, and turning a problem
 //! into regalloc2's terms and back is not timed. Every answer, regalloc2's too, is judged by our checker and priced by
-//! [`Cost`](kingpost_regalloc::Cost). A problem that somebody refuses is left out for all, counted and listed. Bytes are the
+//! [`Cost`](kingpost_regalloc::Cost). A problem that one allocator refuses is left out for all, counted and listed. Bytes are the
 //! most that one had allocated at once over the case, contexts and answer included, from a process of its own; one that takes
 //! more than 60 CPU seconds there is printed as `≥`, takes no part in the case, and is named.
 
@@ -32,7 +32,7 @@ struct Options {
     shapes: Vec<&'static str>,
 }
 
-/// Panics of a rival are refusals; nobody wants to read them.
+/// Panics of a rival are refusals, and not printed.
 fn be_quiet() {
     std::panic::set_hook(Box::new(|_| {}));
 }

@@ -73,7 +73,7 @@ pub struct Meter {
 /// What `kingpost-bench-peak` does: solves a case with each of the named and prints a line for each.
 ///
 /// # Errors
-/// A case that cannot be loaded, or a name that nobody has.
+/// A case that cannot be loaded, or an unknown name.
 pub fn run(args: &[String], meter: &Meter) -> Result<()> {
     let (spec, wanted) = args.split_first().context("usage: kingpost-bench-peak CASE NAME...")?;
     super::be_quiet();

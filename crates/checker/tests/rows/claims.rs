@@ -52,12 +52,12 @@ fn rules_23_and_24_labels() {
     // The request ends within the range; another begins there, for another value.
     labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2)).rejected(Rule::LabelRequested);
     let then = |vreg| LabelUse { label: 5, vreg: v(vreg), from: i(2), to: i(3) };
-    let two_wishes = |vreg| {
+    let two_requests = |vreg| {
         let case = labelled(r(0), 1, 3).with(|c| c.problem.labels[0].to = i(2));
         case.with(|c| c.problem.labels.push(then(vreg)))
     };
-    two_wishes(0).accepted();
-    two_wishes(1).rejected(Rule::LabelHoldsValue);
+    two_requests(0).accepted();
+    two_requests(1).rejected(Rule::LabelHoldsValue);
     // Overwritten in the midst of the range.
     labelled(r(0), 1, 3).with(|c| c.answer.locs[2] = r(2)).edit(2, mov(R1, R0)).first_rule_is(Rule::LabelHoldsValue);
     labelled(r(9), 1, 2).rejected(Rule::Allocatable);

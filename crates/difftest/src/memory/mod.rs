@@ -1,7 +1,7 @@
 //! Every access that may fold, at the first and the last bytes of memory, and one byte beyond.
 //!
 //! A case is a function of an address in one of several shapes, a load, what is done with the loaded value, and perhaps a
-//! store. The memory lies between two pages that nobody may touch, so an access that is wider than it should be, or at
+//! store. The memory lies between two pages without access, so an access that is wider than it should be, or at
 //! another place, is a fault. What is done with the loaded value is judged by the interpreter; loads and stores by a model
 //! of the memory. One index shape adds 32-bit numbers whose sum wraps before it is extended.
 

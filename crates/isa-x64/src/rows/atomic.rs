@@ -16,7 +16,7 @@ rows! {
     // `lock cmpxchg`: the expected value and the replacement in, the old value out.
     LOCK_CMPXCHG_MR[8 16 32 64] = Def "lock cmpxchg {m}, {2}" [D.fixed(RAX), U.fixed(RAX), U] of(0xb1).lock().reg(2).mem(W).size(W), .keeps_upper(), .updates();
     LOCK_CMPXCHG16B_M = Def "lock cmpxchg16b {m}" [D8.fixed(RAX), D8.fixed(RDX), U8.fixed(RAX), U8.fixed(RDX), U8.fixed(RBX), U8.fixed(RCX)] of64(0xc7).lock().digit(1).mem(16), .updates(), .needs(CMPXCHG16B);
-    // Locked operations whose result nobody wants.
+    // Locked operations whose result is not used.
     LOCK_ADD_MR[8 16 32 64] = Def "lock add {m}, {0}" [U] op(0x01).lock().reg(0).mem(W).size(W), .updates();
     LOCK_OR_MR[8 16 32 64] = Def "lock or {m}, {0}" [U] op(0x09).lock().reg(0).mem(W).size(W), .updates();
     LOCK_AND_MR[8 16 32 64] = Def "lock and {m}, {0}" [U] op(0x21).lock().reg(0).mem(W).size(W), .updates();

@@ -96,7 +96,7 @@ pub struct Buffer {
     /// Where labels are once references have grown.
     moved_labels: Vec<u32>,
     deferred: Vec<DeferredTrap>,
-    /// Text of what is emitted, if somebody wants it.
+    /// Text of what is emitted, if requested.
     pub(crate) listing: Listing,
 }
 
