@@ -32,7 +32,7 @@ impl Coloring {
             slot.filter(|_| input.constraints.remat(vreg).is_none() && !far[vreg.index()])
         };
         self.labels.emit(problem, out, in_slot);
-        slots.share(input, &self.slots, &self.assignment.in_memory, out);
+        slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
         let mut used = self.assignment.used;
         for edit in &out.edits {
             match edit.kind {

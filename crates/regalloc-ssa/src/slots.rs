@@ -9,12 +9,8 @@ use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
 use crate::liveness::{HEAD, LIVE_OUT, end_point, reset};
 use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{Allocation, EditKind, Loc, Slot, SlotData, VReg};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// Sizes are powers of two up to 64 bytes.
-const SIZES: usize = 7;
+use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
+use kingpost_regalloc_common::slot_packing::SlotPacking;
 
 #[derive(Default)]
 pub(crate) struct Slots {
@@ -22,22 +18,28 @@ pub(crate) struct Slots {
     lifetimes: Vec<(u32, u32)>,
     /// The slots as they were.
     old: PrimaryMap<Slot, SlotData>,
-    /// Slots by the start of their lifetimes.
-    order: Vec<u32>,
+    packing: SlotPacking<u32>,
     /// Per slot, the one that it becomes.
     becomes: Vec<Slot>,
-    /// Last point of slots in use, and their new number.
-    busy: [BinaryHeap<Reverse<(u32, u32)>>; SIZES],
 }
 
 impl Slots {
     /// Lets slots share. `operands` are those that are in slots.
-    pub(crate) fn share(&mut self, input: &Input, class_slots: &ClassSlots, operands: &[u32], out: &mut Allocation) {
+    ///
+    /// # Errors
+    /// There are more slots than can be numbered.
+    pub(crate) fn share(
+        &mut self,
+        input: &Input,
+        class_slots: &ClassSlots,
+        operands: &[u32],
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         if out.slots.len() < 2 {
-            return;
+            return Ok(());
         }
         self.find_lifetimes(input, class_slots, out.slots.len());
-        self.assign(out);
+        self.assign(out)?;
         let becomes = |slot: Slot| self.becomes[slot.index()];
         for &i in operands {
             let loc = &mut out.locs[i as usize];
@@ -60,6 +62,7 @@ impl Slots {
         for slot in out.emergency.iter_mut().flatten() {
             *slot = becomes(*slot);
         }
+        Ok(())
     }
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
@@ -78,31 +81,16 @@ impl Slots {
         }
     }
 
-    fn assign(&mut self, out: &mut Allocation) {
+    fn assign(&mut self, out: &mut Allocation) -> Result<(), AllocError> {
         std::mem::swap(&mut self.old, &mut out.slots);
         out.slots.clear();
-        let old = &self.old;
-        self.order.clear();
-        self.order.extend(0..old.len() as u32);
-        let lifetimes = &self.lifetimes;
-        self.order.sort_unstable_by_key(|&slot| (lifetimes[slot as usize], slot));
-        reset(&mut self.becomes, old.len(), Slot::from_u32(0));
-        self.busy.iter_mut().for_each(BinaryHeap::clear);
-        for &slot in &self.order {
-            let SlotData { size, align } = old[Slot::from_u32(slot)];
-            let (start, end) = self.lifetimes[slot as usize];
-            let busy = &mut self.busy[size.trailing_zeros() as usize % SIZES];
-            let free = busy.peek().filter(|Reverse((last, _))| *last < start).map(|Reverse((_, new))| *new);
-            let new = match free {
-                Some(new) => {
-                    busy.pop();
-                    Slot::from_u32(new)
-                }
-                None => out.slots.push(SlotData { size, align }),
-            };
-            busy.push(Reverse((end, new.as_u32())));
-            self.becomes[slot as usize] = new;
+        for (slot, data) in self.old.iter() {
+            let (start, last) = self.lifetimes[slot.index()];
+            self.packing.add(slot.as_u32(), start..last.saturating_add(1), data.size as u8);
         }
+        reset(&mut self.becomes, self.old.len(), Slot::from_u32(0));
+        let becomes = &mut self.becomes;
+        self.packing.pack(out, |id, slot| becomes[id as usize] = slot)
     }
 }
 
