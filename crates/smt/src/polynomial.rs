@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const MAX_MONOMIALS: usize = 128;
 /// Products nested deeper are unknowns of their own.
 const MAX_DEPTH: u32 = 64;
+/// Terms that are visited more often than this in all, shared ones each time, are given up.
+const MAX_VISITS: u32 = 2000;
 
 /// Coefficient by monomial, a sorted list of unknowns. No coefficient is zero.
 type Polynomial = BTreeMap<Vec<Term>, Bits>;
@@ -18,7 +20,12 @@ type Polynomial = BTreeMap<Vec<Term>, Bits>;
 /// Whether two bit-vector terms of one width have the same polynomial.
 pub fn equal_polynomials(terms: &mut Terms, a: Term, b: Term) -> bool {
     let width = terms.width(a);
-    let (Some(a), Some(b)) = (polynomial(terms, a, MAX_DEPTH), polynomial(terms, b, MAX_DEPTH)) else { return false };
+    let mut visits = MAX_VISITS;
+    let (Some(a), Some(b)) =
+        (polynomial(terms, a, MAX_DEPTH, &mut visits), polynomial(terms, b, MAX_DEPTH, &mut visits))
+    else {
+        return false;
+    };
     add(a, b, Bits::ones(width)).is_some_and(|difference| difference.is_empty())
 }
 
@@ -53,7 +60,8 @@ fn unknown(width: u32, term: Term) -> Polynomial {
     Polynomial::from([(vec![term], Bits::new(width, 1))])
 }
 
-fn polynomial(terms: &mut Terms, term: Term, depth: u32) -> Option<Polynomial> {
+fn polynomial(terms: &mut Terms, term: Term, depth: u32, visits: &mut u32) -> Option<Polynomial> {
+    *visits = visits.checked_sub(1)?;
     let width = terms.width(term);
     let one = Bits::new(width, 1);
     if depth == 0 {
@@ -62,16 +70,20 @@ fn polynomial(terms: &mut Terms, term: Term, depth: u32) -> Option<Polynomial> {
     match terms.node(term) {
         Node::Const(Value::Bits(bits)) if bits.is_zero() => Some(Polynomial::new()),
         Node::Const(Value::Bits(bits)) => Some(Polynomial::from([(Vec::new(), bits)])),
-        Node::Binary(Op::Add, a, b) => add(polynomial(terms, a, depth - 1)?, polynomial(terms, b, depth - 1)?, one),
-        Node::Unary(Op::Neg, a) => add(Polynomial::new(), polynomial(terms, a, depth - 1)?, one.neg()),
+        Node::Binary(Op::Add, a, b) => {
+            add(polynomial(terms, a, depth - 1, visits)?, polynomial(terms, b, depth - 1, visits)?, one)
+        }
+        Node::Unary(Op::Neg, a) => add(Polynomial::new(), polynomial(terms, a, depth - 1, visits)?, one.neg()),
         Node::Unary(Op::BitNot, a) => {
             let minus_one = Polynomial::from([(Vec::new(), one.neg())]);
-            add(minus_one, polynomial(terms, a, depth - 1)?, one.neg())
+            add(minus_one, polynomial(terms, a, depth - 1, visits)?, one.neg())
         }
-        Node::Binary(Op::Mul, a, b) => multiply(&polynomial(terms, a, depth - 1)?, &polynomial(terms, b, depth - 1)?),
+        Node::Binary(Op::Mul, a, b) => {
+            multiply(&polynomial(terms, a, depth - 1, visits)?, &polynomial(terms, b, depth - 1, visits)?)
+        }
         Node::Binary(Op::Shl, a, by) => {
             let power = power_of_two(terms, by);
-            multiply(&polynomial(terms, a, depth - 1)?, &power)
+            multiply(&polynomial(terms, a, depth - 1, visits)?, &power)
         }
         _ => Some(unknown(width, term)),
     }
@@ -93,6 +105,18 @@ fn power_of_two(terms: &mut Terms, by: Term) -> Polynomial {
 mod tests {
     use super::*;
     use crate::bits::Sort;
+
+    #[test]
+    fn shared_products_do_not_explode() {
+        let mut terms = Terms::new();
+        let [mut x, mut y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(64)));
+        let one = terms.number(64, 1);
+        for _ in 0..200 {
+            (x, y) = (terms.mul(x, x), terms.mul(y, y));
+            (x, y) = (terms.add(x, one), terms.add(y, one));
+        }
+        assert!(!equal_polynomials(&mut terms, x, y));
+    }
 
     #[test]
     fn distribution_and_shifts() {
