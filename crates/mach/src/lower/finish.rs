@@ -75,8 +75,8 @@ fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> Ins
     }
 }
 
-/// An instruction may read, modify and write one slot only if the value it reads is as wide as the one it writes. That is
-/// known only when all uses have been lowered.
+/// An instruction may read, modify and write one slot only if the value it reads may be in memory and is as wide as the one
+/// it writes. That is known only when all uses have been lowered: each may ask for a wider value.
 #[inline]
 fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
     if operands.iter().any(|operand| operand.is_rmw()) {
@@ -88,7 +88,9 @@ fn settle_pairs(problem: &Problem, operands: &mut [Operand]) {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
         let (written, read) = (operands[def], operands[usize::from(k)]);
-        if problem.width(written.vreg()) != problem.width(read.vreg()) {
+        let one_slot =
+            read.constraint() == Constraint::MemOk && problem.width(written.vreg()) == problem.width(read.vreg());
+        if !one_slot {
             operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
             operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
         }
