@@ -174,86 +174,105 @@ pub struct FunctionHead {
     pub frame: FrameInfo,
 }
 
-/// One function in a [`ModuleBuffer`]: ranges of its pools.
+/// One function in a [`ModuleBuffer`].
 #[derive(Clone, Debug)]
 pub struct CompiledFunction {
     /// Name, alignment and frame.
     pub head: FunctionHead,
     /// Where constants and jump tables begin in its code, bytes; its length if there are none.
     pub data_offset: u32,
-    code: Range<usize>,
-    relocs: Range<usize>,
-    symbols: Range<usize>,
-    traps: Range<usize>,
-    srclocs: Range<usize>,
-    calls: Range<usize>,
-    unwind: Range<usize>,
-    blocks: Range<usize>,
+    ranges: Ranges,
 }
 
 /// Compiled functions and the pools they lie in.
 #[derive(Clone, Default, Debug)]
 pub struct ModuleBuffer {
     functions: Vec<CompiledFunction>,
-    /// Machine code of all functions, one after the other without padding.
-    pub(crate) code: Vec<u8>,
-    pub(crate) relocs: Vec<Reloc>,
-    pub(crate) symbols: Vec<SymbolName>,
-    pub(crate) traps: Vec<TrapSite>,
-    pub(crate) srclocs: Vec<SrcLocSite>,
-    pub(crate) calls: Vec<CallSite>,
-    pub(crate) unwind: Vec<UnwindSite>,
-    pub(crate) blocks: Vec<u32>,
+    pub(crate) pools: Pools,
 }
 
-/// Lengths of all pools: where the next function begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    code: usize,
-    relocs: usize,
-    symbols: usize,
-    traps: usize,
-    srclocs: usize,
-    calls: usize,
-    unwind: usize,
-    blocks: usize,
+/// Defines the pools of a module buffer, and what a function has in each.
+macro_rules! pools {
+    ($($(#[$doc:meta])* $pool:ident: $entry:ty,)*) => {
+        /// Tables of all functions, one behind the other.
+        #[derive(Clone, Default, Debug)]
+        pub(crate) struct Pools {
+            $(pub(crate) $pool: Vec<$entry>,)*
+        }
+
+        /// What of the pools belongs to one function.
+        #[derive(Clone, Debug)]
+        struct Ranges {
+            $($pool: Range<usize>,)*
+        }
+
+        /// Lengths of all pools: where the next function begins.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Mark {
+            $($pool: usize,)*
+        }
+
+        /// One function with its tables at hand.
+        #[derive(Clone, Copy, Debug)]
+        pub struct FunctionView<'a> {
+            /// Name, alignment and frame.
+            pub function: &'a CompiledFunction,
+            $($(#[$doc])* pub $pool: &'a [$entry],)*
+        }
+
+        impl Pools {
+            fn clear(&mut self) {
+                $(self.$pool.clear();)*
+            }
+
+            /// Removes everything behind the last function.
+            fn truncate(&mut self, last: Option<&Ranges>) {
+                $(self.$pool.truncate(last.map_or(0, |ranges| ranges.$pool.end));)*
+            }
+
+            fn extend(&mut self, view: &FunctionView<'_>) {
+                $(self.$pool.extend_from_slice(view.$pool);)*
+            }
+
+            fn view<'a>(&'a self, function: &'a CompiledFunction) -> FunctionView<'a> {
+                FunctionView { function, $($pool: &self.$pool[function.ranges.$pool.clone()],)* }
+            }
+
+            fn mark(&self) -> Mark {
+                Mark { $($pool: self.$pool.len(),)* }
+            }
+
+            fn since(&self, mark: Mark) -> Ranges {
+                Ranges { $($pool: mark.$pool..self.$pool.len(),)* }
+            }
+        }
+    };
 }
 
-/// One function with its tables at hand.
-#[derive(Clone, Copy, Debug)]
-pub struct FunctionView<'a> {
-    /// Name, alignment and frame.
-    pub function: &'a CompiledFunction,
+pools! {
     /// Machine code, with constants and jump tables behind it.
-    pub code: &'a [u8],
+    code: u8,
     /// Relocations.
-    pub relocs: &'a [Reloc],
+    relocs: Reloc,
     /// What the relocations name.
-    pub symbols: &'a [SymbolName],
+    symbols: SymbolName,
     /// Trapping instructions.
-    pub traps: &'a [TrapSite],
+    traps: TrapSite,
     /// Source locations.
-    pub srclocs: &'a [SrcLocSite],
+    srclocs: SrcLocSite,
     /// Calls.
-    pub calls: &'a [CallSite],
+    calls: CallSite,
     /// Unwind operations.
-    pub unwind: &'a [UnwindSite],
+    unwind: UnwindSite,
     /// Offsets of the emitted blocks.
-    pub blocks: &'a [u32],
+    blocks: u32,
 }
 
 impl ModuleBuffer {
     /// Empties the buffer, keeping its memory.
     pub fn clear(&mut self) {
         self.functions.clear();
-        self.code.clear();
-        self.relocs.clear();
-        self.symbols.clear();
-        self.traps.clear();
-        self.srclocs.clear();
-        self.calls.clear();
-        self.unwind.clear();
-        self.blocks.clear();
+        self.pools.clear();
     }
 
     /// Number of functions.
@@ -268,12 +287,12 @@ impl ModuleBuffer {
 
     /// Bytes of code of all functions.
     pub fn code_bytes(&self) -> usize {
-        self.code.len()
+        self.pools.code.len()
     }
 
     /// All functions in order of compilation.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
-        (0..self.functions.len()).map(|i| self.function(i))
+        self.functions.iter().map(|function| self.pools.view(function))
     }
 
     /// One function.
@@ -281,18 +300,7 @@ impl ModuleBuffer {
     /// # Panics
     /// If there is no function `index`.
     pub fn function(&self, index: usize) -> FunctionView<'_> {
-        let f = &self.functions[index];
-        FunctionView {
-            function: f,
-            code: &self.code[f.code.clone()],
-            relocs: &self.relocs[f.relocs.clone()],
-            symbols: &self.symbols[f.symbols.clone()],
-            traps: &self.traps[f.traps.clone()],
-            srclocs: &self.srclocs[f.srclocs.clone()],
-            calls: &self.calls[f.calls.clone()],
-            unwind: &self.unwind[f.unwind.clone()],
-            blocks: &self.blocks[f.blocks.clone()],
-        }
+        self.pools.view(&self.functions[index])
     }
 
     /// Removes the last function.
@@ -303,15 +311,7 @@ impl ModuleBuffer {
 
     /// Removes what the pools hold beyond the last function: what an error or a caught panic left of the next one.
     pub fn discard_unfinished(&mut self) {
-        let end = |range: fn(&CompiledFunction) -> &Range<usize>| self.functions.last().map_or(0, |f| range(f).end);
-        self.code.truncate(end(|f| &f.code));
-        self.relocs.truncate(end(|f| &f.relocs));
-        self.symbols.truncate(end(|f| &f.symbols));
-        self.traps.truncate(end(|f| &f.traps));
-        self.srclocs.truncate(end(|f| &f.srclocs));
-        self.calls.truncate(end(|f| &f.calls));
-        self.unwind.truncate(end(|f| &f.unwind));
-        self.blocks.truncate(end(|f| &f.blocks));
+        self.pools.truncate(self.functions.last().map(|function| &function.ranges));
     }
 
     /// Adds all functions of `other` behind those already here.
@@ -324,43 +324,17 @@ impl ModuleBuffer {
     /// Adds one function of another buffer behind those already here.
     pub fn append_function(&mut self, view: &FunctionView<'_>) {
         let mark = self.mark();
-        self.code.extend_from_slice(view.code);
-        self.relocs.extend_from_slice(view.relocs);
-        self.symbols.extend_from_slice(view.symbols);
-        self.traps.extend_from_slice(view.traps);
-        self.srclocs.extend_from_slice(view.srclocs);
-        self.calls.extend_from_slice(view.calls);
-        self.unwind.extend_from_slice(view.unwind);
-        self.blocks.extend_from_slice(view.blocks);
+        self.pools.extend(view);
         self.push_function(mark, view.function.head.clone(), view.function.data_offset);
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark {
-            code: self.code.len(),
-            relocs: self.relocs.len(),
-            symbols: self.symbols.len(),
-            traps: self.traps.len(),
-            srclocs: self.srclocs.len(),
-            calls: self.calls.len(),
-            unwind: self.unwind.len(),
-            blocks: self.blocks.len(),
-        }
+        self.pools.mark()
     }
 
     /// Makes everything pushed to the pools since `mark` a function.
     pub(crate) fn push_function(&mut self, mark: Mark, head: FunctionHead, data_offset: u32) {
-        self.functions.push(CompiledFunction {
-            head,
-            data_offset,
-            code: mark.code..self.code.len(),
-            relocs: mark.relocs..self.relocs.len(),
-            symbols: mark.symbols..self.symbols.len(),
-            traps: mark.traps..self.traps.len(),
-            srclocs: mark.srclocs..self.srclocs.len(),
-            calls: mark.calls..self.calls.len(),
-            unwind: mark.unwind..self.unwind.len(),
-            blocks: mark.blocks..self.blocks.len(),
-        });
+        let ranges = self.pools.since(mark);
+        self.functions.push(CompiledFunction { head, data_offset, ranges });
     }
 }

@@ -38,23 +38,24 @@ impl Buffer {
         }
         self.grow(pool, forms)?;
         let mark = module.mark();
-        let base = module.code.len();
-        self.copy_code(pool, forms, &mut module.code);
+        let pools = &mut module.pools;
+        let base = pools.code.len();
+        self.copy_code(pool, forms, &mut pools.code);
         let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
-        self.listing.finish(labels, (module.code.len() - base) as u32);
-        self.place_pool(pool, base, forms, &mut module.code);
-        if module.code.len() - base > MAX_CODE_BYTES {
+        self.listing.finish(labels, (pools.code.len() - base) as u32);
+        self.place_pool(pool, base, forms, &mut pools.code);
+        if pools.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);
         }
-        self.apply_fixups(&mut module.code[base..]);
-        module.relocs.extend_from_slice(&self.relocs);
-        module.symbols.extend_from_slice(symbols);
-        module.traps.extend_from_slice(&self.traps);
-        module.srclocs.extend_from_slice(&self.srclocs);
-        module.calls.extend_from_slice(&self.calls);
-        module.unwind.extend_from_slice(&self.unwind);
-        module.blocks.extend_from_slice(&self.block_starts);
-        let data_offset = self.pool_offsets.first().copied().unwrap_or((module.code.len() - base) as u32);
+        self.apply_fixups(&mut pools.code[base..]);
+        pools.relocs.extend_from_slice(&self.relocs);
+        pools.symbols.extend_from_slice(symbols);
+        pools.traps.extend_from_slice(&self.traps);
+        pools.srclocs.extend_from_slice(&self.srclocs);
+        pools.calls.extend_from_slice(&self.calls);
+        pools.unwind.extend_from_slice(&self.unwind);
+        pools.blocks.extend_from_slice(&self.block_starts);
+        let data_offset = self.pool_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
         module.push_function(mark, head, data_offset);
         Ok(())
     }
