@@ -8,7 +8,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test check unit filetests corpus demo deps tools bless fuzz bench doc
+.PHONY: all build test check unit filetests corpus demo deps tools bless matrix fuzz bench doc
 
 all: build
 
@@ -49,8 +49,12 @@ tools:
 	@sh .ci/tools || $(MAKE) deps
 
 # Rewrites the expectations of our own tests. Read the diff as you would read code.
-bless: build
+bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
+
+# Rewrites the list of what is refused of all opcodes at all types, filetests/matrix/refused.txt.
+matrix:
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test matrix
 
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:
