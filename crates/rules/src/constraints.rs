@@ -253,12 +253,10 @@ impl<'a> Constraints<'a> {
         Ok(var)
     }
 
-    /// The register that an instruction defines, or a type of its own.
+    /// The register that an instruction defines, or a type that nothing has.
     fn result(&mut self, statement: &'a Statement) -> TypeVar {
-        let var = match &statement.defines {
-            Some(name) => self.named(Space::Register, name),
-            None => self.fresh(Shape::Unknown),
-        };
+        let Some(name) = &statement.defines else { return self.fresh(Shape::Unknown) };
+        let var = self.named(Space::Register, name);
         self.mark(var, |class| (class.in_template, class.matters) = (true, true));
         var
     }

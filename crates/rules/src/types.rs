@@ -338,6 +338,7 @@ mod tests {
         assert_eq!(forms.iter().filter(|form| *form == "i8*").count(), 2);
         assert_eq!(forms.len(), 66);
         assert_eq!(widths("%p = alloca [2 x i8]\n%q = getelementptr %p, 0, 1\n=>\n%q = %q", "q"), ["i8*", "i8*"]);
+        assert_eq!(widths("store i8 %x, %p\n=>\nstore %x, %p", "x"), ["i8", "i8"]);
         assert!(widths("store %p, %p\n=>\nskip", "p")[0].contains("contains itself"));
     }
 
