@@ -1,0 +1,34 @@
+//! The meaning of every opcode as terms: results, and the trap that occurs instead.
+//!
+//! ```text
+//! sdiv.i8 x, y     results: (bvsdiv x y)
+//!                  trap:    254 (int_divz) if y = 0, else 252 (int_ovf) if x = -128 and y = -1, else 0
+//! ```
+//!
+//! Proofs of rewrite rules rest on these meanings. They are a second text, written apart from the interpreter's on purpose:
+//! a test evaluates both on the same operands.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `outcome.rs` | [`Operation`], its operands and its [`Outcome`] |
+//! | `meaning.rs` | the index: which function is the meaning of an opcode |
+//! | `int.rs` | integer arithmetic on one lane |
+//! | `bits.rs` | shifts, rotations, counts and orders of bits |
+//! | `overflow.rs` | sums, differences and products that say or trap if they do not fit |
+//! | `lanes.rs` | from one lane to all |
+//! | `vector.rs` | what moves lanes or depends on several |
+//!
+//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic, of memory, and of
+//! values of more than 128 bits.
+
+mod bits;
+mod int;
+mod lanes;
+mod meaning;
+mod outcome;
+mod overflow;
+mod vector;
+
+pub use lanes::{each_lane, lanes_of};
+pub use meaning::outcome;
+pub use outcome::{Immediate, Operand, Operation, Outcome};

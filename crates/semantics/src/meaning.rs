@@ -1,0 +1,326 @@
+//! The index: which function is the meaning of an opcode.
+
+use crate::lanes::each_lane;
+use crate::outcome::{Immediate, Operand, Operation, Outcome};
+use crate::overflow::{self, Wrapped};
+use crate::{bits, int, vector};
+use kingpost_ir::types::I8;
+use kingpost_ir::{Opcode, TrapCode, Type};
+use kingpost_smt::{Bits, MAX_WIDTH, Op, Term, Terms};
+
+/// What an instruction comes to, or nothing if its opcode has no meaning here, or none at its types. There are as many
+/// operands as the opcode has, of types that its row of the table allows.
+pub fn outcome(terms: &mut Terms, operation: &Operation, operands: &[Operand]) -> Option<Outcome> {
+    let fits = |ty: Type| !ty.is_dynamic_vector() && ty.bits() <= MAX_WIDTH;
+    if !fits(operation.ty) || !operands.iter().all(|operand| fits(operand.ty)) {
+        return None;
+    }
+    let meaning = Meaning { terms, ty: operation.ty, immediate: operation.immediate, operands };
+    meaning.of(operation.opcode)
+}
+
+struct Meaning<'t, 'o> {
+    terms: &'t mut Terms,
+    /// The controlling type.
+    ty: Type,
+    immediate: Immediate,
+    operands: &'o [Operand],
+}
+
+impl Meaning<'_, '_> {
+    fn of(mut self, opcode: Opcode) -> Option<Outcome> {
+        let result = match opcode {
+            // Control flow: the trap is all there is.
+            Opcode::Trap => return self.trap_if(|terms, _| terms.bool(true)),
+            Opcode::Trapz => return self.trap_if(int::is_zero),
+            Opcode::Trapnz => {
+                return self.trap_if(|terms, x| {
+                    let zero = int::is_zero(terms, x);
+                    terms.not(zero)
+                });
+            }
+
+            // Selection.
+            Opcode::Select | Opcode::SelectSpectreGuard => {
+                let [c, x, y] = self.all();
+                let zero = int::is_zero(self.terms, c);
+                self.terms.ite(zero, y, x)
+            }
+            Opcode::Bitselect => self.whole3(|terms, [c, x, y]| {
+                let not_c = terms.bit_not(c);
+                let (chosen, other) = (terms.bit_and(c, x), terms.bit_and(not_c, y));
+                terms.bit_or(chosen, other)
+            }),
+            Opcode::Blendv => {
+                let (ty, all) = (self.ty, self.all());
+                each_lane(self.terms, ty, all, |terms, [c, x, y]| {
+                    let negative = int::is_negative(terms, c);
+                    terms.ite(negative, x, y)
+                })
+            }
+            Opcode::Bmask => {
+                let [x] = self.all();
+                let set = vector::any_true(self.terms, x);
+                int::mask(self.terms, set, self.ty.bits())
+            }
+
+            // Integers.
+            Opcode::Icmp => self.icmp()?,
+            Opcode::Iadd => self.lanes2(Terms::add),
+            Opcode::Isub => self.lanes2(Terms::sub),
+            Opcode::Ineg => self.lanes1(Terms::neg),
+            Opcode::Iabs => self.lanes1(int::abs),
+            Opcode::Imul => self.lanes2(Terms::mul),
+            Opcode::Umulhi => self.lanes2(int::umulhi),
+            Opcode::Smulhi => self.lanes2(int::smulhi),
+            Opcode::Smin => self.lanes2(int::smin),
+            Opcode::Smax => self.lanes2(int::smax),
+            Opcode::Umin => self.lanes2(int::umin),
+            Opcode::Umax => self.lanes2(int::umax),
+            Opcode::Udiv => return Some(self.division(Op::Udiv)),
+            Opcode::Sdiv => return Some(self.division(Op::Sdiv)),
+            Opcode::Urem => return Some(self.division(Op::Urem)),
+            Opcode::Srem => return Some(self.division(Op::Srem)),
+            Opcode::UaddOverflow => return Some(self.overflow(overflow::uadd)),
+            Opcode::SaddOverflow => return Some(self.overflow(overflow::sadd)),
+            Opcode::UsubOverflow => return Some(self.overflow(overflow::usub)),
+            Opcode::SsubOverflow => return Some(self.overflow(overflow::ssub)),
+            Opcode::UmulOverflow => return Some(self.overflow(overflow::umul)),
+            Opcode::SmulOverflow => return Some(self.overflow(overflow::smul)),
+            Opcode::UaddOverflowCin => return Some(self.overflow_with_carry(overflow::uadd)),
+            Opcode::SaddOverflowCin => return Some(self.overflow_with_carry(overflow::sadd)),
+            Opcode::UsubOverflowBin => return Some(self.overflow_with_carry(overflow::usub)),
+            Opcode::SsubOverflowBin => return Some(self.overflow_with_carry(overflow::ssub)),
+            Opcode::UaddOverflowTrap => {
+                let [x, y] = self.all();
+                let Immediate::Code(code) = self.immediate else { return None };
+                let (sum, overflow) = overflow::uadd(self.terms, x, y);
+                return Some(Outcome::values(self.terms, [sum]).trapping_with(self.terms, overflow, code));
+            }
+
+            // Bits.
+            Opcode::Band => self.whole2(Terms::bit_and),
+            Opcode::Bor => self.whole2(Terms::bit_or),
+            Opcode::Bxor => self.whole2(Terms::bit_xor),
+            Opcode::Bnot => {
+                let [x] = self.all();
+                self.terms.bit_not(x)
+            }
+            Opcode::Rotl => self.shift(bits::rotl),
+            Opcode::Rotr => self.shift(bits::rotr),
+            Opcode::Ishl => self.shift(bits::ishl),
+            Opcode::Ushr => self.shift(bits::ushr),
+            Opcode::Sshr => self.shift(bits::sshr),
+            Opcode::Bitrev => self.lanes1(bits::bitrev),
+            Opcode::Clz => self.lanes1(bits::clz),
+            Opcode::Cls => self.lanes1(bits::cls),
+            Opcode::Ctz => self.lanes1(bits::ctz),
+            Opcode::Bswap => self.lanes1(bits::bswap),
+            Opcode::Popcnt => self.lanes1(bits::popcnt),
+
+            // Conversions.
+            Opcode::Ireduce => self.resized(|terms, x, width| terms.extract(x, 0, width)),
+            Opcode::Uextend => self.resized(Terms::zero_extend),
+            Opcode::Sextend => self.resized(Terms::sign_extend),
+            Opcode::Isplit => {
+                let ([x], half) = (self.all(), self.ty.bits() / 2);
+                let halves = [0, half].map(|at| self.terms.extract(x, at, half));
+                return Some(Outcome::values(self.terms, halves));
+            }
+            Opcode::Iconcat => {
+                let [low, high] = self.all();
+                self.terms.concat(high, low)
+            }
+            Opcode::Bitcast if self.operands[0].ty.lane_count() == self.ty.lane_count() => self.operands[0].bits,
+
+            // Floating point, as bits.
+            Opcode::Fneg => self.lanes1(|terms, x| {
+                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
+                terms.bit_xor(x, sign)
+            }),
+            Opcode::Fabs => self.lanes1(|terms, x| {
+                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
+                let others = terms.bit_not(sign);
+                terms.bit_and(x, others)
+            }),
+            Opcode::Fcopysign => self.lanes2(|terms, x, y| {
+                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
+                let others = terms.bit_not(sign);
+                let (magnitude, sign) = (terms.bit_and(x, others), terms.bit_and(y, sign));
+                terms.bit_or(magnitude, sign)
+            }),
+
+            // Vectors: lanes and shuffles.
+            Opcode::Splat => self.resized_to_vector(vector::splat),
+            Opcode::ScalarToVector => self.resized_to_vector(vector::scalar_to_vector),
+            Opcode::Insertlane => {
+                let ([x, y], Immediate::Lane(lane)) = (self.all(), self.immediate) else { return None };
+                vector::insertlane(self.terms, self.ty, x, y, lane)?
+            }
+            Opcode::Extractlane => {
+                let ([x], Immediate::Lane(lane)) = (self.all(), self.immediate) else { return None };
+                vector::extractlane(self.terms, self.ty, x, lane)?
+            }
+            Opcode::Swizzle => {
+                let [x, y] = self.all();
+                vector::permuted(self.terms, x, y, |_, index| index)
+            }
+            Opcode::X86Pshufb => {
+                let [x, y] = self.all();
+                vector::permuted(self.terms, x, y, vector::pshufb_index)
+            }
+            Opcode::VanyTrue => {
+                let [x] = self.all();
+                let any = vector::any_true(self.terms, x);
+                int::flag(self.terms, any, I8.bits())
+            }
+            Opcode::VallTrue => {
+                let [x] = self.all();
+                let all = vector::all_true(self.terms, self.ty, x);
+                int::flag(self.terms, all, I8.bits())
+            }
+            Opcode::VhighBits => {
+                let [x] = self.all();
+                vector::high_bits(self.terms, self.operands[0].ty, x, self.ty.bits())
+            }
+
+            // Vectors: arithmetic and width.
+            Opcode::UaddSat => self.saturated(overflow::uadd, |terms, x| terms.constant(Bits::ones(terms.width(x)))),
+            Opcode::UsubSat => self.saturated(overflow::usub, |terms, x| terms.number(terms.width(x), 0)),
+            Opcode::SaddSat => self.saturated(overflow::sadd, overflow::signed_limit),
+            Opcode::SsubSat => self.saturated(overflow::ssub, overflow::signed_limit),
+            Opcode::AvgRound => self.lanes2(|terms, x, y| {
+                let width = terms.width(x);
+                let [x, y] = [x, y].map(|operand| terms.zero_extend(operand, width + 1));
+                let (sum, one) = (terms.add(x, y), terms.number(width + 1, 1));
+                let rounded = terms.add(sum, one);
+                terms.extract(rounded, 1, width)
+            }),
+            Opcode::IaddPairwise => {
+                let all = self.all();
+                vector::pairwise(self.terms, self.ty, all)
+            }
+            Opcode::Snarrow => self.narrowed(int::clamp_signed),
+            Opcode::Unarrow => self.narrowed(int::clamp_unsigned),
+            Opcode::Uunarrow => self.narrowed(vector::narrow_unsigned),
+            Opcode::SwidenLow => self.widened(false, Terms::sign_extend),
+            Opcode::SwidenHigh => self.widened(true, Terms::sign_extend),
+            Opcode::UwidenLow => self.widened(false, Terms::zero_extend),
+            Opcode::UwidenHigh => self.widened(true, Terms::zero_extend),
+
+            _ => return None,
+        };
+        Some(Outcome::values(self.terms, [result]))
+    }
+
+    /// The operands' bits.
+    fn all<const N: usize>(&self) -> [Term; N] {
+        std::array::from_fn(|index| self.operands[index].bits)
+    }
+
+    fn whole2(&mut self, op: fn(&mut Terms, Term, Term) -> Term) -> Term {
+        let [x, y] = self.all();
+        op(self.terms, x, y)
+    }
+
+    fn whole3(&mut self, op: fn(&mut Terms, [Term; 3]) -> Term) -> Term {
+        let all = self.all();
+        op(self.terms, all)
+    }
+
+    fn lanes1(&mut self, op: fn(&mut Terms, Term) -> Term) -> Term {
+        let all = self.all();
+        each_lane(self.terms, self.ty, all, |terms, [x]| op(terms, x))
+    }
+
+    fn lanes2(&mut self, op: fn(&mut Terms, Term, Term) -> Term) -> Term {
+        let all = self.all();
+        each_lane(self.terms, self.ty, all, |terms, [x, y]| op(terms, x, y))
+    }
+
+    /// The amount is a scalar, the same for all lanes.
+    fn shift(&mut self, op: fn(&mut Terms, Term, Term) -> Term) -> Term {
+        let [x, by] = self.all();
+        each_lane(self.terms, self.ty, [x], |terms, [x]| op(terms, x, by))
+    }
+
+    fn resized(&mut self, op: fn(&mut Terms, Term, u32) -> Term) -> Term {
+        let [x] = self.all();
+        op(self.terms, x, self.ty.bits())
+    }
+
+    fn resized_to_vector(&mut self, op: fn(&mut Terms, Type, Term) -> Term) -> Term {
+        let [x] = self.all();
+        op(self.terms, self.ty, x)
+    }
+
+    fn narrowed(&mut self, op: fn(&mut Terms, Term, u32) -> Term) -> Term {
+        let all = self.all();
+        vector::narrowed(self.terms, self.ty, all, op)
+    }
+
+    fn widened(&mut self, high: bool, extend: fn(&mut Terms, Term, u32) -> Term) -> Term {
+        let [x] = self.all();
+        vector::widened(self.terms, self.ty, x, high, extend)
+    }
+
+    fn saturated(&mut self, op: fn(&mut Terms, Term, Term) -> Wrapped, limit: fn(&mut Terms, Term) -> Term) -> Term {
+        let all = self.all();
+        each_lane(self.terms, self.ty, all, |terms, [x, y]| {
+            let (limit, wrapped) = (limit(terms, x), op(terms, x, y));
+            overflow::saturated(terms, wrapped, limit)
+        })
+    }
+
+    /// 1 or 0 for scalars, all ones or zero in each lane of vectors.
+    fn icmp(&mut self) -> Option<Term> {
+        let Immediate::Condition(condition) = self.immediate else { return None };
+        let ([x, y], ty) = (self.all(), self.ty);
+        if ty.is_scalar() {
+            let holds = int::compare(self.terms, condition, x, y);
+            return Some(int::flag(self.terms, holds, I8.bits()));
+        }
+        Some(each_lane(self.terms, ty, [x, y], |terms, [x, y]| {
+            let holds = int::compare(terms, condition, x, y);
+            int::mask(terms, holds, ty.lane_bits())
+        }))
+    }
+
+    /// By zero they trap, the signed quotient also where it does not fit. The remainder of minimum by -1 is zero.
+    fn division(self, op: Op) -> Outcome {
+        let [x, y] = self.all();
+        let result = self.terms.binary(op, x, y);
+        let mut outcome = Outcome::values(self.terms, [result]);
+        if op == Op::Sdiv {
+            let overflow = int::quotient_overflows(self.terms, x, y);
+            outcome = outcome.trapping(self.terms, overflow, TrapCode::INTEGER_OVERFLOW);
+        }
+        let by_zero = int::is_zero(self.terms, y);
+        outcome.trapping(self.terms, by_zero, TrapCode::INTEGER_DIVISION_BY_ZERO)
+    }
+
+    fn overflow(mut self, op: fn(&mut Terms, Term, Term) -> Wrapped) -> Outcome {
+        let [x, y] = self.all();
+        let wrapped = op(self.terms, x, y);
+        self.with_flag(wrapped)
+    }
+
+    fn overflow_with_carry(mut self, step: fn(&mut Terms, Term, Term) -> Wrapped) -> Outcome {
+        let all = self.all();
+        let wrapped = overflow::with_carry(self.terms, step, all);
+        self.with_flag(wrapped)
+    }
+
+    fn with_flag(&mut self, (result, overflow): Wrapped) -> Outcome {
+        let overflow = int::flag(self.terms, overflow, I8.bits());
+        Outcome::values(self.terms, [result, overflow])
+    }
+
+    /// Traps where a condition on the operand, if there is one, holds.
+    fn trap_if(self, condition: fn(&mut Terms, Term) -> Term) -> Option<Outcome> {
+        let Immediate::Code(code) = self.immediate else { return None };
+        let operand = self.operands.first().map_or(code, |operand| operand.bits);
+        let condition = condition(self.terms, operand);
+        Some(Outcome::values(self.terms, []).trapping_with(self.terms, condition, code))
+    }
+}

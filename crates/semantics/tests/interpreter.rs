@@ -1,0 +1,184 @@
+//! Meanings against the interpreter: every opcode that has one, at every type, on corner cases and random operands.
+
+use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::opcodes::Suffix;
+use kingpost_ir::type_class::{Allowed, Constraint};
+use kingpost_ir::{Format, Opcode, TrapCode, Type, types};
+use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
+
+/// Random operands for each opcode at each combination of types, besides the corner cases.
+const RANDOM_CASES: usize = 300;
+/// More cases than this must be compared in all.
+const LEAST_CASES: usize = 1_000_000;
+
+/// A small generator (Marsaglia, Xorshift RNGs, 2003).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Bits of a value: small, sparse, near the limits, or any.
+    fn bits(&mut self, ty: Type) -> u128 {
+        let any = u128::from(self.next()) << 64 | u128::from(self.next());
+        let lane = ty.lane_bits();
+        let bits = match self.next() % 5 {
+            0 => any % 4,
+            1 => (1 << (any % u128::from(lane))) - any % 3 % 2,
+            2 => !(any % 4),
+            3 => (1 << (lane - 1)) ^ (any % 3),
+            _ => any,
+        };
+        // Each lane of a vector is another kind of number only where the whole is any.
+        let copies = (0..ty.lane_count()).fold(0, |all, index| all | (bits & ty.lane_mask()) << (index * lane));
+        if self.next().is_multiple_of(2) { copies } else { copies ^ any & u128::from(self.next()) }
+    }
+}
+
+/// An instruction whose meaning is compared.
+struct Subject {
+    opcode: Opcode,
+    ctrl: Type,
+    operands: Vec<Type>,
+    immediate: Immediate,
+    /// The instruction's text after its operands or before them.
+    condition: String,
+    trailing: String,
+}
+
+impl Subject {
+    /// A function that executes the instruction on its parameters.
+    fn text(&self, results: &[Type]) -> String {
+        let info = self.opcode.info();
+        let params: Vec<String> = self.operands.iter().enumerate().map(|(i, ty)| format!("v{i}: {ty}")).collect();
+        let types: Vec<String> = self.operands.iter().map(Type::to_string).collect();
+        let result_types: Vec<String> = results.iter().map(Type::to_string).collect();
+        let names: Vec<String> = (0..results.len()).map(|i| format!("v{}", 100 + i)).collect();
+        let operands: Vec<String> = (0..self.operands.len()).map(|i| format!("v{i}")).collect();
+        let suffix = if info.suffix == Suffix::Required { format!(".{}", self.ctrl) } else { String::new() };
+        let defines = if names.is_empty() { String::new() } else { format!("{} = ", names.join(", ")) };
+        let returns = if results.is_empty() { String::new() } else { format!(" -> {}", result_types.join(", ")) };
+        format!(
+            "function %f({}){returns} {{\nblock0({}):\n    {defines}{}{suffix} {}{}{}\n    return {}\n}}\n",
+            types.join(", "),
+            params.join(", "),
+            self.opcode,
+            self.condition,
+            operands.join(", "),
+            self.trailing,
+            names.join(", "),
+        )
+    }
+}
+
+/// The types that stand at a place.
+fn choices(constraint: Constraint, ctrl: Type) -> Vec<Type> {
+    let fits = |ty: &Type| !ty.is_dynamic_vector() && ty.bits() <= 128;
+    match constraint.resolve(ctrl) {
+        Allowed::Exactly(ty) => vec![ty],
+        Allowed::In(set) => set.iter().filter(fits).collect(),
+        Allowed::Nothing => Vec::new(),
+    }
+}
+
+/// Every combination of operand types.
+fn combinations(constraints: &[Constraint], ctrl: Type) -> Vec<Vec<Type>> {
+    constraints.iter().fold(vec![Vec::new()], |all, &constraint| {
+        let choices = choices(constraint, ctrl);
+        all.iter().flat_map(|head| choices.iter().map(move |&ty| [head.as_slice(), &[ty]].concat())).collect()
+    })
+}
+
+/// Immediates with their text: before the operands, and behind them.
+fn immediates(terms: &mut Terms, opcode: Opcode, ctrl: Type) -> Vec<(Immediate, String, String)> {
+    let none = String::new;
+    match opcode.format() {
+        Format::IntCompare => {
+            IntCC::ALL.iter().map(|&cc| (Immediate::Condition(cc), format!("{cc} "), none())).collect()
+        }
+        Format::BinaryImm8 | Format::TernaryImm8 => [0, ctrl.lane_count().saturating_sub(1)]
+            .map(|lane| (Immediate::Lane(lane as u8), none(), format!(", {lane}")))
+            .to_vec(),
+        Format::CondTrap | Format::IntAddTrap => {
+            let code = TrapCode::user(7).expect("a code");
+            vec![(Immediate::Code(terms.number(8, code.byte().into())), none(), format!(", {code}"))]
+        }
+        _ => vec![(Immediate::None, none(), none())],
+    }
+}
+
+/// Compares on many operands; the number of cases, or zero if the opcode has no meaning at these types.
+fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random) -> usize {
+    let operands: Vec<Operand> = subject
+        .operands
+        .iter()
+        .enumerate()
+        .map(|(index, &ty)| Operand { ty, bits: terms.var(&format!("v{index}.{ty}"), Sort::Bits(ty.bits())) })
+        .collect();
+    let operation = Operation { opcode: subject.opcode, ty: subject.ctrl, immediate: subject.immediate };
+    let Some(outcome) = outcome(terms, &operation, &operands) else { return 0 };
+    let results: Vec<Type> =
+        subject.opcode.info().results.iter().map(|constraint| choices(*constraint, subject.ctrl)[0]).collect();
+    let text = subject.text(&results);
+    let functions =
+        kingpost_reader::parse_functions(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let environment = Environment::new(&functions);
+    let mut interpreter = Interpreter::new(&environment);
+    let roots: Vec<Term> = outcome.results.iter().copied().chain([outcome.trap]).collect();
+    for _ in 0..RANDOM_CASES {
+        let values: Vec<DataValue> = subject.operands.iter().map(|&ty| DataValue::new(ty, random.bits(ty))).collect();
+        let mut model = Model::default();
+        for (value, operand) in values.iter().zip(&operands) {
+            let bits = Bits::new(operand.ty.bits(), value.bits());
+            model.set(terms.name(operand.bits).unwrap_or_default(), Value::Bits(bits));
+        }
+        let evaluator = Evaluator::new(terms, &roots, &model);
+        let bits = |term: Term| evaluator.value(term).bits().map_or(0, Bits::unsigned);
+        let ours = match TrapCode::from_byte(bits(outcome.trap) as u8) {
+            Some(code) => Err(Stop::Trap(code)),
+            None => {
+                Ok(results.iter().zip(&outcome.results).map(|(&ty, &term)| DataValue::new(ty, bits(term))).collect())
+            }
+        };
+        assert_eq!(ours, interpreter.call("f", &values), "{text}for {values:?}");
+    }
+    RANDOM_CASES
+}
+
+#[test]
+fn meanings_agree_with_the_interpreter() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut cases, mut opcodes) = (0, 0);
+    for &opcode in Opcode::ALL {
+        let info = opcode.info();
+        if opcode.is_terminator() || opcode.is_call() {
+            continue;
+        }
+        let controlling: Vec<Type> = match info.suffix {
+            Suffix::None => vec![types::INVALID],
+            _ => info.class.set().iter().filter(|ty| !ty.is_dynamic_vector() && ty.bits() <= 128).collect(),
+        };
+        let before = cases;
+        for ctrl in controlling {
+            for operands in combinations(info.operands, ctrl) {
+                for raw in [true, false] {
+                    let mut terms = if raw { Terms::raw() } else { Terms::new() };
+                    for (immediate, condition, trailing) in immediates(&mut terms, opcode, ctrl) {
+                        let operands = operands.clone();
+                        let subject = Subject { opcode, ctrl, operands, immediate, condition, trailing };
+                        cases += compare(&subject, &mut terms, &mut random);
+                    }
+                }
+            }
+        }
+        opcodes += usize::from(cases > before);
+    }
+    println!("{opcodes} opcodes, {cases} cases");
+    assert!(cases >= LEAST_CASES && opcodes >= 80, "{opcodes} opcodes, {cases} cases");
+}
