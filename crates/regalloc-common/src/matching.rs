@@ -246,6 +246,11 @@ impl<H: Copy> Matching<H> {
         points.indices().fold(PRegSet::EMPTY, |taken, point| taken.union(self.taken[point]))
     }
 
+    /// Returns the registers of operands that exist on single edges.
+    pub fn taken_on_edges(&self) -> PRegSet {
+        self.edge_regs
+    }
+
     /// Returns the request that has a register at the early point.
     pub fn early_owner(&self, reg: PReg) -> Option<&Request<H>> {
         self.requests.get(self.owners[0][reg.index()] as usize)
@@ -289,6 +294,19 @@ impl<H: Copy> Matching<H> {
         inst: Inst,
         score: impl Fn(&Request<H>, PReg) -> i32 + Copy,
     ) -> Result<(), AllocError> {
+        self.augment(env, inst, score).or_else(|refusal| self.search(refusal))
+    }
+
+    /// As [`Matching::solve`], by augmenting paths alone.
+    ///
+    /// # Errors
+    /// The first request that is not served. If it and all others are for one point, there is no assignment.
+    pub fn augment(
+        &mut self,
+        env: &MachineEnv,
+        inst: Inst,
+        score: impl Fn(&Request<H>, PReg) -> i32 + Copy,
+    ) -> Result<(), AllocError> {
         let requests = &self.requests;
         self.order.clear();
         self.order.extend(0..requests.len() as u32);
@@ -304,27 +322,11 @@ impl<H: Copy> Matching<H> {
                 group = i;
             }
             if !self.place(env, n, &mut PRegSet::default(), score) {
-                let refusal = self.requests[n as usize].refusal(inst);
-                return self.search(refusal);
+                return Err(self.requests[n as usize].refusal(inst));
             }
         }
         self.close_group(group, self.order.len());
         Ok(())
-    }
-
-    /// Serves one more request, which exists on all edges, if that is possible, and returns its number.
-    pub fn serve(
-        &mut self,
-        env: &MachineEnv,
-        request: Request<H>,
-        score: impl Fn(&Request<H>, PReg) -> i32 + Copy,
-    ) -> Option<u32> {
-        let n = self.push(request);
-        let is_served = self.place(env, n, &mut PRegSet::default(), score);
-        if !is_served {
-            self.requests.pop();
-        }
-        is_served.then_some(n)
     }
 
     fn edge(&self, n: u32) -> Option<Edge> {
@@ -618,18 +620,28 @@ mod tests {
     }
 
     #[test]
-    fn one_more_is_served_if_there_is_room() {
+    fn registers_have_owners() {
         let mut matching = Matching::default();
-        let found = solve(&mut matching, &[read(0, &[0, 3], EARLY), on_edge(1, &[2], 0)]);
-        assert_eq!(found, Ok(vec![3, 2]));
-        let mut serve = |request| matching.serve(&env(), request, |_, _| 0).and_then(|n| matching.reg(n));
-        assert_eq!(serve(read(2, &[3], EARLY)), Some(PReg::int(3)), "the other one moves to r0");
-        assert_eq!(serve(write(3, &[2, 3], LATE)), Some(PReg::int(3)));
-        assert_eq!(serve(write(4, &[2, 3], LATE)), None, "the result on the edge is in r2");
-        assert_eq!(matching.requests().len(), 4);
-        assert_eq!(matching.taken(EARLY), set(&[0, 3]));
-        assert_eq!(matching.taken(BOTH), set(&[0, 3]));
+        let requests = [read(0, &[0, 3], EARLY), on_edge(1, &[2], 0), read(2, &[3], EARLY), write(3, &[2, 3], LATE)];
+        assert_eq!(solve(&mut matching, &requests), Ok(vec![0, 2, 3, 3]));
+        assert_eq!([EARLY, LATE, BOTH].map(|points| matching.taken(points)), [set(&[0, 3]), set(&[3]), set(&[0, 3])]);
+        assert_eq!(matching.taken_on_edges(), set(&[2]));
         assert_eq!(matching.early_owner(PReg::int(0)).map(|owner| owner.vreg), Some(VReg::from_u32(0)));
+        assert!(matching.early_owner(PReg::int(2)).is_none());
+    }
+
+    #[test]
+    fn augmenting_paths_serve_all_but_what_must_share() {
+        let overlapping =
+            [read(0, &[0, 1], EARLY), read(0, &[1, 2], EARLY), read(1, &[0], EARLY), read(2, &[2], EARLY)];
+        let augment = |requests: &[Request]| {
+            let mut matching: Matching = Matching::default();
+            matching.begin(&problem());
+            requests.iter().try_for_each(|&request| matching.add(inst(), request).map(drop))?;
+            matching.augment(&env(), inst(), |_, _| 0)
+        };
+        assert_eq!(augment(&overlapping[..3]), Ok(()));
+        assert_eq!(augment(&overlapping), Err(AllocError::TooFewRegisters { inst: inst(), class: RegClass::Int }));
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Coloring {
             self.leave_block(input, block);
         }
         self.map.remove(self.map.occupied);
-        self.steps += self.scratch.matcher.steps + self.assignment.edits.len() as u64;
+        self.steps += self.scratch.matching.steps + self.assignment.edits.len() as u64;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Coloring {
         self.slots.begin(input.problem);
         self.labels.begin(input.problem);
         self.moves.begin();
-        self.scratch.begin();
+        self.scratch.begin(input.problem);
         self.transfer = 0;
         self.find_transfer(input);
         self.steps = 0;

@@ -4,11 +4,14 @@
 //! value by value; where that ends in a dead end it asks the same question as spilling, which had an answer.
 
 use crate::constraints::Constraints;
-use crate::matching::{Matcher, Need};
 use crate::pick_register::Hints;
 use kingpost_regalloc::{
-    AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PRegSet, Pos, Problem, VReg,
+    AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PRegSet, Pos, Problem, RegClass, VReg,
 };
+use kingpost_regalloc_common::matching::{self, Points};
+
+pub(crate) type Matching = matching::Matching<Hints>;
+pub(crate) type Request = matching::Request<Hints>;
 
 /// Where an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,61 +100,39 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// What an operand in a register needs. A value that lives on and may be anywhere is in one register throughout.
-    pub(crate) fn need(&self, i: usize, lives_on: bool) -> Need {
+    /// Returns the request of an operand in a register. A value that lives on and may be anywhere is in one register
+    /// throughout.
+    ///
+    /// # Errors
+    /// No register will do.
+    pub(crate) fn request(&self, i: usize, lives_on: bool) -> Result<Request, AllocError> {
         let operand = self.operands[i];
-        let vreg = operand.vreg();
         let reuser = self.reuser(i);
-        let allowed = match operand.constraint() {
-            Constraint::Fixed(reg) => PRegSet::EMPTY.with(reg),
-            Constraint::Within(set) => self.problem.reg_set(set),
-            _ => self.allocatable(vreg),
-        };
+        let mut request = Request::new(self.problem, self.allocatable, self.inst, operand, reuser)?;
         let is_anywhere = matches!(operand.constraint(), Constraint::Reg | Constraint::MemOk | Constraint::Any);
-        let carries = operand.is_use() && lives_on && is_anywhere && reuser.is_none();
-        let late = operand.is_def() || operand.pos() == Pos::Late || reuser.is_some() || carries;
-        let killed = if late { self.killed(vreg) } else { PRegSet::EMPTY };
-        let killed = reuser.map_or(killed, |def| killed.union(self.killed(def.vreg())));
-        Need {
-            vreg,
-            class: self.problem.class(vreg),
-            allowed: allowed.intersection(self.allocatable(vreg)).difference(killed),
-            early: operand.is_use() || operand.pos() == Pos::Early,
-            late,
-            is_use: operand.is_use(),
-            written: operand.is_def() || reuser.is_some(),
-            edge: if self.is_branch && operand.is_def() { self.edge_of(vreg) } else { None },
-            hints: Hints::default(),
-            reg: None,
+        if operand.is_use() && lives_on && is_anywhere && reuser.is_none() {
+            request.points = Points::BOTH;
+            request.allowed = request.allowed.difference(self.killed(operand.vreg()));
         }
+        if self.is_branch && operand.is_def() {
+            request.edge = self.edge_of(operand.vreg());
+        }
+        Ok(request)
     }
 
-    /// What a value that lives through needs.
-    pub(crate) fn need_through(&self, vreg: VReg) -> Need {
-        Need {
+    /// Returns the request of a value that lives through.
+    fn request_through(&self, vreg: VReg) -> Request {
+        Request {
             vreg,
             class: self.problem.class(vreg),
             allowed: self.allocatable(vreg).difference(self.killed(vreg)),
-            early: true,
-            late: true,
+            points: Points::BOTH,
             is_use: true,
-            written: false,
+            is_written: false,
             edge: None,
-            hints: Hints::default(),
+            hint: Hints::default(),
             reg: None,
         }
-    }
-
-    /// Why an operand has no register whatever else is in registers.
-    pub(crate) fn refusal(&self, i: usize) -> AllocError {
-        match self.operands[i].fixed_reg() {
-            Some(reg) => AllocError::FixedConflict { inst: self.inst, reg },
-            None => self.too_few(self.operands[i].vreg()),
-        }
-    }
-
-    pub(crate) fn too_few(&self, vreg: VReg) -> AllocError {
-        AllocError::TooFewRegisters { inst: self.inst, class: self.problem.class(vreg) }
     }
 
     /// The edge on which a result of the branch exists.
@@ -161,42 +142,44 @@ impl<'a> Demands<'a> {
         self.problem.succs(block).iter().find(defines).copied()
     }
 
-    /// Finds registers for all operands and for the values in `through`, which are sorted and live through in registers.
-    /// What it finds depends on nothing else. `sites` become the places of the operands and the numbers of their needs.
+    /// Requests registers for all operands and for the values in `through`, which are sorted and live through in registers.
+    /// What is found for them depends on nothing else. `sites` become the places of the operands and the numbers of their
+    /// requests.
     ///
     /// # Errors
-    /// There are none, or the search for them is too long.
-    pub(crate) fn solve(
+    /// No register will do for one of them.
+    pub(crate) fn request_all(
         &self,
-        matcher: &mut Matcher,
-        env: &MachineEnv,
+        matching: &mut Matching,
         around: &Around,
         sites: &mut Vec<(Site, u32)>,
         through: &[VReg],
     ) -> Result<(), AllocError> {
-        matcher.clear();
+        matching.clear();
         sites.clear();
         sites.extend((0..self.operands.len()).map(|i| (self.site(i, around), 0)));
         for (i, (_, number)) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
-            let operand = self.operands[i];
-            let mut need = self.need(i, (around.lives_on)(operand.vreg()));
-            if need.allowed.is_empty() {
-                return Err(self.refusal(i));
+            let mut request = self.request(i, (around.lives_on)(self.operands[i].vreg()))?;
+            if self.keeps(i, around) {
+                // A fixed register that is not lost carries its value on.
+                request.points = Points::BOTH;
             }
-            // A fixed register that is not lost carries its value on.
-            need.late |= self.keeps(i, around);
-            *number = matcher.add(need);
+            *number = matching.add(self.inst, request)?;
         }
         for &vreg in through {
-            if !matcher.needs.iter().any(|need| need.carries(vreg)) {
-                let need = self.need_through(vreg);
-                if need.allowed.is_empty() {
-                    return Err(self.too_few(vreg));
-                }
-                matcher.push(need);
+            if !matching.requests().iter().any(|request| carries(request, vreg)) {
+                matching.add(self.inst, self.request_through(vreg))?;
             }
         }
-        matcher.place_all(env, self.inst, &|_, _| 0)
+        Ok(())
+    }
+
+    /// Finds registers for all that is requested.
+    ///
+    /// # Errors
+    /// There are none, or the search for them is too long.
+    pub(crate) fn solve(&self, matching: &mut Matching, env: &MachineEnv) -> Result<(), AllocError> {
+        matching.solve(env, self.inst, |_, _| 0)
     }
 
     /// Does a fixed use leave its value, which lives on, in its register?
@@ -246,8 +229,11 @@ impl<'a> Demands<'a> {
         let fixed = early.union(late);
         let left = open.difference(lost).difference(fixed);
         fixed.difference(self.allocatable).is_empty()
-            && kingpost_regalloc::RegClass::ALL
-                .into_iter()
-                .all(|class| needed[class.index()] <= left.of_class(class).len())
+            && RegClass::ALL.into_iter().all(|class| needed[class.index()] <= left.of_class(class).len())
     }
+}
+
+/// Does a request keep the value in one register before and after the instruction?
+pub(crate) fn carries(request: &Request, vreg: VReg) -> bool {
+    request.vreg == vreg && request.is_use && request.points.late() && !request.is_written
 }

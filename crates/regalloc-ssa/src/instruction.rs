@@ -1,27 +1,27 @@
 //! Constrained instructions: registers for their operands, moving only what is in the way.
 //!
-//! Operands that need registers are matched with registers first (`matching.rs`), then values that live through stay where
+//! Operands that need registers are matched with registers first, then values that live through stay where
 //! they are if they can, or move to a free register (`live_through.rs`). Where that ends in a dead end, registers for all
 //! are found at once; spilling has seen to it that there are enough. All moves and reloads together are one parallel move
 //! before the instruction.
 
 use crate::coloring::{Coloring, Input, Step};
-use crate::demands::{Around, Demands, Site};
+use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
-use crate::matching::{Matcher, Need};
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, VReg};
+use kingpost_regalloc_common::matching::Points;
 
 /// Memory for one instruction after another.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    pub(crate) matcher: Matcher,
+    pub(crate) matching: Matching,
     /// Values that come from memory.
     pub(crate) reloads: Vec<VReg>,
     /// Results that begin in memory.
     begins: Vec<VReg>,
-    /// Per operand, where it is, and its number among the needs if it needs a register.
+    /// Per operand, where it is, and the number of its request if it needs a register.
     sites: Vec<(Site, u32)>,
     /// Values that live through elsewhere than they were before.
     pub(crate) moved: Vec<(VReg, PReg)>,
@@ -34,8 +34,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn begin(&mut self) {
-        self.matcher.begin();
+    pub(crate) fn begin(&mut self, problem: &Problem) {
+        self.matching.begin(problem);
         self.reloads.clear();
         self.begins.clear();
     }
@@ -128,39 +128,44 @@ impl Coloring {
 
     /// Finds the best registers for the operands.
     fn match_operands(&mut self, at: &At) -> Result<(), AllocError> {
-        let mut matcher = std::mem::take(&mut self.scratch.matcher);
+        let mut matching = std::mem::take(&mut self.scratch.matching);
         let mut sites = std::mem::take(&mut self.scratch.sites);
-        matcher.clear();
+        matching.clear();
+        let requested = self.request_operands(at, &mut matching, &mut sites);
+        let score = |request: &Request, reg: PReg| self.score(at, request, reg);
+        let result = requested.and_then(|()| matching.augment(at.input.env, at.inst, score));
+        self.scratch.matching = matching;
+        self.scratch.sites = sites;
+        result
+    }
+
+    fn request_operands(&self, at: &At, matching: &mut Matching, sites: &mut [(Site, u32)]) -> Result<(), AllocError> {
         for (i, site) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
             let operand = at.demands.operands[i];
             let vreg = operand.vreg();
             let is_read = self.map.at(vreg).is_some() || self.scratch.reloads.contains(&vreg);
             let lives_on = operand.is_use() && is_read && self.map.lives_on(vreg, at.inst);
-            let mut need = at.demands.need(i, lives_on);
+            let mut request = at.demands.request(i, lives_on)?;
             if operand.fixed_reg().is_none() {
                 let end = if operand.is_def() { at.input.live.def_end[vreg.index()] } else { self.known_end(vreg) };
-                need.hints = self.hints(at.input, vreg, at.inst, end);
+                request.hint = self.hints(at.input, vreg, at.inst, end);
             }
-            site.1 = matcher.add(need);
+            site.1 = matching.add(at.inst, request)?;
         }
-        let score = |need: &Need, reg: PReg| self.score(at, need, reg);
-        let result = matcher.place_all(at.input.env, at.inst, &score);
-        self.scratch.matcher = matcher;
-        self.scratch.sites = sites;
-        result
+        Ok(())
     }
 
-    /// How little a register suits a need.
-    fn score(&self, at: &At, need: &Need, reg: PReg) -> i32 {
-        let mut score = self.penalty(at.input, &need.hints, reg);
-        let vreg = need.vreg;
-        if need.is_use && self.map.at(vreg) == Some(reg) {
+    /// How little a register suits a request.
+    fn score(&self, at: &At, request: &Request, reg: PReg) -> i32 {
+        let mut score = self.penalty(at.input, &request.hint, reg);
+        let vreg = request.vreg;
+        if request.is_use && self.map.at(vreg) == Some(reg) {
             // A copy is overwritten rather than the value itself, which may well be where others look for it.
-            score += if need.written && self.map.lives_on(vreg, at.inst) { 5 } else { -20 };
+            score += if request.is_written && self.map.lives_on(vreg, at.inst) { 5 } else { -20 };
         }
         if self.map.occupied.contains(reg) {
             let other = self.map.resident(reg);
-            score += match (self.map.lives_on(other, at.inst), need.early) {
+            score += match (self.map.lives_on(other, at.inst), request.points.early()) {
                 _ if other == vreg => 0,
                 (false, true) => 6,
                 (false, false) => -2,
@@ -174,7 +179,7 @@ impl Coloring {
     #[cold]
     fn solve(&mut self, at: &At) -> Result<(), AllocError> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let Scratch { matcher, sites, moved, through, reloads, begins, .. } = &mut scratch;
+        let Scratch { matching, sites, moved, through, reloads, begins, .. } = &mut scratch;
         let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
         let around = Around {
             is_read_in_register: &is_read,
@@ -185,9 +190,11 @@ impl Coloring {
         through.clear();
         through.extend(values.filter(|&vreg| self.map.lives_on(vreg, at.inst)));
         through.sort_unstable();
-        let result = at.demands.solve(matcher, at.input.env, &around, sites, through);
+        let requested = at.demands.request_all(matching, &around, sites, through);
+        let result = requested.and_then(|()| at.demands.solve(matching, at.input.env));
+        let carrier = |vreg: VReg| matching.requests().iter().find(|request| carries(request, vreg))?.reg;
         moved.clear();
-        moved.extend(through.iter().filter_map(|&vreg| Some((vreg, matcher.carrier(vreg)?))));
+        moved.extend(through.iter().filter_map(|&vreg| Some((vreg, carrier(vreg)?))));
         self.scratch = scratch;
         result
     }
@@ -195,21 +202,17 @@ impl Coloring {
     /// Adds up the one parallel move before the instruction.
     fn move_values(&mut self, at: &At, out: &mut Allocation) -> Result<(), AllocError> {
         let scratch = std::mem::take(&mut self.scratch);
-        let mut taken = self.map.occupied.difference(scratch.freed);
-        for need in scratch.matcher.needs.iter().filter(|need| need.early) {
-            let Some(reg) = need.reg else { continue };
-            taken.insert(reg);
-            if need.is_use {
-                self.bring(at, need.vreg, Loc::reg(reg), out);
-            }
-        }
-        for &(vreg, reg) in &scratch.moved {
-            taken.insert(reg);
-            let is_brought = |need: &Need| need.vreg == vreg && need.is_use && need.early && need.reg == Some(reg);
-            if !scratch.matcher.needs.iter().any(is_brought) {
+        let mut brought = PRegSet::EMPTY;
+        let read = scratch.matching.requests().iter().filter(|request| request.is_use);
+        let read = read.filter_map(|request| Some((request.vreg, request.reg?)));
+        for (vreg, reg) in read.chain(scratch.moved.iter().copied()) {
+            if !brought.contains(reg) {
                 self.bring(at, vreg, Loc::reg(reg), out);
             }
+            brought.insert(reg);
         }
+        let occupied = self.map.occupied.difference(scratch.freed);
+        let taken = occupied.union(brought).union(scratch.matching.taken(Points::EARLY));
         for (i, _) in scratch.sites.iter().enumerate().filter(|(_, site)| site.0 == Site::Memory) {
             // The memory twin modifies the slot of the result.
             if let Some(def) = at.demands.reuser(i).filter(|_| at.demands.operands[i].is_use()) {
@@ -285,7 +288,7 @@ impl Coloring {
     fn loc_of(&mut self, at: &At, i: usize, out: &mut Allocation) -> Loc {
         let i = at.demands.operands[i].reused().map_or(i, usize::from);
         match self.scratch.sites[i] {
-            (Site::Register, need) => self.scratch.matcher.needs[need as usize].reg.map_or(Loc::NONE, Loc::reg),
+            (Site::Register, request) => self.scratch.matching.reg(request).map_or(Loc::NONE, Loc::reg),
             _ => {
                 let operand = at.demands.operands[i];
                 let owner = at.demands.reuser(i).filter(|_| operand.is_use()).unwrap_or(operand);

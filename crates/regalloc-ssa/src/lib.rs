@@ -19,7 +19,7 @@
 //! | | `coloring.rs`, `register_map.rs` | .. the walk over blocks with the map of registers |
 //! | | `block_entry.rs`, `pick_register.rs` | .. the map at a block's head, and the register of one value |
 //! | | `fast_path.rs` | .. unconstrained instructions |
-//! | | `instruction.rs`, `matching.rs`, `live_through.rs` | .. constrained instructions |
+//! | | `instruction.rs`, `live_through.rs` | .. constrained instructions |
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
@@ -41,7 +41,6 @@ mod instruction;
 mod labels;
 mod live_through;
 mod liveness;
-mod matching;
 mod next_use;
 mod order;
 mod pick_register;

@@ -2,16 +2,18 @@
 
 use crate::coloring::Coloring;
 use crate::instruction::{At, Scratch};
-use crate::matching::Need;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
+use kingpost_regalloc_common::matching::Points;
 
 impl Coloring {
     /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.
     /// Returns whether there are enough.
     pub(crate) fn keep_live_through(&mut self, at: &At) -> bool {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let (early, late) = (scratch.matcher.taken[0], scratch.matcher.taken_late());
+        let matching = &scratch.matching;
+        let early = matching.taken(Points::EARLY);
+        let late = matching.taken(Points::LATE).union(matching.taken_on_edges());
         let lost = at.demands.clobbers.lost.union(at.demands.clobbers.partial);
         let in_way = self.map.occupied.intersection(early.union(late).union(lost));
         scratch.moved.clear();
@@ -19,7 +21,8 @@ impl Coloring {
         let late = self.keep_in_operands(at, &mut scratch, in_way, late);
         for reg in in_way.iter() {
             let vreg = self.map.resident(reg);
-            let is_own = !early.contains(reg) || scratch.matcher.early_owner(reg).is_some_and(|need| need.vreg == vreg);
+            let is_own =
+                !early.contains(reg) || scratch.matching.early_owner(reg).is_some_and(|owner| owner.vreg == vreg);
             let stays = is_own && !late.contains(reg) && !at.demands.killed(vreg).contains(reg);
             if !stays && self.map.lives_on(vreg, at.inst) && !scratch.moved.iter().any(|moved| moved.0 == vreg) {
                 scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
@@ -38,17 +41,15 @@ impl Coloring {
     /// A value goes on in the register in which an operand reads it, if it can stay there: the next one may well expect
     /// it there, too. Returns the registers taken at the late point.
     fn keep_in_operands(&self, at: &At, scratch: &mut Scratch, in_way: PRegSet, mut late: PRegSet) -> PRegSet {
-        for need in &scratch.matcher.needs {
-            let Need { vreg, is_use: true, written: false, reg: Some(reg), late: carries, .. } = *need else {
-                continue;
-            };
+        for request in scratch.matching.requests().iter().filter(|request| request.is_use && !request.is_written) {
+            let (vreg, Some(reg)) = (request.vreg, request.reg) else { continue };
             let is_kept = scratch.moved.iter().any(|moved| moved.0 == vreg);
             if is_kept || !self.map.lives_on(vreg, at.inst) {
                 continue;
             }
             let is_hint = |from| at.input.hints.get(vreg) == Some(from) && !in_way.contains(from);
             let stays = self.map.at(vreg).is_some_and(is_hint);
-            if carries || !stays && !late.contains(reg) && !at.demands.killed(vreg).contains(reg) {
+            if request.points.late() || !stays && !late.contains(reg) && !at.demands.killed(vreg).contains(reg) {
                 scratch.moved.push((vreg, reg));
                 late.insert(reg);
             }

@@ -2,9 +2,8 @@
 //! that.
 
 use crate::constraints::needs_register;
-use crate::demands::{Around, Demands, Site};
+use crate::demands::{Around, Demands, Matching, Site};
 use crate::liveness::Next;
-use crate::matching::Matcher;
 use crate::register_set::Counts;
 use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
@@ -24,7 +23,7 @@ pub(crate) struct At {
 /// Memory for one instruction after another.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    pub(crate) matcher: Matcher,
+    pub(crate) matching: Matching,
     /// Number of the instruction under high pressure at hand, for [`crate::register_set::Value::read_by`].
     pub(crate) reads: u32,
     /// Values that operands find in registers.
@@ -405,43 +404,47 @@ impl Spilling {
     }
 
     /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
-    /// take no account of which registers those may be in.
+    /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
+    /// left to evict is worth a search.
     fn fit(&mut self, input: Input, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, input.constraints, now.inst);
-        let mut matcher = std::mem::take(&mut self.scratch.matcher);
-        let mut sites = std::mem::take(&mut self.scratch.sites);
+        let mut matching = std::mem::take(&mut self.scratch.matching);
         let result = loop {
-            let around = Around {
-                is_read_in_register: &|vreg| self.scratch.read_in_register.contains(&vreg),
-                lives_on: &|vreg| self.set.contains(vreg),
-                begins_in_memory: &|vreg| self.scratch.begins_in_memory.contains(&vreg),
-            };
-            let count = RegClass::ALL.map(|class| self.set.len(class));
-            if demands.fits_by_count(self.saved.open, &around, count) {
-                break Ok(());
-            }
-            let mut through = std::mem::take(&mut self.scratch.through);
-            through.clear();
-            self.set.members.iter().for_each(|members| through.extend_from_slice(members));
-            through.sort_unstable();
-            let result = demands.solve(&mut matcher, input.env, &around, &mut sites, &through);
-            self.scratch.through = through;
-            let Err(error) = result else { break Ok(()) };
+            let Err(error) = self.try_to_fit(input, &demands, &mut matching) else { break Ok(()) };
             let class = match error {
                 AllocError::TooFewRegisters { class, .. } => class,
                 AllocError::FixedConflict { reg, .. } => reg.class(),
                 _ => break Err(error),
             };
-            // The search reports one need that it could not serve, which need not be of the class that is short.
+            // One request of those that cannot be served is reported, which need not be of the class that is short.
             let mut classes = [class].into_iter().chain(RegClass::ALL.into_iter().filter(|&other| other != class));
             if !classes.any(|class| self.evict_one_more(input, &demands, class, now)) {
-                break Err(error);
+                break demands.solve(&mut matching, input.env);
             }
         };
-        self.steps += std::mem::take(&mut matcher.steps);
-        self.scratch.matcher = matcher;
-        self.scratch.sites = sites;
+        self.steps += std::mem::take(&mut matching.steps);
+        self.scratch.matching = matching;
         result
+    }
+
+    /// # Errors
+    /// There are too few registers, or augmenting paths do not suffice.
+    fn try_to_fit(&mut self, input: Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
+        let Scratch { read_in_register, begins_in_memory, through, sites, .. } = &mut self.scratch;
+        let around = Around {
+            is_read_in_register: &|vreg| read_in_register.contains(&vreg),
+            lives_on: &|vreg| self.set.contains(vreg),
+            begins_in_memory: &|vreg| begins_in_memory.contains(&vreg),
+        };
+        let count = RegClass::ALL.map(|class| self.set.len(class));
+        if demands.fits_by_count(self.saved.open, &around, count) {
+            return Ok(());
+        }
+        through.clear();
+        self.set.members.iter().for_each(|members| through.extend_from_slice(members));
+        through.sort_unstable();
+        demands.request_all(matching, &around, sites, through)?;
+        matching.augment(input.env, demands.inst, |_, _| 0)
     }
 
     /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is

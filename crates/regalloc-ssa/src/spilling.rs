@@ -94,7 +94,7 @@ impl Spilling {
         self.set.begin(input.problem, input.constraints);
         self.entry.begin(input.problem.vregs.len());
         self.saved.begin(input);
-        self.scratch.matcher.begin();
+        self.scratch.matching.begin(input.problem);
         self.scratch.reads = 1;
     }
 

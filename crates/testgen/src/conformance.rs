@@ -40,6 +40,11 @@ macro_rules! conformance {
         }
 
         #[test]
+        fn uses_of_one_value_share_a_register() {
+            $crate::conformance::shared_register(&mut $allocator);
+        }
+
+        #[test]
         fn what_cannot_be_placed_is_an_error() {
             $crate::conformance::impossible(&mut $allocator);
         }
@@ -164,6 +169,16 @@ pub fn jump_table(entries: usize) -> String {
     }
     line(format_args!("\nb{end}(v3):\nbranch use v3 = r0\n}}\n"));
     source
+}
+
+/// Two uses of one value whose registers differ must share the only one that both allow.
+///
+/// # Panics
+/// Where they do not.
+pub fn shared_register(allocator: &mut dyn Allocator) {
+    let source = "env {\nint r0-r2\n}\nproblem %f {\nv0, v1, v2: int 8\nb0:\ndef v0, def v1, def v2\n\
+        use v0 in {r0, r1}, use v0 in {r1, r2}, use v1 = r0, use v2 = r2\nbranch\n}\n";
+    solve_text(allocator, source);
 }
 
 /// Instructions that need more than the machine has are named in the error.
