@@ -4,11 +4,13 @@
 //! Block ids are shared too: the blocks of the function in allocation order, edge blocks among them.
 
 use crate::buffer::Pool;
-use crate::compiled::SymbolName;
+use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
 use crate::frame::StackLimit;
 use crate::inst::MInst;
 use cranelift_entity::PrimaryMap;
+use kingpost_ir::Type;
 use kingpost_regalloc::{Block, Inst, PRegSet, Problem, VReg};
+use smallvec::SmallVec;
 
 /// A symbol the code refers to, and how near it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +21,18 @@ pub struct SymbolRef {
     pub colocated: bool,
     /// Bytes added to its address.
     pub offset: i64,
+}
+
+/// What tables of the compiled function say of a call or a sequence point. Offsets are bytes from the start of the user's
+/// stack slots.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Annotation {
+    /// References that are live in the frame during the call: their types and where they are.
+    pub stack_map: SmallVec<[(Type, u32); 4]>,
+    /// Tags for debuggers.
+    pub tags: SmallVec<[DebugTag; 4]>,
+    /// May the call be overwritten by no-ops, and put back?
+    pub patchable: bool,
 }
 
 /// A function after lowering. Cleared and used again.
@@ -38,6 +52,10 @@ pub struct Code {
     pub names: Vec<SymbolName>,
     /// Constants and jump tables.
     pub pool: Pool,
+    /// What is known of calls and sequence points beyond their instructions, by [`MInst::annotation`].
+    pub annotations: Vec<Annotation>,
+    /// Stack slots that debuggers find by a key. Offsets are bytes from the start of the user's stack slots.
+    pub keyed_slots: Vec<KeyedSlot>,
     /// Registers that users rely on to have zeros above their low 32 bits. Noted under the setting `verify_each`.
     pub zero_extended: Vec<VReg>,
     /// Those of them that lowering answers for, as their rows write 64 bits.
@@ -74,6 +92,8 @@ impl Code {
         self.symbols.clear();
         self.names.clear();
         self.pool.clear();
+        self.annotations.clear();
+        self.keyed_slots.clear();
         self.zero_extended.clear();
         self.declared_zeros.clear();
         self.slots_bytes = 0;

@@ -3,9 +3,9 @@
 //! Objects, the just-in-time compiler and compatibility layers all read this form. Offsets are bytes from the start of
 //! the function's code; every table is sorted by offset.
 
-use kingpost_ir::TrapCode;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
+use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::PReg;
 use std::fmt;
 use std::ops::Range;
@@ -121,6 +121,66 @@ pub struct SrcLocSite {
 pub struct CallSite {
     /// The return address: first byte behind the call.
     pub return_offset: u32,
+}
+
+/// A reference that is live in the frame during a call: what a moving collector reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StackMapEntry {
+    /// The return address of the call. A call without entries has no live references.
+    pub return_offset: u32,
+    /// Where the reference is: bytes above the stack pointer of the function's body.
+    pub offset: u32,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A tag for debuggers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DebugTag {
+    /// A number of the front end.
+    User(u32),
+    /// A stack slot: bytes above the stack pointer of the function's body.
+    StackSlot(u32),
+}
+
+impl fmt::Display for DebugTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DebugTag::User(number) => write!(f, "tag {number}"),
+            DebugTag::StackSlot(offset) => write!(f, "tag sp+{offset}"),
+        }
+    }
+}
+
+/// Where a tag for debuggers stands. Tags of one place are in the order of the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DebugTagSite {
+    /// The return address of a call, or the first byte behind a sequence point.
+    pub offset: u32,
+    /// Does the tag belong to the call before `offset`?
+    pub of_call: bool,
+    /// The tag.
+    pub tag: DebugTag,
+}
+
+/// A call that may be overwritten by no-ops, and put back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PatchableCall {
+    /// Its return address: first byte behind the call.
+    pub return_offset: u32,
+    /// Length of the call in bytes.
+    pub bytes: u32,
+}
+
+/// A stack slot that debuggers find by its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyedSlot {
+    /// The front end's number.
+    pub key: u64,
+    /// Where it is: bytes above the stack pointer of the function's body.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
 }
 
 /// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
@@ -262,6 +322,14 @@ pools! {
     srclocs: SrcLocSite,
     /// Calls.
     calls: CallSite,
+    /// References that are live during calls.
+    stack_maps: StackMapEntry,
+    /// Tags for debuggers.
+    debug_tags: DebugTagSite,
+    /// Calls that may be overwritten.
+    patchable_calls: PatchableCall,
+    /// Stack slots with keys, in the order of the source.
+    keyed_slots: KeyedSlot,
     /// Unwind operations.
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.

@@ -6,8 +6,7 @@
 
 use crate::buffer::{Buffer, Label, TooLong};
 use crate::code::Code;
-use crate::compiled::SymbolName;
-use crate::compiled::{FrameInfo, FunctionHead, ModuleBuffer};
+use crate::compiled::{DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
@@ -112,6 +111,9 @@ impl Emitter {
         }
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
         self.buffer.srcloc(u32::MAX);
+        for &slot in &code.keyed_slots {
+            self.buffer.keyed_slot(KeyedSlot { offset: frame.user_slot_offset(slot.offset), ..slot });
+        }
         let head = FunctionHead {
             name,
             align: options.function_align.max(1),
@@ -303,9 +305,34 @@ impl Body<'_> {
             minst.aux = self.threaded(minst.aux);
             minst.extra = self.threaded(minst.extra);
         }
+        let start = self.buffer.len();
         self.emit(&minst, regs, mem, next);
-        if row.kind == RowKind::Call {
-            self.buffer.call();
+        match row.kind {
+            RowKind::Call => {
+                self.buffer.call();
+                self.annotate(&minst, Some(self.buffer.len() - start));
+            }
+            RowKind::SequencePoint => self.annotate(&minst, None),
+            _ => {}
+        }
+    }
+
+    /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
+    fn annotate(&mut self, inst: &MInst, call_bytes: Option<usize>) {
+        let Some(index) = inst.annotation() else { return };
+        let annotation = &self.code.annotations[index as usize];
+        for &(ty, offset) in &annotation.stack_map {
+            self.buffer.stack_map_entry(ty, self.frame.user_slot_offset(offset));
+        }
+        for &tag in &annotation.tags {
+            let tag = match tag {
+                DebugTag::User(number) => DebugTag::User(number),
+                DebugTag::StackSlot(offset) => DebugTag::StackSlot(self.frame.user_slot_offset(offset)),
+            };
+            self.buffer.debug_tag(tag, call_bytes.is_some());
+        }
+        if let Some(bytes) = call_bytes.filter(|_| annotation.patchable) {
+            self.buffer.patchable_call(bytes);
         }
     }
 

@@ -170,6 +170,11 @@ impl FrameLayout {
         self.below(self.slots_base, offset.into())
     }
 
+    /// How far a byte of the user's slots is above the stack pointer of the body.
+    pub fn user_slot_offset(&self, offset: u32) -> u32 {
+        (self.size - self.slots_base) as u32 + offset
+    }
+
     /// The memory of a spill slot placed at `offset` by [`SpillArea::place`].
     pub fn spill_slot(&self, offset: u64) -> Mem {
         self.below(self.spill_top + offset, 0)

@@ -107,7 +107,7 @@ pub struct MInst {
     pub imm: i32,
     /// Displacement or index of the memory operand, or a branch target, or an index into a pool: as the row and mode say.
     pub aux: u32,
-    /// Second word of the immediate, second condition, or whatever else the row says.
+    /// Second word of the immediate, second condition, an annotation's number, or whatever else the row says.
     pub extra: u32,
 }
 
@@ -130,6 +130,16 @@ impl MInst {
     /// The immediate as 64 bits: `extra` above `imm`.
     pub fn imm64(&self) -> u64 {
         u64::from(self.extra) << 32 | u64::from(self.imm as u32)
+    }
+
+    /// The index into [`Code::annotations`](crate::Code) of a call or sequence point: one less than `extra`.
+    pub fn annotation(&self) -> Option<u32> {
+        self.extra.checked_sub(1)
+    }
+
+    /// Sets the index into [`Code::annotations`](crate::Code) of a call or sequence point.
+    pub fn set_annotation(&mut self, index: Option<u32>) {
+        self.extra = index.map_or(0, |index| index + 1);
     }
 
     /// Sets `imm` and `extra` to the halves of a 64-bit immediate.

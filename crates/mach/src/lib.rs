@@ -56,10 +56,10 @@ pub mod verify;
 pub use args::{Args, fill_template};
 pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, Label, NoBranches, Pool, PoolEntry, Reach, Target};
-pub use code::{Code, SymbolRef};
+pub use code::{Annotation, Code, SymbolRef};
 pub use compiled::{
-    CallSite, CompiledFunction, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Reloc, RelocKind, SrcLocSite,
-    SymbolName, TrapSite, UnwindOp, UnwindSite,
+    CallSite, CompiledFunction, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView, KeyedSlot, ModuleBuffer,
+    PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};

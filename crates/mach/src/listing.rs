@@ -140,7 +140,26 @@ impl ListingText<'_> {
             text += &format!("{separator}trap {}", trap.code);
             separator = ", ";
         }
+        for words in self.annotations(start, end) {
+            text += &format!("{separator}{words}");
+            separator = ", ";
+        }
         row(f, start, bytes, &text)
+    }
+
+    /// What the tables say of a sequence point at `start`, and of a call that ends at `end`.
+    fn annotations(&self, start: usize, end: usize) -> Vec<String> {
+        let f = &self.function;
+        let (begins, ends) = (|offset: u32| offset as usize == start, |offset: u32| offset as usize == end);
+        let points = f.debug_tags.iter().filter(|site| !site.of_call && begins(site.offset));
+        let maps = f.stack_maps.iter().filter(|entry| ends(entry.return_offset));
+        let tags = f.debug_tags.iter().filter(|site| site.of_call && ends(site.offset));
+        let patchable = f.patchable_calls.iter().filter(|call| ends(call.return_offset));
+        let mut words: Vec<String> = points.map(|site| format!("before: {}", site.tag)).collect();
+        words.extend(maps.map(|entry| format!("live {} at sp+{}", entry.ty, entry.offset)));
+        words.extend(tags.map(|site| site.tag.to_string()));
+        words.extend(patchable.map(|call| format!("{} bytes patchable", call.bytes)));
+        words
     }
 
     /// What stands behind the code.

@@ -191,8 +191,10 @@ pub enum RowKind {
     Move,
     /// Has one def and no use or effect and leaves the flags alone, so that it may run again anywhere.
     Remat,
-    /// Calls: variadic operands, a safepoint.
+    /// Calls: variadic operands, a safepoint. May have an annotation.
     Call,
+    /// A place that debuggers are told of: no bytes, an annotation.
+    SequencePoint,
     /// Ends a block by going to other blocks.
     Branch,
     /// Ends a block by leaving the function: returns, tail calls, traps.

@@ -22,6 +22,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         trap: rows::UDF,
         trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::BRK,
+        sequence_point: rows::SEQUENCE_POINT,
         // A linker puts something in between where a symbol is out of reach.
         call_near: rows::BL_SYM,
         call_far: rows::BL_SYM,

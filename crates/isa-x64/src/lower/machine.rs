@@ -23,6 +23,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         trap: rows::UD2,
         trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::INT3,
+        sequence_point: rows::SEQUENCE_POINT,
         call_near: rows::CALL_SYM,
         call_far: rows::CALL_PLT,
         call_reg: rows::CALL_R,

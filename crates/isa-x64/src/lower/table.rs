@@ -42,7 +42,7 @@ kingpost_mach::lowering_table! { LowerFn;
     FuncAddr                   => shared::symbol::func_addr;
     GetExceptionHandlerAddress => refuse;
     StackSwitch                => refuse;
-    SequencePoint              => shared::branch::nop;
+    SequencePoint              => shared::branch::sequence_point;
     Nop                        => shared::branch::nop;
 
     // Memory.

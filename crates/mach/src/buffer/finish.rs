@@ -53,6 +53,10 @@ impl Buffer {
         pools.traps.extend_from_slice(&self.traps);
         pools.srclocs.extend_from_slice(&self.srclocs);
         pools.calls.extend_from_slice(&self.calls);
+        pools.stack_maps.extend_from_slice(&self.stack_maps);
+        pools.debug_tags.extend_from_slice(&self.debug_tags);
+        pools.patchable_calls.extend_from_slice(&self.patchable_calls);
+        pools.keyed_slots.extend_from_slice(&self.keyed_slots);
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
         let data_offset = self.pool_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
@@ -155,6 +159,9 @@ impl Buffer {
         move_table(references, self.traps.iter_mut().map(|t| &mut t.offset));
         move_table(references, self.srclocs.iter_mut().map(|s| &mut s.offset));
         move_table(references, self.calls.iter_mut().map(|c| &mut c.return_offset));
+        move_table(references, self.stack_maps.iter_mut().map(|m| &mut m.return_offset));
+        move_table(references, self.debug_tags.iter_mut().map(|t| &mut t.offset));
+        move_table(references, self.patchable_calls.iter_mut().map(|c| &mut c.return_offset));
         move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
         move_table(references, self.block_starts.iter_mut());
         move_table(references, self.listing.offsets_mut());

@@ -15,9 +15,12 @@ pub use finish::TooLong;
 pub use forms::{BranchForms, NoBranches, Reach};
 pub use pool::{Pool, PoolEntry};
 
-use crate::compiled::{CallSite, Reloc, RelocKind, SrcLocSite, TrapSite, UnwindOp, UnwindSite};
+use crate::compiled::{
+    CallSite, DebugTag, DebugTagSite, KeyedSlot, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, TrapSite,
+    UnwindOp, UnwindSite,
+};
 use crate::listing::Listing;
-use kingpost_ir::TrapCode;
+use kingpost_ir::{TrapCode, Type};
 
 /// A place in the code that branches go to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -88,6 +91,10 @@ pub struct Buffer {
     traps: Vec<TrapSite>,
     srclocs: Vec<SrcLocSite>,
     calls: Vec<CallSite>,
+    stack_maps: Vec<StackMapEntry>,
+    debug_tags: Vec<DebugTagSite>,
+    patchable_calls: Vec<PatchableCall>,
+    keyed_slots: Vec<KeyedSlot>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
     pool_offsets: Vec<u32>,
@@ -113,6 +120,10 @@ impl Buffer {
         self.traps.clear();
         self.srclocs.clear();
         self.calls.clear();
+        self.stack_maps.clear();
+        self.debug_tags.clear();
+        self.patchable_calls.clear();
+        self.keyed_slots.clear();
         self.unwind.clear();
         self.block_starts.clear();
         self.pool_offsets.clear();
@@ -282,6 +293,29 @@ impl Buffer {
     pub fn call(&mut self) {
         let return_offset = self.at();
         self.calls.push(CallSite { return_offset });
+    }
+
+    /// Notes a reference that is live during the call that the code so far ends in, `offset` bytes above the stack pointer.
+    pub fn stack_map_entry(&mut self, ty: Type, offset: u32) {
+        let return_offset = self.at();
+        self.stack_maps.push(StackMapEntry { return_offset, offset, ty });
+    }
+
+    /// Notes a tag of this place, or of the call that the code so far ends in.
+    pub fn debug_tag(&mut self, tag: DebugTag, of_call: bool) {
+        let offset = self.at();
+        self.debug_tags.push(DebugTagSite { offset, of_call, tag });
+    }
+
+    /// Notes that the code so far ends in a call of `bytes` bytes that may be overwritten.
+    pub fn patchable_call(&mut self, bytes: usize) {
+        let return_offset = self.at();
+        self.patchable_calls.push(PatchableCall { return_offset, bytes: bytes as u32 });
+    }
+
+    /// Notes a stack slot with a key.
+    pub fn keyed_slot(&mut self, slot: KeyedSlot) {
+        self.keyed_slots.push(slot);
     }
 
     /// Notes an unwind operation in force from here on.

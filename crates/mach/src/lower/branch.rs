@@ -94,7 +94,19 @@ pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `nop` and `sequence_point`: no code.
+/// `sequence_point`: no code, but a place that debuggers are told of if it has tags.
+///
+/// # Errors
+/// Tags of stack slots whose offset is not known before run time.
+pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let annotation = cx.annotate(inst, false)?;
+    if annotation.is_some() {
+        cx.emit(M::ROWS.sequence_point, &[]).set_annotation(annotation);
+    }
+    Ok(())
+}
+
+/// `nop`: no code.
 ///
 /// # Errors
 /// None.

@@ -12,6 +12,7 @@ use super::symbol::symbol_address;
 use super::width::extend_for_abi;
 use super::{Address, Lowered};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use crate::inst::MInst;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::I64;
@@ -34,15 +35,13 @@ enum Callee<'a> {
 /// `call`.
 ///
 /// # Errors
-/// What the convention cannot pass, and patchable calls.
+/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
 pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::Call { func, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let data = &cx.func.dfg.ext_funcs[func];
-    if data.patchable {
-        return Err(cx.unsupported_feature("a patchable call"));
-    }
     let callee = Callee::Symbol { name: &data.name, near: data.colocated };
-    call_signature(cx, inst, callee, data.signature, args)
+    let annotation = cx.annotate(inst, data.patchable)?;
+    call_signature(cx, inst, callee, data.signature, args, annotation)
 }
 
 /// `call_indirect`.
@@ -57,7 +56,8 @@ pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
         return Err(cx.unsupported(inst));
     }
     let callee = Callee::Address(cx.use_reg(callee));
-    call_signature(cx, inst, callee, sig, args)
+    let annotation = cx.annotate(inst, false)?;
+    call_signature(cx, inst, callee, sig, args, annotation)
 }
 
 fn call_signature<'f, M: Machine<'f>>(
@@ -66,8 +66,13 @@ fn call_signature<'f, M: Machine<'f>>(
     callee: Callee<'_>,
     sig: SigRef,
     args: &[Value],
+    annotation: Option<u32>,
 ) -> Lowered {
     let abi = cx.call_abi(sig)?;
+    let pops = abi.callee_pops && abi.arg_bytes > 0;
+    if pops && annotation.is_some_and(|index| cx.code.annotations[index as usize].patchable) {
+        return Err(cx.unsupported_feature("a patchable call of a function that pops its arguments"));
+    }
     let mut operands = Operands::new();
     for (&arg, to) in args.iter().zip(&abi.args) {
         if let AbiArg::Struct { offset, size, .. } = *to {
@@ -89,8 +94,8 @@ fn call_signature<'f, M: Machine<'f>>(
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
     let defined = cx.define_results(inst, &abi, &mut operands);
-    emit_call(cx, callee, &operands, abi.lost(), defined);
-    if abi.callee_pops && abi.arg_bytes > 0 {
+    emit_call(cx, callee, &operands, abi.lost(), defined).set_annotation(annotation);
+    if pops {
         // The callee took its arguments off the stack, where the next call's will be.
         cx.take_back(abi.arg_bytes);
     }
@@ -130,13 +135,13 @@ fn load_results<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature) 
 }
 
 /// Emits the call, which destroys `lost` but for the registers it defines.
-fn emit_call<'f, M: Machine<'f>>(
-    cx: &mut M,
+fn emit_call<'a, 'f: 'a, M: Machine<'f>>(
+    cx: &'a mut M,
     callee: Callee<'_>,
     operands: &[Operand],
     mut lost: Clobbers,
     defined: PRegSet,
-) {
+) -> &'a mut MInst {
     if cx.abi.partial_clobbers.is_empty() {
         // Callers rely on whole registers: those that a callee keeps in part are lost, and this function preserves them.
         lost = Clobbers::lost(lost.lost.union(lost.partial));
@@ -147,16 +152,14 @@ fn emit_call<'f, M: Machine<'f>>(
         Callee::Symbol { name, near } if near || cx.settings.is_pic => {
             let symbol = cx.symbol(name, near, 0);
             let row = if near { M::ROWS.call_near } else { M::ROWS.call_far };
-            cx.emit_with(row, &[], Some(Address::Symbol(symbol)), operands, clobbers);
+            cx.emit_with(row, &[], Some(Address::Symbol(symbol)), operands, clobbers)
         }
         Callee::Symbol { name, near } => {
             let address = cx.int_temp(64);
             symbol_address(cx, address, name, near, 0);
-            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers);
+            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers)
         }
-        Callee::Address(address) => {
-            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers);
-        }
+        Callee::Address(address) => cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers),
     }
 }
 

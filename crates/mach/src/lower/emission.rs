@@ -53,7 +53,7 @@ impl Lower<'_> {
         }
         self.cx.operands.extend_from_slice(more);
         let mut flags = match row.kind {
-            RowKind::Plain => InstFlags::NONE,
+            RowKind::Plain | RowKind::SequencePoint => InstFlags::NONE,
             RowKind::Move => InstFlags::MOVE,
             RowKind::Remat => InstFlags::REMAT,
             RowKind::Call => InstFlags::SAFEPOINT,

@@ -36,6 +36,8 @@ pub struct CommonRows {
     pub trap_if: CondRows,
     /// A stop for debuggers.
     pub breakpoint: RowId,
+    /// A place that debuggers are told of.
+    pub sequence_point: RowId,
     /// A call of a symbol that is near.
     pub call_near: RowId,
     /// A call of a symbol that may be anywhere, in position-independent code.

@@ -233,7 +233,7 @@ pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Is the slot aligned beyond the stack, so that its address is computed at run time?
-fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
+pub(super) fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
     u32::from(cx.func.stack_slots[slot].align_shift) > cx.stack_align().trailing_zeros()
 }
 

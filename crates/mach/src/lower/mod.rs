@@ -27,6 +27,7 @@
 //! |---|---|
 //! | `machine.rs` | what an instruction set provides |
 //! | `entry.rs`, `call.rs` | parameters, returns, calls |
+//! | `annotations.rs` | stack maps and debug tags |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | predicates on types |
 //! | `wide.rs` | integers of 128 bits |
@@ -36,6 +37,7 @@
 use crate::abi::AbiSignature;
 use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
 use crate::code::Code;
+use crate::compiled::KeyedSlot;
 use crate::edge_widths::EdgeWidths;
 pub use crate::error::LowerError;
 use crate::inst::{IndexExtend, MInst};
@@ -50,6 +52,7 @@ use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value}
 use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
 use std::sync::Arc;
 
+mod annotations;
 pub mod branch;
 pub mod call;
 mod condition;
@@ -261,6 +264,10 @@ impl Lower<'_> {
             self.code.slots_align = self.code.slots_align.max(align as u32);
             top = top.next_multiple_of(align);
             self.cx.slot_offsets[slot] = top;
+            if let Some(key) = data.key {
+                let offset = self.fixed_slot_offset(slot, "a key of a stack slot that is aligned beyond the stack")?;
+                self.code.keyed_slots.push(KeyedSlot { key, offset, bytes: data.size });
+            }
             top = top.saturating_add(u64::from(data.size)).saturating_add(slack);
         }
         self.code.slots_bytes = top.next_multiple_of(u64::from(self.code.slots_align));

@@ -13,6 +13,8 @@
 //!   ;; pool 3ff80000 targets 1 2 table 0..2 constant 0..4
 //!   ;; zero_extended v0, v1                          ; what users rely on, and what lowering answers for
 //!   ;; declared_zeros v1
+//!   ;; annotation 0 patchable map i64 8 tag 5 tag slot 16 ; of calls and sequence points
+//!   ;; keyed_slot 7 at 16 bytes 8
 //!   ;; layout b0, b2, b1                            ; if it is not the order above
 //!   b0 freq 1:
 //!     i0: def v0 = r7                               ;; entry
@@ -24,7 +26,7 @@
 //! ```
 //!
 //! An instruction is its row, its memory operand, its immediate in 64 bits behind `#`, `aux` (of branches the blocks: `to`
-//! and `else`), its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the linker
+//! and `else`), its annotation, its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the linker
 //! (`known`) has this word before its name.
 
 mod parse;

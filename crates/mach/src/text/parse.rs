@@ -4,14 +4,14 @@
 //! read, line by line.
 
 use crate::buffer::PoolEntry;
-use crate::code::{Code, SymbolRef};
-use crate::compiled::SymbolName;
+use crate::code::{Annotation, Code, SymbolRef};
+use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
 use crate::emit::NO_BLOCK;
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
 use crate::row::{Row, RowId, RowKind};
-use kingpost_ir::TrapCode;
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
+use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::text::{self, Case};
 use kingpost_regalloc::{Allocation, Block, PReg, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
@@ -217,6 +217,8 @@ impl Part<'_> {
             }
             "frame" => self.frame(code),
             "pool" => self.pool(code),
+            "annotation" => self.annotation(code),
+            "keyed_slot" => self.keyed_slot(code),
             "preserves" => self.preserves(code),
             "probestack" => {
                 code.probestack = Some(self.symbol_ref(code)?);
@@ -349,6 +351,38 @@ impl Part<'_> {
         }
     }
 
+    fn annotation(&mut self, code: &mut Code) -> Result<()> {
+        self.index(code.annotations.len())?;
+        let mut annotation = Annotation { patchable: self.eat("patchable"), ..Annotation::default() };
+        while self.eat("map") {
+            let ty = self.read("a type", |word| Type::from_name(word.as_bytes()))?;
+            annotation.stack_map.push((ty, self.slot_offset(code)?));
+        }
+        while self.eat("tag") {
+            annotation.tags.push(match self.eat("slot") {
+                true => DebugTag::StackSlot(self.slot_offset(code)?),
+                false => DebugTag::User(self.number()?),
+            });
+        }
+        code.annotations.push(annotation);
+        Ok(())
+    }
+
+    /// A place among the user's stack slots.
+    fn slot_offset(&mut self, code: &Code) -> Result<u32> {
+        let within = |offset: &u32| u64::from(*offset) <= code.slots_bytes;
+        self.read("an offset into the stack slots", |word| word.parse().ok().filter(within))
+    }
+
+    fn keyed_slot(&mut self, code: &mut Code) -> Result<()> {
+        let key = self.number()?;
+        self.expect("at")?;
+        let offset = self.slot_offset(code)?;
+        self.expect("bytes")?;
+        code.keyed_slots.push(KeyedSlot { key, offset, bytes: self.number()? });
+        Ok(())
+    }
+
     fn preserves(&mut self, code: &mut Code) -> Result<()> {
         let mut set = PRegSet::EMPTY;
         let rest = self.rest();
@@ -413,6 +447,10 @@ impl Part<'_> {
             inst.extra = if self.eat("else") { self.read("a block's number", block)? } else { NO_BLOCK };
         } else if self.eat("aux") {
             inst.aux = self.number()?;
+        }
+        if matches!(kind, RowKind::Call | RowKind::SequencePoint) && self.eat("annotation") {
+            let index = self.below(code.annotations.len())?;
+            inst.set_annotation(Some(index));
         }
         inst.set_trap(self.trap()?);
         if self.eat("@") {

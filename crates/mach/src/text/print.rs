@@ -1,8 +1,8 @@
 //! Printing the text form of machine code.
 
 use crate::buffer::PoolEntry;
-use crate::code::{Code, SymbolRef};
-use crate::compiled::SymbolName;
+use crate::code::{Annotation, Code, SymbolRef};
+use crate::compiled::{DebugTag, SymbolName};
 use crate::emit::NO_BLOCK;
 use crate::frame::LimitStep;
 use crate::inst::{AddrKind, IndexExtend, MInst};
@@ -87,6 +87,9 @@ impl CodeText<'_> {
         for (word, vregs) in [("zero_extended", &code.zero_extended), ("declared_zeros", &code.declared_zeros)] {
             lines.push(if vregs.is_empty() { String::new() } else { format!("{word} {}", list(vregs)) });
         }
+        lines.extend(code.annotations.iter().enumerate().map(|(i, a)| format!("annotation {i}{}", annotation(a))));
+        let slots = code.keyed_slots.iter();
+        lines.extend(slots.map(|slot| format!("keyed_slot {} at {} bytes {}", slot.key, slot.offset, slot.bytes)));
         lines.extend(code.probestack.map(|symbol| format!("probestack {}", symbol_ref(&symbol))));
         lines.extend(self.stack_limit());
         if !code.layout.iter().copied().eq(code.problem.blocks()) {
@@ -153,6 +156,7 @@ impl CodeText<'_> {
         let mut out = row.name.to_string();
         let written = address(minst, &mut out).and_then(|()| match row.kind {
             RowKind::Branch => branch(minst, &mut out),
+            RowKind::Call | RowKind::SequencePoint => annotated(minst, &mut out),
             _ => plain(minst, &mut out),
         });
         debug_assert!(written.is_ok(), "a string takes everything");
@@ -198,11 +202,30 @@ fn branch(inst: &MInst, out: &mut String) -> fmt::Result {
     if inst.extra == NO_BLOCK { Ok(()) } else { write!(out, " else {}", inst.extra) }
 }
 
+fn annotated(inst: &MInst, out: &mut String) -> fmt::Result {
+    let mut bare = *inst;
+    bare.set_annotation(None);
+    plain(&bare, out)?;
+    inst.annotation().map_or(Ok(()), |index| write!(out, " annotation {index}"))
+}
+
 fn plain(inst: &MInst, out: &mut String) -> fmt::Result {
     if inst.imm64() != 0 {
         write!(out, " #{:#x}", inst.imm64())?;
     }
     if inst.mode.kind() == AddrKind::None && inst.aux != 0 { write!(out, " aux {}", inst.aux) } else { Ok(()) }
+}
+
+fn annotation(annotation: &Annotation) -> String {
+    let mut words = String::from(if annotation.patchable { " patchable" } else { "" });
+    annotation.stack_map.iter().for_each(|(ty, offset)| words.push_str(&format!(" map {ty} {offset}")));
+    for tag in &annotation.tags {
+        words.push_str(&match tag {
+            DebugTag::User(number) => format!(" tag {number}"),
+            DebugTag::StackSlot(offset) => format!(" tag slot {offset}"),
+        });
+    }
+    words
 }
 
 fn list<T: ToString>(entities: &[T]) -> String {

@@ -1,0 +1,54 @@
+//! What calls and sequence points carry to the tables of the compiled function: stack maps, debug tags, patchability.
+//!
+//! Before: `call fn0(v0), stack_map=[i64 @ ss0+8]`. After: `call_sym %g annotation 0`, and the annotation `map i64 8`.
+
+use super::Lower;
+use super::memory::is_over_aligned;
+use crate::code::Annotation;
+use crate::compiled::DebugTag;
+use crate::error::LowerError;
+use kingpost_ir::function::DebugTag as IrDebugTag;
+use kingpost_ir::{Inst, StackSlot};
+
+impl Lower<'_> {
+    /// Notes what is known of a call or sequence point, if anything, and returns its number.
+    ///
+    /// # Errors
+    /// Places that do not lie in a stack slot, or lie in one whose offset is not known before run time.
+    pub fn annotate(&mut self, inst: Inst, patchable: bool) -> Result<Option<u32>, LowerError> {
+        let func = self.func;
+        let map = func.stack_maps.get(&inst).map_or(&[][..], |map| map);
+        let tags = func.debug_tags.get(&inst).map_or(&[][..], |tags| tags);
+        if map.is_empty() && tags.is_empty() && !patchable {
+            return Ok(None);
+        }
+        let mut annotation = Annotation { patchable, ..Annotation::default() };
+        for entry in map {
+            let end = u64::from(entry.offset) + u64::from(entry.ty.bytes());
+            if end > u64::from(func.stack_slots[entry.slot].size) {
+                return Err(self.unsupported_feature("a stack map with an entry beyond its stack slot"));
+            }
+            let start =
+                self.fixed_slot_offset(entry.slot, "a stack map of a stack slot that is aligned beyond the stack")?;
+            annotation.stack_map.push((entry.ty, start + entry.offset));
+        }
+        for &tag in tags {
+            annotation.tags.push(match tag {
+                IrDebugTag::User(number) => DebugTag::User(number),
+                IrDebugTag::StackSlot(slot) => DebugTag::StackSlot(
+                    self.fixed_slot_offset(slot, "a debug tag of a stack slot that is aligned beyond the stack")?,
+                ),
+            });
+        }
+        self.code.annotations.push(annotation);
+        Ok(Some(self.code.annotations.len() as u32 - 1))
+    }
+
+    /// Where a slot is among the user's stack slots, if that is known before run time.
+    pub(super) fn fixed_slot_offset(&self, slot: StackSlot, otherwise: &'static str) -> Result<u32, LowerError> {
+        if is_over_aligned(self, slot) {
+            return Err(self.unsupported_feature(otherwise));
+        }
+        Ok(self.slot_offset(slot) as u32)
+    }
+}
