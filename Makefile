@@ -8,7 +8,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test check unit filetests corpus demo deps tools bless matrix fuzz bench doc
+.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix fuzz bench doc
 
 all: build
 
@@ -16,7 +16,7 @@ build:
 	$(CARGO) build --release --bin kingpost
 
 # Everything CI runs.
-test: tools check unit build filetests corpus
+test: tools check unit build filetests corpus compat
 	$(MAKE) fuzz N=10000
 	$(MAKE) demo
 
@@ -35,6 +35,10 @@ filetests: build
 # Tests that others wrote, where they are at hand.
 corpus: build
 	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS) && sh .ci/rules $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
+
+# Clients of Cranelift on our compiler, where Cranelift can be fetched; CI always can.
+compat:
+	@sh .ci/compat $(CARGO)
 
 # Real programs: compile for every target with every allocator, link, run, compare with system tools.
 demo: tools build
