@@ -201,12 +201,12 @@ static void stop(int signal, siginfo_t *info, void *data) {
 
 long hook(long x) { return x + 1; }
 
-long leaf(long), saves(long), returns(long), cold(long), pops(long), big(long), recurse(long), traps(long),
-    traps_bare(long), divides(long), limits(long);
+long leaf(long), saves(long), returns(long), cold(long), pops(long), tails(long), big(long), recurse(long),
+    traps(long), traps_bare(long), divides(long), limits(long);
 
 int main(void) {
     static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops,
-                                              big,   recurse, traps,   traps_bare, divides, limits};
+                                              big,   recurse, traps,   traps_bare, divides, limits, tails};
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++)
         visited[i] = calloc(__start_kingpost_traps[4 + 4 * i + 1], 1);
     struct sigaction action;

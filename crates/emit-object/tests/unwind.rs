@@ -68,6 +68,32 @@ fn text() -> String {
              v5 = call fn1({args}) v6 = iadd v4, v5 return v6"
         ),
     );
+    // Tail calls whose callees get more stack arguments and fewer, without a frame and with one.
+    let twenty = format!("({}) -> i64 tail", list(20, "i64"));
+    let tails = format!(
+        "sig1 = {ten}\nfn1 = colocated %pop_bare sig1\nsig2 = {twenty}\nfn2 = %shrink_bare sig2
+         fn3 = colocated %shrink_framed sig2\nsig4 = (i64) -> i64 tail\nfn4 = colocated %grow_framed sig4"
+    );
+    let (v0s, v1s) = (list(20, "v0"), list(20, "v1"));
+    add("grow_bare", "(i64) -> i64 tail", &tails, &format!("block0(v0: i64): return_call fn2({v0s})"));
+    let grow = format!(
+        "block0(v0: i64): v1 = call fn0(v0) brif v0, block1, block2
+         block1: v2 = func_addr.i64 fn3 return_call_indirect sig2, v2({v1s})
+         block2: return v1"
+    );
+    add("grow_framed", "(i64) -> i64 tail", &tails, &grow);
+    let ten_of = |value: &str| list(10, value);
+    let shrink = format!("block0({}): return_call fn1({})", params(20), ten_of("v19"));
+    add("shrink_bare", &twenty, &tails, &shrink);
+    let shrink = format!("block0({}): v20 = call fn0(v19) return_call fn1({})", params(20), ten_of("v20"));
+    add("shrink_framed", &twenty, &tails, &shrink);
+    add(
+        "tails",
+        plain,
+        &format!("{tails}\nfn5 = %grow_bare sig4"),
+        "block0(v0: i64): v1 = call fn4(v0) v2 = call fn5(v1) v3 = iconst.i64 0 v4 = call fn4(v3) v5 = iadd v2, v4
+         v6 = iadd v5, v0 return v6",
+    );
     // A large frame.
     add(
         "big",

@@ -3,7 +3,7 @@
 use crate::branches::{A64Branches, form};
 use crate::encode::{encode, word};
 use crate::encoding::Special;
-use crate::regs::{CC_EQ, CC_LO, CC_LS};
+use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, frame, pairs};
 use kingpost_ir::TrapCode;
@@ -36,12 +36,19 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),
         Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, &args)),
         Special::Nothing => {}
-        Special::Leave => {
-            let pops = inst.row == rows::RET;
-            frame::epilogue(cx.frame, pops, buffer, |buffer| encode(inst.row, &args, buffer));
-        }
+        Special::Leave => leave(inst, cx, buffer, |buffer| encode(inst.row, &args, buffer)),
+        Special::LeaveX16 => leave(inst, cx, buffer, |buffer| {
+            encode(rows::MOV_RR.of(64), &Args::regs(&[X16, cx.regs[0]]), buffer);
+            encode(rows::BR_R, &Args::regs(&[X16]), buffer);
+        }),
         Special::AtomicLoop(operation) => atomic_loop::emit(operation, encoding.bytes, &args, buffer),
     }
+}
+
+/// Takes the frame down, then leaves the function by `exit`.
+fn leave(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
+    let popped = if inst.row == rows::RET { cx.frame.popped_bytes } else { cx.frame.rise(inst.imm as u64) };
+    frame::epilogue(cx.frame, popped, buffer, exit);
 }
 
 /// Is this a place in the frame?

@@ -85,6 +85,8 @@ pub enum Special {
     Nothing,
     /// Tear the frame down, then the instruction the other fields describe.
     Leave,
+    /// The frame is taken down first, then a jump by way of x16.
+    LeaveX16,
     /// As many moves as a constant of so many bits needs.
     Constant(u8),
     /// The address of a symbol from the GOT.

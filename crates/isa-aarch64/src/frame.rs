@@ -12,7 +12,8 @@
 //! add sp, sp, popped           of callees that pop their arguments
 //! ret
 //! ```
-//! A function that needs no frame has none of this: its return address stays in x30.
+//! A function that needs no frame has none of this: its return address stays in x30. Where a tail call passes more stack
+//! arguments than were received, the stack pointer moves down before all this, and the CFA with it.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
@@ -65,19 +66,25 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> 
 
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: bool, buffer: &mut Buffer) {
-    if frame.signs_return {
+    let growth = frame.growth();
+    if frame.signs_return && growth == 0 {
         // This is a landing pad too.
-        hint(SIGN_RETURN, buffer);
-        buffer.unwind(UnwindOp::SignedReturnToggled);
+        sign_return(buffer);
     } else if landing_pad {
         hint(LANDING_PAD, buffer);
     }
+    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.uses_stack()) {
+        stack_check::emit(limit, frame.size + u64::from(frame.link_bytes) + growth, buffer);
+    }
+    if growth > 0 {
+        descend(growth, guard, buffer);
+        if frame.signs_return {
+            // The signature depends on the stack pointer, which is to be the same when it is checked.
+            sign_return(buffer);
+        }
+    }
     if !frame.has_frame {
         return;
-    }
-    // A leaf may have a frame pointer and nothing else.
-    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.size > 0 || frame.has_calls) {
-        stack_check::emit(limit, frame.size + u64::from(LINK_BYTES), buffer);
     }
     encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(LINK_BYTES)), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
@@ -85,18 +92,28 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     buffer.unwind(UnwindOp::Saved(LR, LINK_BYTES - 8));
     encode(rows::ADD_RRI.of(64), &Args::imm(&[FP, SP], 0), buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
-    match guard {
-        Some(guard) if frame.size > guard => probe(frame.size, guard, buffer),
-        _ => move_down(frame.size, buffer),
-    }
+    descend(frame.size, guard, buffer);
     for save in Saves(&frame.saves) {
         save.emit(true, buffer);
         save.each(|reg, below| buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below)));
     }
 }
 
+fn sign_return(buffer: &mut Buffer) {
+    hint(SIGN_RETURN, buffer);
+    buffer.unwind(UnwindOp::SignedReturnToggled);
+}
+
 fn hint(number: i64, buffer: &mut Buffer) {
     encode(rows::HINT_I, &Args::imm(&[], number), buffer);
+}
+
+/// Moves the stack pointer down. If `guard` is given, by more than that many bytes only with each guard page touched.
+fn descend(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
+    match guard {
+        Some(guard) if bytes > guard => probe(bytes, guard, buffer),
+        _ => move_down(bytes, buffer),
+    }
 }
 
 /// Moves the stack pointer down. The amount is a multiple of 16, and so is it after each instruction.
@@ -141,9 +158,8 @@ fn step(guard: u64, buffer: &mut Buffer) {
     encode(rows::STR_MZ.of(64), &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
 }
 
-/// Emits the epilogue, then `exit`, which leaves the function. If `pops`, its stack arguments are taken off the stack.
-pub(crate) fn epilogue(frame: &FrameLayout, pops: bool, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
-    let popped = if pops { frame.popped_bytes } else { 0 };
+/// Emits the epilogue, then `exit`, which leaves the function. Stack arguments of `popped` bytes are taken off the stack.
+pub(crate) fn epilogue(frame: &FrameLayout, popped: u64, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
     if !frame.has_frame && !frame.signs_return && popped == 0 {
         exit(buffer);
         return;
@@ -274,7 +290,7 @@ mod tests {
         buffer.start(0);
         prologue(&frame, None, false, &mut buffer);
         encode(rows::NOP, &Args::default(), &mut buffer);
-        epilogue(&frame, true, &mut buffer, |b| encode(rows::RET_BARE, &Args::default(), b));
+        epilogue(&frame, frame.popped_bytes, &mut buffer, |b| encode(rows::RET_BARE, &Args::default(), b));
         words(&buffer)
     }
 
@@ -309,6 +325,30 @@ mod tests {
         assert_eq!(wide[..6], [0xd503_233f, PUSH, SET_FP, 0xd100_83ff, 0xf81f_83b3, 0x3c9e_03a8]);
         // stp q9, q8, [x29, #-32]
         assert_eq!(code(&needs(&[v(8), v(9)], 0), Signing::Never)[3], 0xad3f_23a9);
+    }
+
+    #[test]
+    fn the_stack_pointer_moves_for_tail_calls() {
+        let text = |needs: &FrameNeeds, signing, rise| {
+            let frame = layout(needs, 16, signing).unwrap();
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            prologue(&frame, Some(4096), true, &mut buffer);
+            epilogue(&frame, rise, &mut buffer, |b| encode(rows::RET_BARE, &Args::default(), b));
+            words(&buffer)
+        };
+        let (pad, sign, check) = (0xd503_245f, 0xd503_233f, 0xd503_23bf);
+        let (down, up) = (0xd100_83ff, 0x9100_43ff); // sub sp, sp, #32; add sp, sp, #16
+        let grows = FrameNeeds { incoming_bytes: 16, popped_bytes: 48, ..needs(&[], 0) };
+        assert_eq!(text(&grows, Signing::Never, 16), [pad, down, up, RET]);
+        // The return address is signed where the stack pointer is when it is checked.
+        assert_eq!(text(&grows, Signing::Always, 16), [pad, down, sign, check, up, RET]);
+        let framed = FrameNeeds { keep_frame_pointer: true, ..grows };
+        assert_eq!(text(&framed, Signing::Never, 16), [pad, down, PUSH, SET_FP, POP, up, RET]);
+        // sub sp, sp, #4096; str xzr, [sp]; twice
+        let pages = FrameNeeds { popped_bytes: 8192, ..needs(&[], 0) };
+        let step = [0xd140_07ff, 0xf900_03ff];
+        assert_eq!(text(&pages, Signing::Never, 0), [pad, step[0], step[1], step[0], step[1], RET]);
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub const AAPCS_CALLEE_SAVED: PRegSet =
 pub const AAPCS_CLOBBERS: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0x4003_ffff).union(PRegSet::from_mask(RegClass::Float, 0xffff_00ff));
 
+/// Those of them that values live in and that no instruction of a frame writes: x0 to x15.
+pub const AAPCS_TEMPORARIES: PRegSet = PRegSet::from_mask(RegClass::Int, 0xffff);
+
 /// Registers of which such a call keeps the low [`AAPCS_KEPT_BYTES`] only: v8 to v15.
 pub const AAPCS_PARTIAL: PRegSet = PRegSet::from_mask(RegClass::Float, 0xff00);
 

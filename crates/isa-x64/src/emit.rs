@@ -27,7 +27,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
         Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),
         Special::StackCheck => {
-            if frame::uses_stack(cx.frame) {
+            if cx.frame.uses_stack() {
                 encode(rows::CMPRSP_R, &args, buffer);
                 let trap = buffer.defer_trap(TrapCode::STACK_OVERFLOW);
                 jump_if(CC_B, trap, buffer);
@@ -35,10 +35,13 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         }
         Special::Nothing => {}
         Special::Select => select(inst, cx.regs, buffer),
-        Special::Leave => frame::epilogue(cx.frame, buffer, |buffer| match inst.row {
-            rows::RET => frame::ret(cx.frame, buffer),
-            _ => single(inst, &args, buffer),
-        }),
+        Special::Leave if inst.row == rows::RET => {
+            frame::epilogue(cx.frame, 0, buffer, |buffer| frame::ret(cx.frame, buffer));
+        }
+        Special::Leave => {
+            let rise = cx.frame.rise(inst.imm as u64);
+            frame::epilogue(cx.frame, rise, buffer, |buffer| single(inst, &args, buffer));
+        }
         Special::AtomicLoop(operation) => {
             if let Some(code) = inst.trap() {
                 buffer.trap(code);

@@ -10,7 +10,14 @@
 //! leave
 //! ret
 //! ```
-//! A function that needs no frame has none of this. If the frame is large enough to be probed, registers are saved first,
+//! A function that needs no frame has none of this. Where a tail call passes more stack arguments than were received, the
+//! return address moves down before all this; where one passes fewer than that room, it moves up after it:
+//!
+//! ```text
+//! sub rsp, n - 8               pop  [rsp + n - 8]
+//! push [rsp + n - 8]           add  rsp, n - 8
+//! ```
+//! If the frame is large enough to be probed, registers are saved first,
 //! as probing writes some.
 
 use crate::branches::jump_if;
@@ -29,6 +36,8 @@ const LINK_BYTES: u32 = 16;
 const MAX_FRAME: u64 = (1 << 31) - (1 << 20);
 /// Probes up to this many are written out one after the other; more become a loop.
 const MAX_UNROLLED: u64 = 4;
+/// No page is smaller, so neither is what guards the stack.
+const LEAST_GUARD: u64 = 4096;
 /// What `ret imm16` pops at most, stack alignment considered.
 const MAX_POPPED: u64 = 0xfff0;
 
@@ -50,18 +59,17 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout
 /// Registers that probing the stack may write: those of the loop, and of the routine whose argument is in `eax`.
 pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
 
-/// Must there be room on the stack? A leaf may have a frame pointer and nothing else.
-pub(crate) fn uses_stack(frame: &FrameLayout) -> bool {
-    frame.size > 0 || frame.has_calls
-}
-
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
+    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.uses_stack()) {
+        let link = u64::from(frame.link_bytes - RETURN_BYTES);
+        stack_check::emit(limit, frame.size + link + frame.growth(), buffer);
+    }
+    if frame.growth() > 0 {
+        move_return_down(frame.growth(), guard, buffer);
+    }
     if !frame.has_frame {
         return;
-    }
-    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| uses_stack(frame)) {
-        stack_check::emit(limit, frame.size + u64::from(LINK_BYTES - RETURN_BYTES), buffer);
     }
     encode(rows::PUSH_R, &Args::regs(&[RBP]), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
@@ -80,6 +88,28 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
         Some(routine) => call_probestack(frame.size - saves, routine, buffer),
         None => probe(frame.size - saves, guard, buffer),
     }
+}
+
+/// Moves the return address down by `bytes`, a multiple of 16, touching each guard page in between.
+fn move_return_down(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
+    let guard = guard.unwrap_or(u64::MAX).max(LEAST_GUARD);
+    for page in 1..=bytes / guard {
+        touch(-((page * guard) as i64), buffer);
+    }
+    // The push has its operand's address from before it.
+    move_down(bytes - u64::from(RETURN_BYTES), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(bytes as u32));
+    encode(rows::PUSH_M, &Args::mem(&[], Mem::base(MemBase::StackPointer, bytes as i64 - 8)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
+}
+
+/// Moves the return address up by `bytes`, a multiple of 16.
+fn move_return_up(bytes: u64, buffer: &mut Buffer) {
+    // The pop has its operand's address from behind it.
+    encode(rows::POP_M, &Args::mem(&[], Mem::base(MemBase::StackPointer, bytes as i64 - 8)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(bytes as u32));
+    encode(rows::ADDRSP_I, &Args::imm(&[], bytes as i64 - 8), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
 }
 
 fn save(frame: &FrameLayout, buffer: &mut Buffer) {
@@ -129,18 +159,34 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
 /// One step down, and a touch. A fault there means that the stack is exhausted.
 fn step(guard: u64, buffer: &mut Buffer) {
     move_down(guard, buffer);
+    touch(0, buffer);
+}
+
+/// Writes where the stack pointer will be or is.
+fn touch(offset: i64, buffer: &mut Buffer) {
     buffer.trap(TrapCode::STACK_OVERFLOW);
-    let args = Args { mem: Some(Mem::base(MemBase::StackPointer, 0)), ..Args::default() };
+    let args = Args { mem: Some(Mem::base(MemBase::StackPointer, offset)), ..Args::default() };
     encode(rows::MOV_MI.of(32), &args, buffer);
 }
 
-/// Emits the epilogue, then `exit`, which leaves the function.
-pub(crate) fn epilogue(frame: &FrameLayout, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
-    if !frame.has_frame {
+/// Emits the epilogue, then `exit`, which leaves the function. The return address moves up by `rise` bytes.
+pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
+    if !frame.has_frame && rise == 0 {
         exit(buffer);
         return;
     }
     buffer.unwind(UnwindOp::EpilogueBegin);
+    if frame.has_frame {
+        take_down(frame, buffer);
+    }
+    if rise > 0 {
+        move_return_up(rise, buffer);
+    }
+    exit(buffer);
+    buffer.unwind(UnwindOp::EpilogueEnd);
+}
+
+fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     for &(reg, below) in &frame.saves {
         let row = if reg.class() == RegClass::Int { rows::MOV_RM.of(64) } else { rows::MOVUPS_RM };
         encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
@@ -153,8 +199,6 @@ pub(crate) fn epilogue(frame: &FrameLayout, buffer: &mut Buffer, exit: impl FnOn
     }
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
     buffer.unwind(UnwindOp::Restored(RBP));
-    exit(buffer);
-    buffer.unwind(UnwindOp::EpilogueEnd);
 }
 
 /// Emits the return itself.
@@ -185,7 +229,7 @@ mod tests {
         buffer.start(0);
         prologue(&frame, None, &mut buffer);
         buffer.put1(0x90);
-        epilogue(&frame, &mut buffer, |b| ret(&frame, b));
+        epilogue(&frame, 0, &mut buffer, |b| ret(&frame, b));
         buffer.bytes().iter().map(|b| format!("{b:02x}")).collect()
     }
 
@@ -208,6 +252,29 @@ mod tests {
         assert_eq!(code(&saved), expected);
         // movups [rbp - 16], xmm6
         assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
+    }
+
+    #[test]
+    fn the_return_address_moves_for_tail_calls() {
+        let text = |needs: &FrameNeeds, rise| {
+            let frame = layout(needs, 16).unwrap();
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            prologue(&frame, Some(4096), &mut buffer);
+            buffer.put1(0x90);
+            epilogue(&frame, rise, &mut buffer, |b| ret(&frame, b));
+            buffer.bytes().iter().map(|b| format!("{b:02x}")).collect::<String>()
+        };
+        // sub rsp, 24; push [rsp + 24]; nop; pop [rsp + 8]; add rsp, 8; ret 48
+        let grows = FrameNeeds { incoming_bytes: 16, popped_bytes: 48, ..needs(&[], 0) };
+        assert_eq!(text(&grows, 16), "4883ec18ff742418908f4424084883c408c23000");
+        // The same around push rbp; mov rbp, rsp; and pop rbp
+        let framed = FrameNeeds { keep_frame_pointer: true, ..grows };
+        assert_eq!(text(&framed, 16), "4883ec18ff742418554889e5905d8f4424084883c408c23000");
+        // mov dword [rsp - 4096], 0; sub rsp, 8184; push [rsp + 8184]; nop; ret 8192
+        let page = FrameNeeds { popped_bytes: 8192, ..needs(&[], 0) };
+        let touches = ["00f0ffff", "00e0ffff"].map(|at| format!("c78424{at}00000000")).concat();
+        assert_eq!(text(&page, 0), touches + "4881ecf81f0000ffb424f81f000090c20020");
     }
 
     #[test]

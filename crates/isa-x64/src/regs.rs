@@ -80,9 +80,11 @@ pub const CC_NAMES: [&str; 16] =
 /// Registers a System V function preserves: rbx, rbp, r12 to r15. The stack pointer is not counted.
 pub const SYSV_CALLEE_SAVED: PRegSet = PRegSet::from_mask(RegClass::Int, 0xf028);
 
-/// Registers a System V call destroys: the other general-purpose registers and all of `xmm`.
-pub const SYSV_CLOBBERS: PRegSet =
-    PRegSet::from_mask(RegClass::Int, 0x0fc7).union(PRegSet::from_mask(RegClass::Float, 0xffff));
+/// General-purpose registers a System V call destroys: the others.
+pub const SYSV_CLOBBERED_INTS: PRegSet = PRegSet::from_mask(RegClass::Int, 0x0fc7);
+
+/// Registers a System V call destroys: these and all of `xmm`.
+pub const SYSV_CLOBBERS: PRegSet = SYSV_CLOBBERED_INTS.union(PRegSet::from_mask(RegClass::Float, 0xffff));
 
 const BYTE_NAMES: [&str; 8] = ["al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil"];
 const WORD_NAMES: [&str; 8] = ["ax", "cx", "dx", "bx", "sp", "bp", "si", "di"];

@@ -68,7 +68,8 @@ pub struct Code {
     pub outgoing_bytes: u64,
     /// Bytes of stack arguments this function receives.
     pub incoming_bytes: u64,
-    /// Bytes of its stack arguments the function pops when it returns.
+    /// Bytes of stack arguments the function pops when it returns: its own, and any room beyond them that its tail calls
+    /// need and its prologue makes.
     pub popped_bytes: u64,
     /// Does it call anything, so that the stack must be aligned and the return address is not enough?
     pub has_calls: bool,

@@ -354,7 +354,7 @@ impl Body<'_> {
             AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
             AddrKind::Pool => Some(Mem::base(MemBase::Pool(inst.aux), 0)),
             AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
-            AddrKind::Incoming => Some(self.frame.incoming(inst.aux)),
+            AddrKind::Incoming => Some(self.frame.incoming(inst.aux as i32)),
             AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
         });
         let (symbols, targets) = (&self.code.symbols, &self.code.pool.targets);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!            incoming stack arguments
+//!            room for more of them in tail calls
 //!   CFA ───▶ ─────────────────────────
 //!            return address, caller's frame pointer      (`link_bytes`)
 //!   FP ────▶ ─────────────────────────
@@ -36,7 +37,7 @@ pub struct FrameNeeds {
     pub outgoing_bytes: u64,
     /// Bytes of stack arguments it receives.
     pub incoming_bytes: u64,
-    /// Bytes of those it pops at return.
+    /// Bytes of stack arguments it pops at return: those it receives, or the most a tail call passes on.
     pub popped_bytes: u64,
     /// Does it call?
     pub has_calls: bool,
@@ -80,7 +81,7 @@ pub struct FrameLayout {
     pub spill_top: u64,
     /// How far the start (lowest address) of the user slots is below the frame pointer.
     pub slots_base: u64,
-    /// Bytes of stack arguments popped at return.
+    /// Bytes of stack arguments popped at return: those received and [`FrameLayout::growth`].
     pub popped_bytes: u64,
     /// Bytes of stack arguments received.
     pub incoming_bytes: u64,
@@ -142,12 +143,11 @@ impl FrameLayout {
             layout.saves.push((reg, top as u32));
         }
         layout.spill_top = top;
-        top += needs.spill_bytes;
-        top = (top + needs.slots_bytes).next_multiple_of(u64::from(needs.slots_align.max(8)));
-        layout.slots_base = top;
-        top += needs.outgoing_bytes;
-        // The frame pointer itself is aligned once the link is pushed.
+        top += needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes;
+        // The frame pointer itself is aligned once the link is pushed, and the outgoing arguments fill whole units of
+        // that alignment: so slots are aligned from the stack pointer up.
         layout.size = top.next_multiple_of(u64::from(stack_align));
+        layout.slots_base = layout.size - needs.outgoing_bytes;
         layout
     }
 
@@ -180,10 +180,26 @@ impl FrameLayout {
         self.below(self.spill_top + offset, 0)
     }
 
+    /// Bytes of room that the prologue makes below the incoming stack arguments: a tail call passes more than this
+    /// function received. The return address moves down, if it is in memory, and the CFA with it.
+    pub fn growth(&self) -> u64 {
+        self.popped_bytes.saturating_sub(self.incoming_bytes)
+    }
+
     /// The memory of an incoming stack argument.
-    pub fn incoming(&self, offset: u32) -> Mem {
+    pub fn incoming(&self, offset: i32) -> Mem {
         let base = if self.has_frame { MemBase::FramePointer } else { MemBase::StackPointer };
-        Mem::base(base, i64::from(self.link_bytes) + i64::from(offset))
+        Mem::base(base, i64::from(self.link_bytes) + self.growth() as i64 + i64::from(offset))
+    }
+
+    /// By how many bytes the return address moves up for a tail call whose callee pops `bytes` of stack arguments.
+    pub fn rise(&self, bytes: u64) -> u64 {
+        self.popped_bytes.saturating_sub(bytes)
+    }
+
+    /// Must there be room on the stack? A leaf may have a frame pointer and nothing else.
+    pub fn uses_stack(&self) -> bool {
+        self.size > 0 || self.has_calls || self.growth() > 0
     }
 
     /// The memory of an outgoing stack argument.

@@ -17,7 +17,7 @@ pub enum AddrKind {
     Symbol = 3,
     /// The frame's user slots: [`MInst::aux`] is a byte offset into that area.
     Slot = 4,
-    /// Stack arguments of this function: [`MInst::aux`] is a byte offset from the first one.
+    /// Stack arguments of this function: [`MInst::aux`] is a signed byte offset from the first one.
     Incoming = 5,
     /// Stack arguments of a call: [`MInst::aux`] is a byte offset from the frame's bottom.
     Outgoing = 6,

@@ -4,7 +4,8 @@
 //! 2. An instruction that reads the flags finds them as the nearest earlier instruction of its block that defines them
 //!    left them: nothing in between writes them. Edits and rematerialisation leave them alone by contract.
 //! 3. Block-ending rows stand at the end of blocks and nowhere else.
-//! 4. Only rows that may run again anywhere, or loads of incoming arguments, are flagged rematerialisable.
+//! 4. Only rows that may run again anywhere, or loads of incoming arguments if no tail call writes there, are flagged
+//!    rematerialisable.
 //! 5. Every row is one that the CPU is able to do.
 //! 6. What may be in memory is at least as wide as what the row reads there: a slot is no wider than its value.
 //! 7. Only rows that access memory, trap or call have a trap code.
@@ -40,6 +41,7 @@ impl fmt::Display for CodeError {
 pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError> {
     let mut errors = Vec::new();
     let relied_on = relied_on_zeros(code);
+    let keeps_incoming = !writes_incoming(code);
     for block in code.problem.blocks() {
         let mut flags_defined = false;
         let terminator = code.problem.terminator(block);
@@ -67,7 +69,7 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
             if inst == terminator && !code.problem.flags(inst).has(InstFlags::BRANCH) {
                 broken(3, "ends its block without being a branch");
             }
-            let remat = row.kind == RowKind::Remat || minst.mode.kind() == AddrKind::Incoming;
+            let remat = row.kind == RowKind::Remat || minst.mode.kind() == AddrKind::Incoming && keeps_incoming;
             if code.problem.flags(inst).has(InstFlags::REMAT) && !(remat && row.flags == FlagsEffect::None) {
                 broken(4, "may not run again");
             }
@@ -90,6 +92,12 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
         }
     }
     errors
+}
+
+/// Is something stored where the function received its stack arguments?
+fn writes_incoming(code: &Code) -> bool {
+    let stores = |inst: Inst| !code.problem.operands(inst).iter().any(|operand| operand.is_def());
+    code.insts.iter().any(|(inst, minst)| minst.mode.kind() == AddrKind::Incoming && stores(inst))
 }
 
 fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {
@@ -132,7 +140,7 @@ fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inst::MInst;
+    use crate::inst::{AddrMode, MInst};
     use crate::operands::{D4, D8, M4, T4, U4};
     use crate::row::{OperandSpec, RowId};
     use crate::row_table::Line;
@@ -150,8 +158,9 @@ mod tests {
     const READS_FLAGS: RowId = RowId(4);
     const NEWER: RowId = RowId(5);
     const RET: RowId = RowId(6);
+    const STORE: RowId = RowId(7);
 
-    fn rows() -> [Row; 7] {
+    fn rows() -> [Row; 8] {
         [
             line("const", FlagsEffect::None, &[D4], 0).kind(RowKind::Remat),
             line("add", FlagsEffect::Def, &[T4, U4, M4], 0).twin(2, RowId(2)),
@@ -160,6 +169,7 @@ mod tests {
             line("reads_flags", FlagsEffect::Use, &[D4], 0),
             line("newer", FlagsEffect::None, &[D4], 0).needs(NEW),
             line("ret", FlagsEffect::None, &[], 0).kind(RowKind::Exit),
+            line("store", FlagsEffect::None, &[], 8),
         ]
         .map(|line| line.row)
     }
@@ -227,6 +237,24 @@ mod tests {
             code.add(2);
             code.def(READS_FLAGS, 2);
             code.def(LOAD, 0).set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+        });
+    }
+
+    #[test]
+    fn stack_arguments_are_loaded_again_unless_a_tail_call_writes_there() {
+        let loads = |code: &mut Maker, flags| {
+            let load = code.inst(LOAD, flags, &[Operand::reg_def(VReg::from_u32(0))]);
+            load.mode = AddrMode::new(AddrKind::Incoming);
+        };
+        let stores = |code: &mut Maker| code.inst(STORE, InstFlags::NONE, &[]).mode = AddrMode::new(AddrKind::Incoming);
+        check(&[], |code| loads(code, InstFlags::REMAT));
+        check(&[], |code| {
+            loads(code, InstFlags::NONE);
+            stores(code);
+        });
+        check(&[4], |code| {
+            loads(code, InstFlags::REMAT);
+            stores(code);
         });
     }
 

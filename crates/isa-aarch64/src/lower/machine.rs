@@ -7,7 +7,7 @@ use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::lower::{CommonRows, Machine, use_widened};
+use kingpost_mach::lower::{CallRows, CommonRows, Machine, use_widened};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -24,9 +24,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         breakpoint: rows::BRK,
         sequence_point: rows::SEQUENCE_POINT,
         // A linker puts something in between where a symbol is out of reach.
-        call_near: rows::BL_SYM,
-        call_far: rows::BL_SYM,
-        call_reg: rows::BLR_R,
+        call: CallRows { near: rows::BL_SYM, far: rows::BL_SYM, reg: rows::BLR_R },
         move32: rows::MOV_RR.of(32),
         move64: rows::MOV_RR.of(64),
         add64: rows::ADD_RRR.of(64),
@@ -53,6 +51,11 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;
     const INDEXES_WITH_DISPLACEMENT: bool = false;
+
+    fn tail_call_rows(&self) -> CallRows {
+        let reg = if self.isa.flags.use_bti { rows::TAIL_X16_R } else { rows::TAIL_R };
+        CallRows { near: rows::TAIL_SYM, far: rows::TAIL_SYM, reg }
+    }
 
     fn memory_operand(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError> {
         self.address(addr, offset, bytes, inst)

@@ -1,12 +1,17 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one, or
-//! the number of the tested bit. Calls to symbols have an address of kind `Symbol`.
+//! the number of the tested bit. Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols
+//! have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
+use crate::regs::AAPCS_TEMPORARIES;
 use kingpost_mach::operands::{D8, FD8, FU8, T8, U4, U8};
 use kingpost_mach::rows;
-use kingpost_mach::{RelocKind, RowKind};
+use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
+
+/// The address of a tail call's callee: the epilogue restores other registers before the jump.
+const LASTING: OperandSpec = U8.at(RowConstraint::Within(AAPCS_TEMPORARIES));
 
 rows! {
     crate::rows::bits::END;
@@ -30,7 +35,9 @@ rows! {
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xd65f_03c0).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);
-    TAIL_R = None "br {0}" [U8] op(0xd61f_0000).rn(0).leave(), .kind(RowKind::Exit);
+    TAIL_R = None "br {0}" [LASTING] op(0xd61f_0000).rn(0).leave(), .kind(RowKind::Exit);
+    // By way of x16, from where a jump may go to `bti c`.
+    TAIL_X16_R = None "mov x16, {0}; br x16" [LASTING] special(Special::LeaveX16), .kind(RowKind::Exit);
     // Traps.
     UDF = None "udf {i}" [] op(0).at(0), .kind(RowKind::Exit), .traps();
     BRK = None "brk {i}" [] op(0xd420_0000).at(5), .traps();

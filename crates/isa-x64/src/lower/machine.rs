@@ -8,7 +8,7 @@ use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::lower::{CommonRows, Machine};
+use kingpost_mach::lower::{CallRows, CommonRows, Machine};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
@@ -24,9 +24,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::INT3,
         sequence_point: rows::SEQUENCE_POINT,
-        call_near: rows::CALL_SYM,
-        call_far: rows::CALL_PLT,
-        call_reg: rows::CALL_R,
+        call: CallRows { near: rows::CALL_SYM, far: rows::CALL_PLT, reg: rows::CALL_R },
         move32: rows::MOV_RR.of(32),
         move64: rows::MOV_RR.of(64),
         add64: rows::ADD_RR.of(64),
@@ -52,6 +50,10 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;
     const INDEXES_WITH_DISPLACEMENT: bool = true;
+
+    fn tail_call_rows(&self) -> CallRows {
+        CallRows { near: rows::TAIL_SYM, far: rows::TAIL_PLT, reg: rows::TAIL_R }
+    }
 
     fn memory_operand(&mut self, addr: Value, offset: i64, _bytes: u8, inst: Inst) -> Result<Address, LowerError> {
         self.address(addr, offset, inst)

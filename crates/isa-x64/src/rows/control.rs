@@ -1,13 +1,17 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one.
-//! Calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols have an address of kind `Symbol`.
+//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols have an address of kind
+//! `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
-use crate::regs::{R15, RBP, RSP};
+use crate::regs::{R15, RBP, RSP, SYSV_CLOBBERED_INTS};
 use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
 use kingpost_mach::rows;
-use kingpost_mach::{RelocKind, RowKind};
+use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
+
+/// The address of a tail call's callee: the epilogue restores all other registers before the jump.
+const LASTING: OperandSpec = U8.at(RowConstraint::Within(SYSV_CLOBBERED_INTS));
 
 rows! {
     crate::rows::bits::END;
@@ -31,7 +35,7 @@ rows! {
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);
     TAIL_PLT = None "jmp {t}@PLT" [] op(0xe9).id().reloc(RelocKind::X86CallPltRel4).leave(), .kind(RowKind::Exit);
-    TAIL_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0).leave(), .kind(RowKind::Exit);
+    TAIL_R = None "jmp {0}" [LASTING] op(0xff).digit(4).rm(0).leave(), .kind(RowKind::Exit);
     // Traps.
     UD2 = None "ud2" [] of(0x0b), .kind(RowKind::Exit), .traps();
     INT3 = None "int3" [] op(0xcc), .traps();
@@ -49,6 +53,8 @@ rows! {
     // Frames: emitted by prologue and epilogue. `SUBRSP_I` also takes back what a callee popped.
     PUSH_R = None "push {0}" [U8] op(0x50).plus(0);
     POP_R = None "pop {0}" [D8] op(0x58).plus(0);
+    PUSH_M = None "push {m}" [] op(0xff).digit(6).mem(8);
+    POP_M = None "pop {m}" [] op(0x8f).digit(0).mem(8);
     LEAVE = None "leave" [] op(0xc9);
     RET_BARE = None "ret" [] op(0xc3), .kind(RowKind::Exit);
     RET_POP = None "ret {i}" [] op(0xc2).iw(), .kind(RowKind::Exit);

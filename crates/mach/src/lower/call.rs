@@ -6,28 +6,29 @@
 //! are stored into the area at the frame's bottom before. Results without a register come back in an area of the frame
 //! whose address is passed as a hidden argument.
 
-use super::machine::Machine;
+use super::machine::{CallRows, Machine};
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
-use super::{Address, Lowered};
+use super::{Address, Lower, Lowered};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use crate::error::LowerError;
 use crate::inst::MInst;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, SigRef, Value};
-use kingpost_regalloc::{Clobbers, Operand, PRegSet, RegClass, VReg};
+use kingpost_regalloc::{ClobberId, Clobbers, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 
 /// Operands of a call behind those of its row.
-type Operands = SmallVec<[Operand; 16]>;
+pub(super) type Operands = SmallVec<[Operand; 16]>;
 
 /// Structures up to this size are copied by moves, larger ones by `memcpy`.
 const MAX_COPIED: u32 = 128;
 
 /// What is called.
-enum Callee<'a> {
+pub(super) enum Callee<'a> {
     Symbol { name: &'a ExternalName, near: bool },
     Address(VReg),
 }
@@ -37,11 +38,10 @@ enum Callee<'a> {
 /// # Errors
 /// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
 pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
-    let InstView::Call { func, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    let data = &cx.func.dfg.ext_funcs[func];
-    let callee = Callee::Symbol { name: &data.name, near: data.colocated };
-    let annotation = cx.annotate(inst, data.patchable)?;
-    call_signature(cx, inst, callee, data.signature, args, annotation)
+    let (callee, sig, args) = direct(cx, inst)?;
+    let patchable = is_patchable(cx, inst);
+    let annotation = cx.annotate(inst, patchable)?;
+    call_signature(cx, inst, callee, sig, args, annotation)
 }
 
 /// `call_indirect`.
@@ -49,15 +49,36 @@ pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// # Errors
 /// What the convention cannot pass.
 pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
-    let InstView::CallIndirect { sig, callee, args } = cx.func.dfg.view(inst) else {
-        return Err(cx.unsupported(inst));
-    };
-    if cx.ty(callee) != I64 {
-        return Err(cx.unsupported(inst));
-    }
-    let callee = Callee::Address(cx.use_reg(callee));
+    let (callee, sig, args) = indirect(cx, inst)?;
     let annotation = cx.annotate(inst, false)?;
     call_signature(cx, inst, callee, sig, args, annotation)
+}
+
+/// Can the call be overwritten?
+fn is_patchable(cx: &Lower<'_>, inst: Inst) -> bool {
+    let dfg = &cx.func.dfg;
+    matches!(dfg.view(inst), InstView::Call { func, .. } if dfg.ext_funcs[func].patchable)
+}
+
+/// Callee, signature and arguments of `call` and `return_call`.
+pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
+    let func = cx.func;
+    let InstView::Call { func: callee, args } = func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let data = &func.dfg.ext_funcs[callee];
+    Ok((Callee::Symbol { name: &data.name, near: data.colocated }, data.signature, args))
+}
+
+/// Callee, signature and arguments of `call_indirect` and `return_call_indirect`.
+pub(super) fn indirect<'f>(
+    cx: &mut impl Machine<'f>,
+    inst: Inst,
+) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
+    match cx.func.dfg.view(inst) {
+        InstView::CallIndirect { sig, callee, args } if cx.ty(callee) == I64 => {
+            Ok((Callee::Address(cx.use_reg(callee)), sig, args))
+        }
+        _ => Err(cx.unsupported(inst)),
+    }
 }
 
 fn call_signature<'f, M: Machine<'f>>(
@@ -148,19 +169,30 @@ fn emit_call<'a, 'f: 'a, M: Machine<'f>>(
     }
     cx.code.has_calls = true;
     let clobbers = cx.clobbers(lost.lost.difference(defined), lost.partial.difference(defined), lost.kept_bytes);
-    match callee {
+    go_to(cx, callee, M::ROWS.call, operands, clobbers)
+}
+
+/// Emits that one of `rows` that goes to `callee`.
+pub(super) fn go_to<'c, 'f: 'c, M: Machine<'f>>(
+    cx: &'c mut M,
+    callee: Callee<'_>,
+    rows: CallRows,
+    operands: &[Operand],
+    clobbers: ClobberId,
+) -> &'c mut MInst {
+    let (row, address, symbol) = match callee {
         Callee::Symbol { name, near } if near || cx.settings.is_pic => {
-            let symbol = cx.symbol(name, near, 0);
-            let row = if near { M::ROWS.call_near } else { M::ROWS.call_far };
-            cx.emit_with(row, &[], Some(Address::Symbol(symbol)), operands, clobbers)
+            let symbol = Address::Symbol(cx.symbol(name, near, 0));
+            (if near { rows.near } else { rows.far }, None, Some(symbol))
         }
         Callee::Symbol { name, near } => {
             let address = cx.int_temp(64);
             symbol_address(cx, address, name, near, 0);
-            cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers)
+            (rows.reg, Some(address), None)
         }
-        Callee::Address(address) => cx.emit_with(M::ROWS.call_reg, &[address], None, operands, clobbers),
-    }
+        Callee::Address(address) => (rows.reg, Some(address), None),
+    };
+    cx.emit_with(row, address.as_slice(), symbol, operands, clobbers)
 }
 
 /// Copies the structure that `pointer` points to among the stack arguments. Sizes are multiples of 8.

@@ -59,8 +59,9 @@ impl Lower<'_> {
             RowKind::Call => InstFlags::SAFEPOINT,
             RowKind::Branch | RowKind::Exit => InstFlags::BRANCH,
         };
-        // An incoming stack argument can be loaded again at any time: nothing writes its place.
-        if inst.mode.kind() == AddrKind::Incoming && vregs.len() == 1 && row.operands[0].kind == Kind::Def {
+        // An incoming stack argument can be loaded again at any time if nothing writes its place. It is loaded at the
+        // entry, which is lowered last.
+        if inst.mode.kind() == AddrKind::Incoming && !self.cx.writes_incoming && row.operands[0].kind == Kind::Def {
             flags = flags.and(InstFlags::REMAT);
         }
         let operands = (start, self.cx.operands.len() as u32);
@@ -111,10 +112,16 @@ impl Lower<'_> {
             }
             Address::Symbol(index) => (AddrMode::new(AddrKind::Symbol), index),
             Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset),
-            Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset),
+            Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset as u32),
             Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset),
             Address::Pool(index) => (AddrMode::new(AddrKind::Pool), index),
         };
+    }
+
+    /// Stores one part of a tail call's argument where this function's stack arguments are, or below.
+    pub(super) fn emit_incoming_store(&mut self, row: RowId, value: VReg, offset: i32) {
+        self.cx.writes_incoming = true;
+        self.emit_mem(row, &[value], Address::Incoming(offset));
     }
 
     /// Interns the registers a call destroys: `lost` wholly, `partial` above `kept_bytes`.

@@ -33,7 +33,10 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     }
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
-    cx.code.popped_bytes = if abi.callee_pops { u64::from(abi.arg_bytes) } else { 0 };
+    if abi.callee_pops {
+        // Tail calls, lowered before, may need more.
+        cx.code.popped_bytes = cx.code.popped_bytes.max(abi.arg_bytes.into());
+    }
     let preserves_all = cx.func.signature.call_conv == CallConv::PreserveAll;
     let limit = cx.func.stack_limit.filter(|_| M::HAS_ENTRY_SCRATCH || !preserves_all);
     cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
@@ -53,7 +56,7 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
         cx.emit_with(M::ROWS.entry, &[], None, &incoming.operands, clobbers);
     }
     for (def, row, offset) in incoming.loads {
-        cx.emit_mem(row, &[def], Address::Incoming(offset));
+        cx.emit_mem(row, &[def], Address::Incoming(offset as i32));
     }
     match checked {
         Some(limit) => check_stack(cx, limit),

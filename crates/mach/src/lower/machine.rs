@@ -38,12 +38,8 @@ pub struct CommonRows {
     pub breakpoint: RowId,
     /// A place that debuggers are told of.
     pub sequence_point: RowId,
-    /// A call of a symbol that is near.
-    pub call_near: RowId,
-    /// A call of a symbol that may be anywhere, in position-independent code.
-    pub call_far: RowId,
-    /// A call of the address in a register.
-    pub call_reg: RowId,
+    /// Calls.
+    pub call: CallRows,
     /// A copy of 32 bits.
     pub move32: RowId,
     /// A copy of 64 bits.
@@ -82,6 +78,17 @@ pub struct CommonRows {
     pub set_pinned: RowId,
 }
 
+/// Rows that call something, or jump to it with the frame taken down.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRows {
+    /// A symbol that is near.
+    pub near: RowId,
+    /// A symbol that may be anywhere, in position-independent code.
+    pub far: RowId,
+    /// The address in a register.
+    pub reg: RowId,
+}
+
 /// A function being lowered for a machine, and what the machine does its own way.
 pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// The machine's names for common rows.
@@ -98,6 +105,9 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const LEAST_FLOAT_BYTES: u8;
     /// May an address have an index and a displacement?
     const INDEXES_WITH_DISPLACEMENT: bool;
+
+    /// Tail calls: the immediate is how many bytes of stack arguments the callee pops.
+    fn tail_call_rows(&self) -> CallRows;
 
     /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     ///
@@ -202,7 +212,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
                 Address::Index { base, index, shift, extend, disp: disp + bytes }
             }
             Address::Slot(offset) => Address::Slot(offset + bytes as u32),
-            Address::Incoming(offset) => Address::Incoming(offset + bytes as u32),
+            Address::Incoming(offset) => Address::Incoming(offset + bytes),
             Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
             Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
                 let base = self.int_temp(64);

@@ -26,7 +26,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `machine.rs` | what an instruction set provides |
-//! | `entry.rs`, `call.rs` | parameters, returns, calls |
+//! | `entry.rs`, `call.rs`, `tail_call.rs` | parameters, returns, calls |
 //! | `annotations.rs` | stack maps and debug tags |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | predicates on types |
@@ -66,6 +66,7 @@ pub mod memory;
 mod operands;
 pub mod symbol;
 mod table;
+pub mod tail_call;
 mod tile;
 mod types;
 mod values;
@@ -75,7 +76,7 @@ pub mod width;
 pub use call::libcall;
 pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, trap_on};
 pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
-pub use machine::{CommonRows, Machine};
+pub use machine::{CallRows, CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
@@ -113,8 +114,8 @@ pub enum Address {
     Symbol(u32),
     /// A place in the area of the user's stack slots.
     Slot(u32),
-    /// A stack argument of this function.
-    Incoming(u32),
+    /// Bytes from the first stack argument of this function. Negative in the room that its prologue makes for tail calls.
+    Incoming(i32),
     /// A stack argument of a call made here.
     Outgoing(u32),
     /// A constant or jump table, as the pool numbers it.
@@ -166,6 +167,8 @@ pub struct Lowering {
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
     /// The hidden pointer to the caller's return area, if a return uses it.
     return_area: PackedOption<VReg>,
+    /// Does a tail call write stack arguments, over those that this function received?
+    writes_incoming: bool,
     /// Start of the area that calls receive results in: behind the user's slots.
     call_area: u64,
     /// How often each tile has fired, over all functions.
@@ -244,6 +247,7 @@ impl Lowering {
         self.slot_offsets.clear();
         self.call_abis.clear();
         self.return_area = None.into();
+        self.writes_incoming = false;
     }
 }
 

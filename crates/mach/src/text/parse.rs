@@ -488,7 +488,7 @@ impl Part<'_> {
         }
         inst.aux = match kind {
             AddrKind::Base | AddrKind::Index if self.peek().is_empty() => 0,
-            AddrKind::Base | AddrKind::Index => self.number::<i32>()? as u32,
+            AddrKind::Base | AddrKind::Index | AddrKind::Incoming => self.number::<i32>()? as u32,
             AddrKind::Symbol => self.below(code.symbols.len())?,
             AddrKind::Pool => self.below(code.pool.entries.len())?,
             _ => self.number()?,

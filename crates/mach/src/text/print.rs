@@ -190,6 +190,7 @@ fn address(inst: &MInst, out: &mut String) -> fmt::Result {
     match inst.mode.kind() {
         AddrKind::Base | AddrKind::Index if disp == 0 => out.write_str("]"),
         AddrKind::Base | AddrKind::Index => write!(out, " {disp:+}]"),
+        AddrKind::Incoming => write!(out, " {disp}]"),
         _ => write!(out, " {}]", inst.aux),
     }
 }

@@ -1,0 +1,86 @@
+//! Tail calls: arguments to the places of the convention, then a jump with the frame taken down.
+//!
+//! Before: `return_call fn0(v0, v1)`. After: `tail_sym %g, use v0 fixed rdi, use v1 fixed rsi`.
+//!
+//! The callee pops its stack arguments, so they must end where those of this function end, and are stored over them:
+//!
+//! ```text
+//!   caller's frame          caller's frame
+//!   ───────────────         ───────────────
+//!   received                passed
+//!   ───────────────                              if more is passed than was received, the prologue makes room and
+//!   (room)                  ───────────────      the return address lies lower from the start; if less, the
+//!   return address          return address       epilogue moves it up
+//! ```
+//!
+//! All argument values are in registers or in this frame before the first of these stores: what this function received
+//! is loaded at its entry, and not again once a tail call writes there.
+
+use super::Lowered;
+use super::call::{Callee, Operands, direct, go_to, indirect};
+use super::machine::Machine;
+use super::memory::store_place_row;
+use super::width::extend_for_abi;
+use crate::abi::{AbiArg, AbiPart, AbiPlace};
+use kingpost_ir::{Inst, SigRef, Value};
+use kingpost_regalloc::{ClobberId, Operand, RegClass, VReg};
+
+/// `return_call`.
+///
+/// # Errors
+/// What the convention cannot pass, structures, stack maps and debug tags.
+pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let (callee, sig, args) = direct(cx, inst)?;
+    tail_call(cx, inst, callee, sig, args)
+}
+
+/// `return_call_indirect`.
+///
+/// # Errors
+/// What the convention cannot pass, structures, stack maps and debug tags.
+pub fn return_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let (callee, sig, args) = indirect(cx, inst)?;
+    tail_call(cx, inst, callee, sig, args)
+}
+
+fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig: SigRef, args: &[Value]) -> Lowered {
+    if cx.annotate(inst, false)?.is_some() {
+        // They are about a frame that is gone, and would be found by a return address that there is not.
+        return Err(cx.unsupported_feature("a stack map or a debug tag of a tail call"));
+    }
+    let abi = cx.call_abi(sig)?;
+    let mut operands = Operands::new();
+    // Both areas end at the same address.
+    let start = cx.abi.arg_bytes as i32 - abi.arg_bytes as i32;
+    if let Some(AbiPart { place: AbiPlace::Reg(reg), .. }) = abi.return_area {
+        // Results in memory go where this function's would.
+        operands.push(Operand::fixed_use(cx.return_area(), reg));
+    }
+    for (&arg, to) in args.iter().zip(&abi.args) {
+        let AbiArg::Value(parts) = to else {
+            // Copying it could overwrite the structure itself.
+            return Err(cx.unsupported_feature("a structure as an argument of a tail call"));
+        };
+        let vregs = cx.use_regs(arg);
+        for (&vreg, part) in vregs.iter().zip(parts) {
+            pass(cx, vreg, part, start, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+        }
+    }
+    cx.code.popped_bytes = cx.code.popped_bytes.max(abi.arg_bytes.into());
+    let rows = cx.tail_call_rows();
+    go_to(cx, callee, rows, &operands, ClobberId::NONE).imm = abi.arg_bytes as i32;
+    Ok(())
+}
+
+/// Passes one part of an argument; those in memory lie from `start` on. None if there is no code for its type.
+fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, start: i32, operands: &mut Operands) -> Option<()> {
+    let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
+    match part.place {
+        AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
+        AbiPlace::Stack(offset) => {
+            let row = if extended == vreg { store_place_row::<M>(part.ty)? } else { M::store_row(RegClass::Int, 8) };
+            cx.emit_incoming_store(row, extended, start + offset as i32);
+        }
+    }
+    Some(())
+}
