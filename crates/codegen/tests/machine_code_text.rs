@@ -112,8 +112,8 @@ fn errors_say_where() {
     check_error("problem %f {\n  b0:\n    branch ;; jmp to 7\n}\n", "3:22: expected a block's number");
     check_error("problem %f {\n  ;; slots 8\n  b0:\n    branch ;; ret\n}\n", "2:11: `slots` is no fact of a function");
     check_error(
-        "problem %f {\n  ;; pool 3ff\n  b0:\n    branch ;; ret\n}\n",
-        "2:11: expected pairs of hexadecimal digits",
+        "problem %f {\n  ;; name 0 literal 3ff\n  b0:\n    branch ;; ret\n}\n",
+        "2:21: expected 8, 16 or 32 digits",
     );
     check_error(
         "problem %f {\n  b0:\n    nop ;; nop\n    branch\n}\n",

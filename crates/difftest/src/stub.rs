@@ -6,7 +6,7 @@
 
 use kingpost_codegen::Compiler;
 use kingpost_jit::{Image, LoadError};
-use kingpost_mach::{Buffer, FrameInfo, FunctionHead, ModuleBuffer, Pool, SymbolName};
+use kingpost_mach::{Buffer, FrameInfo, FunctionHead, JumpTables, ModuleBuffer, SymbolName};
 
 /// Bytes of a record in front of the values: the function's address, then the note, then nothing.
 pub(crate) const RECORD_HEAD: usize = 32;
@@ -27,7 +27,7 @@ pub(crate) fn load(compiler: &Compiler, control: usize) -> Result<(Image, usize)
     buffer.put(&code(control as u64));
     let head = FunctionHead { name: name.clone(), align: 16, frame: FrameInfo::default() };
     let forms = compiler.isa().branches();
-    let finished = buffer.finish(head, &Pool::default(), &[], forms, &mut module);
+    let finished = buffer.finish(head, &JumpTables::default(), &[], forms, &mut module);
     assert!(finished.is_ok(), "the stub is short");
     let image = Image::load(&module, &[], &mut |_| None)?;
     let address = image.address(&name).ok_or(LoadError::Undefined(name))?;

@@ -1,17 +1,24 @@
 //! Symbols, code and data of an ELF object.
 //!
 //! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, or `.data.rel.ro` if they hold pointers and are not
-//! written to. The declaration of a symbol says where it is visible, if there are declarations; else everything defined is
+//! written to. Literals go to `.rodata.cst4`, `.rodata.cst8` and `.rodata.cst16`, where linkers make one of equal ones.
+//! The declaration of a symbol says where it is visible, if there are declarations; else everything defined is
 //! global, and what is only mentioned is undefined.
 
 use crate::error::ObjectError;
 use crate::names::symbol_name;
 use kingpost_codegen::module::{Declarations, Linkage};
-use kingpost_mach::{DataObject, ModuleBuffer, RelocKind, SymbolName};
+use kingpost_mach::{DataObject, Literal, ModuleBuffer, RelocKind, SymbolName};
 use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
-use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf,
+};
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
+
+/// Flags of a section of entries that linkers may merge.
+const MERGEABLE: SectionFlags = SectionFlags::Elf { sh_flags: (elf::SHF_ALLOC | elf::SHF_MERGE) as u64 };
 
 /// An object being written.
 pub(crate) struct Writer<'a> {
@@ -24,6 +31,8 @@ pub(crate) struct Writer<'a> {
     mentioned: Vec<(SymbolName, SymbolId)>,
     /// Names that others see, as the object has them: two of ours may come out alike.
     defined: HashSet<String>,
+    /// The sections of literals of 4, 8 and 16 bytes, once there are such.
+    literals: [Option<SectionId>; 3],
     /// Where each function starts in `.text`.
     pub(crate) starts: Vec<u64>,
 }
@@ -43,6 +52,7 @@ impl<'a> Writer<'a> {
             symbols: HashMap::new(),
             mentioned: Vec::new(),
             defined: HashSet::new(),
+            literals: [None; 3],
             starts: Vec::new(),
         })
     }
@@ -56,7 +66,7 @@ impl<'a> Writer<'a> {
         if text.is_empty() || text.contains('\0') {
             return Err(ObjectError::Name(text));
         }
-        let id = self.object.add_symbol(Symbol {
+        let mut symbol = Symbol {
             name: text.into_bytes(),
             value: 0,
             size: 0,
@@ -65,10 +75,32 @@ impl<'a> Writer<'a> {
             weak: false,
             section: SymbolSection::Undefined,
             flags: SymbolFlags::None,
-        });
+        };
+        if let SymbolName::Literal(literal) = name {
+            self.place_literal(literal, &mut symbol);
+        }
+        let id = self.object.add_symbol(symbol);
         self.symbols.insert(name.clone(), id);
         self.mentioned.push((name.clone(), id));
         Ok(id)
+    }
+
+    /// Adds the literal to its section and defines its symbol. References go by this symbol, not by that of the section:
+    /// what a linker merges it finds by the address of a symbol, and an addend would lead it elsewhere.
+    fn place_literal(&mut self, literal: &Literal, symbol: &mut Symbol) {
+        let bytes = literal.bytes();
+        let section = &mut self.literals[bytes.len().ilog2() as usize - 2];
+        let section = *section.get_or_insert_with(|| {
+            let name = format!(".rodata.cst{}", bytes.len());
+            let section = self.object.add_section(Vec::new(), name.into(), SectionKind::ReadOnlyData);
+            self.object.section_mut(section).flags = MERGEABLE;
+            section
+        });
+        symbol.value = self.object.append_section_data(section, bytes, bytes.len() as u64);
+        symbol.size = bytes.len() as u64;
+        symbol.kind = SymbolKind::Data;
+        symbol.scope = SymbolScope::Compilation;
+        symbol.section = SymbolSection::Section(section);
     }
 
     fn linkage(&self, name: &SymbolName) -> Linkage {
@@ -228,6 +260,9 @@ fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, O
         RelocKind::Aarch64Call if !x86 => elf::R_AARCH64_CALL26,
         RelocKind::Aarch64AdrPage if !x86 => elf::R_AARCH64_ADR_PREL_PG_HI21,
         RelocKind::Aarch64AddLo12 if !x86 => elf::R_AARCH64_ADD_ABS_LO12_NC,
+        RelocKind::Aarch64Ld32Lo12 if !x86 => elf::R_AARCH64_LDST32_ABS_LO12_NC,
+        RelocKind::Aarch64Ld64Lo12 if !x86 => elf::R_AARCH64_LDST64_ABS_LO12_NC,
+        RelocKind::Aarch64Ld128Lo12 if !x86 => elf::R_AARCH64_LDST128_ABS_LO12_NC,
         RelocKind::Aarch64AdrGotPage if !x86 => elf::R_AARCH64_ADR_GOT_PAGE,
         RelocKind::Aarch64LdGotLo12 if !x86 => elf::R_AARCH64_LD64_GOT_LO12_NC,
         _ => return Err(ObjectError::Relocation(kind)),

@@ -5,7 +5,8 @@ use kingpost_ir::libcall::KnownSymbol;
 use kingpost_mach::SymbolName;
 use target_lexicon::Triple;
 
-/// The name of a symbol in an object file: `%name` is `name`, `uN:M` is `u_N_M`, a library routine has its C name.
+/// The name of a symbol in an object file: `%name` is `name`, `uN:M` is `u_N_M`, a library routine has its C name,
+/// a literal one that linkers take for a local label of an assembler.
 pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
     match name {
         SymbolName::Named(word) => word.to_string(),
@@ -13,5 +14,6 @@ pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
         SymbolName::LibCall(libcall) => default_libcall_name(*libcall, triple).into(),
         SymbolName::KnownSymbol(KnownSymbol::ElfGlobalOffsetTable) => "_GLOBAL_OFFSET_TABLE_".into(),
         SymbolName::KnownSymbol(KnownSymbol::CoffTlsIndex) => "_tls_index".into(),
+        SymbolName::Literal(_) => name.to_string(),
     }
 }

@@ -4,7 +4,8 @@ use crate::elf::Writer;
 use crate::error::ObjectError;
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
-use object::SectionKind;
+use object::elf::{FileHeader64, SHF_MERGE, SHF_STRINGS, SectionHeader64};
+use object::{LittleEndian, SectionKind};
 use target_lexicon::Triple;
 
 /// What goes into an object besides code and data.
@@ -62,5 +63,24 @@ pub(crate) fn write_declared(
     }
     // Without this note linkers take the object to need an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
-    Ok(writer.object.write()?)
+    let mut bytes = writer.object.write()?;
+    size_entries(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Sets the size of the entries of mergeable sections, which the `object` crate has no way to say: that of their alignment.
+fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
+    let malformed = |()| ObjectError::Format("section headers are not where they should be".into());
+    let (header, _) = object::pod::from_bytes::<FileHeader64<LittleEndian>>(bytes).map_err(malformed)?;
+    let (at, count) = (header.e_shoff.get(LittleEndian) as usize, header.e_shnum.get(LittleEndian));
+    let headers = bytes.get_mut(at..).unwrap_or_default();
+    let (headers, _) = object::pod::slice_from_bytes_mut(headers, count.into()).map_err(malformed)?;
+    for section in headers.iter_mut() {
+        let section: &mut SectionHeader64<LittleEndian> = section;
+        let flags = section.sh_flags.get(LittleEndian) as u32;
+        if flags & (SHF_MERGE | SHF_STRINGS) == SHF_MERGE {
+            section.sh_entsize = section.sh_addralign;
+        }
+    }
+    Ok(())
 }

@@ -7,9 +7,14 @@ use kingpost_mach::ModuleBuffer;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-/// Two functions, of which the first has a constant, and a third.
+/// Two functions, of which the first has a jump table, and a third.
 const TEXT: &str = "
-function %constant(f64) -> f64 { block0(v0: f64): v1 = f64const 0x1.921fb54442d18p1 v2 = fadd v0, v1 return v2 }
+function %table(i32) -> i32 {
+block0(v0: i32): br_table v0, block1, [block2, block3, block1, block2, block3]
+block1: v1 = iconst.i32 1 return v1
+block2: v2 = iconst.i32 2 return v2
+block3: v3 = iconst.i32 3 return v3
+}
 function %code(i64) -> i64 { block0(v0: i64): return v0 }
 function %more(i64) -> i64 { block0(v0: i64): return v0 }
 ";
@@ -44,7 +49,7 @@ fn mapping_symbols(triple: &Triple) -> Option<Vec<(u64, String)>> {
 #[test]
 fn aarch64_tells_code_from_data() {
     if let Some(symbols) = mapping_symbols(&triple!("aarch64-unknown-linux-gnu")) {
-        let expected = [(0, "$x"), (0x10, "$d"), (0x20, "$x")];
+        let expected = [(0, "$x"), (0x34, "$d"), (0x50, "$x")];
         assert_eq!(symbols, expected.map(|(at, name)| (at, name.to_string())));
     }
 }

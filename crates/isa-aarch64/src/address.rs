@@ -17,7 +17,7 @@ pub(crate) fn register(base: MemBase) -> Option<PReg> {
         MemBase::Reg(reg) => Some(reg),
         MemBase::StackPointer => Some(SP),
         MemBase::FramePointer => Some(FP),
-        MemBase::Symbol(_) | MemBase::Pool(_) => None,
+        MemBase::Symbol(_) | MemBase::Table(_) => None,
     }
 }
 
@@ -81,15 +81,14 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
             let symbol = args.symbols[index as usize];
             let addend = symbol.offset + mem.disp;
             let number = u32::from(to.enc());
-            buffer.reloc(RelocKind::Aarch64AdrPage, symbol.name, addend);
-            buffer.put4(0x9000_0000 | number);
+            page(to, symbol.name, addend, buffer);
             buffer.reloc(RelocKind::Aarch64AddLo12, symbol.name, addend);
             buffer.put4(0x9100_0000 | number << 5 | number);
         }
-        MemBase::Pool(entry) => {
-            debug_assert!(mem.disp == 0 && mem.index.is_none(), "entries of the pool are addressed as a whole");
+        MemBase::Table(table) => {
+            debug_assert!(mem.disp == 0 && mem.index.is_none(), "a table's start is addressed");
             list(to, mem, args, buffer);
-            buffer.reference(Target::Pool(entry), ADR | u32::from(to.enc()), &A64Branches);
+            buffer.reference(Target::Table(table), ADR | u32::from(to.enc()), &A64Branches);
         }
         MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {
             let base = register(mem.base).expect("one of those with a register");
@@ -105,6 +104,12 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
             }
         }
     }
+}
+
+/// Computes the page of a symbol's address into `to`.
+pub(crate) fn page(to: PReg, name: u32, addend: i64, buffer: &mut Buffer) {
+    buffer.reloc(RelocKind::Aarch64AdrPage, name, addend);
+    buffer.put4(0x9000_0000 | u32::from(to.enc()));
 }
 
 /// Lists the address of something that has a name as one instruction.

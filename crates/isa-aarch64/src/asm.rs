@@ -96,7 +96,7 @@ fn memory(mem: &Mem, bytes: u8, args: &Args<'_>, out: &mut String) {
             let symbol = args.symbols[index as usize];
             write!(out, "symbol{}{}", symbol.name, Plus(symbol.offset + mem.disp))
         }
-        (MemBase::Pool(entry), _) => write!(out, "pool{entry}"),
+        (MemBase::Table(table), _) => write!(out, "table{table}"),
         (_, Some(base)) => {
             let _ = write!(out, "[{}", name(base, 8));
             index(mem, bytes, out);

@@ -1,11 +1,10 @@
-//! Branches to labels, and loads and addresses of constants: what reaches only so far.
+//! Branches to labels, and addresses of jump tables: what reaches only so far.
 //!
 //! | instruction | reach | beyond |
 //! |---|---|---|
 //! | `tbz`, `tbnz` | 32 KiB | the opposite around a `b` |
 //! | `b.cond`, `cbz`, `cbnz` | 1 MiB | the opposite around a `b` |
 //! | `b` | 128 MiB | address in x16, `br x16` |
-//! | `ldr` (literal) | 1 MiB | a copy of the constant next to the load |
 //! | `adr` | 1 MiB | distance in x16, added to an `adr` |
 //!
 //! A form is the instruction's word without its distance.
@@ -46,7 +45,6 @@ enum Kind {
     Condition,
     Test,
     TestBit,
-    Literal,
     Adr,
 }
 
@@ -56,8 +54,7 @@ fn kind(form: u32) -> Kind {
         0x54 => Kind::Condition,
         0x34 | 0x35 | 0xb4 | 0xb5 => Kind::Test,
         0x36 | 0x37 | 0xb6 | 0xb7 => Kind::TestBit,
-        0x10 => Kind::Adr,
-        _ => Kind::Literal,
+        _ => Kind::Adr,
     }
 }
 
@@ -76,9 +73,6 @@ const FAR: u8 = 20;
 const JUMP: [Reach; 2] = [reach(4, 26, 0), everywhere(FAR)];
 const TEST: [Reach; 3] = [reach(4, 19, 0), reach(8, 26, 4), everywhere(4 + FAR)];
 const TEST_BIT: [Reach; 3] = [reach(4, 14, 0), reach(8, 26, 4), everywhere(4 + FAR)];
-// Of constants of 4, 8 and 16 bytes.
-const LITERALS: [[Reach; 2]; 3] =
-    [[reach(4, 19, 0), everywhere(12)], [reach(4, 19, 0), everywhere(16)], [reach(4, 19, 0), everywhere(24)]];
 /// The distance of `adr` is in bytes.
 const ADDRESS: [Reach; 2] = [Reach { bytes: 4, low: -(1 << 20), high: (1 << 20) - 1 }, everywhere(16)];
 
@@ -88,21 +82,14 @@ impl BranchForms for A64Branches {
             Kind::Jump => &JUMP,
             Kind::Condition | Kind::Test => &TEST,
             Kind::TestBit => &TEST_BIT,
-            Kind::Literal => &LITERALS[(form >> 30) as usize],
             Kind::Adr => &ADDRESS,
         }
     }
 
-    fn encode(&self, form: u32, encoding: usize, distance: i64, constant: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>) {
         match (kind(form), encoding) {
             (_, 0) => put(form | near(form, distance), out),
             (Kind::Jump, _) => far_jump(distance, out),
-            (Kind::Literal, _) => {
-                // ldr rt, 1f; b 2f; 1: the constant; 2:
-                put(form | near(form, 8), out);
-                put(B | near(B, 4 + constant.len() as i64), out);
-                out.extend_from_slice(constant);
-            }
             (Kind::Adr, _) => {
                 put(form, out);
                 offset_from(PReg::int((form & 31) as u8), X16, distance, out);
@@ -140,8 +127,8 @@ impl BranchForms for A64Branches {
             Kind::Condition => format!("b.{}", CC_NAMES[form as usize & 15]),
             Kind::Test => format!("cb{opposite} {reg},"),
             Kind::TestBit => format!("tb{opposite} {reg}, #{},", form >> 26 & 32 | form >> 19 & 31),
-            // Their rows have text.
-            Kind::Literal | Kind::Adr => String::new(),
+            // Its rows have text.
+            Kind::Adr => String::new(),
         }
     }
 
@@ -150,8 +137,6 @@ impl BranchForms for A64Branches {
     }
 
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
-        // Code is a multiple of words; what a constant of odd length leaves over is never executed.
-        out.resize(out.len() + bytes % 4, 0);
         for _ in 0..bytes / 4 {
             put(0xd503_201f, out);
         }
@@ -167,7 +152,7 @@ fn near(form: u32, distance: i64) -> u32 {
     let words = (distance >> 2) as u32;
     match kind(form) {
         Kind::Jump => words & 0x3ff_ffff,
-        Kind::Condition | Kind::Test | Kind::Literal => (words & 0x7_ffff) << 5,
+        Kind::Condition | Kind::Test => (words & 0x7_ffff) << 5,
         Kind::TestBit => (words & 0x3fff) << 5,
         Kind::Adr => (distance as u32 & 3) << 29 | (words & 0x7_ffff) << 5,
     }

@@ -146,7 +146,8 @@ mod tests {
     use super::*;
     use crate::regs::{CC_HI, CC_VC, FP, LR, v, x};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, Label, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp, UnwindSite,
+        FrameInfo, FrameLayout, FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp,
+        UnwindSite,
     };
     use kingpost_regalloc::Block;
 
@@ -161,7 +162,7 @@ mod tests {
         buffer.place_deferred_traps(emit_trap);
         let mut module = ModuleBuffer::default();
         let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };
-        buffer.finish(head, &Pool::default(), &[], &A64Branches, &mut module).unwrap();
+        buffer.finish(head, &JumpTables::default(), &[], &A64Branches, &mut module).unwrap();
         let words = module.function(0).code.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
         (words.collect(), module)
     }

@@ -5,12 +5,11 @@
 
 use crate::address;
 use crate::asm;
-use crate::branches::A64Branches;
 use crate::encoding::{Encoding, ImmField, MemField, Special};
 use crate::immediates::{Step, constant, paired, scaled, unscaled};
 use crate::regs::X16;
 use crate::rows::{self, ENCODINGS};
-use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef, Target};
+use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef};
 use kingpost_regalloc::PReg;
 
 /// Appends the instruction `row` with `args`.
@@ -25,10 +24,7 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
             let base = address::base(mem, args, buffer);
             access(row, word, base, 0, args, buffer);
         }
-        (MemField::Literal, Some(Mem { base: MemBase::Pool(entry), .. })) => {
-            buffer.list(|| asm::text(row, args));
-            buffer.reference(Target::Pool(entry), word, &A64Branches);
-        }
+        (MemField::Literal, _) => literal(row, word, encoding.bytes, args, buffer),
         (MemField::Address, Some(mem)) => address::compute(args.regs[0], mem, args, buffer),
         _ => unreachable!("the row has a memory operand"),
     }
@@ -88,6 +84,21 @@ fn put(word: u32, args: &Args<'_>, buffer: &mut Buffer) {
         buffer.trap(code);
     }
     buffer.put4(word);
+}
+
+/// A load of a literal, whose page comes into x16 first. Objects and images align literals to their size.
+fn literal(row: RowId, word: u32, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) {
+    let name = symbol(args).name;
+    buffer.list(|| format!("adrp x16, symbol{name}"));
+    address::page(X16, name, 0, buffer);
+    buffer.list(|| asm::text(row, args));
+    let kind = match bytes {
+        4 => RelocKind::Aarch64Ld32Lo12,
+        8 => RelocKind::Aarch64Ld64Lo12,
+        _ => RelocKind::Aarch64Ld128Lo12,
+    };
+    buffer.reloc(kind, name, 0);
+    buffer.put4(word | at_rn(X16));
 }
 
 /// What has no memory operand.

@@ -50,7 +50,7 @@ pub enum MemField {
     Pair,
     /// Just a base.
     Base,
-    /// A constant near the instruction.
+    /// A literal, by way of x16. The word is the one for scaled offsets.
     Literal,
     /// Any address, which is the result.
     Address,
@@ -194,6 +194,11 @@ pub(crate) const fn single(word: u32, bytes: u8) -> Encoding {
     op(word).rd(0).mem(MemField::Single, bytes)
 }
 
+/// Load of a literal of `bytes` bytes into operand 0.
+pub(crate) const fn literal(word: u32, bytes: u8) -> Encoding {
+    op(word).rd(0).mem(MemField::Literal, bytes)
+}
+
 /// Store of `bytes` zero bytes.
 pub(crate) const fn zero(word: u32, bytes: u8) -> Encoding {
     op(word | 31).mem(MemField::Single, bytes)
@@ -262,7 +267,7 @@ impl Encoding {
         self.or(if bytes == 16 { 1 << 23 } else { bytes.trailing_zeros() << 30 })
     }
 
-    /// The form for memory of `bytes` bytes, of literals and of pairs of float registers: bits 30 and 31 (`opc`).
+    /// The form for memory of `bytes` bytes, of pairs of float registers: bits 30 and 31 (`opc`).
     pub(crate) const fn opc(self, bytes: u8) -> Encoding {
         self.or((bytes.trailing_zeros() - 2) << 30)
     }
@@ -307,11 +312,6 @@ impl Encoding {
         self.mem = mem;
         self.bytes = bytes;
         self
-    }
-
-    /// A constant of `bytes` bytes near the instruction.
-    pub(crate) const fn literal(self, bytes: u8) -> Encoding {
-        self.opc(bytes).mem(MemField::Literal, bytes)
     }
 
     /// An address, whose memory is not accessed.

@@ -4,7 +4,7 @@
 use kingpost_ir::TrapCode;
 use kingpost_isa_aarch64::branches::A64Branches;
 use kingpost_mach::{
-    BranchForms, Buffer, FrameInfo, FunctionHead, Label, ModuleBuffer, Pool, Reach, SymbolName, Target,
+    BranchForms, Buffer, FrameInfo, FunctionHead, JumpTables, Label, ModuleBuffer, Reach, SymbolName, Target,
 };
 use std::cell::Cell;
 
@@ -12,8 +12,6 @@ const B: u32 = 0x1400_0000;
 const B_LT: u32 = 0x5400_000b;
 const CBZ: u32 = 0xb400_0003;
 const TBNZ: u32 = 0x3738_0003;
-const LDR_X5: u32 = 0x5800_0005;
-const LDR_Q5: u32 = 0x9c00_0005;
 const ADR_X5: u32 = 0x1000_0005;
 
 /// Where the code at an offset goes.
@@ -23,14 +21,11 @@ enum End {
     At(usize),
     /// An address in x5, and on.
     Address(usize, usize),
-    /// A load from this offset, and on.
-    Loaded(usize, usize),
 }
 
 /// Follows the code of one reference, `size` bytes at `at`, if its condition holds or not.
 fn follow(code: &[u8], at: usize, size: usize, holds: bool, form: u32) -> End {
     let (mut pc, mut x) = (at, [0i64; 32]);
-    let mut loaded = None;
     loop {
         let word = u32::from_le_bytes(code[pc..pc + 4].try_into().unwrap());
         let signed = |low: u32, bits: u32| i64::from((word << (32 - low - bits)) as i32 >> (32 - bits));
@@ -48,7 +43,6 @@ fn follow(code: &[u8], at: usize, size: usize, holds: bool, form: u32) -> End {
                 let distance = if word >> 24 & 2 != 0 { signed(5, 14) } else { signed(5, 19) };
                 next = if same == holds { go(distance * 4) } else { next };
             }
-            0x58 | 0x9c => loaded = Some(go(signed(5, 19) * 4)),
             0x10 | 0x30 | 0x50 | 0x70 => x[d] = pc as i64 + ((signed(5, 19) * 4) | i64::from(word >> 29 & 3)),
             0x52 => x[d] = i64::from(word >> 5 & 0xffff),
             0x72 => x[d] |= i64::from(word >> 5 & 0xffff) << 16,
@@ -61,21 +55,17 @@ fn follow(code: &[u8], at: usize, size: usize, holds: bool, form: u32) -> End {
             break;
         }
     }
-    match (loaded, form >> 24) {
-        (Some(from), _) => End::Loaded(from, pc),
-        (None, 0x10) => End::Address(x[5] as usize, pc),
-        (None, _) => End::At(pc),
-    }
+    if form == ADR_X5 { End::Address(x[5] as usize, pc) } else { End::At(pc) }
 }
 
-fn finish(buffer: &mut Buffer, pool: &Pool) -> ModuleBuffer {
-    finish_with(buffer, pool, &A64Branches)
+fn finish(buffer: &mut Buffer) -> ModuleBuffer {
+    finish_with(buffer, &JumpTables::default(), &A64Branches)
 }
 
-fn finish_with(buffer: &mut Buffer, pool: &Pool, forms: &dyn BranchForms) -> ModuleBuffer {
+fn finish_with(buffer: &mut Buffer, tables: &JumpTables, forms: &dyn BranchForms) -> ModuleBuffer {
     let mut module = ModuleBuffer::default();
     let head = FunctionHead { name: SymbolName::named("f"), align: 4, frame: FrameInfo::default() };
-    buffer.finish(head, pool, &[], forms, &mut module).unwrap();
+    buffer.finish(head, tables, &[], forms, &mut module).unwrap();
     module
 }
 
@@ -101,7 +91,7 @@ fn size_at(form: u32, distance: i64) -> usize {
         buffer.trap(code_trap);
         buffer.put4(0);
     }
-    let module = finish(&mut buffer, &Pool::default());
+    let module = finish(&mut buffer);
     let view = module.function(0);
     let at = if distance > 0 { 4 } else { 4 + far.len() };
     let end = view.traps[0].offset as usize;
@@ -137,32 +127,22 @@ fn branches_beyond_128_mib_go_through_a_register() {
 }
 
 #[test]
-fn constants_are_copied_where_the_pool_is_too_far() {
-    for (form, bytes, far_size) in [(LDR_X5, 8, 16), (LDR_Q5, 16, 24)] {
-        let constant: Vec<u8> = (1..=bytes).collect();
-        // The pool is aligned for its constant.
-        for (gap, size) in [((1 << 20) - constant.len(), 4), (1 << 20, far_size)] {
-            let mut buffer = Buffer::default();
-            let mut pool = Pool::default();
-            let entry = pool.constant(&constant);
-            let table = pool.table([0].into_iter());
-            buffer.start(1);
-            buffer.reference(Target::Pool(entry), form, &A64Branches);
-            buffer.trap(TrapCode::user(1).unwrap());
-            // So that the pool starts at `gap`, if the load is short.
-            buffer.put(&vec![0; gap - 8]);
-            buffer.bind(Label::new(0));
-            buffer.reference(Target::Pool(table), ADR_X5, &A64Branches);
-            let module = finish(&mut buffer, &pool);
-            let code = module.function(0).code;
-            let End::Loaded(from, end) = follow(code, 0, size, true, form) else { panic!("a load") };
-            assert_eq!((&code[from..from + constant.len()], end), (&constant[..], size), "gap {gap}");
-            assert_eq!(module.function(0).traps[0].offset as usize, size, "gap {gap}");
-            let adr = size + gap - 8;
-            let End::Address(table, _) = follow(code, adr, 4, true, ADR_X5) else { panic!("an address") };
-            let entry = i32::from_le_bytes(code[table..table + 4].try_into().unwrap());
-            assert_eq!((table as i64 + i64::from(entry)) as usize, adr);
-        }
+fn tables_are_addressed_at_any_distance() {
+    for (gap, size) in [((1 << 20) - 4, 4), (1 << 20, 16)] {
+        let mut tables = JumpTables::default();
+        let table = tables.table([0].into_iter());
+        let mut buffer = Buffer::default();
+        buffer.start(1);
+        buffer.bind(Label::new(0));
+        buffer.reference(Target::Table(table), ADR_X5, &A64Branches);
+        buffer.trap(TrapCode::user(1).unwrap());
+        // So that the table is at `gap`, if the reference is short.
+        buffer.put(&vec![0; gap - 4]);
+        let module = finish_with(&mut buffer, &tables, &A64Branches);
+        let (code, end) = (module.function(0).code, module.function(0).traps[0].offset as usize);
+        let table = end + gap - 4;
+        assert_eq!((end, follow(code, 0, end, true, ADR_X5)), (size, End::Address(table, end)), "gap {gap}");
+        assert_eq!(i32::from_le_bytes(code[table..].try_into().unwrap()), -(table as i32), "gap {gap}");
     }
 }
 
@@ -173,9 +153,8 @@ fn check_random(seed: u64, blocks: usize, max_gap: usize) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let forms = [B, B_LT, CBZ, TBNZ, TBNZ, ADR_X5, LDR_X5];
+    let forms = [B, B_LT, CBZ, TBNZ, TBNZ, ADR_X5];
     let mut buffer = Buffer::default();
-    let mut pool = Pool::default();
     buffer.start(blocks);
     let mut expected = Vec::new();
     let code = TrapCode::user(1).unwrap();
@@ -187,17 +166,12 @@ fn check_random(seed: u64, blocks: usize, max_gap: usize) {
         let reach = (1 << 15) / max_gap * 4;
         let to = (block + random(reach)).saturating_sub(reach / 2).min(blocks - 1);
         buffer.trap(code);
-        if form == LDR_X5 {
-            let entry = pool.constant(&(block as u64).to_le_bytes());
-            buffer.reference(Target::Pool(entry), form, &A64Branches);
-        } else {
-            buffer.branch(Label::new(to), form, &A64Branches);
-        }
+        buffer.branch(Label::new(to), form, &A64Branches);
         buffer.trap(code);
         buffer.put(&vec![0; 4 * (1 + random(max_gap / 4))]);
         expected.push((form, to));
     }
-    let module = finish(&mut buffer, &pool);
+    let module = finish(&mut buffer);
     let view = module.function(0);
     for (block, (&(form, to), sites)) in expected.iter().zip(view.traps.chunks(2)).enumerate() {
         let (at, end) = (sites[0].offset as usize, sites[1].offset as usize);
@@ -206,12 +180,8 @@ fn check_random(seed: u64, blocks: usize, max_gap: usize) {
         match follow(view.code, at, end - at, true, form) {
             End::At(found) => assert_eq!(found, target, "seed {seed}, block {block}"),
             End::Address(found, next) => assert_eq!((found, next), (target, end), "seed {seed}, block {block}"),
-            End::Loaded(from, next) => {
-                assert_eq!(view.code[from..from + 8], (block as u64).to_le_bytes(), "seed {seed}, block {block}");
-                assert_eq!(next, end);
-            }
         }
-        if ![B, ADR_X5, LDR_X5].contains(&form) {
+        if ![B, ADR_X5].contains(&form) {
             assert_eq!(follow(view.code, at, end - at, false, form), End::At(end), "seed {seed}, block {block}");
         }
     }
@@ -235,8 +205,8 @@ impl BranchForms for Counting {
         A64Branches.encodings(form)
     }
 
-    fn encode(&self, form: u32, encoding: usize, distance: i64, constant: &[u8], out: &mut Vec<u8>) {
-        A64Branches.encode(form, encoding, distance, constant, out);
+    fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>) {
+        A64Branches.encode(form, encoding, distance, out);
     }
 
     fn always_reached(&self) -> usize {
@@ -282,7 +252,7 @@ fn chains_of_growth_take_linear_time() {
         buffer.put4(0);
     }
     let forms = Counting::default();
-    let module = finish_with(&mut buffer, &Pool::default(), &forms);
+    let module = finish_with(&mut buffer, &JumpTables::default(), &forms);
     assert!(forms.0.get() < 20 * n, "{} looks at {n} branches", forms.0.get());
     let view = module.function(0);
     for i in 0..n {

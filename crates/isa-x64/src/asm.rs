@@ -50,8 +50,8 @@ fn address(mem: &Mem, reloc: RelocKind, args: &Args<'_>, out: &mut String) {
         MemBase::Reg(reg) => out.push_str(&name(reg, 8)),
         MemBase::StackPointer => out.push_str(&name(RSP, 8)),
         MemBase::FramePointer => out.push_str(&name(RBP, 8)),
-        MemBase::Pool(entry) => {
-            let _ = write!(out, "rip + pool{entry}");
+        MemBase::Table(table) => {
+            let _ = write!(out, "rip + table{table}");
         }
         MemBase::Symbol(index) => {
             let symbol = args.symbols[index as usize];

@@ -44,7 +44,7 @@ impl BranchForms for X64Branches {
         if form == JUMP { &JUMP_REACH } else { &CONDITIONAL_REACH }
     }
 
-    fn encode(&self, form: u32, encoding: usize, distance: i64, _: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>) {
         let condition = form as u8 & 15;
         match (form == JUMP, encoding > 0) {
             (true, false) => out.extend_from_slice(&[0xeb, (distance - 2) as u8]),

@@ -143,8 +143,8 @@ mod tests {
     use super::*;
     use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, Pool, SymbolName, UnwindOp,
-        UnwindSite,
+        FrameInfo, FrameLayout, FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName,
+        UnwindOp, UnwindSite,
     };
     use kingpost_regalloc::Block;
 
@@ -163,7 +163,7 @@ mod tests {
         buffer.place_deferred_traps(emit_trap);
         let mut module = ModuleBuffer::default();
         let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
-        buffer.finish(head, &Pool::default(), &[], &X64Branches, &mut module).unwrap();
+        buffer.finish(head, &JumpTables::default(), &[], &X64Branches, &mut module).unwrap();
         (module.function(0).code.iter().map(|b| format!("{b:02x}")).collect(), module)
     }
 

@@ -226,7 +226,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The displacement from the instruction's end to a symbol or pool entry.
+    /// The displacement from the instruction's end to a symbol or jump table.
     #[inline]
     fn rip_displacement(&self, args: &Args<'_>, buffer: &mut Buffer) {
         let Rm::Mem(mem) = self.rm else { return };
@@ -236,7 +236,7 @@ impl<'a> Form<'a> {
                 let symbol = args.symbols[index as usize];
                 buffer.reloc(self.encoding.reloc, symbol.name, symbol.offset + from_end);
             }
-            MemBase::Pool(entry) => buffer.fixup(entry, from_end as i32),
+            MemBase::Table(table) => buffer.fixup(table, from_end as i32),
             _ => return,
         }
         buffer.put4(0);
@@ -265,7 +265,7 @@ fn base_number(mem: &Mem) -> Option<u8> {
         MemBase::Reg(reg) => Some(reg.enc()),
         MemBase::StackPointer => Some(RSP.enc()),
         MemBase::FramePointer => Some(RBP.enc()),
-        MemBase::Symbol(_) | MemBase::Pool(_) => None,
+        MemBase::Symbol(_) | MemBase::Table(_) => None,
     }
 }
 

@@ -13,7 +13,7 @@ use kingpost_isa_x64::encode::encode;
 use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
 use kingpost_mach::{
-    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, Mem, MemBase, ModuleBuffer, Pool, PoolEntry,
+    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, JumpTables, Label, Mem, MemBase, ModuleBuffer,
     Reach, RelocKind, Row, RowId, SymbolName,
 };
 use kingpost_regalloc::{PReg, RegClass};
@@ -180,7 +180,7 @@ fn add_branches(cases: &mut Cases) {
         for distance in [low, low - 1, 0, 2, high, high + 1, 1 << 20, -(1 << 30)] {
             let mut bytes = Vec::new();
             let is_long = distance < low || distance > high;
-            forms.encode(form, usize::from(is_long), distance, &[], &mut bytes);
+            forms.encode(form, usize::from(is_long), distance, &mut bytes);
             assert_eq!(bytes.len(), usize::from(if is_long { long.bytes } else { 2 }));
             raw(cases, format!("{name} . + {distance}"), &bytes);
         }
@@ -247,23 +247,23 @@ fn rows_agree_with_the_system_assembler() {
 }
 
 #[test]
-fn pool_entries_are_addressed_from_the_end_of_the_instruction() {
+fn tables_are_addressed_from_the_end_of_the_instruction() {
     let mut buffer = Buffer::default();
-    buffer.start(0);
-    let mut pool = Pool::default();
-    let entry = pool.constant(&[1; 16]);
-    assert!(matches!(pool.entries[0], PoolEntry::Bytes { len: 16, .. }));
-    let mem = Some(Mem::base(MemBase::Pool(entry), 0));
+    buffer.start(1);
+    buffer.bind(Label::new(0));
+    let mut tables = JumpTables::default();
+    let table = tables.table([0].into_iter());
+    let mem = Some(Mem::base(MemBase::Table(table), 0));
     encode(rows::CMP_MI.of(64), &Args { mem, imm: 1000, ..Args::default() }, &mut buffer);
     let first = buffer.len();
-    encode(rows::MOVUPS_CONST, &Args { mem, regs: &[PReg::float(9)], ..Args::default() }, &mut buffer);
+    encode(rows::LEA64_CONST, &Args { mem, regs: &[PReg::int(9)], ..Args::default() }, &mut buffer);
     let second = buffer.len();
     let mut module = ModuleBuffer::default();
     let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
-    buffer.finish(head, &pool, &[], &X64Branches, &mut module).unwrap();
-    let code = module.function(0).code;
+    buffer.finish(head, &tables, &[], &X64Branches, &mut module).unwrap();
+    let (code, start) = (module.function(0).code, module.function(0).function.data_offset as usize);
     let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());
-    assert_eq!(code.len(), 48);
-    assert_eq!(word(first - 8) as usize + first, 32, "an immediate follows the displacement");
-    assert_eq!(word(second - 4) as usize + second, 32);
+    assert_eq!((start, code.len(), word(start)), (20, 24, -20));
+    assert_eq!(word(first - 8) as usize + first, start, "an immediate follows the displacement");
+    assert_eq!(word(second - 4) as usize + second, start);
 }

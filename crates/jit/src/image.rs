@@ -5,7 +5,7 @@ use crate::error::LoadError;
 use crate::memory::{self, Pages, Protection};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
+use kingpost_mach::{DataObject, Literal, ModuleBuffer, SymbolName};
 use std::collections::HashMap;
 
 /// Returns the address of a symbol that the module does not define.
@@ -13,7 +13,7 @@ pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
 
 /// A loaded module.
 ///
-/// Its pages, in order: code and stubs (executable), address table and read-only data (readable), other data
+/// Its pages, in order: code and stubs (executable), address table, literals and read-only data (readable), other data
 /// (writable). They go when the image is dropped; pointers into it are then dangling.
 #[derive(Debug)]
 pub struct Image {
@@ -34,6 +34,7 @@ struct Layout {
     stubs: usize,
     got: usize,
     code_end: usize,
+    literals: Vec<(Literal, usize)>,
     data: Vec<usize>,
     read_only_end: usize,
     end: usize,
@@ -61,6 +62,13 @@ impl Layout {
         let code_end = round_up(at, page);
         at = code_end;
         let got = at_next(&mut at, mentioned.len() * 8, 8);
+        let literals = mentioned.iter().filter_map(|name| match name {
+            SymbolName::Literal(literal) => {
+                Some((*literal, at_next(&mut at, literal.bytes().len(), literal.bytes().len())))
+            }
+            _ => None,
+        });
+        let literals = literals.collect();
         let mut places = vec![0; data.len()];
         let mut place = |writable: bool, at: &mut usize| {
             for (object, place) in data.iter().zip(&mut places).filter(|(d, _)| d.writable == writable) {
@@ -71,7 +79,7 @@ impl Layout {
         let read_only_end = round_up(at, page);
         at = read_only_end;
         place(true, &mut at);
-        Layout { functions, mentioned, index, stubs, got, code_end, data: places, read_only_end, end: at }
+        Layout { functions, mentioned, index, stubs, got, code_end, literals, data: places, read_only_end, end: at }
     }
 }
 
@@ -108,6 +116,10 @@ impl Image {
         }
         for (object, &at) in data.iter().zip(&layout.data) {
             image.define(&object.name, base + at)?;
+        }
+        for &(literal, at) in &layout.literals {
+            image.define(&SymbolName::Literal(literal), base + at)?;
+            image.pages.slice(at, literal.bytes().len()).copy_from_slice(literal.bytes());
         }
         let targets = image.targets(&layout, resolve)?;
         image.copy_functions(module, &layout, &targets)?;
@@ -201,14 +213,14 @@ impl Image {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, NoBranches, Pool, RelocKind};
+    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, JumpTables, NoBranches, RelocKind};
 
     fn add(module: &mut ModuleBuffer, name: &str, symbols: &[SymbolName], emit: impl FnOnce(&mut Buffer)) {
         let mut buffer = Buffer::default();
         buffer.start(0);
         emit(&mut buffer);
         let head = FunctionHead { name: SymbolName::named(name), align: 1, frame: FrameInfo::default() };
-        buffer.finish(head, &Pool::default(), symbols, &NoBranches, module).unwrap();
+        buffer.finish(head, &JumpTables::default(), symbols, &NoBranches, module).unwrap();
     }
 
     extern "C" fn seven() -> u64 {

@@ -116,7 +116,7 @@ impl JitModule {
             SymbolName::LibCall(libcall) => {
                 self.imports.address(default_libcall_name(*libcall, self.definitions.compiler().triple()))
             }
-            SymbolName::User(..) | SymbolName::KnownSymbol(_) => None,
+            SymbolName::User(..) | SymbolName::KnownSymbol(_) | SymbolName::Literal(_) => None,
         }
     }
 

@@ -48,7 +48,10 @@ pub(crate) fn apply(
             insert(adrp((to as i64).wrapping_add(addend), place).ok_or_else(out_of_reach)?, field);
         }
         RelocKind::Aarch64AddLo12 => insert(low12((target.symbol as i64).wrapping_add(addend)) << 10, field),
-        // The offset of a load is in units of its 8 bytes.
+        // The offset of a load is in units of its bytes.
+        RelocKind::Aarch64Ld32Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 2) << 10, field),
+        RelocKind::Aarch64Ld64Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 3) << 10, field),
+        RelocKind::Aarch64Ld128Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 4) << 10, field),
         RelocKind::Aarch64LdGotLo12 => insert((low12((target.got as i64).wrapping_add(addend)) >> 3) << 10, field),
     }
     Ok(())
@@ -127,6 +130,9 @@ mod tests {
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 0x1234_0000, Ok(0xb000_0021)); // adrp x1, 5 pages up
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 0x1234_6000, Ok(0xf0ff_ffe1)); // 1 page down
         check(RelocKind::Aarch64AddLo12, 0x9100_0021, 0, Ok(0x911a_0021)); // add x1, x1, #0x680
+        check(RelocKind::Aarch64Ld32Lo12, 0xbd40_0201, 0, Ok(0xbd46_8201)); // ldr s1, [x16, #0x680]
+        check(RelocKind::Aarch64Ld64Lo12, 0xfd40_0201, 0, Ok(0xfd43_4201)); // ldr d1, [x16, #0x680]
+        check(RelocKind::Aarch64Ld128Lo12, 0x3dc0_0201, 0, Ok(0x3dc1_a201)); // ldr q1, [x16, #0x680]
         check(RelocKind::Aarch64AdrGotPage, 0x9000_0001, 0x40_0000, Ok(0xd000_0001)); // 2 pages up
         check(RelocKind::Aarch64LdGotLo12, 0xf940_0021, 0, Ok(0xf940_0021)); // ldr x1, [x1]
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 1 << 40, Err(()));

@@ -3,7 +3,7 @@
 //! [`Code::insts`] and the instructions of [`Code::problem`] have the same numbers; operands stand in the problem only.
 //! Block ids are shared too: the blocks of the function in allocation order, edge blocks among them.
 
-use crate::buffer::Pool;
+use crate::buffer::JumpTables;
 use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
 use crate::frame::StackLimit;
 use crate::inst::MInst;
@@ -50,8 +50,8 @@ pub struct Code {
     pub symbols: Vec<SymbolRef>,
     /// Their names. A name can stand here more than once.
     pub names: Vec<SymbolName>,
-    /// Constants and jump tables.
-    pub pool: Pool,
+    /// Jump tables, and the targets of branches with more than two.
+    pub tables: JumpTables,
     /// What is known of calls and sequence points beyond their instructions, by [`MInst::annotation`].
     pub annotations: Vec<Annotation>,
     /// Stack slots that debuggers find by a key. Offsets are bytes from the start of the user's stack slots.
@@ -92,7 +92,7 @@ impl Code {
         self.layout.clear();
         self.symbols.clear();
         self.names.clear();
-        self.pool.clear();
+        self.tables.clear();
         self.annotations.clear();
         self.keyed_slots.clear();
         self.zero_extended.clear();

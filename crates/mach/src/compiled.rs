@@ -3,6 +3,7 @@
 //! Objects, the just-in-time compiler and compatibility layers all read this form. Offsets are bytes from the start of
 //! the function's code; every table is sorted by offset.
 
+use crate::literal::Literal;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::{TrapCode, Type};
@@ -21,6 +22,8 @@ pub enum SymbolName {
     LibCall(LibCall),
     /// A symbol that linkers know.
     KnownSymbol(KnownSymbol),
+    /// A constant in read-only memory, which the object or image that mentions it has.
+    Literal(Literal),
 }
 
 impl From<&FuncName> for SymbolName {
@@ -32,7 +35,7 @@ impl From<&FuncName> for SymbolName {
     }
 }
 
-/// Text form: that of the function's text, `%word` or `uN:M`.
+/// Text form: that of the function's text, `%word` or `uN:M`; of literals `.LC` and their digits.
 impl fmt::Display for SymbolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,6 +43,7 @@ impl fmt::Display for SymbolName {
             SymbolName::User(namespace, index) => write!(f, "u{namespace}:{index}"),
             SymbolName::LibCall(libcall) => write!(f, "%{libcall}"),
             SymbolName::KnownSymbol(symbol) => write!(f, "%{symbol}"),
+            SymbolName::Literal(literal) => write!(f, ".LC{literal}"),
         }
     }
 }
@@ -72,6 +76,12 @@ pub enum RelocKind {
     Aarch64AdrPage,
     /// Low 12 bits, `add`.
     Aarch64AddLo12,
+    /// Low 12 bits, `ldr` of 4 bytes.
+    Aarch64Ld32Lo12,
+    /// Low 12 bits, `ldr` of 8 bytes.
+    Aarch64Ld64Lo12,
+    /// Low 12 bits, `ldr` of 16 bytes.
+    Aarch64Ld128Lo12,
     /// 21 bits of pages of the GOT entry, `adrp`.
     Aarch64AdrGotPage,
     /// Low 12 bits of the GOT entry, `ldr`.
@@ -239,7 +249,7 @@ pub struct FunctionHead {
 pub struct CompiledFunction {
     /// Name, alignment and frame.
     pub head: FunctionHead,
-    /// Where constants and jump tables begin in its code, bytes; its length if there are none.
+    /// Where jump tables begin in its code, bytes; its length if there are none.
     pub data_offset: u32,
     ranges: Ranges,
 }
@@ -310,7 +320,7 @@ macro_rules! pools {
 }
 
 pools! {
-    /// Machine code, with constants and jump tables behind it.
+    /// Machine code, with jump tables behind it.
     code: u8,
     /// Relocations.
     relocs: Reloc,

@@ -75,11 +75,11 @@ impl Emitter {
         let frame = self.layout_frame(isa, code, allocation, options)?;
         check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
         self.thread_jumps(isa, code, allocation);
-        for target in &mut code.pool.targets {
+        for target in &mut code.tables.targets {
             *target = self.thread[*target as usize].as_u32();
         }
         let landing_pad = isa.landing_pad();
-        self.find_pads(if landing_pad.is_some() { &code.pool.targets } else { &[] });
+        self.find_pads(if landing_pad.is_some() { &code.tables.targets } else { &[] });
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -123,9 +123,9 @@ impl Emitter {
             },
         };
         self.buffer
-            .finish(head, &code.pool, &code.names, isa.branches(), module)
+            .finish(head, &code.tables, &code.names, isa.branches(), module)
             .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })?;
-        // Only now the sizes of branches, constants and tables are known.
+        // Only now the sizes of branches and tables are known.
         let bytes = module.function(module.len() - 1).code.len();
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
@@ -352,12 +352,12 @@ impl Body<'_> {
                 Some(Mem { base: MemBase::Reg(addr[0]), index: Some(index), disp })
             }
             AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
-            AddrKind::Pool => Some(Mem::base(MemBase::Pool(inst.aux), 0)),
+            AddrKind::Table => Some(Mem::base(MemBase::Table(inst.aux), 0)),
             AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
             AddrKind::Incoming => Some(self.frame.incoming(inst.aux as i32)),
             AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
         });
-        let (symbols, targets) = (&self.code.symbols, &self.code.pool.targets);
+        let (symbols, targets) = (&self.code.symbols, &self.code.tables.targets);
         let cx = EmitContext { regs, mem, frame: self.frame, symbols, targets, next };
         self.isa.emit(inst, &cx, self.buffer);
     }

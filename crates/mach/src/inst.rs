@@ -21,8 +21,8 @@ pub enum AddrKind {
     Incoming = 5,
     /// Stack arguments of a call: [`MInst::aux`] is a byte offset from the frame's bottom.
     Outgoing = 6,
-    /// Constants and jump tables placed behind the code: [`MInst::aux`] is an index into [`Code::pool`](crate::Code).
-    Pool = 7,
+    /// A jump table: [`MInst::aux`] is an index into [`Code::tables`](crate::Code).
+    Table = 7,
 }
 
 const ADDR_KINDS: [AddrKind; 8] = [
@@ -33,7 +33,7 @@ const ADDR_KINDS: [AddrKind; 8] = [
     AddrKind::Slot,
     AddrKind::Incoming,
     AddrKind::Outgoing,
-    AddrKind::Pool,
+    AddrKind::Table,
 ];
 
 /// How an index register is widened before it is scaled.

@@ -22,8 +22,8 @@ pub enum MemBase {
     FramePointer,
     /// A symbol: index into the code's symbols.
     Symbol(u32),
-    /// An entry of the pool behind the code.
-    Pool(u32),
+    /// A jump table.
+    Table(u32),
 }
 
 /// A memory operand after allocation and frame layout.

@@ -44,6 +44,7 @@ pub mod inst;
 pub mod isa;
 mod limits;
 mod listing;
+pub mod literal;
 mod live;
 pub mod lower;
 pub mod operands;
@@ -55,7 +56,7 @@ pub mod verify;
 
 pub use args::{Args, fill_template};
 pub use branching::Branching;
-pub use buffer::{BranchForms, Buffer, Label, NoBranches, Pool, PoolEntry, Reach, Target};
+pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, NoBranches, Reach, Target};
 pub use code::{Annotation, Code, SymbolRef};
 pub use compiled::{
     CallSite, CompiledFunction, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView, KeyedSlot, ModuleBuffer,
@@ -70,6 +71,7 @@ pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::Listing;
+pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
 pub use row::{Effect, Family, FlagsEffect, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 pub use row_table::Line;

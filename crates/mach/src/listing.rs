@@ -31,7 +31,7 @@ pub struct Listing {
     labels: Vec<(Label, u32)>,
     /// How many labels are blocks: the first ones.
     blocks: usize,
-    /// Bytes of code, constants and tables behind it not counted.
+    /// Bytes of code, jump tables behind it not counted.
     code_bytes: u32,
 }
 
@@ -110,7 +110,7 @@ impl fmt::Display for ListingText<'_> {
             let end = listing.lines.get(index + 1).map_or(listing.code_bytes, |next| next.offset);
             self.line(f, line, end)?;
         }
-        self.constants(f)
+        self.tables(f)
     }
 }
 
@@ -163,7 +163,7 @@ impl ListingText<'_> {
     }
 
     /// What stands behind the code.
-    fn constants(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = self.listing.code_bytes as usize;
         for (index, bytes) in self.function.code.get(start..).unwrap_or_default().chunks(BYTES).enumerate() {
             row(f, start + index * BYTES, bytes, "")?;

@@ -164,7 +164,9 @@ impl Declarations {
             SymbolName::User(FUNCTIONS, index) => self.function_symbol(FuncId(index)),
             SymbolName::User(DATA, index) => self.data_symbol(DataId(index)),
             SymbolName::User(..) => None,
-            SymbolName::Named(_) | SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) => Some(name.clone()),
+            SymbolName::Named(_) | SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) | SymbolName::Literal(_) => {
+                Some(name.clone())
+            }
         };
         symbol.ok_or_else(|| ModuleError::Undeclared(name.clone()))
     }

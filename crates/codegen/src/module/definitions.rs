@@ -10,7 +10,8 @@ use cranelift_entity::EntitySet;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{
-    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, FunctionView, ModuleBuffer, Pool, RelocKind, SymbolName,
+    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, FunctionView, JumpTables, ModuleBuffer, RelocKind,
+    SymbolName,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -241,7 +242,7 @@ impl Definitions {
         let head = FunctionHead { name: name.clone(), align, frame: FrameInfo::default() };
         let forms = self.compiler.isa().branches();
         if buffer.len() as u64 > limit
-            || buffer.finish(head, &Pool::default(), &symbols, forms, &mut self.functions).is_err()
+            || buffer.finish(head, &JumpTables::default(), &symbols, forms, &mut self.functions).is_err()
         {
             return Err(ModuleError::TooLarge { name, limit });
         }
@@ -323,6 +324,8 @@ fn func_name(symbol: &SymbolName) -> FuncName {
     match symbol {
         SymbolName::User(namespace, index) => FuncName::User(*namespace, *index),
         SymbolName::Named(word) => FuncName::Named(word.to_string()),
-        SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) => unreachable!("no declaration has such a symbol"),
+        SymbolName::LibCall(_) | SymbolName::KnownSymbol(_) | SymbolName::Literal(_) => {
+            unreachable!("no declaration has such a symbol")
+        }
     }
 }

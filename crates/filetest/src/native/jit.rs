@@ -96,6 +96,6 @@ fn library(name: &SymbolName, triple: &Triple) -> Option<usize> {
     match name {
         SymbolName::Named(word) => library_address(word),
         SymbolName::LibCall(libcall) => library_address(default_libcall_name(*libcall, triple)),
-        SymbolName::User(..) | SymbolName::KnownSymbol(_) => None,
+        SymbolName::User(..) | SymbolName::KnownSymbol(_) | SymbolName::Literal(_) => None,
     }
 }

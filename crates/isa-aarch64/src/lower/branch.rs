@@ -50,7 +50,7 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
     let [start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
     compare_length(cx, index, len);
     cx.emit_imm(rows::CSEL_RRR.of(32), &[limited, index, end], CC_LO);
-    cx.emit_lea(start, Address::Pool(table));
+    cx.emit_lea(start, Address::Table(table));
     let entry = Address::Index { base: start, index: limited, shift: 2, extend: IndexExtend::Zero32, disp: 0 };
     cx.emit_mem(rows::LDRSW64_RM, &[distance], entry);
     cx.emit(rows::ADD_RRR.of(64), &[target, start, distance]);

@@ -35,7 +35,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         float_to_int32: rows::FMOV_RF.of(32),
         float_to_int64: rows::FMOV_RF.of(64),
         zero128: rows::MOVI128_ZERO,
-        pool128: rows::LDR_FCONST.of(128),
+        literal128: rows::LDR_FCONST.of(128),
         address: rows::ADDR64_CONST,
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
@@ -71,7 +71,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
                     self.add_constant(def, sum, i64::from(disp), 64);
                 }
             }
-            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Table(_) => {
                 self.emit_mem(rows::ADDR64_CONST, &[def], address);
             }
         }
@@ -119,8 +119,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         } else if let Some(imm) = immediates::float(value, bits) {
             self.emit_imm(rows::FMOV_FI.of(bits), &[def], imm);
         } else {
-            let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
-            self.emit_mem(rows::LDR_FCONST.of(bits), &[def], Address::Pool(entry));
+            let literal = self.literal(&value.to_le_bytes()[..bits as usize / 8]);
+            self.emit_mem(rows::LDR_FCONST.of(bits), &[def], literal);
         }
     }
 

@@ -4,7 +4,7 @@
 //! instructions are made by [`immediates`](crate::immediates). Loads and stores take every kind of address: what the
 //! instruction cannot say is computed into x16 or x17 first.
 
-use crate::encoding::{Special, op, pair, rr, single, special, tied, zero};
+use crate::encoding::{Special, literal, op, pair, rr, single, special, tied, zero};
 use kingpost_mach::RowKind;
 use kingpost_mach::operands::{D8, FD8, FD16, FT16, FU16, U8};
 use kingpost_mach::rows;
@@ -25,9 +25,8 @@ rows! {
     FMOV_FI[32 64] = None "fmov {0}, {f}" [FD] op(0x1e20_1000).rd(0).at(13).ftype(W), .kind(RowKind::Remat);
     MOVI64_ZERO = None "movi {0}, #0" [FD8] op(0x2f00_e400).rd(0), .kind(RowKind::Remat);
     MOVI128_ZERO = None "movi {0v}.2d, #0" [FD16] op(0x6f00_e400).rd(0), .kind(RowKind::Remat);
-    // Constants from the pool.
-    LDR_CONST[32 64] = None "ldr {0}, {m}" [D] op(0x1800_0000).rd(0).literal(W), .kind(RowKind::Remat);
-    LDR_FCONST[32 64 128] = None "ldr {0}, {m}" [FD] op(0x1c00_0000).rd(0).literal(W), .kind(RowKind::Remat);
+    // Literals; their page comes into x16 first.
+    LDR_FCONST[32 64 128] = None "ldr {0}, [x16, :lo12:{t}]" [FD] literal(0x3d40_0000, W).size(W), .kind(RowKind::Remat);
     // Addresses; `CONST` has no registers, `ABS` and `GOT` name a symbol.
     ADDR64_RM = None "addr {0}, {m}" [D8] op(0).rd(0).addr();
     ADDR64_CONST = None "addr {0}, {m}" [D8] op(0).rd(0).addr(), .kind(RowKind::Remat);

@@ -32,7 +32,7 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
     let [limited, start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::CMP_RI.of(32), &[index], len as i32);
     cx.emit_imm(rows::CMOV_RR.of(32), &[limited, end, index], CC_B);
-    cx.emit_lea(start, Address::Pool(table));
+    cx.emit_lea(start, Address::Table(table));
     let entry = Address::Index { base: start, index: limited, shift: 2, extend: IndexExtend::None, disp: 0 };
     cx.emit_mem(rows::MOVSX64_32_RM, &[distance], entry);
     cx.emit(rows::ADD_RR.of(64), &[target, distance, start]);

@@ -33,8 +33,8 @@ impl Cx<'_, '_> {
             if let Some(load) = self.fold_load(last, bits, user)? {
                 return Ok(self.emit_folded(twin.row, vregs, load));
             }
-            if let Some(entry) = self.sole_constant(last) {
-                return Ok(self.emit_mem(twin.row, vregs, Address::Pool(entry)));
+            if let Some(literal) = self.sole_constant(last) {
+                return Ok(self.emit_mem(twin.row, vregs, literal));
             }
         }
         let mut all: SmallVec<[VReg; 4]> = vregs.into();
@@ -42,18 +42,14 @@ impl Cx<'_, '_> {
         Ok(self.emit(row, &all))
     }
 
-    /// The pool entry of a constant that only one instruction uses. Zeros are cheaper in a register.
-    fn sole_constant(&mut self, value: Value) -> Option<u32> {
+    /// The address of a constant that only one instruction uses. Zeros are cheaper in a register.
+    fn sole_constant(&mut self, value: Value) -> Option<Address> {
         if self.uses(value) != 1 || self.has_reg(value) {
             return None;
         }
         match self.func.dfg.view(self.def(value)?) {
-            InstView::UnaryIeee32 { imm } if imm.bits() != 0 => {
-                Some(self.code.pool.constant(&imm.bits().to_le_bytes()))
-            }
-            InstView::UnaryIeee64 { imm } if imm.bits() != 0 => {
-                Some(self.code.pool.constant(&imm.bits().to_le_bytes()))
-            }
+            InstView::UnaryIeee32 { imm } if imm.bits() != 0 => Some(self.literal(&imm.bits().to_le_bytes())),
+            InstView::UnaryIeee64 { imm } if imm.bits() != 0 => Some(self.literal(&imm.bits().to_le_bytes())),
             _ => None,
         }
     }
@@ -67,15 +63,15 @@ impl Cx<'_, '_> {
     /// Emits `row` with a constant of type `ty` in memory as its last operand.
     pub(super) fn emit_float_constant(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) -> &mut MInst {
         let twin = rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row);
-        let entry = self.code.pool.constant(&bits.to_le_bytes()[..ty.bytes() as usize]);
-        self.emit_mem(twin, vregs, Address::Pool(entry))
+        let literal = self.literal(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        self.emit_mem(twin, vregs, literal)
     }
 
     /// Emits a bitwise row with a constant in memory, the same in all lanes of type `ty`, as its last operand.
     fn emit_mask(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) {
         let lanes = u128::from(if ty == F64 { bits } else { bits << 32 | bits });
-        let entry = self.code.pool.constant(&(lanes << 64 | lanes).to_le_bytes());
-        self.emit_mem(row, vregs, Address::Pool(entry));
+        let literal = self.literal(&(lanes << 64 | lanes).to_le_bytes());
+        self.emit_mem(row, vregs, literal);
     }
 
     /// A register for a float of type `ty`.

@@ -35,7 +35,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         float_to_int32: rows::MOV_RF.of(32),
         float_to_int64: rows::MOV_RF.of(64),
         zero128: rows::XORPS_ZERO,
-        pool128: rows::MOVUPS_CONST,
+        literal128: rows::MOVUPS_CONST,
         address: rows::LEA64_CONST,
         address_got: rows::MOV64_GOT,
         address_absolute: rows::MOVABS_ABS,
@@ -62,7 +62,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     fn emit_lea(&mut self, def: VReg, address: Address) {
         let row = match address {
             Address::Base { .. } | Address::Index { .. } => rows::LEA_RM.of(64),
-            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Pool(_) => {
+            Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Table(_) => {
                 rows::LEA64_CONST
             }
         };
@@ -117,8 +117,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
             return;
         }
         let row = if bits == 32 { rows::MOVS_CONST.of(32) } else { rows::MOVS_CONST.of(64) };
-        let entry = self.code.pool.constant(&value.to_le_bytes()[..bits as usize / 8]);
-        self.emit_mem(row, &[def], Address::Pool(entry));
+        let literal = self.literal(&value.to_le_bytes()[..bits as usize / 8]);
+        self.emit_mem(row, &[def], literal);
     }
 
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {

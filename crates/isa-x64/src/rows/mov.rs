@@ -28,7 +28,7 @@ rows! {
     MOVS_RM[ss sd] = None "movs* {0}, {m}" [FD] of(0x10).reg(0).mem(W).scalar(W), .clears_upper();
     MOVAPS_RM = None "movaps {0}, {m}" [FD16] of(0x28).reg(0).mem(16);
     MOVUPS_RM = None "movups {0}, {m}" [FD16] of(0x10).reg(0).mem(16);
-    // Loads of constants from the pool.
+    // Loads of literals.
     MOVS_CONST[ss sd] = None "movs* {0}, {m}" [FD] of(0x10).reg(0).mem(W).scalar(W), .clears_upper(), .kind(RowKind::Remat);
     MOVUPS_CONST = None "movups {0}, {m}" [FD16] of(0x10).reg(0).mem(16), .kind(RowKind::Remat);
     // Stores.

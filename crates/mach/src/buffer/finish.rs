@@ -1,19 +1,19 @@
-//! Completion of a function: short and long references, constants, jump tables.
+//! Completion of a function: short and long references, jump tables.
 //!
-//! Every reference whose size depends on its distance (a branch to a label, a load of a constant) is emitted as a hole
+//! Every reference whose size depends on its distance (a branch to a label, the address of a table) is emitted as a hole
 //! of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings, and
 //! looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass over the
 //! references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on its second,
 //! and so on. Then the code is copied into the module buffer with the references filled in, and offsets of every table
 //! are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
 //!
-//! A longer encoding contains all it takes to reach its target: an inverted branch around a far one, a copy of the
-//! constant. So there are no islands of veneers that would have to be placed between instructions, found again, and
+//! A longer encoding contains all it takes to reach its target, such as an inverted branch around a far one. So there are no islands of veneers that would have to be placed between instructions, found again, and
 //! kept in reach themselves, at the price of a few bytes for each reference beyond the first to a far target.
 //!
 //! Cost: linear in bytes plus rounds × references.
 
-use super::{BranchForms, Buffer, Pool, PoolEntry, Reference, Target, UNBOUND};
+use super::tables::ENTRY_BYTES;
+use super::{BranchForms, Buffer, JumpTables, Reference, Target, UNBOUND};
 use crate::compiled::{FunctionHead, ModuleBuffer, SymbolName};
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
@@ -28,7 +28,7 @@ impl Buffer {
     pub fn finish(
         &mut self,
         head: FunctionHead,
-        pool: &Pool,
+        tables: &JumpTables,
         symbols: &[SymbolName],
         forms: &dyn BranchForms,
         module: &mut ModuleBuffer,
@@ -36,14 +36,14 @@ impl Buffer {
         if self.bytes.len() > MAX_CODE_BYTES {
             return Err(TooLong);
         }
-        self.grow(pool, forms)?;
+        self.grow(tables, forms)?;
         let mark = module.mark();
         let pools = &mut module.pools;
         let base = pools.code.len();
-        self.copy_code(pool, forms, &mut pools.code);
+        self.copy_code(forms, &mut pools.code);
         let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
         self.listing.finish(labels, (pools.code.len() - base) as u32);
-        self.place_pool(pool, base, forms, &mut pools.code);
+        self.place_tables(tables, base, forms, &mut pools.code);
         if pools.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);
         }
@@ -59,15 +59,15 @@ impl Buffer {
         pools.keyed_slots.extend_from_slice(&self.keyed_slots);
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
-        let data_offset = self.pool_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
+        let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
         module.push_function(mark, head, data_offset);
         Ok(())
     }
 
     /// Decides how long references are, and moves all offsets to where they finally are.
-    fn grow(&mut self, pool: &Pool, forms: &dyn BranchForms) -> Result<(), TooLong> {
-        if self.bytes.len() + pool.max_bytes() <= forms.always_reached() {
-            self.layout_pool(pool, self.bytes.len());
+    fn grow(&mut self, tables: &JumpTables, forms: &dyn BranchForms) -> Result<(), TooLong> {
+        if self.bytes.len() + tables.max_bytes() <= forms.always_reached() {
+            self.layout_tables(tables, self.bytes.len());
             return Ok(());
         }
         self.moved_labels.clone_from(&self.labels);
@@ -76,7 +76,7 @@ impl Buffer {
             if self.bytes.len() as u64 + growth > MAX_CODE_BYTES as u64 {
                 return Err(TooLong);
             }
-            self.layout_pool(pool, self.bytes.len() + growth as usize);
+            self.layout_tables(tables, self.bytes.len() + growth as usize);
             if !self.lengthen(forms, round / MAX_ROUNDS) {
                 break;
             }
@@ -109,7 +109,7 @@ impl Buffer {
         for reference in &mut self.references {
             let target = match reference.target {
                 Target::Label(label) => self.moved_labels[label.index()],
-                Target::Pool(entry) => self.pool_offsets[entry as usize],
+                Target::Table(table) => self.table_offsets[table as usize],
             };
             let distance = i64::from(target) - i64::from(reference.at + shift);
             let old = usize::from(reference.encoding);
@@ -130,20 +130,20 @@ impl Buffer {
     }
 
     /// Appends the code to `out` with every reference encoded.
-    fn copy_code(&self, pool: &Pool, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+    fn copy_code(&self, forms: &dyn BranchForms, out: &mut Vec<u8>) {
         let base = out.len();
         let mut from = 0;
         for reference in &self.references {
             let at = reference.at as usize;
             out.extend_from_slice(&self.bytes[from..at]);
             let here = (out.len() - base) as i64;
-            let (target, constant) = match reference.target {
-                Target::Label(label) => (self.labels[label.index()], &[][..]),
-                Target::Pool(entry) => (self.pool_offsets[entry as usize], pool.constant_bytes(entry)),
+            let target = match reference.target {
+                Target::Label(label) => self.labels[label.index()],
+                Target::Table(table) => self.table_offsets[table as usize],
             };
             debug_assert_ne!(target, UNBOUND, "branch to a label that is not bound");
             let distance = i64::from(target) - here;
-            forms.encode(reference.form, usize::from(reference.encoding), distance, constant, out);
+            forms.encode(reference.form, usize::from(reference.encoding), distance, out);
             debug_assert_eq!(out.len() - base - here as usize, usize::from(reference.hole + reference.growth));
             from = at + usize::from(reference.hole);
         }
@@ -167,41 +167,32 @@ impl Buffer {
         move_table(references, self.listing.offsets_mut());
     }
 
-    /// Finds the offsets of the pool's entries behind `code_bytes` bytes of code.
-    fn layout_pool(&mut self, pool: &Pool, code_bytes: usize) {
-        self.pool_offsets.clear();
-        let mut end = code_bytes;
-        for entry in &pool.entries {
-            let (align, bytes) = entry.align_and_bytes();
-            let start = end.next_multiple_of(align);
-            self.pool_offsets.push(start as u32);
-            end = start + bytes;
+    /// Finds the offsets of the tables behind `code_bytes` bytes of code.
+    fn layout_tables(&mut self, tables: &JumpTables, code_bytes: usize) {
+        self.table_offsets.clear();
+        let mut at = code_bytes.next_multiple_of(ENTRY_BYTES);
+        for table in &tables.tables {
+            self.table_offsets.push(at as u32);
+            at += ENTRY_BYTES * table.len as usize;
         }
     }
 
-    fn place_pool(&self, pool: &Pool, base: usize, forms: &dyn BranchForms, out: &mut Vec<u8>) {
-        for (entry, &offset) in pool.entries.iter().zip(&self.pool_offsets) {
+    fn place_tables(&self, tables: &JumpTables, base: usize, forms: &dyn BranchForms, out: &mut Vec<u8>) {
+        for (&table, &offset) in tables.tables.iter().zip(&self.table_offsets) {
             let padding = offset as usize - (out.len() - base);
             if padding != 0 {
                 forms.nops(padding, out);
             }
-            match *entry {
-                PoolEntry::Bytes { start, len } => {
-                    out.extend_from_slice(&pool.bytes[start as usize..(start + len) as usize]);
-                }
-                PoolEntry::Table { start, len } => {
-                    for &target in &pool.targets[start as usize..(start + len) as usize] {
-                        let distance = self.labels[target as usize].wrapping_sub(offset);
-                        out.extend_from_slice(&distance.to_le_bytes());
-                    }
-                }
+            for &target in tables.of(table) {
+                let distance = self.labels[target as usize].wrapping_sub(offset);
+                out.extend_from_slice(&distance.to_le_bytes());
             }
         }
     }
 
     fn apply_fixups(&self, code: &mut [u8]) {
         for fixup in &self.fixups {
-            let distance = self.pool_offsets[fixup.entry as usize].wrapping_sub(fixup.at) as i32;
+            let distance = self.table_offsets[fixup.table as usize].wrapping_sub(fixup.at) as i32;
             let at = fixup.at as usize;
             code[at..at + 4].copy_from_slice(&(distance + fixup.addend).to_le_bytes());
         }
@@ -240,7 +231,7 @@ mod tests {
         fn encodings(&self, _: u32) -> &'static [Reach] {
             &[Reach { bytes: 2, low: -126, high: 129 }, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }]
         }
-        fn encode(&self, _: u32, encoding: usize, distance: i64, _: &[u8], out: &mut Vec<u8>) {
+        fn encode(&self, _: u32, encoding: usize, distance: i64, out: &mut Vec<u8>) {
             if encoding == 1 {
                 out.push(0xe9);
                 out.extend_from_slice(&((distance - 5) as i32).to_le_bytes());
@@ -270,9 +261,9 @@ mod tests {
         FunctionHead { name: SymbolName::named("f"), align: 1, frame: FrameInfo::default() }
     }
 
-    fn finish(buffer: &mut Buffer, pool: &Pool) -> Vec<u8> {
+    fn finish(buffer: &mut Buffer, tables: &JumpTables) -> Vec<u8> {
         let mut module = ModuleBuffer::default();
-        buffer.finish(head(), pool, &[], &Toy, &mut module).unwrap();
+        buffer.finish(head(), tables, &[], &Toy, &mut module).unwrap();
         module.function(0).code.to_vec()
     }
 
@@ -294,7 +285,7 @@ mod tests {
             b.put(&vec![0x90; gap]);
             b.bind(Label::new(1));
             b.branch(Label::new(0), 0, &Toy);
-            let code = finish(&mut b, &Pool::default());
+            let code = finish(&mut b, &JumpTables::default());
             let first_long = gap > 127;
             assert_eq!(code[0] == 0xe9, first_long, "gap {gap}");
             let second = if first_long { 5 } else { 2 } + gap;
@@ -316,7 +307,7 @@ mod tests {
             b.branch(Label::new(to), 0, &Toy);
         }
         let mut module = ModuleBuffer::default();
-        b.finish(head(), &Pool::default(), &[], &Toy, &mut module).unwrap();
+        b.finish(head(), &JumpTables::default(), &[], &Toy, &mut module).unwrap();
         let view = module.function(0);
         for (i, site) in view.traps.iter().enumerate() {
             let to = if i == 0 { n } else { (i + 64).min(n + 63) };
@@ -325,24 +316,22 @@ mod tests {
     }
 
     #[test]
-    fn constants_and_tables_lie_behind_the_code() {
+    fn tables_lie_behind_the_code() {
         let mut b = Buffer::default();
-        let mut pool = Pool::default();
-        let c = pool.constant(&7u64.to_le_bytes());
-        assert_eq!(pool.constant(&7u64.to_le_bytes()), c);
-        let t = pool.table([0u32, 1].into_iter());
+        let mut tables = JumpTables::default();
+        assert_eq!(tables.targets([1].into_iter()), 0);
+        let [first, second] = [&[0u32, 1][..], &[1]].map(|targets| tables.table(targets.iter().copied()));
         b.start(2);
         b.bind(Label::new(0));
-        for entry in [c, t] {
-            b.fixup(entry, -4);
+        for table in [first, second] {
+            b.fixup(table, -4);
             b.put4(0);
         }
         b.bind(Label::new(1));
         b.put1(0xc3);
-        let code = finish(&mut b, &pool);
+        let code = finish(&mut b, &tables);
         let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());
-        assert_eq!(word(0), 16 - 4, "the constant is aligned to its size");
-        assert_eq!(word(4), 24 - 4 - 4);
-        assert_eq!((word(24), word(28)), (-24, 8 - 24));
+        assert_eq!((word(0), word(4)), (12 - 4, 20 - 4 - 4), "the tables are aligned");
+        assert_eq!((word(12), word(16), word(20)), (-12, 8 - 12, 8 - 20));
     }
 }

@@ -1,4 +1,4 @@
-//! How an instruction set encodes references to labels and constants.
+//! How an instruction set encodes references to labels and jump tables.
 
 /// One encoding of a reference: its size, and the distances it reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,13 +11,12 @@ pub struct Reach {
     pub high: i64,
 }
 
-/// How an instruction set encodes its references to labels and constants. `form` is its own: a condition code, a word.
+/// How an instruction set encodes its references to labels and jump tables. `form` is its own: a condition code, a word.
 pub trait BranchForms {
     /// The encodings of a form, the shortest first. The last one reaches everything.
     fn encodings(&self, form: u32) -> &'static [Reach];
-    /// Appends encoding number `encoding` for a target at `distance` bytes from its first byte. If that target is
-    /// a constant, its bytes are given too.
-    fn encode(&self, form: u32, encoding: usize, distance: i64, constant: &[u8], out: &mut Vec<u8>);
+    /// Appends encoding number `encoding` for a target at `distance` bytes from its first byte.
+    fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>);
     /// A distance that every encoding reaches in both directions.
     fn always_reached(&self) -> usize;
     /// The form of an unconditional jump.
@@ -43,7 +42,7 @@ impl BranchForms for NoBranches {
         &[Reach { bytes: 0, low: i64::MIN, high: i64::MAX }]
     }
 
-    fn encode(&self, _: u32, _: usize, _: i64, _: &[u8], _: &mut Vec<u8>) {}
+    fn encode(&self, _: u32, _: usize, _: i64, _: &mut Vec<u8>) {}
 
     fn always_reached(&self) -> usize {
         usize::MAX

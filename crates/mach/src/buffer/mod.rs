@@ -1,19 +1,19 @@
-//! The buffer one function is emitted into, and its completion: short and long branches, constants, jump tables.
+//! The buffer one function is emitted into, and its completion: short and long branches, jump tables.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `mod.rs` | what is emitted into a buffer |
 //! | `forms.rs` | how an instruction set encodes references |
-//! | `pool.rs` | constants and jump tables |
+//! | `tables.rs` | jump tables |
 //! | `finish.rs` | completion, where references get their sizes |
 
 mod finish;
 mod forms;
-mod pool;
+mod tables;
 
 pub use finish::TooLong;
 pub use forms::{BranchForms, NoBranches, Reach};
-pub use pool::{Pool, PoolEntry};
+pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
     CallSite, DebugTag, DebugTagSite, KeyedSlot, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, TrapSite,
@@ -43,8 +43,8 @@ impl Label {
 pub enum Target {
     /// A label.
     Label(Label),
-    /// An entry of the pool behind the code.
-    Pool(u32),
+    /// A jump table.
+    Table(u32),
 }
 
 /// A hole for code that depends on the distance to a target.
@@ -61,11 +61,11 @@ struct Reference {
     growth: u8,
 }
 
-/// Four bytes to be filled with the distance to a pool entry, plus an addend.
+/// Four bytes to be filled with the distance to a jump table, plus an addend.
 #[derive(Clone, Copy, Debug)]
 struct Fixup {
     at: u32,
-    entry: u32,
+    table: u32,
     addend: i32,
 }
 
@@ -97,7 +97,7 @@ pub struct Buffer {
     keyed_slots: Vec<KeyedSlot>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
-    pool_offsets: Vec<u32>,
+    table_offsets: Vec<u32>,
     /// Labels in the order in which they were bound, which is the order of their offsets.
     bound: Vec<Label>,
     /// Where labels are once references have grown.
@@ -126,7 +126,7 @@ impl Buffer {
         self.keyed_slots.clear();
         self.unwind.clear();
         self.block_starts.clear();
-        self.pool_offsets.clear();
+        self.table_offsets.clear();
         self.bound.clear();
         self.deferred.clear();
         self.listing.start(labels);
@@ -257,10 +257,10 @@ impl Buffer {
     }
 
     /// Notes that the four bytes at the present end (emitted next) are to be filled with the distance from there to a
-    /// pool entry, plus `addend`.
-    pub fn fixup(&mut self, entry: u32, addend: i32) {
+    /// jump table, plus `addend`.
+    pub fn fixup(&mut self, table: u32, addend: i32) {
         let at = self.at();
-        self.fixups.push(Fixup { at, entry, addend });
+        self.fixups.push(Fixup { at, table, addend });
     }
 
     /// Notes a relocation of the field at the present end (emitted next).

@@ -61,13 +61,13 @@ pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
         2 => M::ROWS.chain2,
         3 => M::ROWS.chain3,
         _ => {
-            let table = cx.code.pool.table(all);
+            let table = cx.code.tables.table(all);
             let index = cx.use_reg(index);
             cx.jump_by_table(index, table, len);
             return Ok(());
         }
     };
-    let start = cx.code.pool.targets(all);
+    let start = cx.code.tables.targets(all);
     let index = cx.use_reg(index);
     let jump = cx.emit_imm(chain, &[index], start as i32);
     jump.aux = NO_BLOCK;

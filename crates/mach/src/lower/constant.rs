@@ -1,9 +1,9 @@
 //! Constants.
 //!
-//! Before: `v0 = f64const 0x1.8p0`. After: `movsd_const v0, [pool]`.
+//! Before: `v0 = f64const 0x1.8p0`. After: `movsd_const v0, [literal 3ff8000000000000]`.
 
+use super::Lowered;
 use super::machine::Machine;
-use super::{Address, Lowered};
 use kingpost_ir::{Inst, InstView};
 
 /// `iconst`.
@@ -51,8 +51,8 @@ pub fn quad<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     if bytes.iter().all(|&byte| byte == 0) {
         cx.emit(M::ROWS.zero128, &[def]);
     } else {
-        let entry = cx.code.pool.constant(bytes);
-        cx.emit_mem(M::ROWS.pool128, &[def], Address::Pool(entry));
+        let literal = cx.literal(bytes);
+        cx.emit_mem(M::ROWS.literal128, &[def], literal);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::{Address, Lower, Record};
 use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
+use crate::literal::Literal;
 use crate::row::{Row, RowConstraint, RowId, RowKind};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
@@ -114,7 +115,7 @@ impl Lower<'_> {
             Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset),
             Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset as u32),
             Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset),
-            Address::Pool(index) => (AddrMode::new(AddrKind::Pool), index),
+            Address::Table(index) => (AddrMode::new(AddrKind::Table), index),
         };
     }
 
@@ -140,6 +141,19 @@ impl Lower<'_> {
             ExternalName::LibCall(libcall) => SymbolName::LibCall(*libcall),
             ExternalName::KnownSymbol(symbol) => SymbolName::KnownSymbol(*symbol),
         };
+        self.named_symbol(name, colocated, offset)
+    }
+
+    /// The address of 4, 8 or 16 bytes that the code only reads.
+    ///
+    /// # Panics
+    /// If there are not as many bytes.
+    pub fn literal(&mut self, bytes: &[u8]) -> Address {
+        let literal = Literal::new(bytes).expect("registers are loaded from 4, 8 or 16 bytes");
+        Address::Symbol(self.named_symbol(SymbolName::Literal(literal), true, 0))
+    }
+
+    fn named_symbol(&mut self, name: SymbolName, colocated: bool, offset: i64) -> u32 {
         let names = &mut self.code.names;
         // Those mentioned last are the likely ones; a function that mentions very many names some of them twice.
         let recent = names.len().saturating_sub(MAX_RECENT_NAMES);

@@ -60,9 +60,9 @@ pub struct CommonRows {
     pub float_to_int64: RowId,
     /// 128 zero bits.
     pub zero128: RowId,
-    /// A load of 128 bits from the pool.
-    pub pool128: RowId,
-    /// An address without registers: of a near symbol, of a place in the frame or pool.
+    /// A load of a literal of 128 bits.
+    pub literal128: RowId,
+    /// An address without registers: of a near symbol, of a place in the frame, of a jump table.
     pub address: RowId,
     /// The address of a symbol, from the global offset table.
     pub address_got: RowId,
@@ -214,7 +214,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
             Address::Slot(offset) => Address::Slot(offset + bytes as u32),
             Address::Incoming(offset) => Address::Incoming(offset + bytes),
             Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
-            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Pool(_) => {
+            Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Table(_) => {
                 let base = self.int_temp(64);
                 self.emit_lea(base, address);
                 Address::Base { base, disp: bytes }

@@ -118,8 +118,8 @@ pub enum Address {
     Incoming(i32),
     /// A stack argument of a call made here.
     Outgoing(u32),
-    /// A constant or jump table, as the pool numbers it.
-    Pool(u32),
+    /// A jump table, by its number.
+    Table(u32),
 }
 
 /// An instruction as recorded: with its operands' place in [`Lowering::operands`].

@@ -8,9 +8,10 @@
 //!   v0, v1: int 8
 //!   ;; calls                                        ; facts of the function, each if it is not as usual
 //!   ;; name 0 %memcpy                               ; names, and the symbols that instructions address
+//!   ;; name 1 literal 3ff8000000000000
 //!   ;; symbol 0 name 0 near +16
 //!   ;; frame slots 32 align 16 outgoing 8 incoming 24 pops 24
-//!   ;; pool 3ff80000 targets 1 2 table 0..2 constant 0..4
+//!   ;; targets 1 2 2 table 0..2                      ; of branches with more than two
 //!   ;; zero_extended v0, v1                          ; what users rely on, and what lowering answers for
 //!   ;; declared_zeros v1
 //!   ;; annotation 0 patchable map i64 8 tag 5 tag slot 16 ; of calls and sequence points
@@ -26,8 +27,8 @@
 //! ```
 //!
 //! An instruction is its row, its memory operand, its immediate in 64 bits behind `#`, `aux` (of branches the blocks: `to`
-//! and `else`), its annotation, its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the linker
-//! (`known`) has this word before its name.
+//! and `else`), its annotation, its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the
+//! linker (`known`) has this word before its name, a constant (`literal`) before its digits.
 
 mod parse;
 mod print;

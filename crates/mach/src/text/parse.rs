@@ -3,12 +3,13 @@
 //! The problem and its allocation are read as `.ra` text, to which what stands behind `;;` is a comment; then those parts are
 //! read, line by line.
 
-use crate::buffer::PoolEntry;
+use crate::buffer::JumpTable;
 use crate::code::{Annotation, Code, SymbolRef};
 use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
 use crate::emit::NO_BLOCK;
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
+use crate::literal::Literal;
 use crate::row::{Row, RowId, RowKind};
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::{TrapCode, Type};
@@ -216,7 +217,7 @@ impl Part<'_> {
                 Ok(())
             }
             "frame" => self.frame(code),
-            "pool" => self.pool(code),
+            "targets" => self.targets(code),
             "annotation" => self.annotation(code),
             "keyed_slot" => self.keyed_slot(code),
             "preserves" => self.preserves(code),
@@ -249,6 +250,8 @@ impl Part<'_> {
         } else if self.eat("known") {
             let known = |word: &str| KnownSymbol::from_name(word.strip_prefix('%')?.as_bytes());
             SymbolName::KnownSymbol(self.read("a symbol of the linker", known)?)
+        } else if self.eat("literal") {
+            SymbolName::Literal(self.read("8, 16 or 32 digits", Literal::parse)?)
         } else if self.eat("%\"") {
             SymbolName::Named(self.quoted()?.into())
         } else {
@@ -322,33 +325,20 @@ impl Part<'_> {
         }
     }
 
-    fn pool(&mut self, code: &mut Code) -> Result<()> {
-        let (pool, blocks) = (&mut code.pool, code.problem.num_blocks());
-        if !["targets", "table", "constant", ""].contains(&self.peek()) {
-            pool.bytes = self.read("pairs of hexadecimal digits", |word| {
-                let pair = |i| u8::from_str_radix(word.get(i..i + 2)?, 16).ok();
-                (0..word.len()).step_by(2).map(pair).collect()
-            })?;
+    fn targets(&mut self, code: &mut Code) -> Result<()> {
+        let (tables, blocks) = (&mut code.tables, code.problem.num_blocks());
+        while !matches!(self.peek(), "table" | "") {
+            let is_block = |target: &u32| (*target as usize) < blocks;
+            tables.targets.push(self.read("a block's number", |word| word.parse().ok().filter(is_block))?);
         }
-        if self.eat("targets") {
-            while self.peek().bytes().next().is_some_and(|b| b.is_ascii_digit()) {
-                let is_block = |target: &u32| (*target as usize) < blocks;
-                pool.targets.push(self.read("a block's number", |word| word.parse().ok().filter(is_block))?);
-            }
-        }
-        loop {
-            let is_table = self.eat("table");
-            if !is_table && !self.eat("constant") {
-                return Ok(());
-            }
-            let end = if is_table { pool.targets.len() } else { pool.bytes.len() };
-            let (start, len) = self.read("a range within the pool", |word| {
+        while self.eat("table") {
+            tables.tables.push(self.read("a range of the targets", |word| {
                 let (from, to) = word.split_once("..")?;
-                let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
-                (from < to && to as usize <= end).then(|| (from, to - from))
-            })?;
-            pool.entries.push(if is_table { PoolEntry::Table { start, len } } else { PoolEntry::Bytes { start, len } });
+                let (start, end): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+                (start < end && end as usize <= tables.targets.len()).then(|| JumpTable { start, len: end - start })
+            })?);
         }
+        Ok(())
     }
 
     fn annotation(&mut self, code: &mut Code) -> Result<()> {
@@ -470,7 +460,7 @@ impl Part<'_> {
             "slot" => AddrKind::Slot,
             "incoming" => AddrKind::Incoming,
             "outgoing" => AddrKind::Outgoing,
-            "pool" => AddrKind::Pool,
+            "table" => AddrKind::Table,
             _ => return self.error("expected an address"),
         };
         inst.mode = AddrMode::new(kind);
@@ -490,7 +480,7 @@ impl Part<'_> {
             AddrKind::Base | AddrKind::Index if self.peek().is_empty() => 0,
             AddrKind::Base | AddrKind::Index | AddrKind::Incoming => self.number::<i32>()? as u32,
             AddrKind::Symbol => self.below(code.symbols.len())?,
-            AddrKind::Pool => self.below(code.pool.entries.len())?,
+            AddrKind::Table => self.below(code.tables.tables.len())?,
             _ => self.number()?,
         };
         self.expect("]")

@@ -1,6 +1,5 @@
 //! Printing the text form of machine code.
 
-use crate::buffer::PoolEntry;
 use crate::code::{Annotation, Code, SymbolRef};
 use crate::compiled::{DebugTag, SymbolName};
 use crate::emit::NO_BLOCK;
@@ -80,7 +79,7 @@ impl CodeText<'_> {
         lines.extend(code.names.iter().enumerate().map(|(i, name)| format!("name {i} {}", symbol_name(name))));
         lines.extend(code.symbols.iter().enumerate().map(|(i, symbol)| format!("symbol {i} {}", symbol_ref(symbol))));
         lines.push(self.frame());
-        lines.push(self.pool());
+        lines.push(self.tables());
         if !code.also_preserved.is_empty() {
             lines.push(format!("preserves {}", code.also_preserved));
         }
@@ -112,26 +111,14 @@ impl CodeText<'_> {
         if words.is_empty() { words } else { format!("frame{words}") }
     }
 
-    fn pool(&self) -> String {
-        let pool = &self.code.pool;
-        let mut line = String::new();
-        if pool.bytes.is_empty() && pool.targets.is_empty() && pool.entries.is_empty() {
-            return line;
+    fn tables(&self) -> String {
+        let tables = &self.code.tables;
+        if tables.targets.is_empty() {
+            return String::new();
         }
-        line.push_str("pool ");
-        pool.bytes.iter().for_each(|byte| line.push_str(&format!("{byte:02x}")));
-        if !pool.targets.is_empty() {
-            line.push_str(" targets");
-            pool.targets.iter().for_each(|target| line.push_str(&format!(" {target}")));
-        }
-        for entry in &pool.entries {
-            let (kind, start, len) = match *entry {
-                PoolEntry::Bytes { start, len } => ("constant", start, len),
-                PoolEntry::Table { start, len } => ("table", start, len),
-            };
-            line.push_str(&format!(" {kind} {start}..{}", start + len));
-        }
-        line
+        let targets = tables.targets.iter().map(|target| format!(" {target}"));
+        let ranges = tables.tables.iter().map(|table| format!(" table {}..{}", table.start, table.start + table.len));
+        targets.chain(ranges).fold("targets".into(), |line, word| line + &word)
     }
 
     fn stack_limit(&self) -> Option<String> {
@@ -176,7 +163,7 @@ fn address(inst: &MInst, out: &mut String) -> fmt::Result {
         AddrKind::Slot => "slot",
         AddrKind::Incoming => "incoming",
         AddrKind::Outgoing => "outgoing",
-        AddrKind::Pool => "pool",
+        AddrKind::Table => "table",
     };
     write!(out, " [{name}")?;
     if inst.mode.shift() != 0 {
@@ -239,6 +226,7 @@ fn symbol_name(name: &SymbolName) -> String {
         SymbolName::User(..) => name.to_string(),
         SymbolName::LibCall(_) => format!("libcall {name}"),
         SymbolName::KnownSymbol(_) => format!("known {name}"),
+        SymbolName::Literal(literal) => format!("literal {literal}"),
     }
 }
 

@@ -1,0 +1,57 @@
+//! Jump tables of one function.
+
+/// Targets in [`JumpTables::targets`]: a table has an entry for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JumpTable {
+    /// First target.
+    pub start: u32,
+    /// Number of targets.
+    pub len: u32,
+}
+
+/// Jump tables of one function, and the targets of branches with more than two.
+///
+/// A table has 4-byte entries, each the distance from the table's start to a label. So it stands with the code, behind it,
+/// and is no matter of linking.
+#[derive(Clone, Default, Debug)]
+pub struct JumpTables {
+    /// The tables in order of placement.
+    pub tables: Vec<JumpTable>,
+    /// Label numbers.
+    pub targets: Vec<u32>,
+}
+
+impl JumpTables {
+    /// Removes everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        self.targets.clear();
+    }
+
+    /// Adds targets that no table has, and returns the index of the first.
+    pub fn targets(&mut self, targets: impl Iterator<Item = u32>) -> u32 {
+        let start = self.targets.len() as u32;
+        self.targets.extend(targets);
+        start
+    }
+
+    /// Adds a table and returns its index.
+    pub fn table(&mut self, targets: impl Iterator<Item = u32>) -> u32 {
+        let start = self.targets(targets);
+        self.tables.push(JumpTable { start, len: self.targets.len() as u32 - start });
+        (self.tables.len() - 1) as u32
+    }
+
+    /// The targets of a table.
+    pub(super) fn of(&self, table: JumpTable) -> &[u32] {
+        &self.targets[table.start as usize..(table.start + table.len) as usize]
+    }
+
+    /// No less than all of it takes, with what aligns it.
+    pub(super) fn max_bytes(&self) -> usize {
+        ENTRY_BYTES + ENTRY_BYTES * self.targets.len()
+    }
+}
+
+/// Bytes of an entry, and its alignment.
+pub(super) const ENTRY_BYTES: usize = 4;
