@@ -1,6 +1,7 @@
 //! `alloc`: an allocation problem and its solution, as text that reads again.
 
 use crate::args::AllocArgs;
+use crate::diagnostics::{Diagnostic, complain};
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
@@ -36,7 +37,7 @@ fn problems(args: &AllocArgs, input: &Input, factory: AllocatorFactory) -> Outco
     for case in &file.cases {
         let problem = &case.problem;
         let mut bad = |text: String| {
-            output::complain(&format!("{}: {}: {text}", input.name, problem.name));
+            complain(&format!("{}: {}: {text}", input.name, problem.name));
             verdict = Verdict::Bad;
         };
         if let Err(errors) = problem.verify_with(env) {
@@ -59,16 +60,31 @@ fn problems(args: &AllocArgs, input: &Input, factory: AllocatorFactory) -> Outco
 /// The problems that lowering makes of functions.
 fn functions(args: &AllocArgs, input: &Input) -> Outcome {
     let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
-    let failed = |error: kingpost_reader::Error| Stop::Failure(error.in_file(&input.name).to_string());
-    let mut parser = Parser::new(&input.text, kingpost_reader::Options::default()).map_err(failed)?;
+    let bad_text = |error: kingpost_reader::Error| {
+        Diagnostic::of_text(input, &error).complain();
+        Verdict::Bad
+    };
+    let mut parser = match Parser::new(&input.text, kingpost_reader::Options::default()) {
+        Ok(parser) => parser,
+        Err(error) => return Ok(bad_text(error)),
+    };
     let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), Function::default());
     let mut out = output::stdout();
     let mut verdict = Verdict::Good;
     write!(out, "{}", compiler.isa().env())?;
-    while parser.next_function(&mut func).map_err(failed)? {
+    loop {
+        match parser.next_function(&mut func) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                verdict = bad_text(error);
+                break;
+            }
+        }
         module.clear();
         if let Err(error) = compiler.compile(&mut cx, &mut func, &mut module) {
-            output::complain(&format!("{}: {}: {error}", input.name, func.name));
+            let (start, name) = (parser.function_start(), func.name.to_string());
+            Diagnostic::of_function(input, start, &name, error.findings()).iter().for_each(Diagnostic::complain);
             verdict = Verdict::Bad;
             continue;
         }

@@ -9,8 +9,21 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "kingpost", version)]
 pub(crate) struct Args {
+    /// How errors are written to standard error.
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value = "human")]
+    pub(crate) message_format: MessageFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MessageFormat {
+    /// With the line of the text and a mark below it; colours on a terminal, unless `NO_COLOR` is set.
+    Human,
+    /// One line each: `file:line:column: message`.
+    Short,
+    /// One object of JSON a line.
+    Json,
 }
 
 #[derive(Subcommand, Debug)]
@@ -191,7 +204,7 @@ mod tests {
     #[test]
     fn stats_with_and_without_format() {
         let stats = |args: &[&str]| match Args::try_parse_from([&["kingpost", "compile", "-o", "x.o"], args].concat()) {
-            Ok(Args { command: Command::Compile(args) }) => (args.stats, args.files.len()),
+            Ok(Args { command: Command::Compile(args), .. }) => (args.stats, args.files.len()),
             other => panic!("{other:?}"),
         };
         assert_eq!(stats(&["--stats", "a.clif"]), (Some(StatsFormat::Text), 1));

@@ -4,24 +4,29 @@
 //! memory as a whole in the intermediate representation.
 
 use crate::args::CompileArgs;
+use crate::diagnostics::{Diagnostic, complain};
 use crate::dump::Dumps;
 use crate::input::{self, Input, is_stream};
-use crate::near::near_names;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
+use crate::target::Refused;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
+use kingpost_ir::near::near_names;
 use kingpost_mach::{DataObject, ModuleBuffer, text};
-use kingpost_reader::{Error, Header, Parser, Position};
+use kingpost_reader::{Error, Header, Parser};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
+
+/// So many errors are written before the rest is given up, unless everything is to be compiled that can be.
+const MAX_ERRORS: usize = 20;
 
 /// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
 const PORTION: usize = 1 << 18;
@@ -52,6 +57,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         jobs,
         dumps,
         functions: Vec::new(),
+        starts: Vec::new(),
         module: ModuleBuffer::default(),
         data: Vec::new(),
         inputs: Vec::new(),
@@ -65,8 +71,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         session.inputs.push(Rc::clone(&input));
         session.file(&input)?;
         if session.stopped() {
-            session.dumps.finish()?;
-            return Ok(Verdict::Bad);
+            break;
         }
     }
     session.finish()
@@ -88,6 +93,8 @@ struct Session<'a> {
     dumps: Dumps,
     /// A portion; the memory of its functions is used again.
     functions: Vec<Function>,
+    /// The first byte of each function of the portion.
+    starts: Vec<usize>,
     module: ModuleBuffer,
     data: Vec<DataObject>,
     /// Read so far.
@@ -102,13 +109,27 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Whether something is wrong and nothing more is to be done.
+    /// Whether so much is wrong that nothing more is to be done.
     fn stopped(&self) -> bool {
-        !self.args.keep_going && !self.reasons.is_empty()
+        !self.args.keep_going && self.errors() >= MAX_ERRORS
     }
 
+    fn errors(&self) -> usize {
+        self.reasons.values().sum()
+    }
+
+    /// Leaves something out that has no place in a text.
     fn leave_out(&mut self, place: &str, reason: String) {
-        output::complain(&format!("{place}: {reason}"));
+        complain(&format!("{place}: {reason}"));
+        self.count(reason);
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        diagnostic.complain();
+        self.count(diagnostic.message);
+    }
+
+    fn count(&mut self, reason: String) {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
@@ -117,20 +138,16 @@ impl Session<'_> {
         let here = (self.inputs.len() - 1, start);
         let first = *self.defined.entry(name.clone()).or_insert(here);
         if first != here {
-            let [here, first] = [here, first].map(|(number, start)| {
-                let input = &self.inputs[number];
-                format!("{}:{}", input.name, Position::of(&input.text, start))
-            });
-            output::complain(&format!("{here}: {name} is defined twice, first at {first}"));
-            *self.reasons.entry(format!("{name} is defined twice")).or_default() += 1;
+            let [input, other] = [here, first].map(|(number, _)| Rc::clone(&self.inputs[number]));
+            let place = format!("{}:{}", other.name, other.position(first.1));
+            Diagnostic::at(&input, start, format!("{name} is defined twice, first at {place}")).complain();
+            self.count(format!("{name} is defined twice"));
         }
         first == here
     }
 
-    fn bad_text(&mut self, input: &Input, error: Error) {
-        let reason = error.kind.to_string();
-        output::complain(&error.in_file(&input.name).to_string());
-        *self.reasons.entry(reason).or_default() += 1;
+    fn bad_text(&mut self, input: &Input, error: &Error) {
+        self.report(Diagnostic::of_text(input, error));
     }
 
     /// Goes on from machine code as `--dump lower` or `--dump check` writes it. What a person may have changed is verified.
@@ -140,8 +157,8 @@ impl Session<'_> {
         let functions = match text::parse(&String::from_utf8_lossy(&input.text), compiler.isa().rows()) {
             Ok(functions) => functions,
             Err(error) => {
-                output::complain(&format!("{}:{error}", input.name));
-                *self.reasons.entry(error.message).or_default() += 1;
+                complain(&format!("{}:{error}", input.name));
+                self.count(error.message);
                 return Ok(());
             }
         };
@@ -169,14 +186,15 @@ impl Session<'_> {
         let mut parser = match parser {
             Ok(parser) => parser,
             Err(error) => {
-                self.bad_text(input, error);
+                self.bad_text(input, &error);
                 return Ok(());
             }
         };
         let own = match self.compiler_of(parser.header()) {
             Ok(own) => own,
-            Err(reason) => {
-                self.leave_out(&input.name, reason);
+            Err(refused) => {
+                let start = parser.header().start_of(&refused.key);
+                self.report(Diagnostic::at(input, start, refused.text));
                 return Ok(());
             }
         };
@@ -200,21 +218,22 @@ impl Session<'_> {
                     Err(reason) => self.leave_out(&input.name, reason),
                 }
             }
-            Err(error) => self.bad_text(input, error),
+            Err(error) => self.bad_text(input, &error),
         }
         Ok(())
     }
 
     /// The compiler of a file with `set` or `target` lines. All files go into one object, so its architecture must be the
     /// object's.
-    fn compiler_of(&self, header: &Header) -> Result<Option<Compiler>, String> {
+    fn compiler_of(&self, header: &Header) -> Result<Option<Compiler>, Refused> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
         }
         let compiler =
             target::with_header(&self.args.target, self.args.regalloc.as_deref(), self.args.verify_each, header)?;
         if compiler.triple().architecture != self.compiler.triple().architecture {
-            return Err(format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple()));
+            let text = format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple());
+            return Err(Refused { key: String::new(), text });
         }
         Ok(Some(compiler.with_options(self.observe.clone())))
     }
@@ -226,10 +245,12 @@ impl Session<'_> {
         while parser.position() - start < PORTION {
             if self.functions.len() == count {
                 self.functions.push(Function::default());
+                self.starts.push(0);
             }
             match parser.next_function(&mut self.functions[count]) {
                 Ok(true) => {
                     let name = self.functions[count].name.clone();
+                    self.starts[count] = parser.function_start();
                     let is_new = self.define(&name, parser.function_start());
                     if self.stopped() {
                         return (count, false);
@@ -238,8 +259,8 @@ impl Session<'_> {
                 }
                 Ok(false) => return (count, false),
                 Err(error) => {
-                    self.bad_text(input, error);
-                    if !self.args.keep_going || !parser.skip_to_next_function() {
+                    self.bad_text(input, &error);
+                    if self.stopped() || !parser.skip_to_next_function() {
                         return (count, false);
                     }
                 }
@@ -272,8 +293,10 @@ impl Session<'_> {
             if error == CompileError::Stopped {
                 continue;
             }
-            let place = format!("{}: {}", input.name, self.functions[index].name);
-            self.leave_out(&place, error.to_string());
+            let name = self.functions[index].name.to_string();
+            let diagnostics = Diagnostic::of_function(input, self.starts[index], &name, error.findings());
+            diagnostics.iter().for_each(Diagnostic::complain);
+            self.count(error.to_string());
         }
         Ok(())
     }
@@ -291,6 +314,9 @@ impl Session<'_> {
         let (args, start) = (self.args, Instant::now());
         self.check_only()?;
         self.dumps.finish()?;
+        if !args.keep_going && !self.reasons.is_empty() {
+            return Ok(Verdict::Bad);
+        }
         if let Some(path) = &args.output {
             let unwind_info = self.compiler.settings().unwind_info;
             let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
@@ -304,7 +330,7 @@ impl Session<'_> {
         }
         self.summary.compile_s += start.elapsed().as_secs_f64();
         if args.time {
-            output::complain(&self.summary.times());
+            complain(&self.summary.times());
         }
         if let Some(format) = args.stats {
             let mut out = output::stdout();
@@ -316,7 +342,7 @@ impl Session<'_> {
         }
         for (reason, count) in &self.reasons {
             let first = reason.lines().next().unwrap_or_default();
-            output::complain(&format!("left out {count}: {first}"));
+            complain(&format!("left out {count}: {first}"));
         }
         Ok(Verdict::Bad)
     }

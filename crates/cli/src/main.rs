@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `args.rs` | the interface: commands and their options |
 //! | `compile.rs` | `compile`: functions to an object |
+//! | `diagnostics.rs` | what is wrong with a text, shown in its place |
 //! | `dump.rs` | what stages make, as text |
-//! | `near.rs` | names that are nearly the one that does not exist |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
@@ -21,9 +21,9 @@ mod alloc;
 mod args;
 mod check;
 mod compile;
+mod diagnostics;
 mod dump;
 mod input;
-mod near;
 mod outcome;
 mod output;
 mod rules;
@@ -41,7 +41,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     env_logger::init();
     // Wrong options end here, with code 2.
-    let outcome = match Args::parse().command {
+    let args = Args::parse();
+    diagnostics::set_format(args.message_format);
+    let outcome = match args.command {
         Command::Test(args) => test::test(&args),
         Command::Run(args) => test::directives("run", &args),
         Command::Interpret(args) => test::directives("interpret", &args),
@@ -58,11 +60,11 @@ fn main() -> ExitCode {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(Stop::Failure(text)) => {
-            output::complain(&text);
+            diagnostics::complain(&text);
             ExitCode::FAILURE
         }
         Err(Stop::Usage(text) | Stop::Malformed(text)) => {
-            output::complain(&text);
+            diagnostics::complain(&text);
             ExitCode::from(2)
         }
     }

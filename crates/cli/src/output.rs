@@ -13,11 +13,6 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(std::io::stdout().lock())
 }
 
-/// A line on standard error, lost if that is closed.
-pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
-}
-
 /// Writes a file whole or not at all, in the folder where symbolic links lead. Standard output for `-`; what is no regular
 /// file, as `/dev/null`, is written to directly.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {

@@ -1,7 +1,7 @@
 //! `rules check`: rewrite rules, each proved or refuted.
 
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::{input, output};
+use crate::{diagnostics, input, output};
 use clap::{Args, Subcommand, ValueEnum};
 use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check};
 use kingpost_rules::{ParsedRule, parse};
@@ -212,7 +212,7 @@ fn report(job: &Job, verdict: &RuleVerdict, counts: &mut Counts) -> String {
         }
         RuleVerdict::Error(error) => {
             counts.errors += 1;
-            output::complain(&format!("{}:{error}", job.file));
+            diagnostics::complain(&format!("{}:{error}", job.file));
             format!("{name}: error: {}\n", error.kind.name())
         }
     }

@@ -1,6 +1,7 @@
 //! `cat`, `verify`, `print-cfg`: functions are read one by one and shown.
 
 use crate::args::{FilesArgs, VerifyArgs};
+use crate::diagnostics::Diagnostic;
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
@@ -10,8 +11,11 @@ use kingpost_reader::{Options, Parser};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Hands every function of the files to `visit`; errors in the text are said, and reading goes on behind them.
-fn each_function(files: &[PathBuf], mut visit: impl FnMut(&Input, &Function) -> Result<Verdict, Stop>) -> Outcome {
+/// Hands every function of the files to `visit`, with its first byte; errors in the text are said, and reading goes on behind them.
+fn each_function(
+    files: &[PathBuf],
+    mut visit: impl FnMut(&Input, usize, &Function) -> Result<Verdict, Stop>,
+) -> Outcome {
     let mut verdict = Verdict::Good;
     let mut func = Function::default();
     for path in files {
@@ -19,7 +23,7 @@ fn each_function(files: &[PathBuf], mut visit: impl FnMut(&Input, &Function) -> 
         let mut parser = match Parser::new(&input.text, Options::default()) {
             Ok(parser) => parser,
             Err(error) => {
-                output::complain(&error.in_file(&input.name).to_string());
+                Diagnostic::of_text(&input, &error).complain();
                 verdict = Verdict::Bad;
                 continue;
             }
@@ -27,13 +31,13 @@ fn each_function(files: &[PathBuf], mut visit: impl FnMut(&Input, &Function) -> 
         loop {
             match parser.next_function(&mut func) {
                 Ok(true) => {
-                    if visit(&input, &func)? == Verdict::Bad {
+                    if visit(&input, parser.function_start(), &func)? == Verdict::Bad {
                         verdict = Verdict::Bad;
                     }
                 }
                 Ok(false) => break,
                 Err(error) => {
-                    output::complain(&error.in_file(&input.name).to_string());
+                    Diagnostic::of_text(&input, &error).complain();
                     verdict = Verdict::Bad;
                     if !parser.skip_to_next_function() {
                         break;
@@ -49,7 +53,7 @@ fn each_function(files: &[PathBuf], mut visit: impl FnMut(&Input, &Function) -> 
 pub(crate) fn cat(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = each_function(&args.files, |_, func| {
+    let verdict = each_function(&args.files, |_, _, func| {
         write!(out, "{separator}{func}")?;
         separator = "\n";
         Ok(Verdict::Good)
@@ -61,7 +65,7 @@ pub(crate) fn cat(args: &FilesArgs) -> Outcome {
 /// Prints control-flow graphs.
 pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
-    let verdict = each_function(&args.files, |_, func| {
+    let verdict = each_function(&args.files, |_, _, func| {
         write!(out, "{}", kingpost_filetest::cfg_text(func))?;
         Ok(Verdict::Good)
     })?;
@@ -73,12 +77,11 @@ pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     let info = target::compiler(&args.target, None, false)?.target_info();
     let mut verifier = Verifier::default();
-    each_function(&args.files, |input, func| match verifier.verify(func, Some(info)) {
+    each_function(&args.files, |input, start, func| match verifier.verify(func, Some(info)) {
         Ok(()) => Ok(Verdict::Good),
         Err(errors) => {
-            for line in errors.to_string().lines() {
-                output::complain(&format!("{}: {}: {line}", input.name, func.name));
-            }
+            let diagnostics = Diagnostic::of_function(input, start, &func.name.to_string(), errors.0);
+            diagnostics.iter().for_each(Diagnostic::complain);
             Ok(Verdict::Bad)
         }
     })

@@ -3,6 +3,7 @@
 use crate::args::TargetArgs;
 use crate::outcome::Stop;
 use kingpost_codegen::{AllocatorFactory, Compiler, SettingError, Settings, TargetError};
+use kingpost_ir::near::near_names;
 use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
@@ -16,7 +17,7 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
 
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
-    with_header(args, regalloc, verify_each, &Header::default()).map_err(Stop::Usage)
+    with_header(args, regalloc, verify_each, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 
 /// The same for a file: the words of its `set` lines come before those of the options. Without a target in the options,
@@ -29,7 +30,7 @@ pub(crate) fn with_header(
     regalloc: Option<&str>,
     verify_each: bool,
     header: &Header,
-) -> Result<Compiler, String> {
+) -> Result<Compiler, Refused> {
     let mut settings = Settings { verify_each, ..Settings::default() };
     let mut flags = Vec::new();
     let mut set = |key: &str, value: Option<&str>| match settings.set(key, value.unwrap_or("true")) {
@@ -38,7 +39,7 @@ pub(crate) fn with_header(
             flags.push(value.map_or(key.to_string(), |value| format!("{key}={value}")));
             Ok(())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(Refused::from(TargetError::from(error))),
     };
     let line = match (&args.target, &header.targets[..]) {
         (None, [line]) => Some(line),
@@ -57,8 +58,39 @@ pub(crate) fn with_header(
     if let Some(name) = regalloc {
         settings.regalloc_algorithm = name.to_string();
     }
-    let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))?;
-    Compiler::new(&triple, settings, &flags).map_err(|error| error.to_string())
+    let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))
+        .map_err(|text| Refused { key: String::new(), text })?;
+    Ok(Compiler::new(&triple, settings, &flags)?)
+}
+
+/// What options or the lines in front of a file's functions ask for and there is not.
+pub(crate) struct Refused {
+    /// The setting or flag; empty if it is the target.
+    pub(crate) key: String,
+    pub(crate) text: String,
+}
+
+impl From<TargetError> for Refused {
+    fn from(error: TargetError) -> Refused {
+        let key = match &error {
+            TargetError::Unavailable(_) => "",
+            TargetError::Setting(error) => error.key(),
+            TargetError::Allocator(_) => "regalloc_algorithm",
+        };
+        let text = match near_keys(key) {
+            near if matches!(error, TargetError::Setting(SettingError::Unknown(_))) && !near.is_empty() => {
+                format!("{error}; near: {}", near.join(", "))
+            }
+            _ => error.to_string(),
+        };
+        // Words that are no shared settings are whole flags.
+        Refused { key: key.split('=').next().unwrap_or_default().into(), text }
+    }
+}
+
+/// Settings whose names are nearly `key`.
+fn near_keys(key: &str) -> Vec<&'static str> {
+    near_names(key, Settings::KEYS.iter().map(|(key, _)| *key))
 }
 
 /// The allocator of this name.

@@ -93,10 +93,38 @@ fn shown_functions_read_again() {
 #[test]
 fn errors_have_positions() {
     let (code, _, err) = check(&["cat", "in.clif"], "function %f() {\nblock0:\n  frob\n}\nfunction %g() {}\n");
-    assert_eq!((code, err.as_str()), (1, "in.clif:3:3: unknown opcode `frob`\n"));
+    let place = "  |\n3 |   frob\n  |   ^^^^\n";
+    assert!(code == 1 && err.starts_with(&format!("in.clif:3:3: unknown opcode `frob`\n{place}")), "{err}");
     let (code, _, err) = check(&["verify", "-"], "function %f() {\nblock0:\n  jump block7\n}\n");
+    let place = "  |\n3 |   jump block7\n  |        ^^^^^^ in %f\n";
+    assert_eq!((code, err), (1, format!("<stdin>:3:8: invalid block reference block7\n{place}")));
+    // Several at once, of the reader, the verifier and lowering, in every format.
+    let several = "\
+function %f(i64, i32) -> i64 {
+block0(v0: i64, v1: i32):
+    v2 = iadd v0, v1
+    return v2
+}
+function %g(i64) -> i64 {
+block0(v0: i64):
+    v1 = iadd_imm v0, 1
+    return v1
+}
+function %h(i64, i64, i64, i64) -> i64, i64, i64 {
+block0(v0: i64, v1: i64, v2: i64, v3: i64):
+    return v0, v1, v2
+}
+";
+    let (code, _, err) = check(&["compile", "in.clif", "--message-format", "short"], several);
     assert_eq!(code, 1);
-    assert!(err.starts_with("<stdin>: %f: ") && err.contains("invalid block reference block7"), "{err}");
+    let places: Vec<&str> = err.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(places, ["in.clif:8:10", "in.clif:3:19", "in.clif:11:1"], "{err}");
+    let (code, _, err) = check(&["compile", "in.clif", "--message-format=json"], several);
+    let lines: Vec<serde_json::Value> =
+        err.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
+    assert!(code == 1 && lines.len() == 3, "{err}");
+    assert_eq!((&lines[1]["function"], &lines[1]["line"], &lines[1]["column"]), (&"%f".into(), &3.into(), &19.into()));
+    assert!(lines[0]["help"].as_str().is_some_and(|help| help.contains("`iconst` and `iadd`")), "{err}");
     let (code, _, err) = check(&["cat", "no-such-file"], "");
     assert!(code == 1 && err.starts_with("no-such-file: "), "{err}");
 }
@@ -179,16 +207,16 @@ fn what_is_defined_twice_has_two_places() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.clif"), RUNS).expect("written");
     std::fs::write(folder.path().join("b.clif"), format!("{data}{}", RUNS.replace("%add", "%b"))).expect("written");
-    let args = ["compile", "a.clif", "b.clif", "-", "-o", "out.o"];
+    let args = ["compile", "a.clif", "b.clif", "-", "-o", "out.o", "--message-format", "short"];
     let output = kingpost(folder.path(), &args, RUNS);
     assert_eq!((output.status.code(), folder.path().join("out.o").exists()), (Some(1), false));
-    let expected = "b.clif:1:1: %add is defined twice, first at a.clif:1:1\n";
+    let expected = "b.clif:1:1: %add is defined twice, first at a.clif:1:1
+<stdin>:1:1: %add is defined twice, first at a.clif:1:1
+";
     assert_eq!(text(&output.stderr), expected);
     // The second and the third are left out.
     let output = kingpost(folder.path(), &[&args[..], &["--keep-going", "--stats"]].concat(), RUNS);
-    let expected = format!(
-        "{expected}<stdin>:1:1: %add is defined twice, first at a.clif:1:1\nleft out 2: %add is defined twice\n"
-    );
+    let expected = format!("{expected}left out 2: %add is defined twice\n");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
     assert_eq!(first_row(&text(&output.stdout)), ["functions", "2"]);
     assert!(folder.path().join("out.o").exists());
@@ -281,11 +309,11 @@ fn settings_of_files_are_honoured() {
         format!("{set}function %many(i64) -> i64, i64, i64 {{\nblock0(v0: i64):\n  return v0, v0, v0\n}}\n")
     };
     let (code, _, err) = check(&["compile", "-"], &many(""));
-    assert!(code == 1 && err.starts_with("<stdin>: %many: "), "{err}");
+    assert!(code == 1 && err.starts_with("<stdin>:1:1: ") && err.contains("in %many"), "{err}");
     assert_eq!(check(&["compile", "-"], &many("set enable_multi_ret_implicit_sret\n")).0, 0);
     assert_eq!(check(&["compile", "-", "--set", "enable_multi_ret_implicit_sret"], &many("")).0, 0);
     let (code, _, err) = check(&["compile", "-"], &many("set frob\n"));
-    assert!(code == 1 && err.contains("frob"), "{err}");
+    assert!(code == 1 && err.starts_with("<stdin>:1:5: unknown setting `frob`"), "{err}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::stage::Stage;
 use kingpost_checker::CheckError;
-use kingpost_ir::verifier::VerifierErrors;
-use kingpost_mach::LowerError;
+use kingpost_ir::verifier::{VerifierError, VerifierErrors};
+use kingpost_ir::{AnyEntity, Function};
+use kingpost_mach::{LowerError, Refusal};
 use kingpost_regalloc::AllocError;
 use std::fmt;
 
@@ -13,7 +14,7 @@ pub enum CompileError {
     /// The function breaks rules of the intermediate representation.
     Invalid(VerifierErrors),
     /// The target, or this compiler so far, has no code for it.
-    Lower(LowerError),
+    Lower(Refusal),
     /// The function needs more of something than its limit.
     Limit {
         /// What there is too much of.
@@ -56,6 +57,23 @@ impl CompileError {
     pub fn is_unsupported(&self) -> bool {
         matches!(self, CompileError::Lower(_) | CompileError::Limit { .. })
     }
+
+    /// What is wrong with which entity of the function, one by one.
+    pub fn findings(&self) -> Vec<VerifierError> {
+        let one = |location| vec![VerifierError { location, message: self.to_string() }];
+        match self {
+            CompileError::Invalid(errors) => errors.0.clone(),
+            CompileError::Lower(refusal) => one(refusal.location),
+            _ => one(AnyEntity::Function),
+        }
+    }
+
+    /// The error with the function, block and instruction it is about, a line for each finding. `func` is the function as
+    /// it is after the attempt.
+    pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        let errors = VerifierErrors(self.findings());
+        fmt::from_fn(move |f| write!(f, "{}", errors.pretty(func)))
+    }
 }
 
 impl fmt::Display for CompileError {
@@ -86,13 +104,19 @@ impl From<VerifierErrors> for CompileError {
 
 impl From<LowerError> for CompileError {
     fn from(error: LowerError) -> CompileError {
-        match error {
+        Refusal::from(error).into()
+    }
+}
+
+impl From<Refusal> for CompileError {
+    fn from(refusal: Refusal) -> CompileError {
+        match refusal.error {
             LowerError::TooLarge { what, limit } => CompileError::Limit { what, limit },
             LowerError::Cancelled => CompileError::Cancelled,
             LowerError::Opcode { .. }
             | LowerError::ByteOrder { .. }
             | LowerError::Feature { .. }
-            | LowerError::Setting { .. } => CompileError::Lower(error),
+            | LowerError::Setting { .. } => CompileError::Lower(refusal),
         }
     }
 }

@@ -9,13 +9,13 @@
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::ArgumentPurpose;
 use kingpost_ir::{Function, GlobalValue, Inst, InstData, InstView, Opcode, Value};
-use kingpost_mach::LowerError;
+use kingpost_mach::{LowerError, Refusal};
 
 /// Expands all global values of `func` and resolves its aliases.
 ///
 /// # Errors
 /// A global value that no target has.
-pub(crate) fn run(func: &mut Function) -> Result<(), LowerError> {
+pub(crate) fn run(func: &mut Function) -> Result<(), Refusal> {
     if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
         expand_global_values(func)?;
     }
@@ -23,7 +23,7 @@ pub(crate) fn run(func: &mut Function) -> Result<(), LowerError> {
     Ok(())
 }
 
-fn expand_global_values(func: &mut Function) -> Result<(), LowerError> {
+fn expand_global_values(func: &mut Function) -> Result<(), Refusal> {
     let mut next_block = func.layout.entry_block();
     while let Some(block) = next_block {
         let mut next_inst = func.layout.first_inst(block);
@@ -32,7 +32,7 @@ fn expand_global_values(func: &mut Function) -> Result<(), LowerError> {
             if let InstView::UnaryGlobalValue { global } = func.dfg.view(inst)
                 && func.dfg.opcode(inst) == Opcode::SymbolValue
             {
-                expand_one(func, inst, global)?;
+                expand_one(func, inst, global).map_err(Refusal::of(inst))?;
             }
         }
         next_block = func.layout.next_block(block);

@@ -1,8 +1,8 @@
 //! What a subtest works on.
 
 use kingpost_codegen::Compiler;
-use kingpost_ir::verifier::{TargetInfo, Verifier};
-use kingpost_reader::{TestFile, TestFunction};
+use kingpost_ir::verifier::{TargetInfo, Verifier, VerifierError};
+use kingpost_reader::{Position, TestFile, TestFunction};
 
 use crate::native::Via;
 use crate::report::Findings;
@@ -29,11 +29,19 @@ impl Job<'_> {
         let mut valid = true;
         for function in &self.file.functions {
             if let Err(errors) = verifier.verify(&function.function, self.info) {
-                findings.fail(format_args!("{}: not valid:\n{errors}", self.place(function)));
+                errors.0.iter().for_each(|error| findings.fail(self.describe(function, error)));
                 valid = false;
             }
         }
         valid
+    }
+
+    /// File, line and column of what is wrong with a function, its name, and what it is.
+    pub(crate) fn describe(&self, function: &TestFunction, error: &VerifierError) -> String {
+        let text = self.file.text.as_bytes();
+        let range = function.source.range_of(text, error.location, &error.message);
+        let position = Position::of(text, range.start);
+        format!("{}:{position}: {}: {}", self.name, function.function.name, error.message)
     }
 
     /// File, line and name of a function.
@@ -49,11 +57,16 @@ impl Job<'_> {
                 findings.skip(reason);
                 None
             }
-            Err(NoCompiler::Fail(text)) => {
-                findings.fail(text);
+            Err(NoCompiler::Fail { key, text }) => {
+                findings.fail(self.describe_word(&key, &text));
                 None
             }
         }
+    }
+
+    /// File, line and column of a word in front of the functions, and what is wrong with it.
+    pub(crate) fn describe_word(&self, key: &str, text: &str) -> String {
+        describe_word(self.name, self.file, key, text)
     }
 
     /// Checks the text that `show` makes of each function against its filecheck directives.
@@ -70,4 +83,9 @@ impl Job<'_> {
             Err(text) => findings.fail(format_args!("{}: {text}", self.name)),
         }
     }
+}
+
+/// File, line and column of a word in front of the functions, and what is wrong with it.
+pub(crate) fn describe_word(name: &str, file: &TestFile, key: &str, text: &str) -> String {
+    format!("{name}:{}: {text}", Position::of(file.text.as_bytes(), file.header.start_of(key)))
 }

@@ -6,12 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use kingpost_ir::signature::CallConv;
-use kingpost_reader::{Error, Header, Target, TestCommand, TestFile};
+use kingpost_reader::{Error, Header, Position, Target, TestCommand, TestFile};
 use rayon::prelude::*;
 use target_lexicon::Triple;
 
 use crate::allocation;
-use crate::job::Job;
+use crate::job::{Job, describe_word};
 use crate::options::Options;
 use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
@@ -82,8 +82,12 @@ fn whole_file(name: &str, text: String) -> Vec<UnitReport> {
 /// Runs one text under a name. With a `command`, as if that were its only `test` line, and for this machine if no
 /// `target` line is.
 pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
-    let Ok(text) = std::str::from_utf8(text) else {
-        return Report { units: whole_file(name, format!("{name}: the text is not valid UTF-8")) };
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => {
+            let position = Position::of(text, error.valid_up_to());
+            return Report { units: whole_file(name, format!("{name}:{position}: the text is not valid UTF-8")) };
+        }
     };
     if command.is_none() && Path::new(name).extension().is_some_and(|extension| extension == "ra") {
         return Report { units: allocation::run(name, text, options) };
@@ -91,13 +95,13 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
     // Files with `test run` have this convention by default.
     let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
     let units = match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
-        Ok(file) if file.functions.is_empty() => whole_file(name, "the file has no function".into()),
+        Ok(file) if file.functions.is_empty() => whole_file(name, format!("{name}:1:1: the file has no function")),
         Ok(mut file) => {
             if let Some(command) = command {
                 override_commands(&mut file.header, command);
             }
             if file.header.commands.is_empty() {
-                whole_file(name, "the file has no `test` line".into())
+                whole_file(name, format!("{name}:1:1: the file has no `test` line"))
             } else {
                 let mut units = run_units(name, &file, options);
                 if let Some(command) = command {
@@ -117,7 +121,7 @@ fn override_commands(header: &mut Header, command: &str) {
     header.targets.retain(|target| target::triple(&target.triple).is_ok_and(|triple| triple.architecture == host));
     if header.targets.is_empty() {
         let settings = header.settings.len();
-        header.targets.push(Target { triple: host.to_string(), flags: Vec::new(), settings });
+        header.targets.push(Target { triple: host.to_string(), flags: Vec::new(), settings, start: 0 });
     }
 }
 
@@ -149,7 +153,7 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
     let info = match target::verifier_info(&file.header, unit.target) {
         Ok(info) => info,
         Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
-        Err(target::NoCompiler::Fail(text)) => return findings.fail(text),
+        Err(target::NoCompiler::Fail { key, text }) => return findings.fail(describe_word(name, file, &key, &text)),
     };
     let job = Job { name, file, unit, info, bless: options.bless, via: options.via };
     // A panic is a bug of ours; it must not hide what became of the other files.

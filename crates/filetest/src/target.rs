@@ -14,7 +14,19 @@ pub(crate) enum NoCompiler {
     /// Something is missing here.
     Skip(String),
     /// The file is wrong.
-    Fail(String),
+    Fail {
+        /// The setting or flag at fault; empty if it is the target.
+        key: String,
+        /// What is wrong.
+        text: String,
+    },
+}
+
+impl From<SettingError> for NoCompiler {
+    fn from(error: SettingError) -> NoCompiler {
+        // Words that are no shared settings are whole flags.
+        NoCompiler::Fail { key: error.key().split('=').next().unwrap_or_default().into(), text: error.to_string() }
+    }
 }
 
 /// What every filetest starts with, before its own `set` lines.
@@ -36,7 +48,7 @@ fn set(settings: &mut Settings, setting: &Setting) -> Result<(), SettingError> {
 fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
     let mut settings = default_settings();
     for setting in header.settings.iter().take(count) {
-        set(&mut settings, setting).map_err(|error| NoCompiler::Fail(error.to_string()))?;
+        set(&mut settings, setting)?;
     }
     Ok(settings)
 }
@@ -51,7 +63,7 @@ pub(crate) fn named_allocator<'a>(header: &'a Header, target: &Target) -> Option
 pub(crate) fn triple(text: &str) -> Result<Triple, NoCompiler> {
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
     let triple = Triple::from_str(&full).or_else(|_| Triple::from_str(text));
-    triple.map_err(|error| NoCompiler::Fail(format!("target `{text}`: {error}")))
+    triple.map_err(|error| NoCompiler::Fail { key: String::new(), text: format!("target `{text}`: {error}") })
 }
 
 /// The triple, settings and instruction set flags of a `target` line.
@@ -63,7 +75,7 @@ fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<Stri
         match set(&mut settings, flag) {
             Ok(()) => {}
             Err(SettingError::Unknown(_)) => flags.push(word(flag)),
-            Err(error) => return Err(NoCompiler::Fail(error.to_string())),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok((triple(&target.triple)?, settings, flags))
@@ -78,7 +90,7 @@ pub(crate) fn compiler(header: &Header, target: &Target, allocator: Option<&str>
     Compiler::new(&triple, settings, &flags).map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
         TargetError::Setting(SettingError::Unsupported { .. }) => NoCompiler::Skip(error.to_string()),
-        TargetError::Setting(_) => NoCompiler::Fail(error.to_string()),
+        TargetError::Setting(error) => error.into(),
         TargetError::Allocator(name) => NoCompiler::Skip(format!("allocator {name} does not exist")),
     })
 }
@@ -151,6 +163,6 @@ mod tests {
         for text in ["riscv64", "s390x", "pulley32", "pulley64be"] {
             assert!(triple(text).is_ok(), "{text}");
         }
-        assert!(matches!(triple("x86-65"), Err(NoCompiler::Fail(_))));
+        assert!(matches!(triple("x86-65"), Err(NoCompiler::Fail { .. })));
     }
 }

@@ -27,6 +27,7 @@ pub mod libcall;
 pub mod loops;
 pub mod memflags;
 pub mod names;
+pub mod near;
 mod opcode_lookup;
 mod opcode_properties;
 pub mod opcodes;

@@ -42,11 +42,11 @@ impl TypeSet {
 }
 
 macro_rules! type_classes {
-    ($($(#[$doc:meta])* $name:ident $text:literal = $set:expr;)*) => {
+    ($(#[doc = $doc:literal] $name:ident $text:literal = $set:expr;)*) => {
         /// A named class of types.
         #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
         pub enum TypeClass {
-            $($(#[$doc])* $name,)*
+            $(#[doc = $doc] $name,)*
         }
 
         impl TypeClass {
@@ -56,6 +56,11 @@ macro_rules! type_classes {
             /// The name in documentation.
             pub const fn name(self) -> &'static str {
                 match self { $(TypeClass::$name => $text,)* }
+            }
+
+            /// The types in the class, in words.
+            pub fn description(self) -> &'static str {
+                match self { $(TypeClass::$name => $doc.trim().trim_end_matches('.'),)* }
             }
 
             /// The types in the class.

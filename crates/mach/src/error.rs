@@ -1,6 +1,6 @@
 //! Why a function cannot be compiled for a target.
 
-use kingpost_ir::{Opcode, Type};
+use kingpost_ir::{AnyEntity, Opcode, Type};
 use std::fmt;
 
 /// An error of lowering or emission.
@@ -68,3 +68,34 @@ impl fmt::Display for LowerError {
 }
 
 impl std::error::Error for LowerError {}
+
+/// An error of lowering, and what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The instruction that could not be lowered; else the function.
+    pub location: AnyEntity,
+    /// What is wrong.
+    pub error: LowerError,
+}
+
+impl Refusal {
+    /// What is wrong with an entity.
+    pub fn of(location: impl Into<AnyEntity>) -> impl FnOnce(LowerError) -> Refusal {
+        let location = location.into();
+        move |error| Refusal { location, error }
+    }
+}
+
+impl From<LowerError> for Refusal {
+    fn from(error: LowerError) -> Refusal {
+        Refusal { location: AnyEntity::Function, error }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Refusal {}

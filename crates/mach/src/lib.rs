@@ -65,7 +65,7 @@ pub use compiled::{
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
-pub use error::LowerError;
+pub use error::{LowerError, Refusal};
 pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};

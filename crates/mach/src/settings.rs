@@ -78,6 +78,16 @@ pub enum SettingError {
     },
 }
 
+impl SettingError {
+    /// The setting that was not taken.
+    pub fn key(&self) -> &str {
+        match self {
+            SettingError::Unknown(key) | SettingError::Value { key, .. } => key,
+            SettingError::Unsupported { key, .. } => key,
+        }
+    }
+}
+
 impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

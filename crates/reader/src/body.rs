@@ -61,7 +61,7 @@ impl Context<'_, '_> {
             self.func.layout.set_cold(block);
         }
         self.lexer.expect(b':', "`:`")?;
-        self.claim_comments(block.into());
+        self.claim(block.into());
         Ok(block)
     }
 
@@ -140,7 +140,7 @@ impl Context<'_, '_> {
         if opcode.is_call() && self.lexer.eat(b',') {
             self.stack_map(inst, opcode)?;
         }
-        self.claim_comments(inst.into());
+        self.claim(inst.into());
         Ok(Some(inst))
     }
 
@@ -192,7 +192,7 @@ impl Context<'_, '_> {
                 ValueDef::Param(block, _) => AnyEntity::Block(block),
                 ValueDef::Undefined => AnyEntity::Value(value),
             };
-            self.claim_comments(owner);
+            self.claim(owner);
         }
         Ok(())
     }

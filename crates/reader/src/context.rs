@@ -38,6 +38,10 @@ pub(crate) struct Tables {
     pub(crate) block_calls: Vec<BlockCall>,
     /// Comments with the entities to which they belong, if they are gathered.
     pub(crate) comments: Vec<(AnyEntity, Range<usize>)>,
+    /// The text of each entity, if comments are gathered.
+    pub(crate) spans: Vec<(AnyEntity, Range<usize>)>,
+    /// Where the text of the next entity begins.
+    pub(crate) claimed: usize,
 }
 
 impl Tables {
@@ -59,6 +63,7 @@ impl Tables {
         self.awaited.clear();
         self.forward_uses.clear();
         self.comments.clear();
+        self.spans.clear();
     }
 }
 
@@ -269,15 +274,25 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Attaches the comments since the last entity to this one. Looks ahead to the next token first,
-    /// because comments behind an entity belong to it.
+    /// The text since the last entity is that of this one. If comments are gathered, remembers which text that is, and
+    /// attaches the comments behind it.
     #[inline]
-    pub(crate) fn claim_comments(&mut self, entity: AnyEntity) {
+    pub(crate) fn claim(&mut self, entity: AnyEntity) {
         if self.lexer.gathers() {
-            self.lexer.skip();
-            if self.lexer.has_comments() {
-                self.tables.comments.extend(self.lexer.take_comments().map(|range| (entity, range)));
-            }
+            self.claim_text(entity);
+        }
+    }
+
+    #[cold]
+    fn claim_text(&mut self, entity: AnyEntity) {
+        let end = self.lexer.position();
+        // Comments in front of the next token belong to this entity. They and blanks may have been read already.
+        self.lexer.skip();
+        let end = self.lexer.end_of_text(end);
+        let start = std::mem::replace(&mut self.tables.claimed, self.lexer.position());
+        self.tables.spans.push((entity, start..end));
+        if self.lexer.has_comments() {
+            self.tables.comments.extend(self.lexer.take_comments().map(|range| (entity, range)));
         }
     }
 }

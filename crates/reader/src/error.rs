@@ -13,6 +13,8 @@ pub struct Error {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
+    /// The same place in bytes from the start of the text.
+    pub offset: usize,
     /// What is wrong.
     pub kind: ErrorKind,
 }
@@ -216,6 +218,47 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// Is the error about the name that ends at its position? It is noticed when the name has been read.
+    fn is_behind(&self) -> bool {
+        matches!(
+            self,
+            ErrorKind::Duplicate { .. }
+                | ErrorKind::Undeclared { .. }
+                | ErrorKind::UndefinedValue(_)
+                | ErrorKind::AliasCycle(_)
+        )
+    }
+}
+
+/// Where the word begins that ends at `position`; `position` if none does.
+fn start_of_word(text: &[u8], position: usize) -> usize {
+    let before = &text[..position.min(text.len())];
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    position - before.iter().rev().take_while(|&byte| is_word(byte)).count()
+}
+
+/// Does the expected text go on with what stands before it?
+fn continues(what: &str) -> bool {
+    ["`,`", "`:`", "`=`", "`)`", "`]`"].iter().any(|punctuation| what.starts_with(punctuation))
+}
+
+/// The end of the text before `position` if that is the first token of a line: there the missing token belongs.
+fn end_of_line_before(text: &[u8], position: usize) -> usize {
+    let mut end = position.min(text.len());
+    loop {
+        let blanks = &text[..end];
+        let start = blanks.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
+        let line = blanks[start..].split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii_end();
+        match (line.is_empty(), start.checked_sub(1)) {
+            (false, _) if end == position => return position,
+            (false, _) => return start + line.len(),
+            (true, None) => return position,
+            (true, Some(line_end)) => end = line_end,
+        }
+    }
+}
+
 /// An error at a byte offset; line and column are computed only when it leaves the crate.
 #[derive(Debug)]
 pub(crate) struct Fault {
@@ -239,8 +282,13 @@ impl Fault {
 
     /// The same; `lines` knows where the last position in this text was, so that many errors cost no more than the text.
     pub(crate) fn locate_after(self, text: &[u8], lines: &mut Lines) -> Error {
-        let (line, column) = lines.locate(text, self.position);
-        Error { file: None, line, column, kind: self.kind }
+        let offset = match &self.kind {
+            kind if kind.is_behind() => start_of_word(text, self.position),
+            ErrorKind::Expected { what, .. } if continues(what) => end_of_line_before(text, self.position),
+            _ => self.position,
+        };
+        let Position { line, column } = lines.position(text, offset);
+        Error { file: None, line, column, offset, kind: self.kind }
     }
 }
 
@@ -256,8 +304,7 @@ pub struct Position {
 impl Position {
     /// The position of a byte in `text`; linear in the text before it.
     pub fn of(text: &[u8], offset: usize) -> Position {
-        let (line, column) = Lines::default().locate(text, offset);
-        Position { line, column }
+        Lines::default().position(text, offset)
     }
 }
 
@@ -267,9 +314,10 @@ impl fmt::Display for Position {
     }
 }
 
-/// Turns positions into lines and columns, going on from the last one. Positions that do not decrease cost linear time
-/// together, but for the columns.
-pub(crate) struct Lines {
+/// Turns offsets into one text to lines and columns, going on from the last one. Offsets that do not decrease cost linear
+/// time together, but for the columns.
+#[derive(Clone, Debug)]
+pub struct Lines {
     position: usize,
     line: u32,
     line_start: usize,
@@ -282,9 +330,9 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Line and column of a position, both from 1. Behind the end counts as the end.
-    pub(crate) fn locate(&mut self, text: &[u8], position: usize) -> (u32, u32) {
-        let position = position.min(text.len());
+    /// The position of a byte of the text, which must be the same in every call. Behind the end counts as the end.
+    pub fn position(&mut self, text: &[u8], offset: usize) -> Position {
+        let position = offset.min(text.len());
         if position < self.position {
             *self = Lines::default();
         }
@@ -296,7 +344,7 @@ impl Lines {
         self.position = position;
         // Continuation bytes of UTF-8 are no characters of their own.
         let columns = text[self.line_start..position].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        (self.line, columns as u32 + 1)
+        Position { line: self.line, column: columns as u32 + 1 }
     }
 }
 
@@ -315,9 +363,9 @@ mod tests {
         assert_eq!(at("a\nbc\n", 99), (3, 1));
         assert_eq!(at("ä;x", 3), (1, 3));
         let mut lines = Lines::default();
-        let places: Vec<_> = [1, 4, 4, 5, 0].iter().map(|&position| lines.locate(b"ab\nc\n", position)).collect();
-        assert_eq!(places, [(1, 2), (2, 2), (2, 2), (3, 1), (1, 1)]);
-        let error = Fault { position: 1, kind: ErrorKind::UndefinedValue(7) }.locate(b"xy").in_file("a.clif");
+        let places = [1, 4, 4, 5, 0].map(|offset| lines.position(b"ab\nc\n", offset).to_string());
+        assert_eq!(places, ["1:2", "2:2", "2:2", "3:1", "1:1"]);
+        let error = Fault { position: 3, kind: ErrorKind::UndefinedValue(7) }.locate(b" v7").in_file("a.clif");
         assert_eq!(error.to_string(), "a.clif:1:2: v7 is not defined");
     }
 }

@@ -19,6 +19,8 @@ pub struct Setting {
     pub name: String,
     /// What to; `None` if the name stands alone.
     pub value: Option<String>,
+    /// Its first byte in the text.
+    pub start: usize,
 }
 
 /// A `target` line.
@@ -30,6 +32,8 @@ pub struct Target {
     pub flags: Vec<Setting>,
     /// So many of [`Header::settings`], from the first on, hold for this target.
     pub settings: usize,
+    /// The first byte of the triple in the text.
+    pub start: usize,
 }
 
 /// A `feature` line: a condition on how the compiler was built.
@@ -59,6 +63,13 @@ impl Header {
     pub fn has_command(&self, name: &str) -> bool {
         self.commands.iter().any(|command| command.name == name)
     }
+
+    /// The first byte of the last word that sets `key`; of the `target` line if none does, of the text if there is none.
+    pub fn start_of(&self, key: &str) -> usize {
+        let flags = self.targets.iter().flat_map(|target| &target.flags);
+        let mut words = self.settings.iter().chain(flags).filter(|word| word.name == key).map(|word| word.start);
+        words.next_back().or(self.targets.first().map(|target| target.start)).unwrap_or_default()
+    }
 }
 
 /// Reads the lines in their fixed order.
@@ -73,7 +84,7 @@ pub(crate) fn header(lexer: &mut Lexer) -> Result<Header> {
         let position = lexer.position();
         if lexer.eat_word(b"set") {
             last_set = Some(position);
-            header.settings.extend(settings(lexer));
+            header.settings.extend(words(lexer).into_iter().map(setting));
         } else if lexer.eat_word(b"target") {
             last_set = None;
             let settings = header.settings.len();
@@ -93,24 +104,30 @@ pub(crate) fn header(lexer: &mut Lexer) -> Result<Header> {
     Ok(header)
 }
 
-fn words(lexer: &mut Lexer) -> Vec<String> {
-    let rest = String::from_utf8_lossy(lexer.rest_of_line()).into_owned();
-    rest.split_ascii_whitespace().map(str::to_string).collect()
+/// The words up to the end of the line, each with its first byte in the text.
+fn words(lexer: &mut Lexer) -> Vec<(usize, String)> {
+    let rest = lexer.rest_of_line();
+    let text = &lexer.text()[rest.clone()];
+    let mut start = rest.start;
+    let mut words = Vec::new();
+    for word in text.split(u8::is_ascii_whitespace) {
+        if !word.is_empty() {
+            words.push((start, String::from_utf8_lossy(word).into_owned()));
+        }
+        start += word.len() + 1;
+    }
+    words
 }
 
-fn setting(word: String) -> Setting {
+fn setting((start, word): (usize, String)) -> Setting {
     match word.split_once('=') {
-        Some((name, value)) => Setting { name: name.to_string(), value: Some(value.to_string()) },
-        None => Setting { name: word, value: None },
+        Some((name, value)) => Setting { name: name.to_string(), value: Some(value.to_string()), start },
+        None => Setting { name: word, value: None, start },
     }
 }
 
-fn settings(lexer: &mut Lexer) -> Vec<Setting> {
-    words(lexer).into_iter().map(setting).collect()
-}
-
 fn test_line(lexer: &mut Lexer) -> Result<TestCommand> {
-    let mut words = words(lexer).into_iter();
+    let mut words = words(lexer).into_iter().map(|(_, word)| word);
     match words.next() {
         Some(name) => Ok(TestCommand { name, options: words.collect() }),
         None => lexer.expected("a test command in this line"),
@@ -120,7 +137,7 @@ fn test_line(lexer: &mut Lexer) -> Result<TestCommand> {
 fn target_line(lexer: &mut Lexer, settings: usize) -> Result<Target> {
     let mut words = words(lexer).into_iter();
     match words.next() {
-        Some(triple) => Ok(Target { triple, flags: words.map(setting).collect(), settings }),
+        Some((start, triple)) => Ok(Target { triple, flags: words.map(setting).collect(), settings, start }),
         None => lexer.expected("a target in this line"),
     }
 }

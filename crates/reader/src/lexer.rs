@@ -87,6 +87,12 @@ impl<'a> Lexer<'a> {
         !self.comments.is_empty()
     }
 
+    /// Where the text ends that stands before `end` and before the comments since they were last taken.
+    pub(crate) fn end_of_text(&self, end: usize) -> usize {
+        let end = self.comments.first().map_or(end, |comment| comment.start.min(end));
+        self.text[..end].trim_ascii_end().len()
+    }
+
     /// The comments since the last call.
     pub(crate) fn take_comments(&mut self) -> std::vec::Drain<'_, Range<usize>> {
         self.comments.drain(..)
@@ -482,11 +488,11 @@ impl<'a> Lexer<'a> {
     }
 
     /// The rest of the line without comment and white space around it.
-    pub(crate) fn rest_of_line(&mut self) -> &'a [u8] {
-        let rest = &self.text[self.position..];
-        let len = rest.iter().position(|&byte| byte == b'\n' || byte == b';').unwrap_or(rest.len());
-        self.position += len;
-        rest[..len].trim_ascii()
+    pub(crate) fn rest_of_line(&mut self) -> Range<usize> {
+        let start = self.position;
+        let rest = &self.text[start..];
+        self.position += rest.iter().position(|&byte| byte == b'\n' || byte == b';').unwrap_or(rest.len());
+        start..self.position
     }
 }
 

@@ -94,7 +94,9 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let mut lexer = Lexer::new(text.as_bytes(), false);
         let found = match memflags(&mut lexer) {
-            Ok(flags) => format!("{flags}|{}", String::from_utf8_lossy(lexer.rest_of_line())),
+            Ok(flags) => {
+                format!("{flags}|{}", String::from_utf8_lossy(lexer.text()[lexer.rest_of_line()].trim_ascii()))
+            }
             Err(fault) => fault.kind.to_string(),
         };
         assert_eq!(found, expected, "{text}");

@@ -85,6 +85,7 @@ impl<'a> Parser<'a> {
         self.function_start = self.lexer.position();
         func.clear();
         self.tables.clear();
+        self.tables.claimed = self.function_start;
         let mut context = Context {
             lexer: &mut self.lexer,
             tables: &mut self.tables,
@@ -121,6 +122,23 @@ impl<'a> Parser<'a> {
         self.lexer.take_comments().collect()
     }
 
+    /// Reads the function again that begins at a byte of `text`, as far as that goes, for the text of its entities.
+    pub(crate) fn spans(text: &[u8], function_start: usize) -> Vec<(AnyEntity, Range<usize>)> {
+        let mut lexer = Lexer::new(text, true);
+        lexer.set_position(function_start.min(text.len()));
+        let (mut tables, mut func) = (Tables { claimed: function_start, ..Tables::default() }, Function::default());
+        tables.clear();
+        let default_call_conv = CallConv::Fast;
+        let mut context = Context { lexer: &mut lexer, tables: &mut tables, func: &mut func, default_call_conv };
+        // What is wrong with the text has been said when it was read first.
+        let _known = context.function();
+        tables.spans
+    }
+
+    pub(crate) fn function_spans(&self) -> &[(AnyEntity, Range<usize>)] {
+        &self.tables.spans
+    }
+
     pub(crate) fn function_comments(&self) -> &[(AnyEntity, Range<usize>)] {
         &self.tables.comments
     }
@@ -146,11 +164,11 @@ impl Context<'_, '_> {
         self.func.name = function_name(self.lexer)?;
         signature(self.lexer, self.default_call_conv, &mut self.func.signature)?;
         self.lexer.expect(b'{', "`{`")?;
-        self.claim_comments(AnyEntity::Function);
+        self.claim(AnyEntity::Function);
         self.preamble()?;
         self.body()?;
         self.lexer.expect(b'}', "`}`")?;
-        self.claim_comments(AnyEntity::Function);
+        self.claim(AnyEntity::Function);
         Ok(())
     }
 }

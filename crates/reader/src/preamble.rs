@@ -17,7 +17,7 @@ impl Context<'_, '_> {
     pub(crate) fn preamble(&mut self) -> Result<()> {
         while self.lexer.peek() != b'}' {
             let Some(entity) = self.declaration()? else { break };
-            self.claim_comments(entity);
+            self.claim(entity);
         }
         self.check_awaited()
     }

@@ -4,9 +4,10 @@ use kingpost_ir::{AnyEntity, Function};
 use std::ops::Range;
 
 use crate::data_directive::DataObject;
-use crate::error::{Error, Lines};
+use crate::error::{Error, Lines, Position};
 use crate::header::Header;
 use crate::parser::{Options, Parser};
+use crate::source_map::SourceMap;
 
 /// A comment and the entity to which it belongs: the one in front of it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -30,11 +31,15 @@ pub struct TestFunction<'a> {
     pub line: u32,
     /// The comments in the order of the text.
     pub comments: Vec<Comment<'a>>,
+    /// The text of its entities.
+    pub source: SourceMap,
 }
 
 /// A test file.
 #[derive(Clone, Debug)]
 pub struct TestFile<'a> {
+    /// The whole text.
+    pub text: &'a str,
     /// Commands, settings, targets, features.
     pub header: Header,
     /// Comments in front of the first function; they belong to every function.
@@ -57,20 +62,21 @@ pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
         preamble.into_iter().map(|range| comment(text, &mut lines, AnyEntity::Function, range)).collect();
     let (mut functions, mut function) = (Vec::new(), Function::default());
     loop {
-        let line = lines.locate(text.as_bytes(), parser.position()).0;
+        let line = lines.position(text.as_bytes(), parser.position()).line;
         if !parser.next_function(&mut function)? {
             break;
         }
         let comments = parser.function_comments().iter();
         let comments = comments.map(|(entity, range)| comment(text, &mut lines, *entity, range.clone())).collect();
-        functions.push(TestFunction { function: function.clone(), line, comments });
+        let source = SourceMap::new(parser.function_spans().to_vec());
+        functions.push(TestFunction { function: function.clone(), line, comments, source });
     }
     let data = parser.data()?;
-    Ok(TestFile { header: parser.header().clone(), preamble_comments, functions, data })
+    Ok(TestFile { text, header: parser.header().clone(), preamble_comments, functions, data })
 }
 
 fn comment<'a>(text: &'a str, lines: &mut Lines, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
-    let (line, column) = lines.locate(text.as_bytes(), range.start);
+    let Position { line, column } = lines.position(text.as_bytes(), range.start);
     // Lines of some systems end in two characters.
     Comment { entity, text: text[range].trim_end_matches('\r'), line, column }
 }

@@ -48,16 +48,16 @@ fn preambles() {
     assert_eq!(preamble("ss0 = explicit_slot 4294967296"), "2:21: number out of range");
     assert_eq!(preamble("ss0 = explicit_slot 4, align = 3"), "2:32: alignment 3 is not a power of two up to 2^31");
     assert_eq!(preamble("gv0 = load.i64 notrap gv1+8"), "2:16: the load of a global value must be notrap and aligned");
-    assert_eq!(preamble("gv0 = load.i64 notrap aligned gv1+8"), "2:34: gv1 is not declared");
+    assert_eq!(preamble("gv0 = load.i64 notrap aligned gv1+8"), "2:31: gv1 is not declared");
     assert_eq!(preamble("gv0 = vmctx\n gv0 = vmctx"), "3:2: gv0 is defined twice");
-    assert_eq!(preamble("gv0 = iadd_imm.i64 gv0"), "3:1: expected `,` and a number, found `block0`");
+    assert_eq!(preamble("gv0 = iadd_imm.i64 gv0"), "2:23: expected `,` and a number, found `block0`");
     assert_eq!(
         preamble("gv0 = deref gv1"),
         "2:7: expected `vmctx`, `load`, `iadd_imm`, `symbol` or `dyn_scale_target_const`, found `deref`"
     );
     assert_eq!(preamble("region1 = 3 \"x\""), "2:1: alias regions are numbered in order; region0 is next");
     assert_eq!(preamble("region0 = 3 \"x"), "2:13: expected a string that ends, found `\"`");
-    assert_eq!(preamble("fn0 = %f sig3"), "2:14: sig3 is not declared");
+    assert_eq!(preamble("fn0 = %f sig3"), "2:10: sig3 is not declared");
     assert_eq!(preamble("fn0 = f()"), "2:7: expected a name as `%name` or `u0:1`, found `f`");
     assert_eq!(preamble("const0 = 0x123"), "2:10: a byte of the constant lacks a digit");
     assert_eq!(preamble("const0 = i32x4 [1 2 3]"), "2:16: the constant has 3 lanes, its type has 4");
@@ -69,29 +69,29 @@ fn preambles() {
 
 #[test]
 fn blocks_and_values() {
-    assert_eq!(body("v1 = iconst.i32 0"), "3:3: v1 is defined twice");
-    assert_eq!(body("return v9"), "3:10: v9 is not defined");
+    assert_eq!(body("v1 = iconst.i32 0"), "3:1: v1 is defined twice");
+    assert_eq!(body("return v9"), "3:8: v9 is not defined");
     assert_eq!(
         body("v5 = iadd v9, v0\nv9 = iconst.i32 1"),
         "3:6: iadd needs a type suffix here, because v9 is not defined above"
     );
-    assert_eq!(body("v5 -> v6\nv6 = iconst.i32 1"), "3:9: v6 is not defined");
-    assert_eq!(body("v5 -> v5"), "3:3: v5 would be an alias of itself");
-    assert_eq!(body("v5 -> v0\nv0 -> v5"), "4:3: v0 is defined twice");
-    assert_eq!(body("v5 -> v0\nv5 -> v1"), "4:3: v5 is defined twice");
+    assert_eq!(body("v5 -> v6\nv6 = iconst.i32 1"), "3:7: v6 is not defined");
+    assert_eq!(body("v5 -> v5"), "3:1: v5 would be an alias of itself");
+    assert_eq!(body("v5 -> v0\nv0 -> v5"), "4:1: v0 is defined twice");
+    assert_eq!(body("v5 -> v0\nv5 -> v1"), "4:1: v5 is defined twice");
     assert_eq!(body("v01 = iconst.i32 0"), "3:1: expected a value, found `v01`");
     assert_eq!(body("v4294967296 = iconst.i32 0"), "3:1: expected a value, found `v4294967296`");
     assert_eq!(body("block0:"), "3:1: block0 is defined twice");
     assert_eq!(body("jump block4294967296"), "3:6: expected a block, found `block4294967296`");
-    assert_eq!(body("v5 = call fn3()"), "3:14: fn3 is not declared");
-    assert_eq!(body("v5 = stack_addr.i64 ss1"), "3:24: ss1 is not declared");
+    assert_eq!(body("v5 = call fn3()"), "3:11: fn3 is not declared");
+    assert_eq!(body("v5 = stack_addr.i64 ss1"), "3:21: ss1 is not declared");
     assert_eq!(body("block1(v5):"), "3:10: expected `:` and a type, found `)`");
 }
 
 #[test]
 fn instructions() {
     assert_eq!(body("v5 = iadd_imm v0, 1"), "3:6: unknown opcode `iadd_imm`");
-    assert_eq!(body("v5 = iadd v0"), "4:1: expected `,`, found `}`");
+    assert_eq!(body("v5 = iadd v0"), "3:13: expected `,`, found `}`");
     assert_eq!(body("v5 = iadd v2, v2"), "3:6: f32 is no controlling type of iadd, which takes Int");
     assert_eq!(body("v5 = iadd.f32 v0, v0"), "3:6: f32 is no controlling type of iadd, which takes Int");
     assert_eq!(body("jump.i32 block0"), "3:1: jump takes no type suffix");
@@ -113,9 +113,9 @@ fn instructions() {
     assert_eq!(body("v5 = load.i32 little big v1"), "3:22: memory flag `big` contradicts an earlier one");
     assert_eq!(body("v5 = extractlane v3, -1"), "3:22: expected a lane number, found `-`");
     assert_eq!(body("v5 = shuffle v3, v3, [0 1]"), "3:22: the constant has 2 lanes, its type has 16");
-    assert_eq!(body("v5 = vconst.i32x4 const0"), "3:25: const0 is not declared");
-    assert_eq!(body("brif v0, block1"), "4:1: expected `,`, found `}`");
-    assert_eq!(body("br_table v0, block1"), "4:1: expected `,`, found `}`");
+    assert_eq!(body("v5 = vconst.i32x4 const0"), "3:19: const0 is not declared");
+    assert_eq!(body("brif v0, block1"), "3:16: expected `,`, found `}`");
+    assert_eq!(body("br_table v0, block1"), "3:20: expected `,`, found `}`");
     assert_eq!(
         body("jump block0(ret1073741824)"),
         "3:26: too large: the number of a `ret` or `exn` argument is limited to 1073741823"

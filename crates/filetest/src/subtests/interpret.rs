@@ -20,7 +20,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let settings = match target::last_settings(&job.file.header) {
         Ok(settings) => settings,
         Err(NoCompiler::Skip(reason)) => return findings.skip(reason),
-        Err(NoCompiler::Fail(text)) => return findings.fail(text),
+        Err(NoCompiler::Fail { key, text }) => return findings.fail(job.describe_word(&key, &text)),
     };
     let interpreter = Interpreter::new(&environment);
     let mut interpreter = interpreter.with_canonical_nans(settings.enable_nan_canonicalization);

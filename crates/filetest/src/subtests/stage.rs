@@ -71,7 +71,7 @@ fn run(stage: Stage, job: &Job, findings: &mut Findings) {
                 job.check(test, &format!("{error}\n"), findings);
             }
             Err(error) if error.is_unsupported() => findings.skip(error),
-            Err(error) => findings.fail(format_args!("{}: {error}", job.place(test))),
+            Err(error) => error.findings().iter().for_each(|finding| findings.fail(job.describe(test, finding))),
         }
     }
     precise::check(job, &outputs, findings);

@@ -1,7 +1,7 @@
 //! `test verifier`: the verifier's errors are those of the `error:` comments.
 
+use kingpost_ir::AnyEntity;
 use kingpost_ir::verifier::Verifier;
-use kingpost_ir::{AnyEntity, Function};
 
 use crate::expect::directive;
 use crate::job::Job;
@@ -26,28 +26,14 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
                 None => findings.fail(format_args!(
                     "{}: unexpected error at {}: {}",
                     job.place(function),
-                    describe(&function.function, error.location),
+                    function.function.describe(error.location),
                     error.message
                 )),
             }
         }
         for (entity, text, line) in expected {
-            let place = describe(&function.function, entity);
+            let place = function.function.describe(entity);
             findings.fail(format_args!("{}:{line}: no error `{text}` at {place}", job.name));
         }
-    }
-}
-
-/// An entity as the text has it.
-fn describe(func: &Function, entity: AnyEntity) -> String {
-    match entity {
-        AnyEntity::Function => "the function".into(),
-        AnyEntity::Block(block) => func.names.block(block).to_string(),
-        AnyEntity::Inst(inst) => format!("`{}`", func.display_inst(inst).to_string().trim()),
-        AnyEntity::GlobalValue(global) => func.names.global_value(global).to_string(),
-        AnyEntity::SigRef(sig) => func.names.signature(sig).to_string(),
-        AnyEntity::FuncRef(callee) => func.names.function(callee).to_string(),
-        AnyEntity::AliasRegion(region) => region.to_string(),
-        other => format!("{other:?}"),
     }
 }

@@ -13,8 +13,31 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use std::fmt::{self, Display, Formatter, Result};
 
-use crate::entities::{Block, Inst, Value};
+use crate::entities::{AnyEntity, Block, Inst, Value};
 use crate::function::{DebugTag, Function};
+
+impl Function {
+    /// What an entity is called in the function's text, or an instruction's text; for messages.
+    pub fn describe(&self, entity: impl Into<AnyEntity>) -> String {
+        match entity.into() {
+            AnyEntity::Function => "the function".into(),
+            AnyEntity::Block(block) => self.names.block(block).to_string(),
+            AnyEntity::Inst(inst) => format!("`{}`", self.display_inst(inst).to_string().trim()),
+            AnyEntity::Value(value) => self.names.value(value).to_string(),
+            AnyEntity::StackSlot(slot) => self.names.stack_slot(slot).to_string(),
+            AnyEntity::DynamicStackSlot(slot) => self.names.dynamic_stack_slot(slot).to_string(),
+            AnyEntity::GlobalValue(global) => self.names.global_value(global).to_string(),
+            AnyEntity::SigRef(sig) => self.names.signature(sig).to_string(),
+            AnyEntity::FuncRef(callee) => self.names.function(callee).to_string(),
+            AnyEntity::Constant(constant) => self.names.constant(constant).to_string(),
+            AnyEntity::AliasRegion(region) => region.to_string(),
+            AnyEntity::DynamicType(ty) => ty.to_string(),
+            AnyEntity::JumpTable(table) => table.to_string(),
+            AnyEntity::ExceptionTable(table) => table.to_string(),
+            AnyEntity::StackLimit => "the stack limit".into(),
+        }
+    }
+}
 
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter) -> Result {

@@ -55,12 +55,14 @@ impl Check<'_> {
         match func.dfg.value_def(value) {
             ValueDef::Undefined => self.fatal(inst, format_args!("argument {name} is not attached")),
             ValueDef::Result(def, _) if func.layout.inst_block(def).is_none() => {
+                let def = func.describe(def);
                 self.fatal(inst, format_args!("{name} is defined by {def} which has no block"))
             }
             ValueDef::Result(def, _) if reachable && def == inst => {
                 self.fatal(inst, format_args!("uses value {name} from itself"))
             }
             ValueDef::Result(def, _) if reachable && !self.dominators.inst_dominates(def, inst, &func.layout) => {
+                let def = func.describe(def);
                 self.fatal(inst, format_args!("uses value {name} from non-dominating {def}"))
             }
             ValueDef::Param(def, _) if !func.layout.is_block_inserted(def) => {

@@ -45,9 +45,34 @@ pub struct VerifierError {
     pub message: String,
 }
 
+impl VerifierError {
+    /// The error with the function, the block and the entity at fault, on one line.
+    pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| {
+            write!(f, "{}: ", func.name)?;
+            if let AnyEntity::Inst(inst) = self.location
+                && let Some(block) = func.layout.inst_block(inst)
+            {
+                write!(f, "{}: ", func.names.block(block))?;
+            }
+            if self.location != AnyEntity::Function {
+                write!(f, "{}: ", func.describe(self.location))?;
+            }
+            f.write_str(&self.message)
+        })
+    }
+}
+
 /// All violated rules, in the order in which they were found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct VerifierErrors(pub Vec<VerifierError>);
+
+impl VerifierErrors {
+    /// One line for each error, as [`VerifierError::pretty`].
+    pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| self.0.iter().try_for_each(|error| writeln!(f, "{}", error.pretty(func))))
+    }
+}
 
 impl fmt::Display for VerifierErrors {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

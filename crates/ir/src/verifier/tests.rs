@@ -113,7 +113,7 @@ fn dominance() {
     func.layout.insert_inst_after(later, sum);
     let later = func.dfg.inst_results(later)[0];
     func.dfg.replace_inst(sum, InstData::binary(Opcode::Iadd, I8, [one, later]));
-    check(&func, &["uses value v2 from non-dominating inst3"]);
+    check(&func, &["uses value v2 from non-dominating `v2 = iconst.i8 1`"]);
     let undefined = func.dfg.make_undefined_value();
     func.dfg.replace_inst(sum, InstData::binary(Opcode::Iadd, I8, [one, undefined]));
     check(&func, &["argument v3 is not attached"]);

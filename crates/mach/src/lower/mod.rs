@@ -40,6 +40,7 @@ use crate::code::Code;
 use crate::compiled::KeyedSlot;
 use crate::edge_widths::EdgeWidths;
 pub use crate::error::LowerError;
+use crate::error::Refusal;
 use crate::inst::{IndexExtend, MInst};
 use crate::isa::Isa;
 use crate::limits::{Guard, check_limit};
@@ -203,15 +204,9 @@ impl Lowering {
     ///
     /// # Errors
     /// What the target does not support, a limit, or a request to stop.
-    pub fn run(
-        &mut self,
-        func: &Function,
-        isa: &dyn Isa,
-        settings: &Settings,
-        code: &mut Code,
-    ) -> Result<(), LowerError> {
+    pub fn run(&mut self, func: &Function, isa: &dyn Isa, settings: &Settings, code: &mut Code) -> Result<(), Refusal> {
         let Some(entry) = func.layout.entry_block() else {
-            return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() });
+            return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
         };
         self.clear();
         code.clear();
@@ -279,7 +274,7 @@ impl Lower<'_> {
         check_limit("bytes of stack slots", self.code.slots_bytes, self.cx.guard.limits.frame_bytes)
     }
 
-    fn lower_blocks(&mut self) -> Result<(), LowerError> {
+    fn lower_blocks(&mut self) -> Result<(), Refusal> {
         for index in (0..self.cx.order.blocks().len()).rev() {
             let start = self.cx.reversed.len() as u32;
             match self.cx.order.blocks()[index] {
@@ -302,20 +297,20 @@ impl Lower<'_> {
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
-    fn lower_block(&mut self, block: IrBlock, machine: Block) -> Result<(), LowerError> {
+    fn lower_block(&mut self, block: IrBlock, machine: Block) -> Result<(), Refusal> {
         self.block = block;
         let mut next = self.func.layout.last_inst(block);
         if let Some(terminator) = next {
             self.srcloc = self.func.srcloc(terminator).0;
             self.record_edges(block, machine);
-            self.isa.lower(self, terminator)?;
+            self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.flush();
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
             if self.wanted(inst) {
                 self.srcloc = self.func.srcloc(inst).0;
-                self.isa.lower(self, inst)?;
+                self.isa.lower(self, inst).map_err(Refusal::of(inst))?;
                 self.note_zeros(inst);
                 self.flush();
             }

@@ -3,11 +3,13 @@
 /// How many near names are listed.
 const MAX_NAMES: usize = 5;
 
-/// Of `known`, the names at most a third of whose characters differ from `name`, nearest first.
-pub(crate) fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+/// Of `known`, the names at most a third of whose characters differ from `name`, or that are `name` and at most two
+/// characters more; nearest first.
+pub fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let allowed = name.chars().count().div_ceil(3);
     let distances = known.into_iter().map(|other| (distance(name, other), other));
-    let mut near: Vec<(usize, &str)> = distances.filter(|&(distance, _)| distance <= allowed).collect();
+    let mut near: Vec<(usize, &str)> =
+        distances.filter(|&(distance, other)| distance <= allowed || (distance <= 2 && other.contains(name))).collect();
     near.sort_unstable();
     near.dedup();
     near.truncate(MAX_NAMES);
@@ -45,5 +47,6 @@ mod tests {
         let known = ["%sieve", "%sieved", "%main", "%serve", "%sieve"];
         assert_eq!(near_names("%sieve", known), ["%sieve", "%sieved", "%serve"]);
         assert!(near_names("%printf", known).is_empty());
+        assert_eq!(near_names("ad", ["iadd", "and", "add_more", "b"]), ["and", "iadd"]);
     }
 }

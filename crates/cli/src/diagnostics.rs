@@ -1,0 +1,162 @@
+//! What is wrong with a text, shown in its place.
+//!
+//! ```text
+//! sum.clif:3:19: arg 1 (v0) has type i32, expected i64
+//!   |
+//! 3 |     v2 = iadd v1, v0
+//!   |                   ^^ in %sum
+//!   |
+//!   = help: …
+//! ```
+
+use crate::args::MessageFormat;
+use crate::input::Input;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use kingpost_ir::verifier::VerifierError;
+use kingpost_reader::{Error, Position, SourceMap};
+use serde_json::json;
+use std::io::Write;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// How everything that is wrong is written to standard error.
+static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
+
+/// Lines beyond this many bytes are not shown.
+const LONGEST_LINE: usize = 400;
+
+/// Sets the format, once.
+pub(crate) fn set_format(format: MessageFormat) {
+    let _set_before = FORMAT.set(format);
+}
+
+fn format() -> MessageFormat {
+    FORMAT.get().copied().unwrap_or(MessageFormat::Human)
+}
+
+/// Something that has no place in a text, on standard error; lost if that is closed.
+pub(crate) fn complain(text: &str) {
+    let text = text.trim_end();
+    match format() {
+        MessageFormat::Json => print(&json!({ "message": text }).to_string()),
+        MessageFormat::Human | MessageFormat::Short => print(text),
+    }
+}
+
+fn print(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Something wrong in a text.
+pub(crate) struct Diagnostic<'a> {
+    pub(crate) input: &'a Input,
+    /// The bytes at fault.
+    pub(crate) range: Range<usize>,
+    /// The function around them.
+    pub(crate) function: Option<String>,
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) help: Option<String>,
+}
+
+impl<'a> Diagnostic<'a> {
+    /// Something wrong with the word at a byte.
+    pub(crate) fn at(input: &'a Input, start: usize, message: String) -> Diagnostic<'a> {
+        Diagnostic { input, range: start..end_of_word(&input.text, start), function: None, message, help: None }
+    }
+
+    /// What the reader says of a text.
+    pub(crate) fn of_text(input: &'a Input, error: &Error) -> Diagnostic<'a> {
+        Diagnostic { help: error.kind.hint(), ..Diagnostic::at(input, error.offset, error.kind.to_string()) }
+    }
+
+    /// What is wrong with a function that begins at a byte of the text, in the order in which it was found.
+    pub(crate) fn of_function(
+        input: &'a Input,
+        start: usize,
+        name: &str,
+        findings: Vec<VerifierError>,
+    ) -> Vec<Diagnostic<'a>> {
+        let map = SourceMap::read(&input.text, start);
+        let diagnostics = findings.into_iter().map(|finding| Diagnostic {
+            input,
+            range: map.range_of(&input.text, finding.location, &finding.message),
+            function: Some(name.to_string()),
+            message: finding.message,
+            help: None,
+        });
+        diagnostics.collect()
+    }
+
+    /// Writes it to standard error.
+    pub(crate) fn complain(&self) {
+        let position = self.input.position(self.range.start);
+        match format() {
+            MessageFormat::Human => print(&self.human(position)),
+            MessageFormat::Short => print(&self.short(position)),
+            MessageFormat::Json => print(&self.json(position)),
+        }
+    }
+
+    fn short(&self, position: Position) -> String {
+        let function = self.function.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        format!("{}:{position}: {function}{}", self.input.name, self.message)
+    }
+
+    fn json(&self, position: Position) -> String {
+        let end = self.input.position(self.range.end);
+        let object = json!({
+            "file": self.input.name,
+            "line": position.line,
+            "column": position.column,
+            "end_line": end.line,
+            "end_column": end.column,
+            "function": self.function,
+            "message": self.message,
+            "help": self.help,
+        });
+        object.to_string()
+    }
+
+    /// As above, with colours for a terminal.
+    fn human(&self, position: Position) -> String {
+        let (line, marked) = self.first_line();
+        if line.len() > LONGEST_LINE {
+            return self.short(position);
+        }
+        let place = format!("{}:{position}", self.input.name);
+        let label = self.function.as_ref().map(|name| format!("in {name}"));
+        let marked = AnnotationKind::Primary.span(marked).label(label);
+        let snippet = Snippet::source(line).line_start(position.line as usize).annotation(marked);
+        let title = Level::ERROR.with_name(place).primary_title(&self.message);
+        let group = match &self.help {
+            Some(help) => title.element(snippet).element(Level::HELP.message(help)),
+            None => title.element(snippet),
+        };
+        Renderer::styled().render(&[group])
+    }
+
+    /// The line in which the fault begins, and which of its bytes are at fault.
+    fn first_line(&self) -> (String, Range<usize>) {
+        let text = &self.input.text;
+        let is_end = |byte: &u8| *byte == b'\n';
+        let at = self.range.start.min(text.len());
+        let start = text[..at].iter().rposition(is_end).map_or(0, |index| index + 1);
+        let end = text[at..].iter().position(is_end).map_or(text.len(), |index| at + index);
+        let marked_end = self.range.end.clamp(at, end);
+        let [before, marked, after] =
+            [start..at, at..marked_end, marked_end..end].map(|range| String::from_utf8_lossy(&text[range]));
+        (format!("{before}{marked}{after}"), before.len()..before.len() + marked.len())
+    }
+}
+
+fn end_of_word(text: &[u8], start: usize) -> usize {
+    let rest = &text[start.min(text.len())..];
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%');
+    start
+        + rest
+            .iter()
+            .take_while(|&byte| is_word(byte))
+            .count()
+            .max(usize::from(rest.first().is_some_and(|&b| b != b'\n')))
+}
