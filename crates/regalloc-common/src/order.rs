@@ -18,8 +18,8 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 use kingpost_regalloc::{AllocError, Block, Freq, Inst, Problem};
 
-/// The index of a block in the linear order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The index of a block in the linear order. The default is the entry block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BlockIndex(u32);
 entity_impl!(BlockIndex, "block ");
 

@@ -5,12 +5,12 @@ use crate::coloring::{self, Coloring};
 use crate::constraints::Constraints;
 use crate::events;
 use crate::liveness::Liveness;
-use crate::order::Order;
 use crate::register_hints::RegisterHints;
 use crate::reload::ReloadPlan;
 use crate::slots::Slots;
 use crate::spilling::{self, Spilling};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
+use kingpost_regalloc_common::order::LinearOrder;
 
 /// More values than this have no slot numbers; more operands no indices.
 const MAX_VALUES: u64 = (1 << 31) - 4;
@@ -18,7 +18,7 @@ const MAX_VALUES: u64 = (1 << 31) - 4;
 /// The decoupled allocator on SSA form. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct SsaAllocator {
-    pub(crate) order: Order,
+    pub(crate) order: LinearOrder,
     pub(crate) live: Liveness,
     pub(crate) constraints: Constraints,
     pub(crate) classes: Coalescing,
@@ -75,7 +75,7 @@ impl SsaAllocator {
             return Err(AllocError::TooLarge { what: "operands", limit: MAX_VALUES });
         }
         announce(&mut observer, "liveness");
-        self.order.compute(problem);
+        self.order.build_forward(problem)?;
         self.constraints.begin(problem, env, &self.order);
         self.live.compute(problem, &self.order, &mut self.constraints)?;
         if verifies {
@@ -85,7 +85,7 @@ impl SsaAllocator {
         self.classes.compute(problem, &self.order, &self.constraints, &self.live);
         let (order, constraints, live, classes) = (&self.order, &self.constraints, &self.live, &self.classes);
         if verifies {
-            check_phase("coalescing", classes.verify(problem, live))?;
+            check_phase("coalescing", classes.verify(problem, order, live))?;
         }
         if let Some(observer) = &mut observer {
             events::coalesced(problem, classes, *observer);

@@ -10,10 +10,11 @@
 //! 2. An operand is in a register that its constraint allows, or in memory if it may be there.
 
 use crate::liveness::reset;
-use crate::order::Order;
 use crate::spill_plan::{Span, SpillPlan, check};
 use crate::spilling::Input;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Constraint, Edit, PReg, PRegSet, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -40,38 +41,38 @@ pub(crate) struct Assignment {
 }
 
 impl Assignment {
-    pub(crate) fn begin(&mut self, places: usize) {
+    pub(crate) fn begin(&mut self, blocks: usize) {
         let Assignment { edits, edit_spans, pool, entries, exits, param_regs, param_starts, in_memory, used } = self;
         edits.clear();
         pool.clear();
         param_regs.clear();
         in_memory.clear();
         for spans in [edit_spans, entries, exits] {
-            reset(spans, places, Span::default());
+            reset(spans, blocks, Span::default());
         }
-        reset(param_starts, places, 0);
+        reset(param_starts, blocks, 0);
         *used = PRegSet::EMPTY;
     }
 
     /// The values in registers at the head of a joined block.
-    pub(crate) fn entry(&self, place: u32) -> &[(VReg, PReg)] {
-        &self.pool[self.entries[place as usize].range()]
+    pub(crate) fn entry(&self, index: BlockIndex) -> &[(VReg, PReg)] {
+        &self.pool[self.entries[index.index()].range()]
     }
 
     /// The values in registers at the end of a block.
-    pub(crate) fn exit(&self, place: u32) -> &[(VReg, PReg)] {
-        &self.pool[self.exits[place as usize].range()]
+    pub(crate) fn exit(&self, index: BlockIndex) -> &[(VReg, PReg)] {
+        &self.pool[self.exits[index.index()].range()]
     }
 
     /// One line per block: the registers at its head, if it is joined, and at its end.
-    pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
-        for (place, block) in order.blocks.iter().enumerate() {
-            write!(out, "{block}:")?;
-            for (vreg, reg) in self.entry(place as u32) {
+    pub(crate) fn dump(&self, order: &LinearOrder, out: &mut String) -> fmt::Result {
+        for (index, block) in order.blocks() {
+            write!(out, "{}:", block.block)?;
+            for (vreg, reg) in self.entry(index) {
                 write!(out, " {vreg}={reg}")?;
             }
             write!(out, " ->")?;
-            for (vreg, reg) in self.exit(place as u32) {
+            for (vreg, reg) in self.exit(index) {
                 write!(out, " {vreg}={reg}")?;
             }
             writeln!(out)?;
@@ -83,9 +84,9 @@ impl Assignment {
     /// The first violation of an invariant, with its number.
     pub(crate) fn verify(&self, input: Input, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
         let problem = input.problem;
-        for (place, &block) in input.order.blocks.iter().enumerate() {
-            let place = place as u32;
-            let ends = [(self.entry(place), spills.entry(place)), (self.exit(place), spills.exit(place))];
+        for (index, block) in input.order.blocks() {
+            let block = block.block;
+            let ends = [(self.entry(index), spills.entry(index)), (self.exit(index), spills.exit(index))];
             for (residents, planned) in ends {
                 let regs: PRegSet = residents.iter().map(|resident| resident.1).collect();
                 let values: BTreeSet<VReg> = residents.iter().map(|resident| resident.0).collect();

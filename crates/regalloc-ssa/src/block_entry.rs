@@ -7,53 +7,39 @@
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
 use crate::coloring::{Coloring, Input};
-use crate::liveness::scaled;
-use crate::register_map::Value;
 use crate::spill_plan::{Placement, is_joined};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
+use kingpost_regalloc_common::edge_sites::Majority;
+use kingpost_regalloc_common::order::BlockIndex;
 
-const NONE: u32 = u32::MAX;
 /// An edge whose source is a bare jump counts so many times: the jump, which costs two moves, goes if nothing moves there.
-const JUMP_WEIGHT: u32 = 3;
+const JUMP_WEIGHT: u64 = 3;
 /// The class hint counts as much as one of so many edges: there the value is met again.
-const HINT_SHARE: u32 = 4;
-
-impl Value {
-    /// Another edge brings the value in a register. The one that most bring it in wins, if those are more than half.
-    fn vote(&mut self, reg: PReg, weight: u32) {
-        if self.candidate == Some(reg) {
-            self.votes = self.votes.saturating_add(weight);
-        } else if self.votes >= weight {
-            self.votes -= weight;
-        } else {
-            (self.candidate, self.votes) = (Some(reg), weight - self.votes);
-        }
-    }
-}
+const HINT_SHARE: u64 = 4;
 
 impl Coloring {
-    /// Starts the block at a place: fills the register map and the next uses at its head.
+    /// Starts a block: fills the register map and the next uses at its head.
     #[inline(never)]
-    pub(crate) fn enter(&mut self, input: &Input, place: u32, out: &mut Allocation) {
+    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex, out: &mut Allocation) {
         let problem = input.problem;
-        let block = input.order.blocks[place as usize];
-        self.place = place;
-        let entries = input.live.entries(place);
+        let block = input.order.block(index).block;
+        self.index = index;
+        let entries = input.live.entries(index);
         let values = &mut self.map.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
             value.next = entry.next;
-            value.live_at = if entry.next.is_dead() { NONE } else { place };
+            value.live_at = Some(index).filter(|_| !entry.next.is_dead()).into();
         }
         self.steps += entries.len() as u64;
-        self.picker.enter(input, place);
+        self.picker.enter(input, index);
         match problem.preds(block) {
-            _ if place > 0 && is_joined(problem, block) => {
+            _ if index > BlockIndex::FIRST && is_joined(problem, block) => {
                 self.map.remove(self.map.occupied);
-                self.join(input, place);
+                self.join(input, index);
             }
-            &[edge] => self.inherit(input, place, edge, out),
+            &[edge] => self.inherit(input, index, edge, out),
             _ => self.map.remove(self.map.occupied),
         }
         for &param in problem.params(block) {
@@ -62,35 +48,35 @@ impl Coloring {
             }
         }
         if self.labels.any() {
-            for entry in input.live.entries(place) {
+            for entry in input.live.entries(index) {
                 if !entry.next.is_dead() && input.constraints.labelled[entry.vreg.index()] {
-                    self.labels.note(entry.vreg, self.map.at(entry.vreg), self.picker.first_inst());
+                    self.labels.note(entry.vreg, self.map.at(entry.vreg), problem.first_inst(block));
                 }
             }
         }
     }
 
     /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, place: u32, edge: Edge, out: &mut Allocation) {
+    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, out: &mut Allocation) {
         let problem = input.problem;
-        let from = input.order.place(problem.edge(edge).from);
+        let from = input.order.index(problem.edge(edge).from);
         let values = &self.map.values;
-        let exit = self.assignment.exits[from as usize].range();
-        if from + 1 == place {
-            let is_dead = |&&(vreg, _): &&(VReg, PReg)| values[vreg.index()].live_at != place;
+        let exit = self.assignment.exits[from.index()].range();
+        if from.next() == index {
+            let is_dead = |&&(vreg, _): &&(VReg, PReg)| values[vreg.index()].live_at != index.into();
             let dead: PRegSet = self.assignment.pool[exit].iter().filter(is_dead).map(|resident| resident.1).collect();
             self.map.remove(dead);
         } else {
             self.map.remove(self.map.occupied);
             for i in exit {
                 let (vreg, reg) = self.assignment.pool[i];
-                if self.map.values[vreg.index()].live_at == place {
+                if self.map.values[vreg.index()].live_at == index.into() {
                     self.map.put(vreg, reg);
                 }
             }
         }
         for &vreg in problem.edge_defs(edge) {
-            if self.map.values[vreg.index()].live_at == place
+            if self.map.values[vreg.index()].live_at == index.into()
                 && let Some(reg) = self.branch_defs[vreg.index()].as_reg()
             {
                 self.put(vreg, reg);
@@ -102,38 +88,39 @@ impl Coloring {
     /// Stores a value that begins here if the plan stores it at its definition.
     fn store_at_head(&mut self, input: &Input, vreg: VReg, reg: PReg, out: &mut Allocation) {
         if input.plan.placements[vreg.index()] == Placement::AtDefinition {
-            self.store(input, vreg, reg, self.picker.first_inst(), out);
+            let head = input.problem.first_inst(input.order.block(self.index).block);
+            self.store(input, vreg, reg, head, out);
         }
     }
 
     /// Fills the empty register map with the entry set of the plan.
-    fn join(&mut self, input: &Input, place: u32) {
-        self.vote_predecessors(input, place);
+    fn join(&mut self, input: &Input, index: BlockIndex) {
+        self.vote_predecessors(input, index);
         let mut left = 0;
-        for &vreg in input.spills.entry(place) {
-            let candidate = self.map.values[vreg.index()].candidate;
-            left += u32::from(!self.put_if_free(vreg, candidate));
+        for &vreg in input.spills.entry(index) {
+            let most = self.majorities[vreg.index()].winner();
+            left += u32::from(!self.put_if_free(vreg, most));
         }
         if left > 0 {
-            self.join_rest(input, place);
+            self.join_rest(input, index);
         }
-        self.assignment.param_starts[place as usize] = self.assignment.param_regs.len() as u32;
-        let params = input.problem.params(input.order.blocks[place as usize]).iter();
+        self.assignment.param_starts[index.index()] = self.assignment.param_regs.len() as u32;
+        let params = input.problem.params(input.order.block(index).block).iter();
         self.assignment.param_regs.extend(params.map(|&param| self.map.at(param)));
-        self.assignment.entries[place as usize] = self.save_map();
+        self.assignment.entries[index.index()] = self.save_map();
     }
 
     /// Values whose candidate is taken get the hint of their class, or else any register.
-    fn join_rest(&mut self, input: &Input, place: u32) {
-        for &vreg in input.spills.entry(place) {
+    fn join_rest(&mut self, input: &Input, index: BlockIndex) {
+        for &vreg in input.spills.entry(index) {
             if self.map.at(vreg).is_none() {
                 self.put_if_free(vreg, input.hints.get(vreg));
             }
         }
-        for &vreg in input.spills.entry(place) {
+        for &vreg in input.spills.entry(index) {
             if self.map.at(vreg).is_none() {
                 let free = input.constraints.allocatable.difference(self.map.occupied);
-                let reg = self.pick(input, vreg, self.picker.first_inst(), self.known_end(vreg), free);
+                let reg = self.pick(input, vreg, self.known_end(vreg), free);
                 self.put(vreg, reg.expect("an entry set has no more values than there are registers"));
             }
         }
@@ -147,47 +134,47 @@ impl Coloring {
     }
 
     /// Finds the register in which most predecessors leave each value of the entry set.
-    fn vote_predecessors(&mut self, input: &Input, place: u32) {
+    fn vote_predecessors(&mut self, input: &Input, index: BlockIndex) {
         let problem = input.problem;
-        let preds = problem.preds(input.order.blocks[place as usize]);
-        let mut hint_votes = 0u32;
+        let preds = problem.preds(input.order.block(index).block);
+        let mut hint_votes = 0;
         for &edge in preds {
             let data = problem.edge(edge);
-            let is_back = input.order.place(data.from) >= place;
-            hint_votes =
-                hint_votes.saturating_add(if is_back { scaled(data.freq) } else { scaled(data.freq) / HINT_SHARE });
+            let is_back = input.order.index(data.from) >= index;
+            hint_votes += data.freq.0 / if is_back { 1 } else { HINT_SHARE };
         }
-        for &vreg in input.spills.entry(place) {
-            let hint = input.hints.get(vreg);
-            let value = &mut self.map.values[vreg.index()];
-            (value.candidate, value.votes) = (hint, if hint.is_some() { hint_votes } else { 0 });
+        for &vreg in input.spills.entry(index) {
+            let majority = &mut self.majorities[vreg.index()];
+            *majority = Majority::default();
+            if let Some(hint) = input.hints.get(vreg) {
+                majority.vote(hint, hint_votes);
+            }
         }
         for &edge in preds {
-            self.vote_predecessor(input, place, edge);
+            self.vote_predecessor(input, index, edge);
         }
     }
 
-    fn vote_predecessor(&mut self, input: &Input, place: u32, edge: Edge) {
+    fn vote_predecessor(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let data = problem.edge(edge);
-        let from = input.order.place(data.from);
-        if from >= place {
+        let from = input.order.index(data.from);
+        if from >= index {
             return;
         }
         let is_jump = problem.first_inst(data.from) == problem.terminator(data.from);
-        let weight = scaled(data.freq).saturating_mul(if is_jump { JUMP_WEIGHT } else { 1 });
+        let weight = data.freq.0.max(1) * if is_jump { JUMP_WEIGHT } else { 1 };
         let residents = self.assignment.exit(from);
-        let values = &mut self.map.values[..];
+        let values = &self.map.values[..];
         for &(vreg, reg) in residents {
-            let value = &mut values[vreg.index()];
-            if value.live_at == place {
-                value.vote(reg, weight);
+            if values[vreg.index()].live_at == index.into() {
+                self.majorities[vreg.index()].vote(reg, weight);
             }
         }
         for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
-            let ends = values[arg.index()].live_at != place;
+            let ends = values[arg.index()].live_at != index.into();
             if let Some(&(_, reg)) = residents.iter().find(|resident| ends && resident.0 == arg) {
-                values[param.index()].vote(reg, weight);
+                self.majorities[param.index()].vote(reg, weight);
             }
         }
     }

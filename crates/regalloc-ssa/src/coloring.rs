@@ -15,7 +15,6 @@ use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::labels::Labels;
 use crate::liveness::Liveness;
-use crate::order::Order;
 use crate::pick_register::Picker;
 use crate::register_hints::RegisterHints;
 use crate::register_map::RegisterMap;
@@ -26,6 +25,8 @@ use kingpost_regalloc::{
     AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, NoRegister, PReg, PRegSet,
     ParallelMoves, Problem, VReg,
 };
+use kingpost_regalloc_common::edge_sites::Majority;
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use std::ops::Range;
 
 /// What colouring reads.
@@ -33,7 +34,7 @@ use std::ops::Range;
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
     pub(crate) constraints: &'a Constraints,
     pub(crate) live: &'a Liveness,
     pub(crate) classes: &'a Coalescing,
@@ -56,10 +57,12 @@ pub(crate) struct Coloring {
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) scratch: crate::instruction::Scratch,
+    /// Per value, the register in which most edges bring it to the join point at hand.
+    pub(crate) majorities: Vec<Majority<PReg>>,
     /// Per value, where a branch left it.
     pub(crate) branch_defs: Vec<Loc>,
-    /// The block at hand, as an index in the order.
-    pub(crate) place: u32,
+    /// The block at hand.
+    pub(crate) index: BlockIndex,
     /// Index of the next transfer of the plan, and its instruction.
     transfer: usize,
     transfer_at: Option<Inst>,
@@ -72,15 +75,15 @@ impl Coloring {
     pub(crate) fn run(&mut self, input: Input, out: &mut Allocation) -> Result<(), AllocError> {
         let input = &input;
         self.begin(input);
-        for place in 0..input.order.blocks.len() as u32 {
-            let block = input.order.blocks[place as usize];
+        for (index, block) in input.order.blocks() {
             let start = self.assignment.edits.len() as u32;
-            self.enter(input, place, out);
-            for step in input.problem.walk(block) {
+            self.enter(input, index, out);
+            for (step, position) in input.problem.walk(block.block).zip(block.positions()) {
+                self.picker.advance(input.constraints, position);
                 self.instruction(input, &step, out)?;
             }
-            self.assignment.edit_spans[place as usize] = Span { start, end: self.assignment.edits.len() as u32 };
-            self.leave_block(input, block);
+            self.assignment.edit_spans[index.index()] = Span { start, end: self.assignment.edits.len() as u32 };
+            self.leave_block(input, block.block);
         }
         self.map.remove(self.map.occupied);
         self.steps += self.scratch.matching.steps + self.assignment.edits.len() as u64;
@@ -88,9 +91,11 @@ impl Coloring {
     }
 
     fn begin(&mut self, input: &Input) {
-        self.map.begin(input.problem.vregs.len());
-        self.assignment.begin(input.order.blocks.len());
-        self.picker.begin(input.env);
+        let values = input.problem.vregs.len();
+        self.map.begin(values);
+        self.majorities.resize(values.max(self.majorities.len()), Majority::default());
+        self.assignment.begin(input.order.num_blocks());
+        self.picker.begin(input);
         self.slots.begin(input.problem);
         self.labels.begin(input.problem);
         self.moves.begin();
@@ -104,7 +109,6 @@ impl Coloring {
     #[inline]
     fn instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
         let inst = step.0;
-        self.picker.advance(input.constraints, inst);
         let is_constrained = input.constraints.has_demands(inst);
         if is_constrained || self.transfer_at == Some(inst) || step.1.has(InstFlags::REMAT) {
             return self.unusual_instruction(input, step, is_constrained, out);
@@ -202,7 +206,7 @@ impl Coloring {
     /// Brings a value into a free register.
     fn reload(&mut self, input: &Input, vreg: VReg, inst: Inst, out: &mut Allocation) {
         let free = input.constraints.allocatable.difference(self.map.occupied);
-        let Some(to) = self.pick(input, vreg, inst, self.known_end(vreg), free) else {
+        let Some(to) = self.pick(input, vreg, self.known_end(vreg), free) else {
             debug_assert!(false, "{vreg} has no register to be reloaded into at {inst}");
             return;
         };
@@ -257,10 +261,10 @@ impl Coloring {
             let branch = input.problem.terminator(block);
             self.labels.close_all(Inst::from_u32(branch.as_u32() + u32::from(!moves)));
         }
-        self.assignment.exits[self.place as usize] = self.save_map();
+        self.assignment.exits[self.index.index()] = self.save_map();
         debug_assert!(
-            input.spills.exit(self.place).iter().all(|&vreg| self.map.at(vreg).is_some())
-                && input.spills.exit(self.place).len() == self.map.occupied.len(),
+            input.spills.exit(self.index).iter().all(|&vreg| self.map.at(vreg).is_some())
+                && input.spills.exit(self.index).len() == self.map.occupied.len(),
             "{block} ends with other values in registers than planned"
         );
     }

@@ -2,23 +2,31 @@
 //! fixed operands. Filled by the walk over operands that liveness makes (`next_use.rs`).
 
 use crate::liveness::reset;
-use crate::order::Order;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
 };
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
 const NONE: u32 = u32::MAX;
 
 /// An instruction that takes registers: by fixed operands, by clobbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClobberPoint {
-    pub(crate) place: u32,
-    pub(crate) pos: u32,
+    pub(crate) position: Position,
     /// Registers in which a value that is read by the instruction may not be, but by its own fixed operands.
     pub(crate) early: PRegSet,
     /// Registers in which no value lives through it.
     pub(crate) late: PRegSet,
+}
+
+impl ClobberPoint {
+    /// The registers in which a value that is live at these points cannot be.
+    pub(crate) fn taken_from(&self, points: PointRange) -> PRegSet {
+        let at = |point: ProgPoint, regs: PRegSet| if points.contains(point) { regs } else { PRegSet::EMPTY };
+        at(ProgPoint::early(self.position), self.early).union(at(ProgPoint::late(self.position), self.late))
+    }
 }
 
 /// Constraints of one problem after another.
@@ -29,14 +37,15 @@ pub(crate) struct Constraints {
     pub(crate) widest: u8,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
-    /// Per place and class, the position of the first instruction through which no register keeps its value, or [`NONE`].
+    /// Per block and class, the number in the block of the first instruction through which no register keeps its value, or
+    /// [`NONE`].
     wipes: Vec<[u32; 2]>,
     /// Per instruction: has it fixed, reused or late-use operands, clobbers or a safepoint? If not, the fast path serves it.
     demands: Vec<bool>,
     /// In the order of the walk.
     pub(crate) clobber_points: Vec<ClobberPoint>,
-    /// Instructions that copy, in the order of the walk, and their places.
-    pub(crate) moves: Vec<(u32, Inst)>,
+    /// Instructions that copy, in the order of the walk, and their blocks.
+    pub(crate) moves: Vec<(BlockIndex, Inst)>,
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
     remat: Vec<u32>,
     /// Values that have one.
@@ -49,21 +58,21 @@ pub(crate) struct Constraints {
     flows: Vec<u32>,
     /// Per value: does one flow into it where it dies?
     is_fed: Vec<bool>,
-    /// Per value, the register it is bound to next, as an index, and the number of the instruction that binds it.
-    fixed_hints: Vec<(u8, u32)>,
+    /// Per value, the register it is bound to next, as an index, and where the instruction is that binds it.
+    fixed_hints: Vec<(u8, Position)>,
 }
 
-const NO_HINT: (u8, u32) = (u8::MAX, 0);
+const NO_HINT: (u8, Position) = (u8::MAX, Position::END);
 
 impl Constraints {
-    pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv, order: &Order) {
+    pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv, order: &LinearOrder) {
         let values = problem.vregs.len();
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
         self.widest = problem.vregs.values().map(|data| data.width).max().unwrap_or(0);
         self.clobber_points.clear();
         self.moves.clear();
-        reset(&mut self.wipes, order.blocks.len(), [NONE; 2]);
+        reset(&mut self.wipes, order.num_blocks(), [NONE; 2]);
         reset(&mut self.is_fed, values, false);
         reset(&mut self.demands, problem.num_insts(), false);
         reset(&mut self.remat, values, NONE);
@@ -105,9 +114,9 @@ impl Constraints {
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
-    /// Do all registers of a class lose their values in the block at a place, before the instruction at a position?
-    pub(crate) fn is_wiped(&self, place: u32, class: RegClass, pos: u32) -> bool {
-        self.wipes[place as usize][class.index()] < pos
+    /// Do all registers of a class lose their values in a block, before so many of its instructions have run?
+    pub(crate) fn is_wiped(&self, block: BlockIndex, class: RegClass, distance: u32) -> bool {
+        self.wipes[block.index()][class.index()] < distance
     }
 
     /// What the value flows into.
@@ -116,10 +125,10 @@ impl Constraints {
         (to != NONE).then(|| VReg::from_u32(to))
     }
 
-    /// The register the value is bound to next, if nothing takes it before, and the number of the instruction.
-    pub(crate) fn fixed_hint(&self, vreg: VReg) -> Option<(PReg, u32)> {
-        let (reg, inst) = self.fixed_hints[vreg.index()];
-        (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), inst))
+    /// The register the value is bound to next, if nothing takes it before, and where.
+    pub(crate) fn fixed_hint(&self, vreg: VReg) -> Option<(PReg, Position)> {
+        let (reg, position) = self.fixed_hints[vreg.index()];
+        (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), position))
     }
 
     /// An argument is passed.
@@ -130,17 +139,24 @@ impl Constraints {
         }
     }
 
-    /// An instruction that is more than plain operands.
-    pub(crate) fn instruction(&mut self, problem: &Problem, inst: Inst, place: u32, pos: u32) {
+    /// An instruction that is more than plain operands, with so many before it in its block.
+    pub(crate) fn instruction(
+        &mut self,
+        problem: &Problem,
+        inst: Inst,
+        block: BlockIndex,
+        position: Position,
+        distance: u32,
+    ) {
         let operands = problem.operands(inst);
         let flags = problem.flags(inst);
-        let mut point = ClobberPoint { place, pos, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
+        let mut point = ClobberPoint { position, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
         if problem.clobber_id(inst) != ClobberId::NONE {
             let clobbers = problem.clobbers(inst);
             point.late = clobbers.lost.union(clobbers.partial);
             for class in RegClass::ALL {
                 if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
-                    self.wipes[place as usize][class.index()] = pos;
+                    self.wipes[block.index()][class.index()] = distance;
                 }
             }
         }
@@ -150,7 +166,7 @@ impl Constraints {
             demands |= is_demanding(operand, flags);
             ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
-                Constraint::Fixed(reg) => self.fixed(&mut point, operand, reg, inst),
+                Constraint::Fixed(reg) => self.fixed(&mut point, operand, reg),
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
                         self.flow(input.vreg(), operand.vreg());
@@ -165,7 +181,7 @@ impl Constraints {
         self.demands[inst.index()] = demands || ties > 1;
         match operands {
             [a, b] if flags.has(InstFlags::MOVE) => {
-                self.moves.push((place, inst));
+                self.moves.push((block, inst));
                 let (def, input) = if a.is_def() { (a, b) } else { (b, a) };
                 self.flow(input.vreg(), def.vreg());
             }
@@ -193,7 +209,7 @@ impl Constraints {
         }
     }
 
-    fn fixed(&mut self, point: &mut ClobberPoint, operand: Operand, reg: PReg, inst: Inst) {
+    fn fixed(&mut self, point: &mut ClobberPoint, operand: Operand, reg: PReg) {
         if operand.pos() == Pos::Early {
             point.early.insert(reg);
         }
@@ -201,7 +217,7 @@ impl Constraints {
             point.late.insert(reg);
         }
         if operand.is_use() {
-            self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, inst.as_u32());
+            self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, point.position);
         }
     }
 }

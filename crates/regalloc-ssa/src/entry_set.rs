@@ -12,8 +12,7 @@ use crate::spill_plan::is_joined;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
-
-const NONE: u32 = u32::MAX;
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// Memory for one head after another.
 #[derive(Default)]
@@ -69,56 +68,56 @@ impl Scratch {
 
 impl Spilling {
     /// Starts a block: sets the values in registers, and the next uses.
-    pub(crate) fn enter(&mut self, input: Input, place: u32) {
+    pub(crate) fn enter(&mut self, input: Input, index: BlockIndex) {
         let problem = input.problem;
-        let block = input.order.blocks[place as usize];
-        for entry in input.live.entries(place) {
+        let block = input.order.block(index).block;
+        for entry in input.live.entries(index) {
             let value = &mut self.set.values[entry.vreg.index()];
             value.next = entry.next;
-            value.live_at = if entry.next.is_dead() { NONE } else { place };
+            value.live_at = Some(index).filter(|_| !entry.next.is_dead()).into();
         }
-        self.steps += input.live.entries(place).len() as u64;
-        if place > 0 && is_joined(problem, block) {
+        self.steps += input.live.entries(index).len() as u64;
+        if index > BlockIndex::FIRST && is_joined(problem, block) {
             self.set.empty();
-            self.join(input, place);
+            self.join(input, index);
         } else if let &[edge] = problem.preds(block) {
-            self.inherit(input, place, edge);
+            self.inherit(input, index, edge);
         } else {
             self.set.empty();
         }
     }
 
     /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: Input, place: u32, edge: Edge) {
+    fn inherit(&mut self, input: Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
-        let from = input.order.place(problem.edge(edge).from);
-        if from + 1 == place {
+        let from = input.order.index(problem.edge(edge).from);
+        if from.next() == index {
             self.set.retain(|value| {
                 value.saved_index = NOT_COUNTED;
-                value.live_at == place
+                value.live_at == index.into()
             });
         } else {
             self.set.empty();
-            for i in self.plan.exits[from as usize].unwrap_or_default().range() {
+            for i in self.plan.exits[from.index()].unwrap_or_default().range() {
                 let vreg = self.plan.pool[i];
-                if self.set.values[vreg.index()].live_at == place {
+                if self.set.values[vreg.index()].live_at == index.into() {
                     self.set.add(vreg, self.plan.pool_clean[i]);
                 }
             }
         }
-        self.add_edge_defs(input, place, edge);
+        self.add_edge_defs(input, index, edge);
     }
 
     /// Results of the branch before begin where it leaves them, and are spilled at the head if they are too many.
-    fn add_edge_defs(&mut self, input: Input, place: u32, edge: Edge) {
+    fn add_edge_defs(&mut self, input: Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
-        let block = input.order.blocks[place as usize];
+        let block = input.order.block(index).block;
         let branch = problem.terminator(problem.edge(edge).from);
-        let head = At { inst: problem.first_inst(block), pos: 0, here: input.order.freqs[place as usize] };
+        let head = At { inst: problem.first_inst(block), pos: 0, here: scaled(input.order.block(index).freq) };
         for &vreg in problem.edge_defs(edge) {
             let class = problem.class(vreg);
             let value = &mut self.set.values[vreg.index()];
-            if value.live_at != place || value.is_member() {
+            if value.live_at != index.into() || value.is_member() {
                 continue;
             }
             if begins_in_memory(problem, branch, vreg) {
@@ -133,22 +132,22 @@ impl Spilling {
         }
     }
 
-    fn join(&mut self, input: Input, place: u32) {
-        let block = input.order.blocks[place as usize];
+    fn join(&mut self, input: Input, index: BlockIndex) {
+        let block = input.order.block(index).block;
         self.entry.heads += 1;
         let arrivals = self.visit_predecessors(input, block);
         let mut chosen = std::mem::take(&mut self.entry.chosen);
         chosen.iter_mut().for_each(Vec::clear);
-        for entry in input.live.entries(place) {
+        for entry in input.live.entries(index) {
             let v = entry.vreg.index();
-            if self.set.values[v].live_at != place {
+            if self.set.values[v].live_at != index.into() {
                 continue;
             }
             // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
-            let is_clean = self.entry.candidates[v].dirty != self.entry.heads
-                && (arrivals.unknown == 0 || input.order.is_reducible);
-            self.set.values[v].is_clean = is_clean && !input.live.is_defined_at_head(entry.vreg, place);
-            let (benefit, per_distance) = self.benefit(input, entry.vreg, entry.next, place, arrivals);
+            let is_clean =
+                self.entry.candidates[v].dirty != self.entry.heads && (arrivals.unknown == 0 || self.is_reducible);
+            self.set.values[v].is_clean = is_clean && !input.live.is_defined_at_head(entry.vreg, index);
+            let (benefit, per_distance) = self.benefit(input, entry.vreg, entry.next, index, arrivals);
             if benefit > 0 {
                 chosen[input.problem.class(entry.vreg).index()].push((per_distance, entry.vreg));
             } else {
@@ -159,7 +158,7 @@ impl Spilling {
             self.take_best(&mut chosen[class.index()], self.saved.limits[class.index()], arrivals);
         }
         self.entry.chosen = chosen;
-        self.plan.entries[place as usize] = self.save_set();
+        self.plan.entries[index.index()] = self.save_set();
     }
 
     /// Adds the best candidates of a class, as many as there are registers.
@@ -191,7 +190,7 @@ impl Spilling {
             let data = problem.edge(edge);
             let freq = u64::from(scaled(data.freq));
             arrivals.total += freq;
-            let Some(exit) = self.plan.exits[input.order.place(data.from) as usize] else {
+            let Some(exit) = self.plan.exits[input.order.index(data.from).index()] else {
                 arrivals.unknown += freq;
                 for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
                     // A parameter passed to itself needs no store.
@@ -228,12 +227,12 @@ impl Spilling {
 
     /// Returns the benefit of having the value in a register at the head, and the benefit per instruction until its next
     /// use.
-    fn benefit(&self, input: Input, vreg: VReg, next: Next, place: u32, arrivals: Arrivals) -> (i64, f32) {
+    fn benefit(&self, input: Input, vreg: VReg, next: Next, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
         let costs = &input.env.costs;
         let Arrivals { total, unknown } = arrivals;
         let found = self.arrives_in_register(vreg);
-        let is_defined_here = input.live.is_defined_at_head(vreg, place);
-        if input.constraints.is_wiped(place, input.problem.class(vreg), next.distance) {
+        let is_defined_here = input.live.is_defined_at_head(vreg, index);
+        if input.constraints.is_wiped(index, input.problem.class(vreg), next.distance) {
             // It is stored before it is read. A tie goes to the register: one store behind the head serves all edges.
             let stores = i64::from(costs.spill) * total as i64;
             let benefit = match is_defined_here {
@@ -262,7 +261,7 @@ impl Spilling {
 
     /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument
     /// worth less than assumed?
-    pub(crate) fn lacks(&self, input: Input, edge: Edge, to: u32) -> bool {
+    pub(crate) fn lacks(&self, input: Input, edge: Edge, to: BlockIndex) -> bool {
         let problem = input.problem;
         let found = |vreg: VReg| self.set.contains(vreg) || input.live.is_defined_at_head(vreg, to);
         let mut args = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));

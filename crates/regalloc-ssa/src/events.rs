@@ -5,7 +5,9 @@ use crate::coalescing::Coalescing;
 use crate::coloring::Input;
 use crate::reload::ReloadPlan;
 use crate::spill_plan::{Transfer, is_joined};
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, EditKind, Event, Inst, Loc, Observer, PReg, Problem, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeMap;
 
 /// The values that share a class.
@@ -28,14 +30,15 @@ pub(crate) fn transferred(plan: &ReloadPlan, observer: &mut dyn Observer) {
 
 /// Where each value is, block by block.
 pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, observer: &mut dyn Observer) {
-    for (place, &block) in input.order.blocks.iter().enumerate() {
+    for (index, block) in input.order.blocks() {
+        let block = block.block;
         let mut map = RegisterTrace { observer, intervals: BTreeMap::new() };
         let first = input.problem.first_inst(block);
-        for &(vreg, reg) in values_at_head(&input, assignment, place as u32, block) {
-            let is_live = input.live.entry(place as u32, vreg).is_some_and(|entry| !entry.next.is_dead());
+        for &(vreg, reg) in values_at_head(&input, assignment, index, block) {
+            let is_live = input.live.is_live_in(index, vreg);
             map.open(reg, Some(vreg).filter(|_| is_live), first);
         }
-        let edits = &assignment.edits[assignment.edit_spans[place].range()];
+        let edits = &assignment.edits[assignment.edit_spans[index.index()].range()];
         for inst in input.problem.insts(block) {
             for edit in edits.iter().filter(|edit| edit.at == inst) {
                 map.edit(edit.kind, inst);
@@ -47,12 +50,17 @@ pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, 
     }
 }
 
-fn values_at_head<'a>(input: &Input, assignment: &'a Assignment, place: u32, block: Block) -> &'a [(VReg, PReg)] {
+fn values_at_head<'a>(
+    input: &Input,
+    assignment: &'a Assignment,
+    index: BlockIndex,
+    block: Block,
+) -> &'a [(VReg, PReg)] {
     match input.problem.preds(block) {
         &[edge] if !is_joined(input.problem, block) => {
-            assignment.exit(input.order.place(input.problem.edge(edge).from))
+            assignment.exit(input.order.index(input.problem.edge(edge).from))
         }
-        _ => assignment.entry(place),
+        _ => assignment.entry(index),
     }
 }
 

@@ -96,8 +96,8 @@ impl Coloring {
         for def in defs.filter(|def| def.constraint() != Constraint::Stack && !def.is_reg()) {
             self.scratch.begins.push(def.vreg());
         }
-        for &edge in problem.succs(at.input.order.blocks[self.place as usize]) {
-            let to = at.input.order.place(problem.edge(edge).to);
+        for &edge in problem.succs(at.input.order.block(self.index).block) {
+            let to = at.input.order.index(problem.edge(edge).to);
             for &vreg in problem.edge_defs(edge) {
                 if let Some(entry) = at.input.live.entry(to, vreg) {
                     self.map.values[vreg.index()].next = entry.next;
@@ -148,7 +148,7 @@ impl Coloring {
             let mut request = at.demands.request(i, lives_on)?;
             if operand.fixed_reg().is_none() {
                 let end = if operand.is_def() { at.input.live.def_end[vreg.index()] } else { self.known_end(vreg) };
-                request.hint = self.hints(at.input, vreg, at.inst, end);
+                request.hint = self.hints(at.input, vreg, end);
             }
             site.1 = matching.add(at.inst, request)?;
         }

@@ -7,7 +7,7 @@
 //! | phase | file | does |
 //! |---|---|---|
 //! | liveness | `liveness.rs` | **result**: live values at block heads, distances to next uses |
-//! | | `order.rs`, `next_use.rs`, `constraints.rs` | .. the order of blocks, one walk over all operands, what it finds out besides |
+//! | | `next_use.rs`, `constraints.rs` | .. one walk over all operands, what it finds out besides |
 //! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
 //! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
@@ -42,7 +42,6 @@ mod labels;
 mod live_through;
 mod liveness;
 mod next_use;
-mod order;
 mod pick_register;
 #[cfg(test)]
 mod planted_faults;

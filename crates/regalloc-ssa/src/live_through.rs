@@ -68,7 +68,7 @@ impl Coloring {
         scratch.displaced.sort_unstable();
         for &(_, vreg) in &scratch.displaced {
             let free = at.demands.allocatable(vreg).difference(at.demands.killed(vreg)).difference(busy);
-            let Some(to) = self.pick(at.input, vreg, at.inst, self.known_end(vreg), free) else { return false };
+            let Some(to) = self.pick(at.input, vreg, self.known_end(vreg), free) else { return false };
             busy.insert(to);
             scratch.moved.push((vreg, to));
         }

@@ -21,10 +21,11 @@
 
 use crate::constraints::Constraints;
 use crate::next_use::{Chain, EdgeDistance, NONE, Pass, Use, Uses};
-use crate::order::Order;
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Block, Freq, Problem, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -34,8 +35,8 @@ pub(crate) const DEAD: u32 = u32::MAX;
 pub(crate) const FAR: u32 = 1 << 30;
 /// What an edge to a block that runs much less often adds, so that uses in a loop come before uses behind it.
 pub(crate) const AWAY: u32 = 1 << 16;
-/// The last use in a block of a value that is live-out.
-pub(crate) const LIVE_OUT: u32 = u32::MAX;
+/// The end of the live range in a block of a value that is live-out.
+pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
 /// How often distances may be improved, per value and block where it is live. They need not be exact.
 const PATIENCE: usize = 8;
@@ -85,13 +86,13 @@ impl Next {
 pub(crate) struct Entry {
     pub(crate) vreg: VReg,
     pub(crate) next: Next,
-    /// The point of the last use in the block, or [`LIVE_OUT`].
-    pub(crate) end: u32,
+    /// The end of the live range in the block, or [`LIVE_OUT`].
+    pub(crate) end: ProgPoint,
 }
 
-/// A set of places from which the last is taken first.
+/// A set of blocks from which the last is taken first.
 #[derive(Default)]
-struct Places {
+struct Pending {
     words: Vec<u64>,
     /// No word behind this one has members.
     last: usize,
@@ -99,8 +100,8 @@ struct Places {
     len: u32,
 }
 
-impl Places {
-    /// Prepares for places below `len`.
+impl Pending {
+    /// Prepares for the blocks below `len`.
     fn begin(&mut self, len: usize) {
         reset(&mut self.words, len / 64 + 1, 0);
         self.last = 0;
@@ -108,16 +109,16 @@ impl Places {
     }
 
     #[inline]
-    fn push(&mut self, place: u32) {
-        let word = place as usize / 64;
-        let bit = 1 << (place % 64);
+    fn push(&mut self, block: BlockIndex) {
+        let word = block.index() / 64;
+        let bit = 1 << (block.index() % 64);
         self.len += u32::from(self.words[word] & bit == 0);
         self.words[word] |= bit;
         self.last = self.last.max(word);
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<u32> {
+    fn pop(&mut self) -> Option<BlockIndex> {
         if self.len == 0 {
             self.last = 0;
             return None;
@@ -128,16 +129,8 @@ impl Places {
         }
         let bit = self.words[self.last].ilog2();
         self.words[self.last] &= !(1 << bit);
-        Some(self.last as u32 * 64 + bit)
+        Some(BlockIndex::new(self.last * 64 + bit as usize))
     }
-}
-
-/// Points of a block: its head, for each instruction one before and one after it, and its end, where arguments are read.
-pub(crate) const HEAD: u32 = 0;
-
-/// The point at the end of a block of `len` instructions.
-pub(crate) fn end_point(len: u32) -> u32 {
-    1 + 2 * len
 }
 
 /// A frequency as a small number: 256 per entry of the function.
@@ -150,35 +143,35 @@ pub(crate) fn scaled(freq: Freq) -> u32 {
 pub(crate) struct Liveness {
     /// Per operand, what comes after it. Distances count from the head of the operand's block.
     pub(crate) after: Vec<Next>,
-    /// Per value, the place of the block that defines it.
-    pub(crate) def_place: Vec<u32>,
-    /// Per value, the point of its def in that block.
-    pub(crate) def_point: Vec<u32>,
-    /// Per value, the point of the last use in the block that defines it, or [`LIVE_OUT`].
-    pub(crate) def_end: Vec<u32>,
-    /// Per value: is it live in places where it has no entry?
+    /// Per value, the block that defines it, if one does.
+    pub(crate) def_block: Vec<BlockIndex>,
+    /// Per value, where it is defined; open if it is in no block of the order.
+    pub(crate) def: Vec<ProgPoint>,
+    /// Per value, the end of its live range in the block that defines it, or [`LIVE_OUT`].
+    pub(crate) def_end: Vec<ProgPoint>,
+    /// Per value: is it live in blocks where it has no entry?
     pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
-    /// Place by place, and by value in each; then some that are of no use.
+    /// Block by block, and by value in each; then some that are of no use.
     entries: Vec<Entry>,
-    /// Per place, where its entries start; one more at the end.
+    /// Per block, where its entries start; one more at the end.
     starts: Vec<u32>,
-    /// Place and index in `entries`, value by value.
-    places: Vec<(u32, u32)>,
-    /// Per value, where its entries are among the ranges, and its share of `places`.
+    /// Block and index in `entries`, value by value.
+    entries_of: Vec<(BlockIndex, u32)>,
+    /// Per value, where its entries are among the ranges, and its share of `entries_of`.
     spans: Vec<(u32, u32)>,
     ranges: Vec<BlockRange>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
-    edges_in: Vec<(u32, EdgeDistance)>,
-    /// Per place, where the edges into it start; one more at the end.
+    edges_in: Vec<(BlockIndex, EdgeDistance)>,
+    /// Per block, where the edges into it start; one more at the end.
     edge_starts: Vec<u32>,
     /// Per block in order, the range of the value at hand.
     marks: Vec<u32>,
     /// Blocks whose ranges came closer to a use since their predecessors were updated.
-    pending: Places,
+    pending: Pending,
     cursors: Vec<u32>,
     /// So many more may come closer.
     patience: usize,
@@ -189,20 +182,20 @@ pub(crate) struct Liveness {
 /// A value in a block where it is defined, or live at the head.
 #[derive(Clone, Copy, Debug)]
 struct BlockRange {
-    place: u32,
+    block: BlockIndex,
     /// The last operand with the value, or [`NONE`].
     open: u32,
     /// At the head.
     next: Next,
-    /// The point of the last use in the block, or [`LIVE_OUT`].
-    end: u32,
+    /// The end of the live range in the block, or [`LIVE_OUT`].
+    end: ProgPoint,
 }
 
 impl Liveness {
     pub(crate) fn compute(
         &mut self,
         problem: &Problem,
-        order: &Order,
+        order: &LinearOrder,
         constraints: &mut Constraints,
     ) -> Result<(), AllocError> {
         self.steps = 0;
@@ -214,21 +207,21 @@ impl Liveness {
         Ok(())
     }
 
-    /// What is live at the head of the block at a place, by value; parameters and results of the branch before it as
-    /// well, even those that are dead.
-    pub(crate) fn entries(&self, place: u32) -> &[Entry] {
-        &self.entries[self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize]
+    /// What is live at the head of a block, by value; parameters and results of the branch before it as well, even those
+    /// that are dead.
+    pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
+        &self.entries[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
     }
 
     /// The entry of one value.
-    pub(crate) fn entry(&self, place: u32, vreg: VReg) -> Option<&Entry> {
-        let entries = self.entries(place);
+    pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
+        let entries = self.entries(block);
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
     /// As [`Liveness::entry`] for one value after another: `hint` is where the next one is if numbers follow each other.
-    pub(crate) fn entry_after(&self, place: u32, vreg: VReg, hint: &mut usize) -> Option<&Entry> {
-        let entries = self.entries(place);
+    pub(crate) fn entry_after(&self, block: BlockIndex, vreg: VReg, hint: &mut usize) -> Option<&Entry> {
+        let entries = self.entries(block);
         if entries.get(*hint).is_none_or(|entry| entry.vreg != vreg) {
             *hint = entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok()?;
         }
@@ -236,46 +229,67 @@ impl Liveness {
         entries.get(*hint - 1)
     }
 
-    /// The places where a value has entries, ascending, and those.
-    pub(crate) fn places(&self, vreg: VReg) -> impl DoubleEndedIterator<Item = (u32, &Entry)> {
-        let (start, end) = self.spans[vreg.index()];
-        self.places[start as usize..end as usize].iter().map(|&(place, i)| (place, &self.entries[i as usize]))
+    /// Is the value live at the head of a block?
+    pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
+        self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
 
-    /// Is the value, which has an entry at `place`, a parameter or a result of the branch before?
-    pub(crate) fn is_defined_at_head(&self, vreg: VReg, place: u32) -> bool {
-        self.def_place[vreg.index()] == place && self.def_point[vreg.index()] == HEAD
+    /// How often the value is defined.
+    pub(crate) fn def_freq(&self, order: &LinearOrder, vreg: VReg) -> u32 {
+        scaled(order.block(self.def_block[vreg.index()]).freq)
     }
 
-    fn find_edges(&mut self, problem: &Problem, order: &Order) {
+    /// Is the value defined in the order?
+    pub(crate) fn is_defined(&self, vreg: VReg) -> bool {
+        self.def[vreg.index()] != ProgPoint::OPEN
+    }
+
+    /// The live ranges of a value that is not far, ascending: one per block.
+    pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl DoubleEndedIterator<Item = PointRange> {
+        let (v, (start, end)) = (vreg.index(), self.spans[vreg.index()]);
+        let own = Some(PointRange::new(self.def[v], self.def_end[v].min(order.block(self.def_block[v]).stop())));
+        let entries = self.entries_of[start as usize..end as usize].iter().map(|&(block, i)| {
+            let block = order.block(block);
+            PointRange::new(block.start(), self.entries[i as usize].end.min(block.stop()))
+        });
+        // A value defined at a head has an entry there.
+        own.filter(|range| !range.from.is_before()).into_iter().chain(entries)
+    }
+
+    /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
+    pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: BlockIndex) -> bool {
+        self.def_block[vreg.index()] == block && self.def[vreg.index()].is_before()
+    }
+
+    fn find_edges(&mut self, problem: &Problem, order: &LinearOrder) {
         self.edges_in.clear();
         self.edge_starts.clear();
-        for &block in &order.blocks {
+        for block in order.blocks().values() {
             self.edge_starts.push(self.edges_in.len() as u32);
-            let preds = problem.preds(block).iter();
+            let preds = problem.preds(block.block).iter();
             self.edges_in
-                .extend(preds.map(|&edge| (order.place(problem.edge(edge).from), EdgeDistance::new(problem, edge))));
+                .extend(preds.map(|&edge| (order.index(problem.edge(edge).from), EdgeDistance::new(problem, edge))));
         }
         self.edge_starts.push(self.edges_in.len() as u32);
     }
 
     /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
     /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
-    fn walk_up(&mut self, problem: &Problem, order: &Order) -> Result<(), AllocError> {
+    fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        reset(&mut self.marks, order.blocks.len(), NONE);
-        self.pending.begin(order.blocks.len());
+        reset(&mut self.marks, order.num_blocks(), NONE);
+        self.pending.begin(order.num_blocks());
         self.patience = 0;
         reset(&mut self.far, values, false);
         reset(&mut self.spans, values, (0, 0));
         reset(&mut self.heads, values, Next::DEAD);
         self.ranges.clear();
         self.back.clear();
-        let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.blocks.len());
+        let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
         for i in 0..self.uses.defs.len() {
             let vreg = self.uses.defs[i];
             let Chain { first: used, pass, .. } = self.uses.chains[vreg.index()];
-            if used == NONE && pass == NONE && self.def_point[vreg.index()] != HEAD {
+            if used == NONE && pass == NONE && !self.def[vreg.index()].is_before() {
                 // Its own block is all it knows.
                 continue;
             }
@@ -299,15 +313,15 @@ impl Liveness {
     /// Notes the range where the value is defined. Returns its first use in another block.
     fn begin_value(&mut self, vreg: VReg) -> u32 {
         let v = vreg.index();
-        let place = self.def_place[v];
+        let block = self.def_block[v];
         let Chain { first, open, .. } = self.uses.chains[v];
-        self.marks[place as usize] = self.ranges.len() as u32;
-        let mut range = BlockRange { place, open, next: Next::DEAD, end: self.def_end[v] };
+        self.marks[block.index()] = self.ranges.len() as u32;
+        let mut range = BlockRange { block, open, next: Next::DEAD, end: self.def_end[v] };
         let mut later = first;
-        if self.def_point[v] == HEAD {
-            range = BlockRange { open: NONE, end: HEAD, ..range };
-            if let Some(own) = self.uses.all.get(first as usize).filter(|own| own.place == place) {
-                range = BlockRange { place, open: own.open, next: own.next, end: own.end };
+        if self.def[v].is_before() {
+            range = BlockRange { open: NONE, end: self.def[v], ..range };
+            if let Some(own) = self.uses.all.get(first as usize).filter(|own| own.block == block) {
+                range = BlockRange { block, open: own.open, next: own.next, end: own.end };
                 later = own.later;
             }
         }
@@ -337,10 +351,10 @@ impl Liveness {
     /// The value is live at the heads of blocks that use it, unless it is defined there, and of all in between.
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
-        while let Some(&Use { place, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
-            self.marks[place as usize] = self.ranges.len() as u32;
-            self.ranges.push(BlockRange { place, open, next: distance, end });
-            self.pending.push(place);
+        while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
+            self.marks[block.index()] = self.ranges.len() as u32;
+            self.ranges.push(BlockRange { block, open, next: distance, end });
+            self.pending.push(block);
             next = later;
         }
         if self.pass(vreg, first) {
@@ -351,29 +365,29 @@ impl Liveness {
 
     /// Passes next uses on to predecessors, from the last block to the first.
     fn leave_all(&mut self, first: usize) {
-        while let Some(place) = self.pending.pop() {
-            let next = self.ranges[self.marks[place as usize] as usize].next;
-            let (start, end) = (self.edge_starts[place as usize], self.edge_starts[place as usize + 1]);
+        while let Some(block) = self.pending.pop() {
+            let next = self.ranges[self.marks[block.index()] as usize].next;
+            let (start, end) = (self.edge_starts[block.index()], self.edge_starts[block.index() + 1]);
             self.steps += u64::from(end - start);
             for i in start as usize..end as usize {
                 let (from, edge) = self.edges_in[i];
-                self.approach(first, from, LIVE_OUT, next.behind(edge));
+                self.approach(first, from, next.behind(edge));
             }
         }
     }
 
-    /// At the end of the block `from` the value is live up to `end`, and its next use is `ahead`.
+    /// The value is live at the end of the block `from`, and its next use is `ahead`.
     #[inline(always)]
-    fn approach(&mut self, first: usize, from: u32, end: u32, ahead: Next) {
-        let mark = &mut self.marks[from as usize];
+    fn approach(&mut self, first: usize, from: BlockIndex, ahead: Next) {
+        let mark = &mut self.marks[from.index()];
         let i = *mark as usize;
         let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
             *mark = self.ranges.len() as u32;
-            self.ranges.push(BlockRange { place: from, open: NONE, next: ahead, end });
+            self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
             self.patience += PATIENCE;
             return self.pending.push(from);
         };
-        range.end = range.end.max(end);
+        range.end = LIVE_OUT;
         if range.open != NONE {
             self.after[range.open as usize].improve(ahead);
         } else if range.next.improve(ahead) && i != first && self.patience > 0 {
@@ -385,9 +399,9 @@ impl Liveness {
     fn end_value(&mut self, vreg: VReg, first: usize) {
         let v = vreg.index();
         let def = &mut self.ranges[first];
-        let is_at_head = self.def_point[v] == HEAD;
+        let is_at_head = self.def[v].is_before();
         if is_at_head {
-            def.end = if def.next.is_dead() { HEAD } else { def.end };
+            def.end = if def.next.is_dead() { self.def[v].next() } else { def.end };
             self.heads[v] = def.next;
         }
         self.def_end[v] = def.end;
@@ -398,14 +412,14 @@ impl Liveness {
     fn pass_back(&mut self, vreg: VReg) {
         let v = vreg.index();
         let (start, end) = self.spans[v];
-        let first = start - u32::from(self.def_point[v] != HEAD);
+        let first = start - u32::from(!self.def[v].is_before());
         for i in first..end {
-            self.marks[self.ranges[i as usize].place as usize] = i;
+            self.marks[self.ranges[i as usize].block.index()] = i;
         }
         self.steps += u64::from(end - first);
         self.pass(vreg, first as usize);
         self.leave_all(first as usize);
-        if self.def_point[v] == HEAD {
+        if self.def[v].is_before() {
             self.heads[v] = self.ranges[first as usize].next;
         }
     }
@@ -415,41 +429,41 @@ impl Liveness {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;
         while let Some(&Pass { param, from, edge, other }) = self.uses.passes.get(next as usize) {
-            leads_back |= self.def_place[param.index()] <= from;
+            leads_back |= self.def_block[param.index()] <= from;
             let ahead = self.heads[param.index()].passed(edge);
-            self.approach(first, from, end_point(edge.len), ahead);
+            self.approach(first, from, ahead);
             self.steps += 1;
             next = other;
         }
         leads_back
     }
 
-    /// Entries by place and, within one, by value.
-    fn sort_entries(&mut self, problem: &Problem, order: &Order) {
-        reset(&mut self.starts, order.blocks.len() + 1, 0);
+    /// Entries by block and, within one, by value.
+    fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
+        reset(&mut self.starts, order.num_blocks() + 1, 0);
         for &(start, end) in &self.spans {
-            self.ranges[start as usize..end as usize].iter().for_each(|range| self.starts[range.place as usize] += 1);
+            self.ranges[start as usize..end as usize].iter().for_each(|range| self.starts[range.block.index()] += 1);
         }
         add_up(&mut self.starts);
-        let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: HEAD };
+        let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
         if self.entries.len() < self.ranges.len() {
             self.entries.resize(self.ranges.len(), blank);
         }
         for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
             for range in &self.ranges[start as usize..end as usize] {
-                let at = &mut self.starts[range.place as usize];
+                let at = &mut self.starts[range.block.index()];
                 self.entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
         shift(&mut self.starts);
-        self.places.resize(self.ranges.len(), (0, 0));
+        self.entries_of.resize(self.ranges.len(), (BlockIndex::FIRST, 0));
         self.cursors.clear();
         self.cursors.extend(self.spans.iter().map(|span| span.0));
-        for (place, range) in self.starts.windows(2).enumerate() {
+        for (block, range) in order.indices().zip(self.starts.windows(2)) {
             for i in range[0]..range[1] {
                 let at = &mut self.cursors[self.entries[i as usize].vreg.index()];
-                self.places[*at as usize] = (place as u32, i);
+                self.entries_of[*at as usize] = (block, i);
                 *at += 1;
             }
         }
@@ -457,8 +471,8 @@ impl Liveness {
 
     /// Plants a fault: the value is not live at the head of a block.
     #[cfg(test)]
-    pub(crate) fn forget(&mut self, place: u32, vreg: VReg) {
-        let range = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+    pub(crate) fn forget(&mut self, block: BlockIndex, vreg: VReg) {
+        let range = self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize;
         let entry = self.entries[range].iter_mut().find(|entry| entry.vreg == vreg);
         entry.expect("a live value").next = Next::DEAD;
     }
@@ -467,22 +481,22 @@ impl Liveness {
     ///
     /// # Errors
     /// The first block that differs.
-    pub(crate) fn verify(&self, problem: &Problem, order: &Order) -> Result<(), String> {
+    pub(crate) fn verify(&self, problem: &Problem, order: &LinearOrder) -> Result<(), String> {
         let mut live: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); problem.num_blocks()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
-            for &block in order.blocks.iter().rev() {
+            for block in order.blocks().values().rev().map(|block| block.block) {
                 let head = live_at_head(problem, block, &live);
                 changed |= head != live[block.index()];
                 live[block.index()] = head;
             }
         }
-        for (place, block) in order.blocks.iter().enumerate() {
-            let place = place as u32;
-            let entries = self.entries(place).iter().filter(|entry| !entry.next.is_dead());
+        for (index, block) in order.blocks() {
+            let block = block.block;
+            let entries = self.entries(index).iter().filter(|entry| !entry.next.is_dead());
             let known: BTreeSet<VReg> = entries.map(|entry| entry.vreg).filter(|v| !self.far[v.index()]).collect();
             let params =
-                problem.params(*block).iter().chain(problem.preds(*block).iter().flat_map(|&e| problem.edge_defs(e)));
+                problem.params(block).iter().chain(problem.preds(block).iter().flat_map(|&e| problem.edge_defs(e)));
             let expected = params.filter(|vreg| known.contains(vreg)).chain(&live[block.index()]);
             let expected: BTreeSet<VReg> = expected.copied().filter(|vreg| !self.far[vreg.index()]).collect();
             check(known == expected, || format!("rule 1: {block} has {known:?} live, not {expected:?}"))?;
@@ -491,10 +505,10 @@ impl Liveness {
     }
 
     /// One line per block: what is live at its head and how far away it is used.
-    pub(crate) fn dump(&self, order: &Order, out: &mut String) -> fmt::Result {
-        for (place, block) in order.blocks.iter().enumerate() {
-            write!(out, "{block}:")?;
-            for entry in self.entries(place as u32) {
+    pub(crate) fn dump(&self, order: &LinearOrder, out: &mut String) -> fmt::Result {
+        for (index, block) in order.blocks() {
+            write!(out, "{}:", block.block)?;
+            for entry in self.entries(index) {
                 match entry.next.distance {
                     DEAD => write!(out, " {} dead", entry.vreg)?,
                     FAR.. => write!(out, " {} far", entry.vreg)?,

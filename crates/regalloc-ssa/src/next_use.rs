@@ -6,19 +6,21 @@
 //! ```
 
 use crate::constraints::Constraints;
-use crate::liveness::{AWAY, HEAD, Liveness, Next, reset, scaled};
-use crate::order::Order;
+use crate::liveness::{AWAY, Liveness, Next, reset, scaled};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, ClobberId, Constraint, Edge, InstFlags, Operand, Pos, Problem, VReg};
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{ClobberId, Constraint, Edge, InstFlags, Operand, Pos, Problem, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a block reads from outside, or of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
-    pub(crate) place: u32,
-    /// The point of the last use.
-    pub(crate) end: u32,
+    pub(crate) block: BlockIndex,
+    /// Where the live range ends if the value is not live-out.
+    pub(crate) end: ProgPoint,
     /// The first use; dead if only an edge reads the value.
     pub(crate) next: Next,
     /// Index of the operand that uses it last, or [`NONE`].
@@ -31,7 +33,7 @@ pub(crate) struct Use {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass {
     pub(crate) param: VReg,
-    pub(crate) from: u32,
+    pub(crate) from: BlockIndex,
     pub(crate) edge: EdgeDistance,
     /// Index of another edge that reads the value, or [`NONE`].
     pub(crate) other: u32,
@@ -61,15 +63,19 @@ impl EdgeDistance {
 #[derive(Clone, Copy)]
 struct Seen {
     /// The block for which it holds.
-    place: u32,
-    /// The point of the last use, its operand, and what its instruction defines, or [`NONE`].
-    last: u32,
+    block: PackedOption<BlockIndex>,
+    /// Where the live range ends, the last use, and what the instruction of that defines, or [`NONE`].
+    end: ProgPoint,
     open: u32,
     result: u32,
     next: Next,
 }
 
-const NEW: Seen = Seen { place: NONE, last: HEAD, open: NONE, result: NONE, next: Next::DEAD };
+impl Seen {
+    fn new(block: Option<BlockIndex>) -> Seen {
+        Seen { block: block.into(), end: ProgPoint::FIRST, open: NONE, result: NONE, next: Next::DEAD }
+    }
+}
 
 /// Where a value is used.
 #[derive(Clone, Copy)]
@@ -85,9 +91,11 @@ pub(crate) struct Chain {
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 struct At {
-    pos: u32,
-    place: u32,
-    /// The freq of the block.
+    position: Position,
+    /// Instructions before it in its block.
+    distance: u32,
+    block: BlockIndex,
+    /// How often the block runs.
     here: u32,
     /// What it defines in any register, or [`NONE`].
     result: u32,
@@ -113,21 +121,21 @@ impl Uses {
         self.all.clear();
         self.passes.clear();
         self.defs.clear();
-        reset(&mut self.seen, values, NEW);
+        reset(&mut self.seen, values, Seen::new(None));
     }
 
-    /// The value as the block at a place knows it so far.
+    /// The value as the block knows it so far.
     #[inline]
-    fn seen(&mut self, vreg: VReg, place: u32) -> &mut Seen {
+    fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
         let seen = &mut self.seen[vreg.index()];
-        if seen.place != place {
-            *seen = Seen { place, ..NEW };
+        if seen.block != block.into() {
+            *seen = Seen::new(Some(block));
         }
         seen
     }
 
     /// An edge out of the block reads the value.
-    fn pass(&mut self, vreg: VReg, param: VReg, from: u32, edge: EdgeDistance) {
+    fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, edge: EdgeDistance) {
         self.seen(vreg, from);
         self.read.push(vreg);
         let pass = &mut self.chains[vreg.index()].pass;
@@ -136,13 +144,13 @@ impl Uses {
     }
 
     /// The head of the block is reached: what it reads and has not defined comes from outside.
-    fn close(&mut self, place: u32) {
+    fn close(&mut self, block: BlockIndex) {
         for vreg in self.read.drain(..) {
             let seen = &mut self.seen[vreg.index()];
-            if seen.place == place {
-                seen.place = NONE;
+            if seen.block == block.into() {
+                seen.block = None.into();
                 let first = &mut self.chains[vreg.index()].first;
-                self.all.push(Use { place, end: seen.last, next: seen.next, open: seen.open, later: *first });
+                self.all.push(Use { block, end: seen.end, next: seen.next, open: seen.open, later: *first });
                 *first = self.all.len() as u32 - 1;
             }
         }
@@ -151,38 +159,44 @@ impl Uses {
 
 impl Liveness {
     /// Walks over all operands, and shows constraints what has any.
-    pub(crate) fn find_uses(&mut self, problem: &Problem, order: &Order, constraints: &mut Constraints) {
+    pub(crate) fn find_uses(&mut self, problem: &Problem, order: &LinearOrder, constraints: &mut Constraints) {
         let values = problem.vregs.len();
-        reset(&mut self.def_place, values, NONE);
-        reset(&mut self.def_point, values, HEAD);
-        reset(&mut self.def_end, values, 0);
+        reset(&mut self.def_block, values, BlockIndex::FIRST);
+        reset(&mut self.def, values, ProgPoint::OPEN);
+        reset(&mut self.def_end, values, ProgPoint::FIRST);
         reset(&mut self.after, problem.num_operands(), Next::DEAD);
         self.uses.begin(values);
-        for (place, &block) in order.blocks.iter().enumerate().rev() {
-            self.find_uses_in(problem, block, place as u32, constraints);
+        for (index, block) in order.blocks().iter().rev() {
+            self.find_uses_in(problem, index, block, constraints);
         }
         for edge in problem.edges() {
             for &vreg in problem.edge_defs(edge) {
-                let place = order.place(problem.edge(edge).to);
-                (self.def_place[vreg.index()], self.def_point[vreg.index()]) = (place, HEAD);
+                let to = order.index(problem.edge(edge).to);
+                (self.def_block[vreg.index()], self.def[vreg.index()]) = (to, order.block(to).start());
             }
         }
         constraints.end();
     }
 
-    fn find_uses_in(&mut self, problem: &Problem, block: Block, place: u32, constraints: &mut Constraints) {
-        for &edge in problem.succs(block) {
+    fn find_uses_in(
+        &mut self,
+        problem: &Problem,
+        index: BlockIndex,
+        block: &OrderedBlock,
+        constraints: &mut Constraints,
+    ) {
+        for &edge in problem.succs(block.block) {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
                 let distance = EdgeDistance::new(problem, edge);
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
                     constraints.flow(arg, param);
-                    self.uses.pass(arg, param, place, distance);
+                    self.uses.pass(arg, param, index, distance);
                 }
             }
         }
-        let here = scaled(problem.freq(block));
-        for (pos, inst) in problem.insts(block).enumerate().rev() {
+        let here = scaled(block.freq);
+        for (distance, (inst, position)) in problem.insts(block.block).zip(block.positions()).enumerate().rev() {
             let range = problem.operand_range(inst);
             let operands = &problem.all_operands()[range.clone()];
             let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
@@ -195,31 +209,34 @@ impl Liveness {
                     result = if goes_on { operand.vreg().as_u32() } else { result };
                 }
             }
+            let at = At { position, distance: distance as u32, block: index, here, result };
             for (i, &operand) in range.zip(operands).rev() {
-                let at = At { pos: pos as u32, place, here, result };
                 self.operand(problem, operand, i, at, constraints);
             }
             let is_usual = flags == InstFlags::NONE || flags == InstFlags::BRANCH && !defines;
             if !(is_plain && is_usual && clobbers == ClobberId::NONE) {
-                constraints.instruction(problem, inst, place, pos as u32);
+                constraints.instruction(problem, inst, index, position, distance as u32);
             }
         }
-        for &param in problem.params(block) {
-            self.def_place[param.index()] = place;
+        for &param in problem.params(block.block) {
+            (self.def_block[param.index()], self.def[param.index()]) = (index, block.start());
             self.uses.defs.push(param);
-            let result = self.uses.seen(param, place).result;
+            let result = self.uses.seen(param, index).result;
             self.link(problem, param, result, constraints);
         }
-        self.uses.close(place);
+        self.uses.close(index);
     }
 
     #[inline]
     fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: At, constraints: &mut Constraints) {
-        let At { pos, place, here, result } = at;
+        let At { position, distance, block, here, result } = at;
         let vreg = operand.vreg();
         let v = vreg.index();
-        let at = point(pos, operand.pos());
-        let seen = self.uses.seen(vreg, place);
+        let point = match operand.pos() {
+            Pos::Early => ProgPoint::early(position),
+            Pos::Late => ProgPoint::late(position),
+        };
+        let seen = self.uses.seen(vreg, block);
         let next = seen.next;
         if next.is_dead() {
             seen.open = i as u32;
@@ -227,22 +244,20 @@ impl Liveness {
             self.after[i] = next;
         }
         if operand.is_def() {
-            seen.place = NONE;
-            (self.def_place[v], self.def_point[v]) = (place, at);
-            self.def_end[v] = if next.is_dead() { point(pos, Pos::Late) } else { seen.last };
+            seen.block = None.into();
+            (self.def_block[v], self.def[v]) = (block, point);
+            self.def_end[v] = if next.is_dead() { point.next_position() } else { seen.end };
             let Seen { open, result, .. } = *seen;
             self.uses.chains[v].open = open;
             self.link(problem, vreg, result, constraints);
             self.uses.defs.push(vreg);
             return;
         }
-        seen.next = Next { distance: pos, freq: if operand.is_plain() { here } else { use_freq(operand, here) } };
+        seen.next = Next { distance, freq: if operand.is_plain() { here } else { use_freq(operand, here) } };
+        seen.end = seen.end.max(point.end_of_use());
         if next.is_dead() {
-            seen.last = at;
             seen.result = result;
             self.uses.read.push(vreg);
-        } else if seen.last == at.wrapping_sub(1) && operand.pos() == Pos::Late {
-            seen.last = at;
         }
     }
 
@@ -257,11 +272,6 @@ impl Liveness {
             }
         }
     }
-}
-
-/// The point before (early) or after (late) the instruction at a position, among the points of its block.
-fn point(pos: u32, at: Pos) -> u32 {
-    1 + 2 * pos + u32::from(at == Pos::Late)
 }
 
 /// An operand that may be in memory spares half of the load.

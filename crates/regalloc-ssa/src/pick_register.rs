@@ -4,7 +4,9 @@ use crate::coloring::{Coloring, Input};
 use crate::constraints::Constraints;
 use crate::liveness::LIVE_OUT;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Inst, MachineEnv, PReg, PRegSet, RegClass, VReg};
+use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
 /// Clobber points ahead that are looked at.
 const LOOKAHEAD: usize = 8;
@@ -72,65 +74,59 @@ impl Preference {
 pub(crate) struct Picker {
     /// Registers of each class, best first.
     preferences: [Preference; 2],
-    /// Numbers of the first and last instruction of the block.
-    first: u32,
-    last: u32,
+    /// The head of the block, and the position after it.
+    head: Position,
+    end: Position,
+    /// The instruction at hand, or the head.
+    at: Position,
     /// Hints of values that will be in registers at its end.
     reserved: PRegSet,
-    /// Index of the first clobber point not behind the instruction at hand, and its number if it is in this block.
+    /// Index of the first clobber point that is not behind that, and where it is.
     point: usize,
-    point_at: u32,
+    point_at: Position,
 }
 
 impl Picker {
-    pub(crate) fn begin(&mut self, env: &MachineEnv) {
-        for (preference, class) in self.preferences.iter_mut().zip(&env.classes) {
+    pub(crate) fn begin(&mut self, input: &Input) {
+        for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
             preference.set(&class.order);
         }
-        (self.point, self.point_at) = (0, u32::MAX);
+        self.point = 0;
+        self.find_point(input.constraints);
     }
 
-    pub(crate) fn enter(&mut self, input: &Input, place: u32) {
-        let block = input.order.blocks[place as usize];
-        self.first = input.problem.first_inst(block).as_u32();
-        self.last = input.problem.terminator(block).as_u32();
+    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
+        let block = input.order.block(index);
         self.reserved = PRegSet::EMPTY;
-        if self.first < self.last {
+        if block.num_insts() > 1 {
             // They are better left to those values.
-            let exit = input.spills.exit(place).iter();
+            let exit = input.spills.exit(index).iter();
             self.reserved = exit.filter_map(|&vreg| input.hints.get(vreg)).collect();
         }
-        let points = &input.constraints.clobber_points;
-        while points.get(self.point).is_some_and(|point| point.place < place) {
-            self.point += 1;
-        }
-        self.find_point(input.constraints, place);
+        self.end = block.end;
+        self.head = block.head;
+        self.advance(input.constraints, block.head);
     }
 
-    fn find_point(&mut self, constraints: &Constraints, place: u32) {
-        let point = constraints.clobber_points.get(self.point).filter(|point| point.place == place);
-        self.point_at = point.map_or(u32::MAX, |point| self.first + point.pos);
+    fn find_point(&mut self, constraints: &Constraints) {
+        self.point_at = constraints.clobber_points.get(self.point).map_or(Position::END, |point| point.position);
     }
 
     /// Goes on to an instruction.
     #[inline]
-    pub(crate) fn advance(&mut self, constraints: &Constraints, inst: Inst) {
-        if inst.as_u32() > self.point_at {
-            let place = constraints.clobber_points[self.point].place;
+    pub(crate) fn advance(&mut self, constraints: &Constraints, at: Position) {
+        self.at = at;
+        while at > self.point_at {
             self.point += 1;
-            self.find_point(constraints, place);
+            self.find_point(constraints);
         }
-    }
-
-    pub(crate) fn first_inst(&self) -> Inst {
-        Inst::from_u32(self.first)
     }
 }
 
 impl Coloring {
-    /// The best register in `free` for a value that is live up to the point `end` of this block, from `inst` on.
-    pub(crate) fn pick(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, free: PRegSet) -> Option<PReg> {
-        let hints = self.hints(input, vreg, inst, end);
+    /// The best register in `free` for a value that is live up to `end` in this block, from the instruction at hand on.
+    pub(crate) fn pick(&self, input: &Input, vreg: VReg, end: ProgPoint, free: PRegSet) -> Option<PReg> {
+        let hints = self.hints(input, vreg, end);
         self.choose_open(input, input.problem.class(vreg), &hints, free)
     }
 
@@ -141,39 +137,35 @@ impl Coloring {
         self.choose(input, class, hints, open).or_else(|| self.choose(input, class, hints, free))
     }
 
-    /// The hints of a value that is live up to the point `end` of this block, from the instruction at hand on.
+    /// The hints of a value that is live up to `end` in this block, from the instruction at hand on.
     #[inline(always)]
-    pub(crate) fn hints(&self, input: &Input, vreg: VReg, inst: Inst, end: u32) -> Hints {
+    pub(crate) fn hints(&self, input: &Input, vreg: VReg, end: ProgPoint) -> Hints {
         let class = input.hints.get(vreg);
         let flow = if class.is_some() { None } else { flow_hint(input, vreg) };
         let mut hints = Hints { class, flow, fixed: None, bad: PRegSet::EMPTY };
-        if self.picker.point_at <= self.picker.last {
-            self.look_ahead(input, vreg, inst, end, &mut hints);
+        if self.picker.point_at < self.picker.end {
+            self.look_ahead(input, vreg, end, &mut hints);
         }
         hints
     }
 
     /// Adds what clobber points in the rest of the block mean for the value.
     #[inline(never)]
-    fn look_ahead(&self, input: &Input, vreg: VReg, inst: Inst, end: u32, hints: &mut Hints) {
-        let Picker { first, last: last_inst, point, .. } = self.picker;
-        let last = if end == LIVE_OUT { u32::MAX } else { end.saturating_sub(1) / 2 };
-        let pos = inst.as_u32() - first;
+    fn look_ahead(&self, input: &Input, vreg: VReg, end: ProgPoint, hints: &mut Hints) {
+        let Picker { at, end: block_end, point, .. } = self.picker;
+        let live = PointRange::new(ProgPoint::after(at), end);
         let (mut bad, mut taken, mut fixed) = (PRegSet::EMPTY, PRegSet::EMPTY, None);
         // The fixed register may belong to the copy that this value flows into, after its own live range.
-        let next = input.constraints.fixed_hint(vreg).filter(|&(_, at)| at > inst.as_u32() && at <= last_inst);
-        let most = next.map_or(last, |(_, at)| last.max(at - first));
+        let next = input.constraints.fixed_hint(vreg).filter(|&(_, to)| to > at && to < block_end);
+        let until = next.map_or(end, |(_, to)| end.max(ProgPoint::late(to))).min(ProgPoint::before(block_end));
         let points = input.constraints.clobber_points.get(point..).unwrap_or_default().iter();
-        for point in points.take(LOOKAHEAD).take_while(|point| point.place == self.place && point.pos <= most) {
-            if point.pos <= pos {
-                continue;
-            }
-            if let Some((reg, _)) = next.filter(|&(_, at)| at == first + point.pos) {
+        let ahead = points.take(LOOKAHEAD).take_while(|point| ProgPoint::early(point.position) < until);
+        for point in ahead.filter(|point| point.position > at) {
+            if let Some((reg, _)) = next.filter(|&(_, to)| to == point.position) {
                 fixed = Some(reg).filter(|&reg| !taken.contains(reg));
             }
             taken = taken.union(point.early).union(point.late);
-            bad = if point.pos <= last { bad.union(point.early) } else { bad };
-            bad = if point.pos < last { bad.union(point.late) } else { bad };
+            bad = bad.union(point.taken_from(live));
         }
         if let Some(reg) = fixed {
             bad.remove(reg);
@@ -213,11 +205,11 @@ impl Coloring {
         penalty + if input.spills.open.contains(reg) { 0 } else { CLOSED }
     }
 
-    /// The point in this block up to which a value is live that is in it already.
-    pub(crate) fn known_end(&self, vreg: VReg) -> u32 {
-        let next = self.map.values[vreg.index()].next;
-        let len = self.picker.last - self.picker.first + 1;
-        if next.distance >= len { LIVE_OUT } else { 1 + 2 * next.distance }
+    /// Up to where a value that is live at the instruction at hand is so in this block.
+    pub(crate) fn known_end(&self, vreg: VReg) -> ProgPoint {
+        let first = self.picker.head.as_u32() + 1;
+        let use_at = first.saturating_add(self.map.values[vreg.index()].next.distance);
+        if use_at >= self.picker.end.as_u32() { LIVE_OUT } else { ProgPoint::late(Position::new(use_at)) }
     }
 }
 

@@ -4,7 +4,9 @@ use crate::allocator::SsaAllocator;
 use crate::coalescing::Coalescing;
 use crate::spill_plan::Transfer;
 use crate::spilling::Input;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Allocator, Inst, MachineEnv, PReg, Problem, VReg, text};
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// `v0` is stored and evicted for the call, and reloaded; `v2` and `v3` are of one class.
 const TEXT: &str = "env {
@@ -60,7 +62,7 @@ fn v(number: u32) -> VReg {
 #[test]
 fn liveness_without_a_value() {
     let mut solved = Solved::new();
-    solved.allocator.live.forget(1, v(0));
+    solved.allocator.live.forget(BlockIndex::new(1), v(0));
     check(solved.allocator.live.verify(&solved.problem, &solved.allocator.order), "rule 1");
 }
 
@@ -70,7 +72,7 @@ fn classes_of_values_that_meet() {
     let mut classes = Coalescing::default();
     std::mem::swap(&mut classes, &mut solved.allocator.classes);
     classes.unite(v(0), v(3));
-    check(classes.verify(&solved.problem, &solved.allocator.live), "rule 1");
+    check(classes.verify(&solved.problem, &solved.allocator.order, &solved.allocator.live), "rule 1");
 }
 
 #[test]

@@ -10,11 +10,13 @@
 //! Cost: linear in the members of boundaries, but for sorting classes.
 
 use crate::constraints::ClobberPoint;
-use crate::liveness::{HEAD, LIVE_OUT, reset};
+use crate::liveness::{LIVE_OUT, reset, scaled};
 use crate::spill_plan::SpillPlan;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Inst, PReg, PRegSet, VReg};
+use kingpost_regalloc::{PReg, PRegSet, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::point::ProgPoint;
 use std::fmt::{self, Write};
 
 const NONE: u8 = u8::MAX;
@@ -22,6 +24,36 @@ const NONE: u8 = u8::MAX;
 const END: u32 = u32::MAX;
 /// Instructions of one block that are looked at for the registers they take from a value defined in it.
 const MAX_POINTS: usize = 16;
+
+/// The head or the end of a block.
+#[derive(Clone, Copy, Debug)]
+struct Boundary(u32);
+
+impl Boundary {
+    fn head(block: BlockIndex) -> Boundary {
+        Boundary(2 * block.as_u32())
+    }
+
+    fn end(block: BlockIndex) -> Boundary {
+        Boundary(2 * block.as_u32() + 1)
+    }
+
+    fn block(self) -> BlockIndex {
+        BlockIndex::from_u32(self.0 / 2)
+    }
+
+    fn is_head(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    fn freq(self, input: Input) -> u32 {
+        scaled(input.order.block(self.block()).freq)
+    }
+}
 
 /// A class of values that has boundaries.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +84,14 @@ pub(crate) struct RegisterHints {
     /// Per class of values, the index of its group, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
-    /// Cuts group by group: the place, doubled, and one more for its end; and the member there.
-    boundaries: Vec<(u32, VReg)>,
+    /// Boundaries group by group, and the member there.
+    boundaries: Vec<(Boundary, VReg)>,
     /// The same as they are found, with their groups.
-    members: Vec<(u32, u32, VReg)>,
+    members: Vec<(u32, Boundary, VReg)>,
     fixed: Vec<FixedHint>,
     /// Per boundary, the registers given away.
     taken: Vec<PRegSet>,
-    /// Per place, its first point; one more at the end.
+    /// Per block, its first clobber point; one more at the end.
     points: Vec<u32>,
     /// How often the boundaries of a group are passed, its class, and the group.
     order: Vec<(u64, VReg, u32)>,
@@ -73,14 +105,14 @@ pub(crate) struct RegisterHints {
 impl RegisterHints {
     pub(crate) fn run(&mut self, input: Input, plan: &SpillPlan) {
         let values = input.problem.vregs.len();
-        let places = input.order.blocks.len();
+        let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
         self.steps = 0;
         self.order.clear();
         reset(&mut self.suits, PReg::COUNT, 0);
         self.differ = false;
-        if places > 1 {
-            reset(&mut self.taken, 2 * places, PRegSet::EMPTY);
+        if blocks > 1 {
+            reset(&mut self.taken, 2 * blocks, PRegSet::EMPTY);
             self.find_boundaries(input, plan);
             self.find_fixed(input);
             self.find_points(input);
@@ -105,9 +137,10 @@ impl RegisterHints {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
         self.groups.clear();
         self.members.clear();
-        for (place, &freq) in input.order.freqs.iter().enumerate() {
-            let place = place as u32;
-            for (boundary, members) in [(2 * place, plan.entry(place)), (2 * place + 1, plan.exit(place))] {
+        for (index, block) in input.order.blocks() {
+            let freq = scaled(block.freq);
+            let [head, end] = [Boundary::head(index), Boundary::end(index)];
+            for (boundary, members) in [(head, plan.entry(index)), (end, plan.exit(index))] {
                 for &vreg in members {
                     let class = input.classes.class(vreg);
                     let number = &mut self.numbers[class.index()];
@@ -133,7 +166,7 @@ impl RegisterHints {
             start += std::mem::replace(&mut group.end, start);
         }
         if self.boundaries.len() < self.members.len() {
-            self.boundaries.resize(self.members.len(), (0, VReg::from_u32(0)));
+            self.boundaries.resize(self.members.len(), (Boundary(0), VReg::from_u32(0)));
         }
         for &(number, boundary, vreg) in &self.members {
             let group = &mut self.groups[number as usize];
@@ -146,8 +179,8 @@ impl RegisterHints {
         let problem = input.problem;
         self.fixed.clear();
         for point in &input.constraints.clobber_points {
-            let block = input.order.blocks[point.place as usize];
-            let inst = Inst::from_u32(problem.first_inst(block).as_u32() + point.pos);
+            let block = input.order.block_at(point.position);
+            let inst = block.inst(point.position);
             let range = problem.operand_range(inst);
             for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
                 // A value that lives on while the register is lost needs a copy anyway.
@@ -156,7 +189,7 @@ impl RegisterHints {
                 let number = self.numbers[input.classes.class(operand.vreg()).index()];
                 if let Some(group) = self.groups.get_mut(number as usize) {
                     let other = std::mem::replace(&mut group.fixed, self.fixed.len() as u32);
-                    self.fixed.push(FixedHint { reg, freq: input.order.freqs[point.place as usize], other });
+                    self.fixed.push(FixedHint { reg, freq: scaled(block.freq), other });
                 }
             }
         }
@@ -166,9 +199,9 @@ impl RegisterHints {
         let points = &input.constraints.clobber_points;
         self.points.clear();
         let mut next = 0;
-        for place in 0..input.order.blocks.len() as u32 {
+        for block in input.order.blocks().values() {
             self.points.push(next);
-            while points.get(next as usize).is_some_and(|point| point.place == place) {
+            while points.get(next as usize).is_some_and(|point| point.position < block.end) {
                 next += 1;
             }
         }
@@ -186,7 +219,7 @@ impl RegisterHints {
         let boundaries = group.start as usize..group.end as usize;
         let taken = self.boundaries[boundaries.clone()]
             .iter()
-            .fold(PRegSet::EMPTY, |all, &(boundary, _)| all.union(self.taken[boundary as usize]));
+            .fold(PRegSet::EMPTY, |all, &(boundary, _)| all.union(self.taken[boundary.index()]));
         let open = plan.open.of_class(reg_class);
         let free = open.difference(taken);
         if std::mem::take(&mut self.differ) {
@@ -204,8 +237,8 @@ impl RegisterHints {
         if free.is_empty() {
             self.differ = true;
             for &(boundary, _) in &self.boundaries[boundaries.clone()] {
-                let cost = 2 * i64::from(boundary_freq(input, boundary));
-                self.taken[boundary as usize].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
+                let cost = 2 * i64::from(boundary.freq(input));
+                self.taken[boundary.index()].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
             }
         }
         let candidates = if free.is_empty() { open } else { free };
@@ -214,7 +247,7 @@ impl RegisterHints {
         let Some(reg) = best else { return };
         self.hints[group.class.index()] = reg.index() as u8;
         for &(boundary, _) in &self.boundaries[boundaries] {
-            self.taken[boundary as usize].insert(reg);
+            self.taken[boundary.index()].insert(reg);
         }
     }
 
@@ -222,28 +255,24 @@ impl RegisterHints {
     fn repel(&mut self, input: Input, boundaries: std::ops::Range<usize>) {
         let mut last = (PRegSet::EMPTY, 0i64);
         for &(boundary, vreg) in &self.boundaries[boundaries] {
-            let place = boundary / 2;
-            let points = self.points[place as usize] as usize..self.points[place as usize + 1] as usize;
+            let index = boundary.block();
+            let points = self.points[index.index()] as usize..self.points[index.index() + 1] as usize;
             if points.is_empty() {
                 continue;
             }
             // A value that lives on counts at the end.
-            let entry = if boundary % 2 == 0 { input.live.entry(place, vreg) } else { None };
+            let entry = if boundary.is_head() { input.live.entry(index, vreg) } else { None };
             let until = match entry {
-                _ if boundary % 2 == 1 => LIVE_OUT,
+                _ if !boundary.is_head() => LIVE_OUT,
                 Some(entry) if entry.end != LIVE_OUT => entry.end,
                 _ => continue,
             };
-            let (home, def) = (input.live.def_place[vreg.index()], input.live.def_point[vreg.index()]);
-            let since = if home == place { def } else { HEAD };
-            let often = i64::from(boundary_freq(input, boundary));
-            let place_of = |point: &ClobberPoint| 2 + 2 * point.pos;
-            let met =
-                input.constraints.clobber_points[points].iter().rev().skip_while(|&point| place_of(point) > until);
-            for point in met.take(MAX_POINTS) {
-                if place_of(point) <= since {
-                    break;
-                }
+            let since = input.live.def[vreg.index()].max(input.order.block(index).start());
+            let often = i64::from(boundary.freq(input));
+            let point_of = |point: &ClobberPoint| ProgPoint::late(point.position);
+            let met = input.constraints.clobber_points[points].iter().rev();
+            let met = met.skip_while(|&point| point_of(point) >= until);
+            for point in met.take(MAX_POINTS).take_while(|&point| point_of(point) > since) {
                 if last.0 != point.late {
                     last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
                     last = (point.late, 0);
@@ -264,8 +293,4 @@ impl RegisterHints {
         }
         Ok(())
     }
-}
-
-fn boundary_freq(input: Input, boundary: u32) -> u32 {
-    input.order.freqs[boundary as usize / 2]
 }

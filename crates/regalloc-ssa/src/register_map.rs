@@ -4,25 +4,22 @@
 
 use crate::liveness::{Next, reset};
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// What is known about a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     /// While it is live, its next use, counted from the head of the block at hand.
     pub(crate) next: Next,
-    /// The last block at whose head it was found live, as an index in the order.
-    pub(crate) live_at: u32,
+    /// The last block at whose head it was found live.
+    pub(crate) live_at: PackedOption<BlockIndex>,
     /// One plus the number of the instruction that evicts it after reading it.
     pub(crate) evicted_after: u32,
     /// Its register.
     pub(crate) at: Option<PReg>,
-    /// At a join point: the register in which most edges bring it, and by how much more often than in others.
-    pub(crate) candidate: Option<PReg>,
-    pub(crate) votes: u32,
 }
-
-const NEW: Value = Value { next: Next::DEAD, live_at: u32::MAX, evicted_after: 0, at: None, candidate: None, votes: 0 };
 
 pub(crate) struct RegisterMap {
     pub(crate) values: Vec<Value>,
@@ -40,7 +37,7 @@ impl Default for RegisterMap {
 
 impl RegisterMap {
     pub(crate) fn begin(&mut self, values: usize) {
-        reset(&mut self.values, values, NEW);
+        reset(&mut self.values, values, Value { next: Next::DEAD, live_at: None.into(), evicted_after: 0, at: None });
         self.occupied = PRegSet::EMPTY;
     }
 

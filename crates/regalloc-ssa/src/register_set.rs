@@ -3,7 +3,9 @@
 use crate::constraints::Constraints;
 use crate::liveness::Next;
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Problem, RegClass, VReg, VRegData};
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// Numbers per class of registers.
 pub(crate) type Counts = [usize; 2];
@@ -17,8 +19,8 @@ pub(crate) struct Value {
     pub(crate) next: Next,
     /// One plus its index among the values in registers, or 0.
     index: u32,
-    /// The last block at whose head it was found live, as an index in the order.
-    pub(crate) live_at: u32,
+    /// The last block at whose head it was found live.
+    pub(crate) live_at: PackedOption<BlockIndex>,
     /// Number of the last instruction under high pressure that reads it.
     pub(crate) read_by: u32,
     /// Index of its class.
@@ -44,7 +46,7 @@ impl Value {
             stores: 0,
             next: Next::DEAD,
             index: 0,
-            live_at: u32::MAX,
+            live_at: None.into(),
             read_by: 0,
             class: data.class.index() as u8,
             is_deferrable: constraints.remat(vreg).is_some() && !constraints.labelled[vreg.index()],

@@ -21,7 +21,9 @@ use crate::liveness::reset;
 use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check, is_joined};
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Block, Constraint, Edge, Inst, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -46,7 +48,7 @@ pub(crate) struct ReloadPlan {
     edge_spans: Vec<Span>,
     edge_pool: Vec<(VReg, EdgeTransfer)>,
     /// Per value, the last block that expects it in a register, and the last edge that brings it in one.
-    met: Vec<(u32, u32)>,
+    met: Vec<(PackedOption<BlockIndex>, PackedOption<Edge>)>,
 }
 
 impl ReloadPlan {
@@ -63,13 +65,13 @@ impl ReloadPlan {
         }));
         reset(&mut self.edge_spans, input.problem.num_edges(), Span::default());
         self.edge_pool.clear();
-        reset(&mut self.met, input.problem.vregs.len(), (u32::MAX, u32::MAX));
-        for (place, &block) in input.order.blocks.iter().enumerate().skip(1) {
-            if is_joined(input.problem, block) {
-                plan.entry(place as u32).iter().for_each(|vreg| self.met[vreg.index()].0 = place as u32);
-                for &edge in input.problem.preds(block) {
+        reset(&mut self.met, input.problem.vregs.len(), Default::default());
+        for (index, block) in input.order.blocks().iter().skip(1) {
+            if is_joined(input.problem, block.block) {
+                plan.entry(index).iter().for_each(|vreg| self.met[vreg.index()].0 = index.into());
+                for &edge in input.problem.preds(block.block) {
                     let start = self.edge_pool.len() as u32;
-                    self.plan_edge(input, plan, edge, place as u32);
+                    self.plan_edge(input, plan, edge, index);
                     self.edge_spans[edge.index()] = Span { start, end: self.edge_pool.len() as u32 };
                 }
             }
@@ -90,24 +92,24 @@ impl ReloadPlan {
         }
     }
 
-    fn plan_edge(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: u32) {
+    fn plan_edge(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
-        let from = input.order.place(problem.edge(edge).from);
+        let from = input.order.index(problem.edge(edge).from);
         let is_stored = |vreg: VReg| {
             self.placements[vreg.index()] == Placement::AtDefinition || input.constraints.remat(vreg).is_some()
         };
         for (vreg, is_clean) in plan.exit_with_memory(from) {
             let met = &mut self.met[vreg.index()];
-            met.1 = edge.as_u32();
-            if met.0 == to || is_clean || is_stored(vreg) || input.live.is_defined_at_head(vreg, to) {
+            met.1 = edge.into();
+            if met.0 == to.into() || is_clean || is_stored(vreg) || input.live.is_defined_at_head(vreg, to) {
                 continue;
             }
-            if input.live.entry(to, vreg).is_some_and(|entry| !entry.next.is_dead()) {
+            if input.live.is_live_in(to, vreg) {
                 self.edge_pool.push((vreg, EdgeTransfer::Store));
             }
         }
         for &vreg in plan.entry(to) {
-            if self.met[vreg.index()].1 != edge.as_u32() && !input.live.is_defined_at_head(vreg, to) {
+            if self.met[vreg.index()].1 != edge.into() && !input.live.is_defined_at_head(vreg, to) {
                 self.edge_pool.push((vreg, EdgeTransfer::Reload));
             }
         }
@@ -115,12 +117,12 @@ impl ReloadPlan {
     }
 
     /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
-    fn plan_arguments(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: u32) {
+    fn plan_arguments(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let mut hint = 0;
         let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
         for (i, (&param, &arg)) in pairs.enumerate() {
-            let is_in_register = self.met[param.index()].0 == to;
+            let is_in_register = self.met[param.index()].0 == to.into();
             if is_in_register || input.live.entry_after(to, param, &mut hint).is_none_or(|entry| entry.next.is_dead()) {
                 continue;
             }
@@ -136,8 +138,8 @@ impl ReloadPlan {
         if input.constraints.remat(vreg).is_some() {
             return false;
         }
-        let from = input.order.place(input.problem.edge(edge).from);
-        self.met[vreg.index()].1 != edge.as_u32()
+        let from = input.order.index(input.problem.edge(edge).from);
+        self.met[vreg.index()].1 != edge.into()
             || self.placements[vreg.index()] == Placement::AtDefinition
             || plan.exit_with_memory(from).any(|(other, is_clean)| other == vreg && is_clean)
     }
@@ -146,7 +148,7 @@ impl ReloadPlan {
     pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
         let problem = input.problem;
         let mut transfers = self.transfers.iter().peekable();
-        for &block in &input.order.blocks {
+        for block in input.order.blocks().values().map(|block| block.block) {
             for &param in problem.params(block) {
                 self.dump_store(param, &block, out)?;
             }
@@ -195,7 +197,7 @@ impl ReloadPlan {
         let mut changed = true;
         while changed {
             changed = false;
-            for &block in &input.order.blocks {
+            for block in input.order.blocks().values().map(|block| block.block) {
                 let end = self.verify_block(input, block, &ends, false)?;
                 changed |= ends[block.index()].as_ref() != Some(&end);
                 ends[block.index()] = Some(end);
@@ -274,9 +276,9 @@ fn is_unread(input: Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
     let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
         return false;
     };
-    let block = input.order.blocks[input.live.def_place[vreg.index()] as usize];
-    let pos = inst.as_u32() - input.problem.first_inst(block).as_u32();
+    let block = input.order.block(input.live.def_block[vreg.index()]).block;
     inst <= input.problem.terminator(block)
-        && input.live.after[input.problem.operand_range(def).start].distance >= pos
+        && input.live.after[input.problem.operand_range(def).start].distance
+            >= inst.as_u32() - input.problem.first_inst(block).as_u32()
         && !input.constraints.labelled[vreg.index()]
 }

@@ -6,7 +6,9 @@ use crate::slots::Slots;
 use crate::spill_plan::is_joined;
 use crate::stack_maps;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, EditKind, Loc, NoRegister, PReg, PRegSet, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, Loc, NoRegister, PReg, PRegSet, VReg};
+use kingpost_regalloc_common::answer::collect_saved;
+use kingpost_regalloc_common::order::BlockIndex;
 
 impl Coloring {
     /// Puts everything together.
@@ -17,7 +19,7 @@ impl Coloring {
         let input = &input;
         let problem = input.problem;
         for block in problem.blocks() {
-            let span = self.assignment.edit_spans[input.order.place(block) as usize].range();
+            let span = self.assignment.edit_spans[input.order.index(block).index()].range();
             out.edits.extend_from_slice(&self.assignment.edits[span]);
             if let &[edge] = problem.succs(block)
                 && is_joined(problem, problem.edge(edge).to)
@@ -33,15 +35,7 @@ impl Coloring {
         };
         self.labels.emit(problem, out, in_slot);
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
-        let mut used = self.assignment.used;
-        for edit in &out.edits {
-            match edit.kind {
-                EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => used.insert(to),
-                EditKind::Exchange { a, b, .. } => used = used.with(a).with(b),
-                EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
-            }
-        }
-        out.saved = used.intersection(input.constraints.callee_saved);
+        collect_saved(input.env, self.assignment.used, out);
         Ok(())
     }
 
@@ -50,14 +44,14 @@ impl Coloring {
     fn resolve_edge(&mut self, input: &Input, edge: Edge, out: &mut Allocation) -> Result<(), AllocError> {
         let problem = input.problem;
         let data = problem.edge(edge);
-        let (from, to) = (input.order.place(data.from), input.order.place(data.to));
+        let (from, to) = (input.order.index(data.from), input.order.index(data.to));
         let transfers = input.plan.on_edge(edge);
         if transfers.is_empty() && problem.edge_args(edge).is_empty() && self.is_still(from, to) {
             return Ok(());
         }
         self.set_exit(from, true);
         let mut kept = PRegSet::EMPTY;
-        for i in self.assignment.entries[to as usize].range() {
+        for i in self.assignment.entries[to.index()].range() {
             let (vreg, reg) = self.assignment.pool[i];
             kept.insert(reg);
             let at = self.map.at(vreg);
@@ -90,20 +84,20 @@ impl Coloring {
     }
 
     /// Does the source's exit equal the target's entry, but for values that end?
-    fn is_still(&self, from: u32, to: u32) -> bool {
+    fn is_still(&self, from: BlockIndex, to: BlockIndex) -> bool {
         let mut exit = self.assignment.exit(from).iter();
         self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
     }
 
     /// Notes, or forgets, where a block leaves values.
-    fn set_exit(&mut self, from: u32, is_known: bool) {
-        for &(vreg, reg) in &self.assignment.pool[self.assignment.exits[from as usize].range()] {
+    fn set_exit(&mut self, from: BlockIndex, is_known: bool) {
+        for &(vreg, reg) in &self.assignment.pool[self.assignment.exits[from.index()].range()] {
             self.map.values[vreg.index()].at = Some(reg).filter(|_| is_known);
         }
     }
 
-    fn pass_to_registers(&mut self, input: &Input, edge: Edge, to: u32, out: &mut Allocation) {
-        let start = self.assignment.param_starts[to as usize] as usize;
+    fn pass_to_registers(&mut self, input: &Input, edge: Edge, to: BlockIndex, out: &mut Allocation) {
+        let start = self.assignment.param_starts[to.index()] as usize;
         for (i, &arg) in input.problem.edge_args(edge).iter().enumerate() {
             if let Some(reg) = self.assignment.param_regs[start + i] {
                 let at: Option<PReg> = self.map.at(arg);

@@ -11,6 +11,7 @@ use crate::spill_instruction::At;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// So many registers are used whatever it costs to save them, as instructions need some.
 const FEWEST: usize = 5;
@@ -39,23 +40,23 @@ pub(crate) struct SavedRegisters {
     /// not paid yet.
     pub(crate) settled: Counts,
     pub(crate) pass: Pass,
-    /// The region at hand, as an index.
-    pub(crate) region: u32,
+    /// The first block of the region at hand.
+    pub(crate) region: BlockIndex,
     /// The first region of the second walk.
-    again: Option<u32>,
+    again: Option<BlockIndex>,
     caller_saved: Counts,
     /// The cost of saving one register.
     cost: u64,
     /// Per class and callee-saved register, the spill cost that it avoids.
     benefits: [Vec<u64>; 2],
     /// Per class and callee-saved register in use, the region that used it first.
-    first_regions: [Vec<u32>; 2],
+    first_regions: [Vec<BlockIndex>; 2],
     sorted: Vec<(u64, VReg)>,
 }
 
 impl SavedRegisters {
     pub(crate) fn begin(&mut self, input: Input) {
-        (self.pass, self.region, self.again) = (Pass::Learn, 0, None);
+        (self.pass, self.region, self.again) = (Pass::Learn, BlockIndex::FIRST, None);
         self.open = input.constraints.allocatable;
         self.cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
         for class in RegClass::ALL {
@@ -73,7 +74,7 @@ impl SavedRegisters {
         self.set_limits();
     }
 
-    pub(crate) fn walk_again_from(&mut self, region: u32) {
+    pub(crate) fn walk_again_from(&mut self, region: BlockIndex) {
         self.again = Some(self.again.map_or(region, |again| again.min(region)));
     }
 
@@ -83,7 +84,7 @@ impl SavedRegisters {
     }
 
     /// Closes the callee-saved registers that do not pay. Returns the region at which a second walk begins.
-    pub(crate) fn close_unpaid(&mut self, env: &MachineEnv) -> Option<u32> {
+    pub(crate) fn close_unpaid(&mut self, env: &MachineEnv) -> Option<BlockIndex> {
         for class in RegClass::ALL {
             let class_env = env.class(class);
             let saved = class_env.order.iter().filter(|&&reg| class_env.callee_saved.contains(reg));
@@ -115,7 +116,7 @@ impl SavedRegisters {
     }
 
     /// The region that first used one more than those.
-    fn first_unpaid(&self, env: &MachineEnv, class: RegClass) -> Option<u32> {
+    fn first_unpaid(&self, env: &MachineEnv, class: RegClass) -> Option<BlockIndex> {
         self.first_regions[class.index()].get(self.paid(env, class)).copied()
     }
 

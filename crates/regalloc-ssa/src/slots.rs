@@ -7,18 +7,19 @@
 
 use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
-use crate::liveness::{HEAD, LIVE_OUT, end_point, reset};
+use crate::liveness::reset;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
+use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
 
 #[derive(Default)]
 pub(crate) struct Slots {
-    /// Per slot, the first and last point of its lifetime.
-    lifetimes: Vec<(u32, u32)>,
+    /// Per slot, the hull of its lifetime.
+    lifetimes: Vec<PointRange>,
     /// The slots as they were.
     old: PrimaryMap<Slot, SlotData>,
-    packing: SlotPacking<u32>,
+    packing: SlotPacking<ProgPoint>,
     /// Per slot, the one that it becomes.
     becomes: Vec<Slot>,
 }
@@ -67,10 +68,10 @@ impl Slots {
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
     fn find_lifetimes(&mut self, input: &Input, class_slots: &ClassSlots, slots: usize) {
-        reset(&mut self.lifetimes, slots, (u32::MAX, 0));
+        reset(&mut self.lifetimes, slots, NOWHERE);
         for (slot, lifetime) in self.lifetimes.iter_mut().enumerate() {
             if class_slots.owners.get(slot).is_none_or(|owner| owner.is_none()) {
-                *lifetime = (0, u32::MAX);
+                *lifetime = EVERYWHERE;
             }
         }
         for &vreg in &class_slots.placed {
@@ -85,8 +86,8 @@ impl Slots {
         std::mem::swap(&mut self.old, &mut out.slots);
         out.slots.clear();
         for (slot, data) in self.old.iter() {
-            let (start, last) = self.lifetimes[slot.index()];
-            self.packing.add(slot.as_u32(), start..last.saturating_add(1), data.size as u8);
+            let PointRange { from, to } = self.lifetimes[slot.index()];
+            self.packing.add(slot.as_u32(), from..to, data.size as u8);
         }
         reset(&mut self.becomes, self.old.len(), Slot::from_u32(0));
         let becomes = &mut self.becomes;
@@ -94,38 +95,29 @@ impl Slots {
     }
 }
 
-fn widen(lifetime: &mut (u32, u32), point: u32) {
-    *lifetime = (lifetime.0.min(point), lifetime.1.max(point));
+const NOWHERE: PointRange = PointRange { from: ProgPoint::OPEN, to: ProgPoint::FIRST };
+const EVERYWHERE: PointRange = PointRange { from: ProgPoint::FIRST, to: ProgPoint::OPEN };
+
+fn widen(lifetime: &mut PointRange, points: PointRange) {
+    *lifetime = PointRange::new(lifetime.from.min(points.from), lifetime.to.max(points.to));
 }
 
 /// The points at which a value is live; from before its def on, where the value it overwrites may be copied.
-fn add_value(input: &Input, vreg: VReg, lifetime: &mut (u32, u32)) {
+fn add_value(input: &Input, vreg: VReg, lifetime: &mut PointRange) {
     let live = input.live;
     if live.far[vreg.index()] {
-        *lifetime = (0, u32::MAX);
+        *lifetime = EVERYWHERE;
         return;
     }
-    let bases = &input.classes.bases;
-    let mut add = |place: usize, from: u32, to: u32| {
-        let len = input.problem.insts(input.order.blocks[place]).len() as u32;
-        widen(lifetime, bases[place] + from);
-        widen(lifetime, bases[place] + if to == LIVE_OUT { end_point(len) } else { to });
-    };
-    let (def, point) = (live.def_place[vreg.index()] as usize, live.def_point[vreg.index()]);
-    if def < input.order.blocks.len() {
-        add(def, point.saturating_sub(1), live.def_end[vreg.index()]);
-    }
-    let mut places = live.places(vreg);
-    if let Some((place, entry)) = places.next() {
-        add(place as usize, 0, entry.end);
-    }
-    if let Some((place, entry)) = places.next_back() {
-        add(place as usize, 0, entry.end);
-    }
-    if point == HEAD && def < input.order.blocks.len() {
-        for &edge in input.problem.preds(input.order.blocks[def]) {
-            let from = input.order.place(input.problem.edge(edge).from) as usize;
-            widen(lifetime, bases[from + 1] - 1);
+    let mut ranges = live.ranges(input.order, vreg);
+    let Some(first) = ranges.next() else { return };
+    let last = ranges.next_back().unwrap_or(first);
+    widen(lifetime, PointRange::new(first.from.min(live.def[vreg.index()].prev()), last.to.max(first.to)));
+    let block = live.def_block[vreg.index()];
+    if live.is_defined_at_head(vreg, block) {
+        for &edge in input.problem.preds(input.order.block(block).block) {
+            let stop = input.order.block(input.order.index(input.problem.edge(edge).from)).stop();
+            widen(lifetime, PointRange::new(stop.prev(), stop));
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::constraints::{begins_in_memory, needs_register};
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -82,18 +83,18 @@ pub(crate) struct SpillPlan {
 
 impl SpillPlan {
     /// The values in registers at the head of a joined block.
-    pub(crate) fn entry(&self, place: u32) -> &[VReg] {
-        &self.pool[self.entries[place as usize].range()]
+    pub(crate) fn entry(&self, index: BlockIndex) -> &[VReg] {
+        &self.pool[self.entries[index.index()].range()]
     }
 
     /// The values in registers at the end of a block.
-    pub(crate) fn exit(&self, place: u32) -> &[VReg] {
-        self.exits[place as usize].map_or(&[], |span| &self.pool[span.range()])
+    pub(crate) fn exit(&self, index: BlockIndex) -> &[VReg] {
+        self.exits[index.index()].map_or(&[], |span| &self.pool[span.range()])
     }
 
     /// The values in registers at the end of a block, and whether memory has them as well.
-    pub(crate) fn exit_with_memory(&self, place: u32) -> impl Iterator<Item = (VReg, bool)> {
-        let range = self.exits[place as usize].unwrap_or_default().range();
+    pub(crate) fn exit_with_memory(&self, index: BlockIndex) -> impl Iterator<Item = (VReg, bool)> {
+        let range = self.exits[index.index()].unwrap_or_default().range();
         self.pool[range.clone()].iter().copied().zip(self.pool_clean[range].iter().copied())
     }
 
@@ -101,10 +102,11 @@ impl SpillPlan {
     pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
         writeln!(out, "registers {}", self.open)?;
         let mut transfers = self.transfers.iter().peekable();
-        for (place, &block) in input.order.blocks.iter().enumerate() {
-            if place > 0 && is_joined(input.problem, block) {
+        for (index, block) in input.order.blocks() {
+            let block = block.block;
+            if index > BlockIndex::FIRST && is_joined(input.problem, block) {
                 write!(out, "{block}:")?;
-                let entry: BTreeSet<VReg> = self.entry(place as u32).iter().copied().collect();
+                let entry: BTreeSet<VReg> = self.entry(index).iter().copied().collect();
                 entry.iter().try_for_each(|vreg| write!(out, " {vreg}"))?;
                 writeln!(out)?;
             }
@@ -123,28 +125,29 @@ impl SpillPlan {
     /// The first violation of an invariant, with its number.
     pub(crate) fn verify(&self, input: Input) -> Result<(), String> {
         let mut transfers = self.transfers.iter().copied().peekable();
-        for (place, &block) in input.order.blocks.iter().enumerate() {
-            let mut set = self.set_at_head(input, place as u32, block);
+        for (index, block) in input.order.blocks() {
+            let block = block.block;
+            let mut set = self.set_at_head(input, index, block);
             for inst in input.problem.insts(block) {
                 let here: Vec<_> = std::iter::from_fn(|| transfers.next_if(|transfer| transfer.0 == inst)).collect();
                 self.verify_instruction(input, inst, &here, &mut set)?;
             }
-            let exit: BTreeSet<VReg> = self.exit(place as u32).iter().copied().collect();
+            let exit: BTreeSet<VReg> = self.exit(index).iter().copied().collect();
             check(exit == set, || format!("rule 4: {block} ends with {set:?}, not {exit:?}"))?;
         }
         Ok(())
     }
 
-    fn set_at_head(&self, input: Input, place: u32, block: Block) -> BTreeSet<VReg> {
+    fn set_at_head(&self, input: Input, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
         let problem = input.problem;
-        let is_live = |vreg: &VReg| input.live.entry(place, *vreg).is_some_and(|entry| !entry.next.is_dead());
+        let is_live = |vreg: &VReg| input.live.is_live_in(index, *vreg);
         match problem.preds(block) {
-            _ if place > 0 && is_joined(problem, block) => self.entry(place).iter().copied().collect(),
+            _ if index > BlockIndex::FIRST && is_joined(problem, block) => self.entry(index).iter().copied().collect(),
             &[edge] => {
                 let from = problem.edge(edge).from;
                 let in_register = |vreg: &&VReg| !begins_in_memory(problem, problem.terminator(from), **vreg);
                 let defs = problem.edge_defs(edge).iter().filter(in_register);
-                self.exit(input.order.place(from)).iter().chain(defs).copied().filter(is_live).collect()
+                self.exit(input.order.index(from)).iter().chain(defs).copied().filter(is_live).collect()
             }
             _ => BTreeSet::new(),
         }

@@ -20,21 +20,21 @@
 
 use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
-use crate::liveness::{Liveness, reset};
-use crate::order::Order;
+use crate::liveness::{Liveness, reset, scaled};
 use crate::register_set::RegisterSet;
 use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Inst, MachineEnv, Problem, VReg};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
 /// What spilling reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a Order,
+    pub(crate) order: &'a LinearOrder,
     pub(crate) constraints: &'a Constraints,
     pub(crate) live: &'a Liveness,
     pub(crate) classes: &'a Coalescing,
@@ -43,6 +43,7 @@ pub(crate) struct Input<'a> {
 /// Where the lists stood when a region began, so that it can be walked once more.
 #[derive(Clone, Copy)]
 struct Mark {
+    region: BlockIndex,
     transfers: usize,
     stores: usize,
 }
@@ -60,6 +61,8 @@ pub(crate) struct Spilling {
     /// Per region, as long as it may be walked once more.
     marks: Vec<Mark>,
     pub(crate) has_refs: bool,
+    /// Is every loop entered at its header only?
+    pub(crate) is_reducible: bool,
     /// A back edge lacks a value that its target was assumed to find in a register.
     surprised: bool,
     pub(crate) steps: u64,
@@ -70,9 +73,9 @@ impl Spilling {
     /// An instruction needs more registers than there are.
     pub(crate) fn run(&mut self, input: Input) -> Result<(), AllocError> {
         self.begin(input);
-        self.walk(input, 0)?;
+        self.walk(input, BlockIndex::FIRST)?;
         if let Some(region) = self.saved.close_unpaid(input.env) {
-            self.resume(input, region);
+            self.resume(region);
             self.walk(input, region)?;
         }
         self.set.empty();
@@ -81,7 +84,7 @@ impl Spilling {
     }
 
     fn begin(&mut self, input: Input) {
-        let blocks = input.order.blocks.len();
+        let blocks = input.order.num_blocks();
         self.steps = 0;
         reset(&mut self.plan.exits, blocks, None);
         reset(&mut self.plan.entries, blocks, Default::default());
@@ -91,6 +94,7 @@ impl Spilling {
         self.marks.clear();
         self.stores.clear();
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
+        self.is_reducible = input.order.is_reducible();
         self.set.begin(input.problem, input.constraints);
         self.entry.begin(input.problem.vregs.len());
         self.saved.begin(input);
@@ -99,37 +103,39 @@ impl Spilling {
     }
 
     /// Walks over the regions from one on.
-    fn walk(&mut self, input: Input, from: u32) -> Result<(), AllocError> {
-        for (i, &(place, end)) in input.order.regions.iter().enumerate().skip(from as usize) {
-            self.saved.region = i as u32;
+    fn walk(&mut self, input: Input, from: BlockIndex) -> Result<(), AllocError> {
+        for (first, end) in input.order.outermost_ranges().skip_while(|region| region.0 < from) {
+            self.saved.region = first;
             let is_last = self.saved.pass == Pass::Last;
             if !is_last {
-                self.marks.push(Mark { transfers: self.plan.transfers.len(), stores: self.stores.len() });
+                let (transfers, stores) = (self.plan.transfers.len(), self.stores.len());
+                self.marks.push(Mark { region: first, transfers, stores });
             }
-            self.region(input, place, end)?;
+            self.region(input, first, end)?;
             if is_last || !self.surprised {
                 continue;
             }
             if self.saved.may_be_last(input.env) {
-                self.take_back(self.saved.region);
+                self.take_back(first);
                 self.saved.pass = Pass::Repeat;
-                self.region(input, place, end)?;
+                self.region(input, first, end)?;
                 self.saved.pass = Pass::Learn;
             } else {
-                self.saved.walk_again_from(self.saved.region);
+                self.saved.walk_again_from(first);
             }
         }
         Ok(())
     }
 
-    fn region(&mut self, input: Input, place: u32, end: u32) -> Result<(), AllocError> {
+    fn region(&mut self, input: Input, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
         self.surprised = false;
-        (place..=end).try_for_each(|place| self.block(input, place))
+        first.up_to(end).try_for_each(|index| self.block(input, index))
     }
 
     /// Forgets the transfers from a region on.
-    fn take_back(&mut self, region: u32) {
-        let Mark { transfers, stores } = self.marks[region as usize];
+    fn take_back(&mut self, region: BlockIndex) {
+        let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
+        let Mark { transfers, stores, .. } = self.marks[i];
         self.plan.transfers.truncate(transfers);
         for (vreg, freq) in self.stores.drain(stores..) {
             self.set.values[vreg.index()].stores -= freq;
@@ -137,12 +143,12 @@ impl Spilling {
     }
 
     /// Goes back to the end of the block before a region.
-    fn resume(&mut self, input: Input, region: u32) {
+    fn resume(&mut self, region: BlockIndex) {
         self.take_back(region);
         self.saved.begin_last();
         self.set.empty();
-        let before = input.order.regions[region as usize].0.checked_sub(1);
-        let exit = before.and_then(|place| self.plan.exits[place as usize]).unwrap_or_default();
+        let before = region.index().checked_sub(1);
+        let exit = before.and_then(|before| self.plan.exits[before]).unwrap_or_default();
         for i in exit.range() {
             self.set.add(self.plan.pool[i], self.plan.pool_clean[i]);
         }
@@ -157,18 +163,18 @@ impl Spilling {
             if value.is_deferred {
                 self.plan.placements[v] = Placement::Deferred;
             } else if input.constraints.remat(VReg::new(v)).is_none() {
-                let def = input.order.freqs.get(input.live.def_place[v] as usize).map_or(0, |&freq| u64::from(freq));
+                let def = u64::from(input.live.def_freq(input.order, VReg::new(v)));
                 let is_early = is_far || value.stores >= def;
                 self.plan.placements[v] = if is_early { Placement::AtDefinition } else { Placement::AtEvictions };
             }
         }
     }
 
-    fn block(&mut self, input: Input, place: u32) -> Result<(), AllocError> {
+    fn block(&mut self, input: Input, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
-        let block = input.order.blocks[place as usize];
-        self.enter(input, place);
-        let here = input.order.freqs[place as usize];
+        let block = input.order.block(index).block;
+        self.enter(input, index);
+        let here = scaled(input.order.block(index).freq);
         let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
         let (mut at, mut demand) = (first, input.constraints.next_demand(first, end));
         while at < end {
@@ -184,10 +190,10 @@ impl Spilling {
             }
         }
         self.set.sweep();
-        self.plan.exits[place as usize] = Some(self.save_set());
+        self.plan.exits[index.index()] = Some(self.save_set());
         for &edge in problem.succs(block) {
-            let to = input.order.place(problem.edge(edge).to);
-            if to <= place && !self.surprised {
+            let to = input.order.index(problem.edge(edge).to);
+            if to <= index && !self.surprised {
                 self.surprised = self.lacks(input, edge, to);
             }
         }
@@ -250,7 +256,6 @@ impl Spilling {
         if value.is_clean || input.live.far[v] {
             return 0;
         }
-        let def = input.order.freqs[input.live.def_place[v] as usize];
-        u64::from(def).saturating_sub(value.stores).min(here)
+        u64::from(input.live.def_freq(input.order, vreg)).saturating_sub(value.stores).min(here)
     }
 }

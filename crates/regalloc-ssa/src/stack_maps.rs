@@ -3,25 +3,26 @@
 use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
 use kingpost_regalloc::{Allocation, Inst, InstFlags, StackMapEntry, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 
 /// Adds the entries of all safepoints, if there are references.
 pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
     if !input.problem.vregs.values().any(|data| data.is_ref) {
         return;
     }
-    for place in 0..input.order.blocks.len() as u32 {
-        add_block(input, place, slots, out);
+    for index in input.order.indices() {
+        add_block(input, index, slots, out);
     }
     out.stack_maps.sort_unstable();
     out.stack_maps.dedup();
 }
 
-fn add_block(input: &Input, place: u32, slots: &mut ClassSlots, out: &mut Allocation) {
+fn add_block(input: &Input, index: BlockIndex, slots: &mut ClassSlots, out: &mut Allocation) {
     let problem = input.problem;
     let is_ref = |vreg: VReg| problem.vregs[vreg].is_ref;
-    let entries = input.live.entries(place).iter().filter(|entry| !entry.next.is_dead());
+    let entries = input.live.entries(index).iter().filter(|entry| !entry.next.is_dead());
     let mut live: Vec<VReg> = entries.map(|entry| entry.vreg).filter(|&vreg| is_ref(vreg)).collect();
-    for inst in problem.insts(input.order.blocks[place as usize]) {
+    for inst in problem.insts(input.order.block(index).block) {
         let range = problem.operand_range(inst);
         let operands = problem.operands(inst).iter().zip(&input.live.after[range]);
         for (operand, _) in operands.clone().filter(|(operand, next)| operand.is_use() && next.is_dead()) {
