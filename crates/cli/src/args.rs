@@ -42,6 +42,8 @@ pub(crate) enum Command {
     PrintCfg(FilesArgs),
     /// Compile functions and data into one relocatable object.
     Compile(CompileArgs),
+    /// List the opcodes of the language, or explain some of them.
+    Opcodes(OpcodesArgs),
     /// List the local patterns that lowering looks for on a target; `compile --stats` counts them.
     Tiles(TargetArgs),
     /// Print the allocation problem of each function and its solution.
@@ -65,7 +67,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,
     /// Threads; by default as many as there are processors.
-    #[arg(short, value_name = "N", default_value_t = 0)]
+    #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,
     /// Files and folders; `-` is standard input.
     #[arg(required = true, value_name = "PATH")]
@@ -90,12 +92,19 @@ pub(crate) struct FilesArgs {
 /// What to compile for.
 #[derive(clap::Args, Debug)]
 pub(crate) struct TargetArgs {
-    /// A triple, or an architecture alone for Linux; by default this machine.
+    /// A triple, or an architecture alone for Linux; by default this machine; `help` lists them.
     #[arg(long, value_name = "TRIPLE")]
     pub(crate) target: Option<String>,
-    /// A shared setting, or a flag of the target's instruction set; may be repeated.
+    /// A shared setting, or a flag of the target's instruction set; may be repeated; `help` lists them.
     #[arg(long, value_name = "KEY[=VALUE]")]
     pub(crate) set: Vec<String>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct OpcodesArgs {
+    /// Opcodes; all in a line each if there is none.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(clap::Args, Debug)]
@@ -148,7 +157,7 @@ pub(crate) struct CompileArgs {
     #[arg(long)]
     pub(crate) keep_going: bool,
     /// Threads; by default as many as there are processors.
-    #[arg(short, value_name = "N", default_value_t = 0)]
+    #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,
     /// Files: functions, or machine code (`.mach`) as `--dump` writes it; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]

@@ -12,6 +12,7 @@
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: judges allocations given as text |
 //! | `rules.rs` | `rules check`: proofs of rewrite rules |
+//! | `lists.rs` | what there is: settings, targets, opcodes |
 //! | `target.rs` | the compiler that options ask for |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
@@ -24,6 +25,7 @@ mod compile;
 mod diagnostics;
 mod dump;
 mod input;
+mod lists;
 mod outcome;
 mod output;
 mod rules;
@@ -36,6 +38,7 @@ mod tiles;
 use args::{Args, Command};
 use clap::Parser;
 use outcome::{Stop, Verdict};
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => show::verify(&args),
         Command::PrintCfg(args) => show::print_cfg(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Opcodes(args) => lists::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
@@ -59,6 +63,11 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(Stop::Help(text)) => {
+            // Lost if nothing reads it.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
         Err(Stop::Failure(text)) => {
             diagnostics::complain(&text);
             ExitCode::FAILURE

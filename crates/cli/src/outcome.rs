@@ -12,6 +12,8 @@ pub(crate) enum Verdict {
 
 /// Why a command stopped.
 pub(crate) enum Stop {
+    /// An option asked what there is, in place of anything else.
+    Help(String),
     /// The command line asks for something that does not exist.
     Usage(String),
     /// The input cannot be judged, where that differs from being judged wrong.

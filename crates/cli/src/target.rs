@@ -1,8 +1,9 @@
 //! The compiler that options ask for.
 
 use crate::args::TargetArgs;
+use crate::lists;
 use crate::outcome::Stop;
-use kingpost_codegen::{AllocatorFactory, Compiler, SettingError, Settings, TargetError};
+use kingpost_codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TargetError};
 use kingpost_ir::near::near_names;
 use kingpost_reader::Header;
 use std::str::FromStr;
@@ -17,6 +18,13 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
 
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
+    if args.target.as_deref() == Some("help") {
+        return Err(Stop::Help(lists::targets()));
+    }
+    if args.set.iter().any(|word| word == "help") {
+        let architecture = triple(args.target.as_deref()).map_err(Stop::Usage)?.architecture;
+        return Err(Stop::Help(lists::settings(CpuFlags::of(architecture, &[]))));
+    }
     with_header(args, regalloc, verify_each, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 

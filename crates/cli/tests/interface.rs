@@ -130,6 +130,22 @@ block0(v0: i64, v1: i64, v2: i64, v3: i64):
 }
 
 #[test]
+fn what_there_is_can_be_listed() {
+    let (code, out, _) = check(&["compile", "in.clif", "--set", "help", "--target", "aarch64"], GOOD);
+    assert!(code == 0 && out.contains("is_pic=false ") && out.contains("has_lse "), "{out}");
+    let (code, out, _) = check(&["verify", "in.clif", "--target", "help"], GOOD);
+    assert!(code == 0 && out.contains("x86_64 ") && out.contains("aarch64 "), "{out}");
+    let (code, out, _) = check(&["opcodes"], "");
+    assert!(code == 0 && out.lines().count() == 163 && out.contains("\niadd "), "{out}");
+    let (code, out, err) = check(&["opcodes", "iadd", "iad"], "");
+    assert!(code == 1 && out.starts_with("iadd: ") && err.contains("near: iadd"), "{out}{err}");
+    let (code, _, err) = check(&["compile", "in.clif", "--set", "is_pick"], GOOD);
+    assert!(code == 2 && err.contains("near: is_pic"), "{err}");
+    let (code, _, err) = check(&["compile", "in.clif", "--target", "riscv64"], GOOD);
+    assert!(code == 2 && err.contains("x86_64, aarch64"), "{err}");
+}
+
+#[test]
 fn objects_have_a_trap_table_if_asked() {
     let folder = tempfile::tempdir().expect("a folder");
     let has_table = |more: &[&str]| {

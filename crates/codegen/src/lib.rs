@@ -39,4 +39,4 @@ pub use kingpost_mach::settings::{SettingError, Settings};
 pub use options::{DumpSink, Options};
 pub use stage::Stage;
 pub use stages::{Stats, solution_text};
-pub use targets::{CpuFlags, TargetError, Unavailable};
+pub use targets::{CpuFlags, TARGETS, TargetError, Unavailable};

@@ -22,10 +22,19 @@ pub enum TargetError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unavailable(pub String);
 
+/// The targets by the architecture of their triples, and what is made for them.
+pub const TARGETS: &[(&str, &str)] = &[
+    ("x86_64", "x86-64 from SSE2 on; ELF, little-endian"),
+    ("aarch64", "AArch64 from Armv8.0 on; ELF, little-endian"),
+];
+
 impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TargetError::Unavailable(Unavailable(triple)) => write!(f, "target `{triple}` is not supported"),
+            TargetError::Unavailable(Unavailable(triple)) => {
+                let known: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+                write!(f, "target `{triple}` is not supported: there are {}", known.join(", "))
+            }
             TargetError::Setting(error) => write!(f, "{error}"),
             TargetError::Allocator(name) => {
                 let known: Vec<&str> = crate::ALLOCATORS.iter().map(|(name, _)| *name).collect();
@@ -120,13 +129,17 @@ impl CpuFlags {
         }
     }
 
-    /// The words of a `target` line that set these flags.
-    pub fn words(&self) -> Vec<String> {
-        let known = match self {
+    /// Every flag of the architecture with its meaning.
+    pub fn known(&self) -> &'static [(&'static str, &'static str)] {
+        match self {
             CpuFlags::X64(_) => X64Flags::FLAGS,
             CpuFlags::Aarch64(_) => A64Flags::FLAGS,
-        };
+        }
+    }
+
+    /// The words of a `target` line that set these flags.
+    pub fn words(&self) -> Vec<String> {
         let is_set = |name: &str| each!(self, flags => flags.get(name) == Some(true));
-        known.iter().map(|&(name, _)| name).filter(|name| is_set(name)).map(str::to_string).collect()
+        self.known().iter().map(|&(name, _)| name).filter(|name| is_set(name)).map(str::to_string).collect()
     }
 }

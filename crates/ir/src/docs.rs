@@ -28,6 +28,26 @@ pub fn opcode_docs() -> String {
     text
 }
 
+/// One opcode: its row of the table, a line each.
+pub fn opcode_doc(opcode: Opcode) -> String {
+    let info = opcode.info();
+    let rows = [
+        ("operands", typed(info, info.operand_names, info.operands)),
+        ("results", typed(info, info.result_names, info.results)),
+        ("type", format!("{}: {}", info.class.name(), info.class.description().to_lowercase())),
+        ("suffix", suffix(info)),
+        ("properties", properties(opcode)),
+        ("format", format!("{:?}", info.format)),
+    ];
+    let mut text = format!("{opcode}: {}\n", info.doc);
+    for (name, value) in rows {
+        if value != "-" {
+            let _ = writeln!(text, "  {name:<11} {value}");
+        }
+    }
+    text
+}
+
 fn typed(info: &OpcodeInfo, names: &[&str], constraints: &[Constraint]) -> String {
     let entries: Vec<String> = names
         .iter()

@@ -161,6 +161,11 @@ macro_rules! settings {
             /// Every key with its meaning, in order.
             pub const KEYS: &'static [(&'static str, &'static str)] = &[$((stringify!($key), $doc)),+];
 
+            /// The value of every key as text, in order.
+            pub fn values(&self) -> Vec<String> {
+                vec![$(self.$key.to_string()),+]
+            }
+
             /// Sets one key.
             ///
             /// # Errors
