@@ -8,7 +8,7 @@
 //! | `tables.rs` | sections about the code: what the next three make |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `debug.rs` | source locations as `.debug_line` |
-//! | `traps.rs` | trapping instructions and addresses of functions as `kingpost_traps` |
+//! | `function_tables.rs` | what programs look up by function: `kingpost_traps` and the like |
 //! | `relocated.rs` | contents with relocations |
 //! | `names.rs` | names of symbols in object files |
 //! | `error.rs` | why there is no object |
@@ -17,11 +17,11 @@ mod debug;
 mod eh_frame;
 mod elf;
 mod error;
+mod function_tables;
 mod module;
 mod names;
 mod relocated;
 mod tables;
-mod traps;
 mod write;
 
 pub use error::ObjectError;

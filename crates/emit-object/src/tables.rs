@@ -1,12 +1,13 @@
-//! Sections about the code: unwinding, source lines, traps.
+//! Sections about the code: unwinding, source lines, tables by function.
 //!
 //! They find functions by their place in `.text`, not by their symbols: what symbols stand for may change when linked.
 
 use crate::elf::Writer;
 use crate::error::ObjectError;
+use crate::function_tables::FunctionTable;
 use crate::names::symbol_name;
 use crate::relocated::Relocated;
-use crate::{debug, eh_frame, traps};
+use crate::{debug, eh_frame};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::RelocationTarget;
 use kingpost_mach::ModuleBuffer;
@@ -64,15 +65,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds `kingpost_traps`.
-    pub(crate) fn traps(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
-        let section = self.object.add_section(Vec::new(), traps::SECTION.into(), SectionKind::ReadOnlyData);
+    /// Adds a section with a table by function.
+    pub(crate) fn function_table(&mut self, table: &FunctionTable) -> Result<(), ObjectError> {
+        let section = self.object.add_section(Vec::new(), table.name.into(), SectionKind::ReadOnlyData);
         self.object.section_mut(section).flags = READ_ONLY;
-        self.object.append_section_data(section, &traps::write(module), 8);
+        self.object.append_section_data(section, &table.bytes, 8);
         let text = self.text_symbol();
-        for function in 0..module.len() {
+        for (i, &function) in table.functions.iter().enumerate() {
             let start = self.starts[function] as i64;
-            self.relocate(section, traps::address_field(function), text, start, Field::Relative4)?;
+            self.relocate(section, FunctionTable::address_field(i), text, start, Field::Relative4)?;
         }
         Ok(())
     }

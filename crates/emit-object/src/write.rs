@@ -2,6 +2,7 @@
 
 use crate::elf::Writer;
 use crate::error::ObjectError;
+use crate::function_tables;
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
 use object::elf::{FileHeader64, SHF_MERGE, SHF_STRINGS, SectionHeader64};
@@ -59,7 +60,10 @@ pub(crate) fn write_declared(
         writer.debug(module, &options.source)?;
     }
     if options.trap_table {
-        writer.traps(module)?;
+        writer.function_table(&function_tables::traps(module))?;
+    }
+    for table in function_tables::wanted(module) {
+        writer.function_table(&table)?;
     }
     // Without this note linkers take the object to need an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);

@@ -1,4 +1,4 @@
-//! Source lines and the trap table, as other tools read them.
+//! Source lines, as other tools read them.
 
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -141,35 +141,4 @@ fn lines_are_written_only_if_wanted_and_known() {
     assert!(!has_lines(&without, ObjectOptions::default()));
     let nameless = ObjectOptions { source: String::new(), ..Default::default() };
     assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("no name"));
-}
-
-/// A C program reads the table by its documentation and finds every function and trap.
-#[test]
-fn programs_read_the_trap_table() {
-    if !cfg!(target_arch = "x86_64") || Command::new("cc").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI has a C compiler");
-        eprintln!("SKIPPED: programs_read_the_trap_table: no cc");
-        return;
-    }
-    let module = compile(&target());
-    let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    std::fs::write(at("a.o"), write(&target(), &module, &[], options).unwrap()).unwrap();
-    std::fs::write(at("main.c"), include_str!("traps.c")).unwrap();
-    let mut expected = String::new();
-    for (f, name) in module.functions().zip(["first", "second", "third"]) {
-        expected += &format!("{name} {}", f.code.len());
-        f.traps.iter().for_each(|trap| expected += &format!(" {}:{}", trap.offset, trap.code.byte()));
-        expected += "\n";
-    }
-    assert!(expected.contains(":7 ") && expected.contains(":254"), "{expected}");
-    for flag in ["-pie", "-no-pie"] {
-        let mut cc = Command::new("cc");
-        cc.args([flag, "-Wl,--fatal-warnings"]).args([at("main.c"), at("a.o")]).arg("-o").arg(at("a"));
-        let link = cc.output().unwrap();
-        assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
-        let run = Command::new(at("a")).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&run.stdout), expected);
-    }
 }

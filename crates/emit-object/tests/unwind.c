@@ -108,7 +108,7 @@ static uint32_t *instructions[256];
 
 /* The code of a function and how many words it has. */
 static uint32_t *code(uint32_t i, uint32_t *words) {
-    const uint32_t *function = __start_kingpost_traps + 4 + 4 * i;
+    const uint32_t *function = __start_kingpost_traps + 4 + 6 * i;
     *words = function[1] / 4;
     return (uint32_t *)((uintptr_t)function + (intptr_t)(int32_t)function[0]);
 }
@@ -175,7 +175,7 @@ static void stop(int signal, siginfo_t *info, void *data) {
     (void)info;
     uintptr_t ip = PC((ucontext_t *)data);
     const uint32_t *function = __start_kingpost_traps + 4;
-    for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++, function += 4) {
+    for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++, function += 6) {
         uintptr_t offset = ip - ((uintptr_t)function + (intptr_t)(int32_t)function[0]);
         if (offset >= function[1])
             continue;
@@ -208,7 +208,7 @@ int main(void) {
     static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops,
                                               big,   recurse, traps,   traps_bare, divides, limits, tails};
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++)
-        visited[i] = calloc(__start_kingpost_traps[4 + 4 * i + 1], 1);
+        visited[i] = calloc(__start_kingpost_traps[4 + 6 * i + 1], 1);
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = stop;
@@ -222,7 +222,7 @@ int main(void) {
             if (!sigsetjmp(end_of_call, 1))
                 enter_function(functions[i], x);
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++) {
-        for (uint32_t offset = 0; offset < __start_kingpost_traps[4 + 4 * i + 1]; offset++)
+        for (uint32_t offset = 0; offset < __start_kingpost_traps[4 + 6 * i + 1]; offset++)
             if (visited[i][offset])
                 printf("%u ", offset);
         printf("\n");

@@ -5,8 +5,9 @@ use crate::error::LoadError;
 use crate::memory::{self, Pages, Protection};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{DataObject, Literal, ModuleBuffer, SymbolName};
+use kingpost_mach::{DataObject, FunctionView, Literal, ModuleBuffer, StackMapEntry, SymbolName};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Returns the address of a symbol that the module does not define.
 pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
@@ -23,6 +24,27 @@ pub struct Image {
     functions: Vec<(usize, usize, SymbolName)>,
     /// Addresses of instructions that may trap, ascending.
     traps: Vec<(usize, TrapCode)>,
+    /// Calls with live references, ascending.
+    mapped_calls: Vec<MappedCall>,
+    stack_maps: Vec<StackMapEntry>,
+}
+
+/// A call with live references.
+#[derive(Debug)]
+struct MappedCall {
+    return_address: usize,
+    body_offset: u32,
+    /// Of `stack_maps`.
+    entries: Range<usize>,
+}
+
+/// What a moving collector must know of a call that is active: which references its frame holds.
+#[derive(Clone, Copy, Debug)]
+pub struct StackMap<'a> {
+    /// Bytes by which the stack pointer of the body, from which offsets count, is below the frame pointer.
+    pub body_offset: u32,
+    /// The references.
+    pub entries: &'a [StackMapEntry],
 }
 
 /// Where things go, as offsets from the start of the pages.
@@ -107,11 +129,19 @@ impl Image {
         let code_aligns = module.functions().map(|f| f.function.head.align as usize);
         let pages = Pages::map(layout.end, aligns.chain(code_aligns).max().unwrap_or(1))?;
         let base = pages.address();
-        let mut image = Image { pages, symbols: HashMap::new(), functions: Vec::new(), traps: Vec::new() };
+        let mut image = Image {
+            pages,
+            symbols: HashMap::new(),
+            functions: Vec::new(),
+            traps: Vec::new(),
+            mapped_calls: Vec::new(),
+            stack_maps: Vec::new(),
+        };
         for (f, &at) in module.functions().zip(&layout.functions) {
             let name = &f.function.head.name;
             image.define(name, base + at)?;
             image.functions.push((base + at, f.code.len(), name.clone()));
+            image.add_stack_maps(&f, base + at);
             image.traps.extend(f.traps.iter().map(|t| (base + at + t.offset as usize, t.code)));
         }
         for (object, &at) in data.iter().zip(&layout.data) {
@@ -127,6 +157,17 @@ impl Image {
         image.pages.protect(layout.code_end, Protection::Execute)?;
         image.pages.protect(layout.read_only_end, Protection::Read)?;
         Ok(image)
+    }
+
+    fn add_stack_maps(&mut self, f: &FunctionView<'_>, address: usize) {
+        let body_offset = f.function.head.frame.body_offset;
+        for entries in f.stack_maps.chunk_by(|a, b| a.return_offset == b.return_offset) {
+            let return_address = address + entries[0].return_offset as usize;
+            let first = self.stack_maps.len();
+            self.stack_maps.extend_from_slice(entries);
+            let entries = first..self.stack_maps.len();
+            self.mapped_calls.push(MappedCall { return_address, body_offset, entries });
+        }
     }
 
     fn define(&mut self, name: &SymbolName, address: usize) -> Result<(), LoadError> {
@@ -189,6 +230,13 @@ impl Image {
     pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
         let index = self.traps.binary_search_by_key(&address, |&(at, _)| at).ok()?;
         Some(self.traps[index].1)
+    }
+
+    /// The references that are live during the call that returns to `return_address`; none if there are none.
+    pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
+        let index = self.mapped_calls.binary_search_by_key(&return_address, |call| call.return_address).ok()?;
+        let call = &self.mapped_calls[index];
+        Some(StackMap { body_offset: call.body_offset, entries: &self.stack_maps[call.entries.clone()] })
     }
 
     /// The function whose code holds `address`, and the offset into it.

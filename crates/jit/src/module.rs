@@ -2,7 +2,7 @@
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
-use crate::image::Image;
+use crate::image::{Image, StackMap};
 use crate::libcalls::library_address;
 use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
@@ -161,6 +161,11 @@ impl JitModule {
     /// The code with which the instruction at `address` traps, if it is known to.
     pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
         self.images.iter().find_map(|image| image.trap_at(address))
+    }
+
+    /// The references that are live during the call that returns to `return_address`; none if there are none.
+    pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
+        self.images.iter().find_map(|image| image.stack_map_at(return_address))
     }
 
     /// The function whose code holds `address`, and the offset into it.

@@ -231,6 +231,8 @@ pub struct FrameInfo {
     pub size: u32,
     /// Bytes of stack arguments the caller pushed.
     pub incoming_bytes: u32,
+    /// Bytes by which the stack pointer of the body is below the frame pointer, if there is one.
+    pub body_offset: u32,
 }
 
 /// What a function is called and how its code is to be placed.

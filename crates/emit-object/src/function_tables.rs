@@ -1,0 +1,106 @@
+//! Sections that tell programs about their functions: `kingpost_traps` and the like, as docs/sections.md describes them.
+//!
+//! All have one layout, in words of 4 bytes: a header, records of functions, and entries of a size of their own.
+
+use kingpost_ir::types::Type;
+use kingpost_mach::{DebugTag, FunctionView, ModuleBuffer};
+
+/// The layout that docs/sections.md describes.
+const VERSION: u32 = 2;
+const HEADER_BYTES: usize = 16;
+const FUNCTION_BYTES: usize = 24;
+
+/// The contents of one section.
+pub(crate) struct FunctionTable {
+    /// Name of the section.
+    pub(crate) name: &'static str,
+    /// Its bytes, the fields for addresses still zero: that of the `i`-th function is at [`FunctionTable::address_field`].
+    pub(crate) bytes: Vec<u8>,
+    /// The functions that it is about, by number.
+    pub(crate) functions: Vec<usize>,
+}
+
+impl FunctionTable {
+    /// A table of all functions of which `entries` returns any.
+    fn new<const N: usize>(
+        name: &'static str,
+        module: &ModuleBuffer,
+        entries: impl Fn(&FunctionView<'_>) -> Option<Vec<[u32; N]>>,
+    ) -> FunctionTable {
+        const { assert!(N.is_multiple_of(2), "tables are a multiple of 8 bytes long") }
+        let (mut functions, mut records, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, f) in module.functions().enumerate() {
+            if let Some(entries) = entries(&f) {
+                let (first, count) = (all.len() as u32, entries.len() as u32);
+                records.extend([0, f.code.len() as u32, first, count, f.function.head.frame.body_offset, 0]);
+                functions.push(index);
+                all.extend(entries);
+            }
+        }
+        let header = [VERSION, functions.len() as u32, all.len() as u32, 0];
+        let words = header.into_iter().chain(records).chain(all.into_iter().flatten());
+        FunctionTable { name, bytes: words.flat_map(u32::to_le_bytes).collect(), functions }
+    }
+
+    /// Offset of the field that holds the address of the `i`-th function.
+    pub(crate) fn address_field(i: usize) -> u64 {
+        (HEADER_BYTES + i * FUNCTION_BYTES) as u64
+    }
+}
+
+/// `kingpost_traps`: every function, and which of its instructions trap.
+pub(crate) fn traps(module: &ModuleBuffer) -> FunctionTable {
+    FunctionTable::new("kingpost_traps", module, |f| {
+        Some(f.traps.iter().map(|trap| [trap.offset, trap.code.byte().into()]).collect())
+    })
+}
+
+/// Sections that are written whenever they have an entry: what a function says in its text is not dropped.
+pub(crate) fn wanted(module: &ModuleBuffer) -> impl Iterator<Item = FunctionTable> {
+    let tables: [fn(&ModuleBuffer) -> FunctionTable; 4] = [stack_maps, debug_tags, patchable_calls, stack_slots];
+    tables.into_iter().map(|table| table(module)).filter(|table| !table.functions.is_empty())
+}
+
+/// `kingpost_stack_maps`: references that are live during calls.
+fn stack_maps(module: &ModuleBuffer) -> FunctionTable {
+    FunctionTable::new("kingpost_stack_maps", module, |f| {
+        some(f.stack_maps, |entry| [entry.return_offset, entry.offset, lane(entry.ty), entry.ty.lane_count()])
+    })
+}
+
+/// `kingpost_debug_tags`: tags of calls and sequence points.
+fn debug_tags(module: &ModuleBuffer) -> FunctionTable {
+    FunctionTable::new("kingpost_debug_tags", module, |f| {
+        some(f.debug_tags, |site| {
+            let (is_slot, value) = match site.tag {
+                DebugTag::User(number) => (false, number),
+                DebugTag::StackSlot(offset) => (true, offset),
+            };
+            [site.offset, site.of_call.into(), is_slot.into(), value]
+        })
+    })
+}
+
+/// `kingpost_patchable_calls`: calls that may be overwritten.
+fn patchable_calls(module: &ModuleBuffer) -> FunctionTable {
+    FunctionTable::new("kingpost_patchable_calls", module, |f| {
+        some(f.patchable_calls, |call| [call.return_offset, call.bytes])
+    })
+}
+
+/// `kingpost_stack_slots`: stack slots that have keys.
+fn stack_slots(module: &ModuleBuffer) -> FunctionTable {
+    FunctionTable::new("kingpost_stack_slots", module, |f| {
+        some(f.keyed_slots, |slot| [slot.key as u32, (slot.key >> 32) as u32, slot.offset, slot.bytes])
+    })
+}
+
+/// The entries of a function that has any.
+fn some<T, const N: usize>(entries: &[T], entry: impl Fn(&T) -> [u32; N]) -> Option<Vec<[u32; N]>> {
+    (!entries.is_empty()).then(|| entries.iter().map(entry).collect())
+}
+
+/// The type of lanes: bits, and bit 31 if they are floats.
+fn lane(ty: Type) -> u32 {
+    ty.lane_bits() | u32::from(ty.lane_type().is_float()) << 31
+}
