@@ -1,16 +1,25 @@
 //! Calling conventions: the places of arguments and results, as a pure function of signature and settings.
 //!
-//! Source: Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8. `fast` is the same; `tail`
-//! leaves x0 and x1 alone, and its callees pop their stack arguments. Results have as many registers as arguments.
+//! | convention | |
+//! |---|---|
+//! | `system_v`, `fast` | Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8 |
+//! | `tail` | the same, but x0 and x1 are left alone; callees pop their stack arguments |
+//! | `apple_aarch64` | Apple's "Writing ARM64 code for Apple platforms": stack arguments take their own size, an i128 any two registers, and small integers in registers are extended |
+//! | `winch` | AAPCS64, but only x28 is relied on, only the last result is in a register, and the address for the others is an ordinary first argument |
+//! | `preserve_all` | AAPCS64 without results; everything is preserved |
+//!
+//! Results have as many registers as arguments.
 
 use crate::isa::STACK_ALIGN;
-use crate::regs::{AAPCS_CALLEE_SAVED, AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, X8, v, x};
+use crate::regs::{AAPCS_CALLEE_SAVED, AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, X8, X28, v, x};
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
-use kingpost_ir::types::{I64, I128};
+use kingpost_ir::types::{F128, I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention};
+use kingpost_mach::abi::{
+    AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention, winch_results,
+};
 use kingpost_regalloc::PRegSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -27,44 +36,60 @@ fn unsupported(what: &'static str) -> LowerError {
 struct Convention {
     first_int: u8,
     callee_pops: bool,
-    preserves_all: bool,
+    /// Apple's changes: stack arguments without gaps, i128 in any two registers, extension.
+    apple: bool,
+    /// Does f128 need LLVM's extensions?
+    guards: bool,
+    clobbers: PRegSet,
+    partial_clobbers: PRegSet,
+    callee_saved: PRegSet,
 }
 
 impl Convention {
-    fn of(signature: &Signature) -> Result<Convention, LowerError> {
-        let standard = Convention { first_int: 0, callee_pops: false, preserves_all: false };
+    fn of(signature: &Signature, settings: &Settings) -> Result<Convention, LowerError> {
+        let standard = Convention {
+            first_int: 0,
+            callee_pops: false,
+            apple: false,
+            guards: false,
+            clobbers: AAPCS_CLOBBERS,
+            partial_clobbers: AAPCS_PARTIAL,
+            callee_saved: AAPCS_CALLEE_SAVED,
+        };
+        let all = AAPCS_CALLEE_SAVED.union(AAPCS_CLOBBERS);
         match signature.call_conv {
             CallConv::SystemV | CallConv::Fast => Ok(standard),
             CallConv::Tail => Ok(Convention { first_int: TAIL_FIRST, callee_pops: true, ..standard }),
+            CallConv::AppleAarch64 => {
+                Ok(Convention { apple: true, guards: !settings.enable_llvm_abi_extensions, ..standard })
+            }
+            CallConv::Winch => {
+                let kept = PRegSet::EMPTY.with(X28);
+                let clobbers = all.difference(kept);
+                Ok(Convention { clobbers, partial_clobbers: PRegSet::EMPTY, callee_saved: kept, ..standard })
+            }
             CallConv::PreserveAll if !signature.returns.is_empty() => {
                 Err(unsupported("a result in the calling convention `preserve_all`"))
             }
-            CallConv::PreserveAll => Ok(Convention { preserves_all: true, ..standard }),
-            CallConv::WindowsFastcall | CallConv::AppleAarch64 | CallConv::Probestack | CallConv::Winch => {
-                Err(no_convention(signature.call_conv, "aarch64"))
-            }
+            CallConv::PreserveAll => Ok(Convention {
+                clobbers: PRegSet::EMPTY,
+                partial_clobbers: PRegSet::EMPTY,
+                callee_saved: all,
+                ..standard
+            }),
+            CallConv::WindowsFastcall | CallConv::Probestack => Err(no_convention(signature.call_conv, "aarch64")),
         }
     }
 
     /// The signature without arguments and results.
     fn empty(&self) -> AbiSignature {
-        let standard = AbiSignature {
+        AbiSignature {
             callee_pops: self.callee_pops,
-            clobbers: AAPCS_CLOBBERS,
-            partial_clobbers: AAPCS_PARTIAL,
+            clobbers: self.clobbers,
+            partial_clobbers: self.partial_clobbers,
             kept_bytes: AAPCS_KEPT_BYTES,
-            callee_saved: AAPCS_CALLEE_SAVED,
+            callee_saved: self.callee_saved,
             ..AbiSignature::default()
-        };
-        if self.preserves_all {
-            AbiSignature {
-                clobbers: PRegSet::EMPTY,
-                partial_clobbers: PRegSet::EMPTY,
-                callee_saved: AAPCS_CALLEE_SAVED.union(AAPCS_CLOBBERS),
-                ..standard
-            }
-        } else {
-            standard
         }
     }
 }
@@ -75,21 +100,21 @@ impl Convention {
 /// Conventions and types that are not supported, results without a register where no return area is allowed, results
 /// beside `sret`, and too many bytes of stack arguments.
 pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSignature, LowerError> {
-    let convention = Convention::of(signature)?;
+    let convention = Convention::of(signature, settings)?;
     check_struct_return(signature, "aarch64")?;
     let mut abi = convention.empty();
-    let mut results = Places::new(&convention);
-    for result in &signature.returns {
-        abi.results.push(AbiArg::Value(results.value(result)?));
-    }
-    abi.return_bytes = area_bytes(results.bytes, STACK_ALIGN)?;
+    let result_bytes;
+    (abi.results, result_bytes) = results(signature, &convention)?;
+    abi.return_bytes = area_bytes(result_bytes, STACK_ALIGN)?;
+    let mut args = Places::new(&convention);
     if abi.return_bytes > 0 {
         if !settings.enable_multi_ret_implicit_sret {
             return Err(unsupported("more results than registers without `enable_multi_ret_implicit_sret`"));
         }
-        abi.return_area = Some(pointer_in_x8());
+        let is_argument = signature.call_conv == CallConv::Winch;
+        let pointer = if is_argument { args.part(I64, ArgumentExtension::None) } else { pointer_in_x8() };
+        abi.return_area = Some(pointer);
     }
-    let mut args = Places::new(&convention);
     for param in &signature.params {
         let arg = match param.purpose {
             ArgumentPurpose::StructArgument(_) => return Err(unsupported("a structure as an argument")),
@@ -106,6 +131,17 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     Ok(abi)
 }
 
+/// Places of the results, and bytes of those in memory.
+fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg>, u64), LowerError> {
+    let mut places = Places::new(convention);
+    let values = signature.returns.iter().map(|result| Ok(AbiArg::Value(places.value(result)?)));
+    let results = values.collect::<Result<_, _>>()?;
+    match signature.call_conv {
+        CallConv::Winch => winch_results(signature, [x(0), v(0)], 1, "aarch64"),
+        _ => Ok((results, places.bytes)),
+    }
+}
+
 /// The place of the address of results in memory.
 fn pointer_in_x8() -> AbiPart {
     AbiPart { place: AbiPlace::Reg(X8), ty: I64, extension: ArgumentExtension::None }
@@ -118,11 +154,14 @@ struct Places {
     next_float: u8,
     /// Bytes of memory handed out.
     bytes: u64,
+    apple: bool,
+    guards: bool,
 }
 
 impl Places {
     fn new(convention: &Convention) -> Places {
-        Places { next_int: convention.first_int, next_float: 0, bytes: 0 }
+        let Convention { first_int, apple, guards, .. } = *convention;
+        Places { next_int: first_int, next_float: 0, bytes: 0, apple, guards }
     }
 
     fn value(&mut self, param: &AbiParam) -> Result<SmallVec<[AbiPart; 2]>, LowerError> {
@@ -130,31 +169,38 @@ impl Places {
         if ty == I128 {
             return Ok(self.pair());
         }
+        if ty == F128 && self.guards {
+            return Err(unsupported("f128 in a signature of `apple_aarch64` without `enable_llvm_abi_extensions`"));
+        }
         if ty.is_dynamic_vector() || ty.bytes() > 16 {
             return Err(unsupported("a vector of more than 128 bits in a signature"));
         }
-        Ok(smallvec![self.part(ty)])
+        Ok(smallvec![self.part(ty, param.extension)])
     }
 
-    /// Two registers of which the first has an even number (rule C.10), or 16 bytes of memory.
+    /// Two registers, of which the first has an even number (rule C.10) but with Apple, or 16 bytes of memory.
     fn pair(&mut self) -> SmallVec<[AbiPart; 2]> {
-        self.next_int = self.next_int.next_multiple_of(2);
-        if self.next_int >= REGS {
+        if !self.apple {
+            self.next_int = self.next_int.next_multiple_of(2);
+        }
+        if self.next_int + 2 > REGS {
+            self.next_int = REGS;
             self.bytes = self.bytes.next_multiple_of(16);
         }
-        smallvec![self.part(I64), self.part(I64)]
+        let half = ArgumentExtension::None;
+        smallvec![self.part(I64, half), self.part(I64, half)]
     }
 
-    /// The convention leaves the upper parts of small integers undefined, so nothing is extended.
-    fn part(&mut self, ty: Type) -> AbiPart {
+    /// The standard leaves the upper parts of small integers undefined, so only Apple's are extended: those in registers.
+    fn part(&mut self, ty: Type, extension: ArgumentExtension) -> AbiPart {
         let next = if ty.is_int() { &mut self.next_int } else { &mut self.next_float };
-        let place = if *next < REGS {
+        if *next < REGS {
             *next += 1;
-            AbiPlace::Reg(if ty.is_int() { x(*next - 1) } else { v(*next - 1) })
-        } else {
-            AbiPlace::Stack(self.memory(ty.bytes().next_power_of_two().max(8)))
-        };
-        AbiPart { place, ty, extension: ArgumentExtension::None }
+            let place = AbiPlace::Reg(if ty.is_int() { x(*next - 1) } else { v(*next - 1) });
+            return AbiPart { place, ty, extension: if self.apple { extension } else { ArgumentExtension::None } };
+        }
+        let size = ty.bytes().next_power_of_two().max(if self.apple { 1 } else { 8 });
+        AbiPart { place: AbiPlace::Stack(self.memory(size)), ty, extension: ArgumentExtension::None }
     }
 
     fn memory(&mut self, size: u32) -> u32 {
@@ -228,7 +274,7 @@ mod tests {
         let abi = assign(&signature, &Settings::default()).unwrap();
         let place = |arg: &AbiArg| match arg {
             AbiArg::Value(parts) => parts[0].place,
-            AbiArg::Struct { .. } => unreachable!("structures are refused"),
+            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => unreachable!("structures are refused"),
         };
         let places: Vec<AbiPlace> = abi.args.iter().map(place).collect();
         assert_eq!((abi.sret, &places[..]), (None, &[AbiPlace::Reg(X8), AbiPlace::Reg(x(0))][..]));
@@ -248,8 +294,38 @@ mod tests {
     }
 
     #[test]
+    fn apple_packs_its_stack() {
+        use CallConv::AppleAarch64;
+        let many = [[I64; 7].as_slice(), &[I128, I8, I8, I32, I8, I64]].concat();
+        assert_eq!(
+            check(AppleAarch64, &many, &[], &[]).unwrap(),
+            "x0 x1 x2 x3 x4 x5 x6 +0:+8 +16 +17 +20 +24 +32 (48) ->  (0)"
+        );
+        assert_eq!(check(AppleAarch64, &[I8, I128], &[I8, I128], &[]).unwrap(), "x0 x1:x2 (0) -> x0 x1:x2 (0)");
+        assert!(check(AppleAarch64, &[F128], &[], &[]).unwrap_err().contains("enable_llvm_abi_extensions"));
+        let mut signature = Signature::new(AppleAarch64);
+        let extended = AbiParam::new(I8).with_extension(ArgumentExtension::Sext);
+        signature.params.extend([extended; 9]);
+        let abi = assign(&signature, &Settings::default()).unwrap();
+        let extension =
+            |arg: &AbiArg| matches!(arg, AbiArg::Value(parts) if parts[0].extension == ArgumentExtension::Sext);
+        assert_eq!(abi.args.iter().map(extension).collect::<Vec<_>>(), [[true; 8].as_slice(), &[false]].concat());
+    }
+
+    #[test]
+    fn only_the_last_result_of_winch_is_in_a_register() {
+        let area = ["enable_multi_ret_implicit_sret"];
+        assert_eq!(
+            check(CallConv::Winch, &[I64], &[I64, I32, I8, F64], &area).unwrap(),
+            "[x0] x1 (0) -> +5 +1 +0 d0 (16)"
+        );
+        let abi = assign(&Signature::new(CallConv::Winch), &Settings::default()).unwrap();
+        assert_eq!(abi.callee_saved, PRegSet::EMPTY.with(X28));
+    }
+
+    #[test]
     fn other_conventions_are_refused_by_name() {
-        for conv in [CallConv::WindowsFastcall, CallConv::AppleAarch64, CallConv::Probestack, CallConv::Winch] {
+        for conv in [CallConv::WindowsFastcall, CallConv::Probestack] {
             let error = check(conv, &[], &[], &[]).unwrap_err();
             assert!(error.contains(conv.name()), "{error}");
         }

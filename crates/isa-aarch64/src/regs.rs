@@ -20,6 +20,8 @@ pub const X16: PReg = x(16);
 pub const X17: PReg = x(17);
 /// The pinned register, else callee-saved.
 pub const X21: PReg = x(21);
+/// The one register that callers of `winch` rely on.
+pub const X28: PReg = x(28);
 /// The frame pointer.
 pub const FP: PReg = x(29);
 /// The link register: the return address.

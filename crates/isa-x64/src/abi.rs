@@ -1,70 +1,124 @@
 //! Calling conventions: the places of arguments and results, as a pure function of signature and settings.
 //!
-//! Source: System V ABI, AMD64 supplement, section 3.2. `fast` is the same; `tail` has more result registers, places the
-//! halves of an i128 independently, and its callees pop their stack arguments.
+//! | convention | |
+//! |---|---|
+//! | `system_v` | System V ABI, AMD64 supplement, section 3.2 |
+//! | `fast` | as `system_v`, but the halves of an i128 are placed independently |
+//! | `tail` | as `fast`, with more result registers; callees pop their stack arguments |
+//! | `windows_fastcall` | Microsoft's "x64 calling convention": places go by position, callers leave 32 bytes for the first four, what has more than 8 bytes goes by address |
+//! | `winch` | as `system_v`, but nothing is preserved, and only the last result is in a register |
+//! | `preserve_all` | as `system_v` without results; everything is preserved |
+//! | `probestack` | the routine that touches the pages of a frame: the bytes in rax; all but rax and r11 is preserved |
 
 use crate::isa::STACK_ALIGN;
-use crate::regs::{R8, R9, R10, RAX, RCX, RDI, RDX, RSI, SYSV_CALLEE_SAVED, SYSV_CLOBBERS, xmm};
+use crate::regs::{
+    ALL_BUT_FRAME, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, SYSV_CALLEE_SAVED, SYSV_CLOBBERS, WINDOWS_CALLEE_SAVED,
+    xmm,
+};
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
-use kingpost_ir::types::{I64, I128};
+use kingpost_ir::types::{F16, F128, I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
-use kingpost_mach::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention};
+use kingpost_mach::abi::{
+    AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention, winch_results,
+};
 use kingpost_regalloc::{PReg, PRegSet};
 use smallvec::{SmallVec, smallvec};
 
 const ARG_INTS: [PReg; 6] = [RDI, RSI, RDX, RCX, R8, R9];
+const WINDOWS_ARG_INTS: [PReg; 4] = [RCX, RDX, R8, R9];
 const FLOATS: [PReg; 8] = [xmm(0), xmm(1), xmm(2), xmm(3), xmm(4), xmm(5), xmm(6), xmm(7)];
 const SYSV_RESULT_INTS: [PReg; 2] = [RAX, RDX];
 const LLVM_RESULT_INTS: [PReg; 3] = [RAX, RDX, RCX];
 const TAIL_RESULT_INTS: [PReg; 8] = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10];
+/// Where a callee may store the arguments that came in registers.
+const SHADOW_BYTES: u64 = 32;
 
 fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "x86_64" }
 }
 
+/// How an i128 is passed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wide {
+    /// In two registers or as a whole in memory.
+    Whole,
+    /// Like two i64.
+    Split,
+    /// By address.
+    Indirect,
+}
+
 /// What distinguishes the conventions.
 struct Convention {
+    arg_ints: &'static [PReg],
+    arg_floats: &'static [PReg],
     result_ints: &'static [PReg],
-    result_floats: usize,
-    /// Are the halves of an i128 placed like two i64?
-    splits_i128: bool,
-    /// Does i128 need LLVM's extensions?
-    guards_i128: bool,
+    result_floats: &'static [PReg],
+    /// Does an argument use up a register of each class?
+    by_position: bool,
+    wide: Wide,
+    /// Do i128 and, by position, f16 and f128 need LLVM's extensions?
+    guards: bool,
     callee_pops: bool,
     clobbers: PRegSet,
+    callee_saved: PRegSet,
 }
 
 impl Convention {
     fn of(signature: &Signature, settings: &Settings) -> Result<Convention, LowerError> {
         let llvm = settings.enable_llvm_abi_extensions;
         let system_v = Convention {
+            arg_ints: &ARG_INTS,
+            arg_floats: &FLOATS,
             result_ints: if llvm { &LLVM_RESULT_INTS } else { &SYSV_RESULT_INTS },
-            result_floats: 2,
-            splits_i128: false,
-            guards_i128: !llvm,
+            result_floats: &FLOATS[..2],
+            by_position: false,
+            wide: Wide::Whole,
+            guards: !llvm,
             callee_pops: false,
             clobbers: SYSV_CLOBBERS,
+            callee_saved: SYSV_CALLEE_SAVED,
         };
         match signature.call_conv {
             CallConv::SystemV => Ok(system_v),
-            CallConv::Fast => Ok(Convention { splits_i128: true, ..system_v }),
+            CallConv::Fast => Ok(Convention { wide: Wide::Split, ..system_v }),
             CallConv::Tail => Ok(Convention {
                 result_ints: &TAIL_RESULT_INTS,
-                result_floats: FLOATS.len(),
-                splits_i128: true,
-                guards_i128: false,
+                result_floats: &FLOATS,
+                wide: Wide::Split,
+                guards: false,
                 callee_pops: true,
-                clobbers: SYSV_CLOBBERS,
+                ..system_v
             }),
-            CallConv::PreserveAll if !signature.returns.is_empty() => {
-                Err(unsupported("a result in the calling convention `preserve_all`"))
+            CallConv::WindowsFastcall => Ok(Convention {
+                arg_ints: &WINDOWS_ARG_INTS,
+                arg_floats: &FLOATS[..4],
+                result_ints: &SYSV_RESULT_INTS,
+                result_floats: &FLOATS[..1],
+                by_position: true,
+                wide: Wide::Indirect,
+                clobbers: ALL_BUT_FRAME.difference(WINDOWS_CALLEE_SAVED),
+                callee_saved: WINDOWS_CALLEE_SAVED,
+                ..system_v
+            }),
+            CallConv::Winch => Ok(Convention { clobbers: ALL_BUT_FRAME, callee_saved: PRegSet::EMPTY, ..system_v }),
+            CallConv::PreserveAll | CallConv::Probestack if !signature.returns.is_empty() => {
+                Err(unsupported(match signature.call_conv {
+                    CallConv::Probestack => "a result in the calling convention `probestack`",
+                    _ => "a result in the calling convention `preserve_all`",
+                }))
             }
-            CallConv::PreserveAll => Ok(Convention { clobbers: PRegSet::EMPTY, ..system_v }),
-            CallConv::WindowsFastcall | CallConv::AppleAarch64 | CallConv::Probestack | CallConv::Winch => {
-                Err(no_convention(signature.call_conv, "x86_64"))
+            CallConv::PreserveAll => {
+                Ok(Convention { clobbers: PRegSet::EMPTY, callee_saved: ALL_BUT_FRAME, ..system_v })
             }
+            CallConv::Probestack => {
+                let clobbers = PRegSet::EMPTY.with(RAX).with(R11);
+                let callee_saved = ALL_BUT_FRAME.difference(clobbers);
+                Ok(Convention { arg_ints: &[RAX], arg_floats: &[], clobbers, callee_saved, ..system_v })
+            }
+            CallConv::AppleAarch64 => Err(no_convention(signature.call_conv, "x86_64")),
         }
     }
 }
@@ -80,19 +134,16 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     let mut abi = AbiSignature {
         callee_pops: convention.callee_pops,
         clobbers: convention.clobbers,
-        callee_saved: if signature.call_conv == CallConv::PreserveAll {
-            SYSV_CALLEE_SAVED.union(SYSV_CLOBBERS)
-        } else {
-            SYSV_CALLEE_SAVED
-        },
+        callee_saved: convention.callee_saved,
         ..AbiSignature::default()
     };
-    let mut results = Places::new(convention.result_ints, &FLOATS[..convention.result_floats]);
-    for result in &signature.returns {
-        abi.results.push(AbiArg::Value(results.value(result, &convention)?));
+    let result_bytes;
+    (abi.results, result_bytes) = results(signature, &convention)?;
+    abi.return_bytes = area_bytes(result_bytes, STACK_ALIGN)?;
+    let mut args = Places::new(convention.arg_ints, convention.arg_floats, &convention);
+    if convention.by_position {
+        args.bytes = SHADOW_BYTES;
     }
-    abi.return_bytes = area_bytes(results.bytes, STACK_ALIGN)?;
-    let mut args = Places::new(&ARG_INTS, &FLOATS);
     if abi.return_bytes > 0 {
         if !settings.enable_multi_ret_implicit_sret {
             return Err(unsupported("more results than registers without `enable_multi_ret_implicit_sret`"));
@@ -100,66 +151,94 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         abi.return_area = Some(args.part(I64, ArgumentExtension::None));
     }
     for (index, param) in signature.params.iter().enumerate() {
-        let arg = match param.purpose {
-            ArgumentPurpose::StructArgument(size) => args.structure(size),
-            ArgumentPurpose::StructReturn => {
-                abi.sret = Some((index, RAX));
-                AbiArg::Value(args.value(param, &convention)?)
+        match param.purpose {
+            ArgumentPurpose::StructArgument(_) if convention.by_position => {
+                return Err(unsupported("a structure as an argument in the calling convention `windows_fastcall`"));
             }
-            ArgumentPurpose::Normal | ArgumentPurpose::VmContext => AbiArg::Value(args.value(param, &convention)?),
-        };
-        abi.args.push(arg);
+            ArgumentPurpose::StructReturn => abi.sret = Some((index, RAX)),
+            ArgumentPurpose::StructArgument(_) | ArgumentPurpose::Normal | ArgumentPurpose::VmContext => {}
+        }
+        abi.args.push(args.argument(param)?);
     }
+    args.place_copies(&mut abi.args);
     abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
 }
 
-/// Registers and memory not handed out yet.
-struct Places {
-    ints: &'static [PReg],
-    floats: &'static [PReg],
-    /// Bytes of memory handed out.
-    bytes: u64,
+/// Places of the results, and bytes of those in memory.
+fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg>, u64), LowerError> {
+    if signature.call_conv == CallConv::Winch {
+        signature.returns.iter().try_for_each(|result| check(result.value_type, convention))?;
+        let extends = signature.returns.iter().any(|result| result.extension != ArgumentExtension::None);
+        return winch_results(signature, [RAX, xmm(0)], if extends { 8 } else { 1 }, "x86_64");
+    }
+    let mut places = Places::new(convention.result_ints, convention.result_floats, convention);
+    // Each result takes the next register of its class only.
+    places.by_position = false;
+    let result = |result: &AbiParam| {
+        if convention.wide == Wide::Indirect && result.value_type == I128 {
+            return Err(unsupported("i128 as a result in the calling convention `windows_fastcall`"));
+        }
+        Ok(AbiArg::Value(places.value(result)?))
+    };
+    let results = signature.returns.iter().map(result).collect::<Result<_, _>>()?;
+    Ok((results, places.bytes))
 }
 
-impl Places {
-    fn new(ints: &'static [PReg], floats: &'static [PReg]) -> Places {
-        Places { ints, floats, bytes: 0 }
+/// Registers and memory not handed out yet.
+struct Places<'a> {
+    ints: &'static [PReg],
+    floats: &'static [PReg],
+    by_position: bool,
+    /// Bytes of memory handed out.
+    bytes: u64,
+    convention: &'a Convention,
+}
+
+impl Places<'_> {
+    fn new<'a>(ints: &'static [PReg], floats: &'static [PReg], convention: &'a Convention) -> Places<'a> {
+        Places { ints, floats, by_position: convention.by_position, bytes: 0, convention }
     }
 
-    fn value(&mut self, param: &AbiParam, convention: &Convention) -> Result<SmallVec<[AbiPart; 2]>, LowerError> {
-        let ty = param.value_type;
-        if ty == I128 {
-            if convention.guards_i128 {
-                return Err(unsupported("i128 in a signature without `enable_llvm_abi_extensions`"));
+    fn argument(&mut self, param: &AbiParam) -> Result<AbiArg, LowerError> {
+        match param.purpose {
+            ArgumentPurpose::StructArgument(size) => Ok(AbiArg::Struct { offset: self.memory(8, size), size }),
+            _ if self.by_position && param.value_type.bytes() > 8 => {
+                check(param.value_type, self.convention)?;
+                let pointer = self.part(I64, ArgumentExtension::None);
+                Ok(AbiArg::Indirect { pointer, parts: parts(param.value_type) })
             }
-            if !convention.splits_i128 && self.ints.len() < 2 {
+            _ => Ok(AbiArg::Value(self.value(param)?)),
+        }
+    }
+
+    fn value(&mut self, param: &AbiParam) -> Result<SmallVec<[AbiPart; 2]>, LowerError> {
+        let ty = param.value_type;
+        check(ty, self.convention)?;
+        if ty == I128 {
+            if self.convention.wide == Wide::Whole && self.ints.len() < 2 {
                 // It goes to memory as a whole, and no later argument uses a register left over.
                 self.ints = &[];
                 self.bytes = self.bytes.next_multiple_of(16);
             }
             return Ok(smallvec![self.part(I64, ArgumentExtension::None), self.part(I64, ArgumentExtension::None)]);
         }
-        if ty.is_dynamic_vector() || ty.bytes() > 16 {
-            return Err(unsupported("a vector of more than 128 bits in a signature"));
-        }
         Ok(smallvec![self.part(ty, param.extension)])
     }
 
     fn part(&mut self, ty: Type, extension: ArgumentExtension) -> AbiPart {
-        let regs = if ty.is_int() { &mut self.ints } else { &mut self.floats };
-        let place = match regs.split_first() {
-            Some((&reg, rest)) => {
-                *regs = rest;
-                AbiPlace::Reg(reg)
-            }
+        let reg = if ty.is_int() { self.ints.first() } else { self.floats.first() };
+        if ty.is_int() || self.by_position {
+            self.ints = self.ints.get(1..).unwrap_or_default();
+        }
+        if !ty.is_int() || self.by_position {
+            self.floats = self.floats.get(1..).unwrap_or_default();
+        }
+        let place = match reg {
+            Some(&reg) => AbiPlace::Reg(reg),
             None => AbiPlace::Stack(self.memory(ty.bytes().next_power_of_two().max(8), ty.bytes().max(8))),
         };
         AbiPart { place, ty, extension }
-    }
-
-    fn structure(&mut self, size: u32) -> AbiArg {
-        AbiArg::Struct { pointer: None, offset: self.memory(8, size), size }
     }
 
     fn memory(&mut self, align: u32, size: u32) -> u32 {
@@ -169,12 +248,43 @@ impl Places {
         // More than fits is refused as a whole once everything is placed.
         offset as u32
     }
+
+    /// Places what goes by address, behind all arguments.
+    fn place_copies(&mut self, args: &mut [AbiArg]) {
+        for arg in args {
+            let AbiArg::Indirect { parts, .. } = arg else { continue };
+            self.bytes = self.bytes.next_multiple_of(16);
+            for part in parts {
+                part.place = AbiPlace::Stack(self.memory(8, part.ty.bytes()));
+            }
+        }
+    }
+}
+
+/// Refuses types that the convention does not pass.
+fn check(ty: Type, convention: &Convention) -> Result<(), LowerError> {
+    match ty {
+        I128 if convention.guards => Err(unsupported("i128 in a signature without `enable_llvm_abi_extensions`")),
+        F16 | F128 if convention.guards && convention.by_position => {
+            Err(unsupported("f16 or f128 in a signature of `windows_fastcall` without `enable_llvm_abi_extensions`"))
+        }
+        _ if ty.is_dynamic_vector() || ty.bytes() > 16 => {
+            Err(unsupported("a vector of more than 128 bits in a signature"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The parts of a value in memory, not placed yet.
+fn parts(ty: Type) -> SmallVec<[AbiPart; 2]> {
+    let part = |ty| AbiPart { place: AbiPlace::Stack(0), ty, extension: ArgumentExtension::None };
+    if ty == I128 { smallvec![part(I64), part(I64)] } else { smallvec![part(ty)] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kingpost_ir::types::{F64, I8, I32};
+    use kingpost_ir::types::{F64, I8, I8X16, I32};
 
     fn check(conv: CallConv, params: &[Type], returns: &[Type], settings: &[&str]) -> Result<String, String> {
         let mut signature = Signature::new(conv);
@@ -222,15 +332,65 @@ mod tests {
         signature.params.push(AbiParam::special(I64, ArgumentPurpose::StructArgument(24)));
         signature.params.push(AbiParam::special(I64, ArgumentPurpose::StructReturn));
         let abi = assign(&signature, &Settings::default()).unwrap();
-        assert_eq!(abi.args[0], AbiArg::Struct { pointer: None, offset: 0, size: 24 });
+        assert_eq!(abi.args[0], AbiArg::Struct { offset: 0, size: 24 });
         assert_eq!((abi.sret, abi.arg_bytes), (Some((1, RAX)), 32));
     }
 
     #[test]
     fn other_conventions_are_refused_by_name() {
-        for conv in [CallConv::WindowsFastcall, CallConv::AppleAarch64, CallConv::Probestack, CallConv::Winch] {
-            let error = check(conv, &[], &[], &[]).unwrap_err();
-            assert!(error.contains(conv.name()), "{error}");
-        }
+        let error = check(CallConv::AppleAarch64, &[], &[], &[]).unwrap_err();
+        assert!(error.contains("apple_aarch64"), "{error}");
+    }
+
+    #[test]
+    fn places_of_windows_go_by_position() {
+        use CallConv::WindowsFastcall;
+        assert_eq!(
+            check(WindowsFastcall, &[I8, F64, I64, F64, F64, I32], &[I64, F64], &[]).unwrap(),
+            "rcx xmm1 r8 xmm3 +32 +40 (48) -> rax xmm0 (0)"
+        );
+        // Callers leave room for the first four in any case.
+        assert_eq!(check(WindowsFastcall, &[], &[], &[]).unwrap(), " (32) ->  (0)");
+        let llvm = ["enable_llvm_abi_extensions"];
+        let wide = [I64, I8X16, I64, I128, F128];
+        assert_eq!(
+            check(WindowsFastcall, &wide, &[], &llvm).unwrap(),
+            "rcx *rdx+48 r8 *r9+64:+72 *+32+80 (96) ->  (0)"
+        );
+        assert!(check(WindowsFastcall, &[F16], &[], &[]).unwrap_err().contains("enable_llvm_abi_extensions"));
+        assert!(check(WindowsFastcall, &[], &[I128], &llvm).unwrap_err().contains("i128 as a result"));
+        let results = [I64, I64, F64, F64];
+        assert_eq!(
+            check(WindowsFastcall, &[F64, I64], &results, &["enable_multi_ret_implicit_sret"]).unwrap(),
+            "[rcx] xmm1 r8 (32) -> rax rdx xmm0 +0 (16)"
+        );
+        let abi = assign(&Signature::new(WindowsFastcall), &Settings::default()).unwrap();
+        assert_eq!(abi.clobbers.iter().count(), 7 + 6);
+        assert!(abi.clobbers.intersection(abi.callee_saved).is_empty());
+    }
+
+    #[test]
+    fn only_the_last_result_of_winch_is_in_a_register() {
+        use CallConv::Winch;
+        let area = ["enable_multi_ret_implicit_sret"];
+        assert_eq!(check(Winch, &[I64], &[F64], &[]).unwrap(), "rdi (0) -> xmm0 (0)");
+        // The first is the highest, and each takes its own size.
+        assert_eq!(check(Winch, &[I64], &[I64, I32, I8, I64], &area).unwrap(), "[rdi] rsi (0) -> +5 +1 +0 rax (16)");
+        let mut signature = Signature::new(Winch);
+        let extended = AbiParam::new(I8).with_extension(ArgumentExtension::Uext);
+        signature.returns.extend([extended, AbiParam::new(I64), extended]);
+        let mut settings = Settings::default();
+        settings.set(area[0], "true").unwrap();
+        let abi = assign(&signature, &settings).unwrap();
+        assert_eq!(abi.text(|reg| crate::regs::name(reg, 8)), "[rdi]  (0) -> +8 +0 rax (16)");
+        assert!(abi.callee_saved.is_empty());
+    }
+
+    #[test]
+    fn a_probe_routine_preserves_what_it_is_not_given() {
+        assert_eq!(check(CallConv::Probestack, &[I64], &[], &[]).unwrap(), "rax (0) ->  (0)");
+        let abi = assign(&Signature::new(CallConv::Probestack), &Settings::default()).unwrap();
+        assert_eq!(abi.clobbers, PRegSet::EMPTY.with(RAX).with(R11));
+        assert!(check(CallConv::Probestack, &[], &[I64], &[]).is_err());
     }
 }

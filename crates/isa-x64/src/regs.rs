@@ -86,6 +86,13 @@ pub const SYSV_CLOBBERED_INTS: PRegSet = PRegSet::from_mask(RegClass::Int, 0x0fc
 /// Registers a System V call destroys: these and all of `xmm`.
 pub const SYSV_CLOBBERS: PRegSet = SYSV_CLOBBERED_INTS.union(PRegSet::from_mask(RegClass::Float, 0xffff));
 
+/// All registers that calls may destroy: those values live in, and the pinned one.
+pub const ALL_BUT_FRAME: PRegSet = SYSV_CLOBBERS.union(PRegSet::from_mask(RegClass::Int, 0xf008));
+
+/// Registers a function preserves under Microsoft's convention: rbx, rbp, rsi, rdi, r12 to r15 and xmm6 to xmm15, whole.
+pub const WINDOWS_CALLEE_SAVED: PRegSet =
+    PRegSet::from_mask(RegClass::Int, 0xf0e8).union(PRegSet::from_mask(RegClass::Float, 0xffc0));
+
 const BYTE_NAMES: [&str; 8] = ["al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil"];
 const WORD_NAMES: [&str; 8] = ["ax", "cx", "dx", "bx", "sp", "bp", "si", "di"];
 

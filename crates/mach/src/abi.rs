@@ -5,7 +5,7 @@
 
 use crate::error::LowerError;
 use kingpost_ir::Type;
-use kingpost_ir::signature::{ArgumentExtension, ArgumentPurpose, CallConv, Signature};
+use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
@@ -36,12 +36,17 @@ pub enum AbiArg {
     Value(SmallVec<[AbiPart; 2]>),
     /// A structure that is copied into the stack argument area; the value is a pointer to it.
     Struct {
-        /// Where the pointer itself is passed, if the convention passes it too.
-        pointer: Option<AbiPart>,
         /// Bytes from the start of the stack argument area.
         offset: u32,
         /// Bytes to copy.
         size: u32,
+    },
+    /// A value whose address is passed: the caller puts it into the stack argument area.
+    Indirect {
+        /// The address.
+        pointer: AbiPart,
+        /// The value's parts, one behind the other in memory.
+        parts: SmallVec<[AbiPart; 2]>,
     },
 }
 
@@ -113,17 +118,49 @@ pub fn no_convention(convention: CallConv, target: &'static str) -> LowerError {
     LowerError::Feature { what, target }
 }
 
+/// Results of the convention `winch`, and the bytes of those in memory: the last one is in its class's one of `regs`, the
+/// others are in memory without gaps, each of at least `least` bytes, the first one highest.
+///
+/// # Errors
+/// A result without one register for it.
+pub fn winch_results(
+    signature: &Signature,
+    regs: [PReg; 2],
+    least: u32,
+    target: &'static str,
+) -> Result<(Vec<AbiArg>, u64), LowerError> {
+    if signature.returns.iter().any(|result| first_part(result.value_type).2) {
+        return Err(LowerError::Feature { what: "i128 as a result in the calling convention `winch`", target });
+    }
+    let mut bytes = 0;
+    let mut results: Vec<AbiArg> = Vec::with_capacity(signature.returns.len());
+    // The last one comes first here, so that offsets grow.
+    for (index, &AbiParam { value_type: ty, extension, .. }) in signature.returns.iter().rev().enumerate() {
+        let place = match index {
+            0 => AbiPlace::Reg(regs[usize::from(!ty.is_int())]),
+            _ => AbiPlace::Stack(bytes as u32),
+        };
+        bytes += if index == 0 { 0 } else { u64::from(ty.bytes().max(least)) };
+        results.push(AbiArg::Value(SmallVec::from_slice(&[AbiPart { place, ty, extension }])));
+    }
+    results.reverse();
+    Ok((results, bytes))
+}
+
 impl AbiSignature {
     /// The places on one line: the return area's address in brackets, arguments, their bytes, results, their bytes. Parts
-    /// of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there.
+    /// of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there, `*rcx+48` a value
+    /// there whose address is in `rcx`.
     pub fn text(&self, name: impl Fn(PReg) -> String) -> String {
         let part = |part: &AbiPart| match part.place {
             AbiPlace::Reg(reg) => name(reg),
             AbiPlace::Stack(offset) => format!("+{offset}"),
         };
+        let value = |parts: &[AbiPart]| parts.iter().map(part).collect::<Vec<_>>().join(":");
         let arg = |arg: &AbiArg| match arg {
-            AbiArg::Value(parts) => parts.iter().map(part).collect::<Vec<_>>().join(":"),
-            AbiArg::Struct { offset, size, .. } => format!("+{offset}..{size}"),
+            AbiArg::Value(parts) => value(parts),
+            AbiArg::Struct { offset, size } => format!("+{offset}..{size}"),
+            AbiArg::Indirect { pointer, parts } => format!("*{}{}", part(pointer), value(parts)),
         };
         let list = |args: &[AbiArg]| args.iter().map(arg).collect::<Vec<_>>().join(" ");
         let area = self.return_area.as_ref().map_or(String::new(), |area| format!("[{}] ", part(area)));

@@ -96,7 +96,7 @@ fn call_signature<'f, M: Machine<'f>>(
     }
     let mut operands = Operands::new();
     for (&arg, to) in args.iter().zip(&abi.args) {
-        if let AbiArg::Struct { offset, size, .. } = *to {
+        if let AbiArg::Struct { offset, size } = *to {
             copy_struct(cx, arg, offset, size);
         }
     }
@@ -107,10 +107,15 @@ fn call_signature<'f, M: Machine<'f>>(
         pass(cx, pointer, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
     }
     for (&arg, to) in args.iter().zip(&abi.args) {
-        let AbiArg::Value(parts) = to else { continue };
+        let (AbiArg::Value(parts) | AbiArg::Indirect { parts, .. }) = to else { continue };
         let vregs = cx.use_regs(arg);
         for (&vreg, part) in vregs.iter().zip(parts) {
             pass(cx, vreg, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+        }
+        if let (AbiArg::Indirect { pointer: to, .. }, AbiPlace::Stack(offset)) = (to, parts[0].place) {
+            let pointer = cx.int_temp(64);
+            cx.emit_lea(pointer, Address::Outgoing(offset));
+            pass(cx, pointer, to, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
         }
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));

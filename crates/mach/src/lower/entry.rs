@@ -7,7 +7,7 @@ use super::memory::{load_place_row, store_place_row};
 use super::symbol::global_base;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered};
-use crate::abi::{AbiArg, AbiPlace};
+use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use crate::error::LowerError;
 use crate::row::RowId;
 use crate::settings::ProbestackStrategy;
@@ -15,7 +15,7 @@ use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
-use kingpost_ir::{GlobalValue, Inst, Value};
+use kingpost_ir::{GlobalValue, Inst, Type, Value};
 use kingpost_regalloc::{ClobberId, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
         // Tail calls, lowered before, may need more.
         cx.code.popped_bytes = cx.code.popped_bytes.max(abi.arg_bytes.into());
     }
-    let preserves_all = cx.func.signature.call_conv == CallConv::PreserveAll;
+    // Callers rely on what probing and checks of the stack's limit would write.
+    let preserves_all = matches!(cx.func.signature.call_conv, CallConv::PreserveAll | CallConv::Probestack);
     let limit = cx.func.stack_limit.filter(|_| M::HAS_ENTRY_SCRATCH || !preserves_all);
     cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
     let checked = if cx.code.stack_limit.is_some() { None } else { cx.func.stack_limit };
@@ -55,8 +56,8 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
         };
         cx.emit_with(M::ROWS.entry, &[], None, &incoming.operands, clobbers);
     }
-    for (def, row, offset) in incoming.loads {
-        cx.emit_mem(row, &[def], Address::Incoming(offset as i32));
+    for (def, row, address) in incoming.loads {
+        cx.emit_mem(row, &[def], address);
     }
     match checked {
         Some(limit) => check_stack(cx, limit),
@@ -68,8 +69,8 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
 #[derive(Default)]
 struct Incoming {
     operands: SmallVec<[Operand; 16]>,
-    /// Destination, row, offset among the stack arguments.
-    loads: SmallVec<[(VReg, RowId, u32); 8]>,
+    /// Destination, row, source.
+    loads: SmallVec<[(VReg, RowId, Address); 8]>,
 }
 
 impl Incoming {
@@ -89,24 +90,39 @@ impl Incoming {
         Ok(())
     }
 
-    fn param<'f, M: Machine<'f>>(&mut self, cx: &M, defs: &[VReg], from: &AbiArg) -> Lowered {
-        let parts = match from {
+    fn param<'f, M: Machine<'f>>(&mut self, cx: &mut M, defs: &[VReg], from: &AbiArg) -> Lowered {
+        match from {
             AbiArg::Struct { offset, .. } => {
-                self.loads.push((defs[0], M::ROWS.address, *offset));
-                return Ok(());
+                self.loads.push((defs[0], M::ROWS.address, Address::Incoming(*offset as i32)));
+                Ok(())
             }
-            AbiArg::Value(parts) => parts,
-        };
-        for (&def, part) in defs.iter().zip(parts) {
-            match part.place {
-                AbiPlace::Reg(reg) => self.operands.push(Operand::fixed_def(def, reg)),
-                AbiPlace::Stack(offset) => {
-                    let row = load_place_row::<M>(part.ty)
-                        .ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
-                    self.loads.push((def, row, offset));
+            AbiArg::Value(parts) => defs.iter().zip(parts).try_for_each(|(&def, from)| self.part(cx, def, from)),
+            AbiArg::Indirect { pointer, parts } => {
+                let base = cx.int_temp(64);
+                self.part(cx, base, pointer)?;
+                let mut disp = 0;
+                for (&def, part) in defs.iter().zip(parts) {
+                    self.load(cx, def, part.ty, Address::Base { base, disp })?;
+                    disp += part.ty.bytes() as i32;
                 }
+                Ok(())
             }
         }
+    }
+
+    fn part<'f, M: Machine<'f>>(&mut self, cx: &M, def: VReg, from: &AbiPart) -> Lowered {
+        match from.place {
+            AbiPlace::Reg(reg) => {
+                self.operands.push(Operand::fixed_def(def, reg));
+                Ok(())
+            }
+            AbiPlace::Stack(offset) => self.load(cx, def, from.ty, Address::Incoming(offset as i32)),
+        }
+    }
+
+    fn load<'f, M: Machine<'f>>(&mut self, cx: &M, def: VReg, ty: Type, from: Address) -> Lowered {
+        let row = load_place_row::<M>(ty).ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
+        self.loads.push((def, row, from));
         Ok(())
     }
 }

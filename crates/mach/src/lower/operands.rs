@@ -115,7 +115,7 @@ impl Lower<'_> {
                 [AbiPart { place: AbiPlace::Reg(base), ty: I64, .. }] => Some(StackLimit { base, steps: steps? }),
                 _ => None,
             },
-            AbiArg::Struct { .. } => None,
+            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => None,
         }
     }
 
