@@ -8,7 +8,7 @@
 //! | `compile.rs` | one function through the pipeline, with panics caught |
 //! | `batch.rs` | many functions on many threads, with the bytes of one |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
-//! | `expand.rs` | the stage that replaces target-neutral operations by simpler ones |
+//! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |

@@ -29,8 +29,8 @@ pub(crate) fn compile(
         s.dump(|| func.to_string());
     }
 
-    // Global values and aliases become plain instructions.
-    s.run(Stage::Expand, || expand::run(func))?;
+    // Global values, aliases and arithmetic that no machine has become plain instructions and calls.
+    s.run(Stage::Expand, || expand::run(func, compiler))?;
     s.dump(|| func.to_string());
     s.verify(|| verifier.verify(func, target).err())?;
 

@@ -15,31 +15,27 @@ enum OutOfRange {
     TooHigh,
 }
 
-/// A number truncated to an integer type: its bits. To 128 bits there is none yet: what is known of it contradicts
-/// itself for large numbers.
-fn truncated(x: Number, to: u32, is_signed: bool) -> Result<Result<u128, OutOfRange>, Fault> {
-    if to > 64 {
-        return Err(Fault::NotSupported);
-    }
+/// A number truncated to an integer type: its bits.
+fn truncated(x: Number, to: u32, is_signed: bool) -> Result<u128, OutOfRange> {
     let beyond = if x.is_negative { OutOfRange::TooLow } else { OutOfRange::TooHigh };
     let (lowest, highest) = if is_signed { (1 << (to - 1), mask(to) >> 1) } else { (0, mask(to)) };
-    Ok(match x.truncate() {
+    match x.truncate() {
         Some((true, magnitude)) if magnitude <= lowest => Ok(magnitude.wrapping_neg()),
         Some((false, magnitude)) if magnitude <= highest => Ok(magnitude),
         _ => Err(beyond),
-    })
+    }
 }
 
 /// `fcvt_to_uint` and `fcvt_to_sint`.
 pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
     let number = float::number(from, x).ok_or(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER));
-    truncated(number?, to, is_signed)?.map_err(|_| Fault::Trap(TrapCode::INTEGER_OVERFLOW))
+    truncated(number?, to, is_signed).map_err(|_| Fault::Trap(TrapCode::INTEGER_OVERFLOW))
 }
 
 /// `fcvt_to_uint_sat` and `fcvt_to_sint_sat`.
 pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
     let Some(number) = float::number(from, x) else { return Ok(0) };
-    Ok(match truncated(number, to, is_signed)? {
+    Ok(match truncated(number, to, is_signed) {
         Ok(bits) => bits,
         Err(OutOfRange::TooLow) => {
             if is_signed {
@@ -123,6 +119,10 @@ mod tests {
         check(64, false, f32::INFINITY, overflow, u64::MAX.into());
         check(64, true, f32::NEG_INFINITY, overflow, 1 << 63);
         check(32, false, f32::NAN, nan, 0);
+        let largest = f32::MAX as u128;
+        check(128, false, f32::MAX, Ok(largest), largest);
+        check(128, true, f32::MAX, overflow, u128::MAX >> 1);
+        check(128, false, f32::INFINITY, overflow, u128::MAX);
         assert_eq!(to_int_or_minimum(32, 32, bits(f32::NAN)), Ok(1 << 31));
         assert_eq!(to_int_or_minimum(32, 32, bits(2_147_483_648.0)), Ok(1 << 31));
         assert_eq!(to_int_or_minimum(32, 32, bits(7.9)), Ok(7));

@@ -72,6 +72,96 @@ named! {
         ElfTlsGetOffset,
         /// The `pshufb` instruction in software.
         X86Pshufb,
+        /// `__udivti3`
+        UdivI128,
+        /// `__divti3`
+        SdivI128,
+        /// `__umodti3`
+        UremI128,
+        /// `__modti3`
+        SremI128,
+        /// `__fixsfti`
+        F32ToI128,
+        /// `__fixunssfti`
+        F32ToU128,
+        /// `__fixdfti`
+        F64ToI128,
+        /// `__fixunsdfti`
+        F64ToU128,
+        /// `__fixtfti`
+        F128ToI128,
+        /// `__fixunstfti`
+        F128ToU128,
+        /// `__fixtfdi`
+        F128ToI64,
+        /// `__fixunstfdi`
+        F128ToU64,
+        /// `__floattisf`
+        I128ToF32,
+        /// `__floatuntisf`
+        U128ToF32,
+        /// `__floattidf`
+        I128ToF64,
+        /// `__floatuntidf`
+        U128ToF64,
+        /// `__floattitf`
+        I128ToF128,
+        /// `__floatuntitf`
+        U128ToF128,
+        /// `__floatditf`
+        I64ToF128,
+        /// `__floatunditf`
+        U64ToF128,
+        /// `__extendhfsf2`
+        F16ToF32,
+        /// `__extendhftf2`
+        F16ToF128,
+        /// `__extendsftf2`
+        F32ToF128,
+        /// `__extenddftf2`
+        F64ToF128,
+        /// `__truncsfhf2`
+        F32ToF16,
+        /// `__truncdfhf2`
+        F64ToF16,
+        /// `__trunctfhf2`
+        F128ToF16,
+        /// `__trunctfsf2`
+        F128ToF32,
+        /// `__trunctfdf2`
+        F128ToF64,
+        /// `__addtf3`
+        AddF128,
+        /// `__subtf3`
+        SubF128,
+        /// `__multf3`
+        MulF128,
+        /// `__divtf3`
+        DivF128,
+        /// `sqrtf128`
+        SqrtF128,
+        /// `fmaf128`
+        FmaF128,
+        /// `ceilf128`
+        CeilF128,
+        /// `floorf128`
+        FloorF128,
+        /// `truncf128`
+        TruncF128,
+        /// `roundevenf128`
+        NearestF128,
+        /// `__eqtf2`: 0 just if the operands are equal.
+        EqF128,
+        /// `__lttf2`: below 0 just if the first operand is less.
+        LtF128,
+        /// `__letf2`: at most 0 just if the first operand is less or equal.
+        LeF128,
+        /// `__gttf2`: above 0 just if the first operand is greater.
+        GtF128,
+        /// `__getf2`: at least 0 just if the first operand is greater or equal.
+        GeF128,
+        /// `__unordtf2`: not 0 just if an operand is NaN.
+        UnordF128,
     }
 }
 

@@ -11,8 +11,8 @@ use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{
-    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
-    Row, SettingError, Settings,
+    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
+    MInst, MachineEdit, Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
@@ -82,6 +82,10 @@ impl Isa for A64 {
 
     fn features(&self) -> CpuFeatures {
         self.features
+    }
+
+    fn half_precision(&self) -> HalfPrecision {
+        HalfPrecision::Conversions
     }
 
     fn env(&self) -> &MachineEnv {

@@ -9,8 +9,8 @@ use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::{
-    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, Isa, Lower, LowerError, MInst, MachineEdit,
-    Row, SettingError, Settings,
+    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
+    MInst, MachineEdit, Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
@@ -55,6 +55,10 @@ impl Isa for X64 {
 
     fn features(&self) -> CpuFeatures {
         self.features
+    }
+
+    fn half_precision(&self) -> HalfPrecision {
+        HalfPrecision::None
     }
 
     fn env(&self) -> &MachineEnv {

@@ -1,7 +1,7 @@
-//! Library routines that a process may lack: those of the mathematics library, which is linked only on request, and
-//! the one that probes the stack.
+//! Library routines that a process may lack: those of the mathematics library and of the compiler's, which are linked only on
+//! request, and the one that probes the stack.
 
-use crate::memory::{probestack, process_symbol};
+use crate::memory::{probestack, process_symbol, system_routine};
 
 macro_rules! routines {
     ($($name:literal $function:ident($($arg:ident),+: $ty:ty) $body:expr;)+) => {
@@ -46,7 +46,7 @@ routines! {
 /// Address of a library routine by its name in C: of this process, or else one that stands in for it.
 pub fn library_address(name: &str) -> Option<usize> {
     let probestack = || if name == "__kingpost_probestack" { probestack() } else { None };
-    process_symbol(name).or_else(|| routine(name)).or_else(probestack)
+    process_symbol(name).or_else(|| routine(name)).or_else(probestack).or_else(|| system_routine(name))
 }
 
 #[cfg(test)]
@@ -57,10 +57,16 @@ mod tests {
     use target_lexicon::triple;
 
     #[test]
-    fn floating_point_routines_are_there() {
-        for libcall in LibCall::ALL {
-            let name = default_libcall_name(*libcall, &triple!("x86_64-unknown-linux-gnu"));
-            assert_eq!(routine(name).is_some(), libcall.name().ends_with("F32") || libcall.name().ends_with("F64"));
+    fn routines_are_there() {
+        for &libcall in LibCall::ALL {
+            let name = default_libcall_name(libcall, &triple!("x86_64-unknown-linux-gnu"));
+            let is_ours = (LibCall::CeilF32..=LibCall::FmaF64).contains(&libcall);
+            assert_eq!(routine(name).is_some(), is_ours, "{name}");
+            if cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))
+                && libcall >= LibCall::UdivI128
+            {
+                assert!(library_address(name).is_some(), "{name}");
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::error::LoadError;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// What may be done with a range of pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,6 +159,22 @@ pub fn process_symbol(name: &str) -> Option<usize> {
     // SAFETY: the name is a string that ends in zero, as `dlsym` wants it.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     NonNull::new(address).map(|address| address.as_ptr() as usize)
+}
+
+/// Address of a routine of the compiler's library or the mathematics library, which this process need not be linked with. They
+/// stay loaded.
+pub(crate) fn system_routine(name: &str) -> Option<usize> {
+    static LIBRARIES: OnceLock<[usize; 2]> = OnceLock::new();
+    let libraries = LIBRARIES.get_or_init(|| {
+        // SAFETY: the names are strings that end in zero, and loading these libraries does nothing else.
+        [c"libgcc_s.so.1", c"libm.so.6"].map(|file| unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW) } as usize)
+    });
+    let name = std::ffi::CString::new(name).ok()?;
+    libraries.iter().filter(|&&library| library != 0).find_map(|&library| {
+        // SAFETY: the library is open, and the name is a string that ends in zero.
+        let address = unsafe { libc::dlsym(library as *mut libc::c_void, name.as_ptr()) };
+        NonNull::new(address).map(|address| address.as_ptr() as usize)
+    })
 }
 
 /// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax` and

@@ -74,6 +74,15 @@ pub struct EmitContext<'a> {
     pub next: Option<Block>,
 }
 
+/// What an instruction set does itself with floats of 16 bits. The rest is done in single precision.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum HalfPrecision {
+    /// Nothing: routines convert them.
+    None,
+    /// Conversions from and to floats of 32 and 64 bits.
+    Conversions,
+}
+
 /// An instruction set with its settings: one object per compiler.
 pub trait Isa: Send + Sync {
     /// The name messages use.
@@ -84,6 +93,9 @@ pub trait Isa: Send + Sync {
 
     /// What the CPU can do that rows may need.
     fn features(&self) -> CpuFeatures;
+
+    /// What it does itself with floats of 16 bits.
+    fn half_precision(&self) -> HalfPrecision;
 
     /// The registers to allocate.
     fn env(&self) -> &MachineEnv;

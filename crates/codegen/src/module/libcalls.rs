@@ -7,7 +7,8 @@ use target_lexicon::{OperatingSystem, Triple};
 /// Returns the symbol by which a module calls a library routine.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 
-/// The usual symbol of a library routine: that of the target's C library, or of ours where C has none.
+/// The usual symbol of a library routine: that of the target's C library or of its compiler's
+/// library (libgcc and compiler-rt agree), or of ours where these have none.
 pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
     match libcall {
         LibCall::Probestack if triple.operating_system == OperatingSystem::Windows => "__chkstk",
@@ -29,5 +30,50 @@ pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
         LibCall::ElfTlsGetAddr => "__tls_get_addr",
         LibCall::ElfTlsGetOffset => "__tls_get_offset",
         LibCall::X86Pshufb => "__kingpost_x86_pshufb",
+        LibCall::UdivI128 => "__udivti3",
+        LibCall::SdivI128 => "__divti3",
+        LibCall::UremI128 => "__umodti3",
+        LibCall::SremI128 => "__modti3",
+        LibCall::F32ToI128 => "__fixsfti",
+        LibCall::F32ToU128 => "__fixunssfti",
+        LibCall::F64ToI128 => "__fixdfti",
+        LibCall::F64ToU128 => "__fixunsdfti",
+        LibCall::F128ToI128 => "__fixtfti",
+        LibCall::F128ToU128 => "__fixunstfti",
+        LibCall::F128ToI64 => "__fixtfdi",
+        LibCall::F128ToU64 => "__fixunstfdi",
+        LibCall::I128ToF32 => "__floattisf",
+        LibCall::U128ToF32 => "__floatuntisf",
+        LibCall::I128ToF64 => "__floattidf",
+        LibCall::U128ToF64 => "__floatuntidf",
+        LibCall::I128ToF128 => "__floattitf",
+        LibCall::U128ToF128 => "__floatuntitf",
+        LibCall::I64ToF128 => "__floatditf",
+        LibCall::U64ToF128 => "__floatunditf",
+        LibCall::F16ToF32 => "__extendhfsf2",
+        LibCall::F16ToF128 => "__extendhftf2",
+        LibCall::F32ToF128 => "__extendsftf2",
+        LibCall::F64ToF128 => "__extenddftf2",
+        LibCall::F32ToF16 => "__truncsfhf2",
+        LibCall::F64ToF16 => "__truncdfhf2",
+        LibCall::F128ToF16 => "__trunctfhf2",
+        LibCall::F128ToF32 => "__trunctfsf2",
+        LibCall::F128ToF64 => "__trunctfdf2",
+        LibCall::AddF128 => "__addtf3",
+        LibCall::SubF128 => "__subtf3",
+        LibCall::MulF128 => "__multf3",
+        LibCall::DivF128 => "__divtf3",
+        LibCall::SqrtF128 => "sqrtf128",
+        LibCall::FmaF128 => "fmaf128",
+        LibCall::CeilF128 => "ceilf128",
+        LibCall::FloorF128 => "floorf128",
+        LibCall::TruncF128 => "truncf128",
+        LibCall::NearestF128 => "roundevenf128",
+        LibCall::EqF128 => "__eqtf2",
+        LibCall::LtF128 => "__lttf2",
+        LibCall::LeF128 => "__letf2",
+        LibCall::GtF128 => "__gttf2",
+        LibCall::GeF128 => "__getf2",
+        LibCall::UnordF128 => "__unordtf2",
     }
 }

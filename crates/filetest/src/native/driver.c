@@ -1,8 +1,8 @@
 /* The child process in which compiled functions run. It is linked with the object under test, which
    defines the table of trampolines and functions. From its standard input it reads the seconds for
    all calls, then the calls; to its standard output it writes what came of them. It names as few
-   symbols as it can, because the names of the functions under test could be the same, and needs no
-   library, which would want to be started.
+   symbols as it can, because the names of the functions under test could be the same, and calls no
+   library itself.
 
    Output: the addresses in the table, then for each call a header and its results, or a header and
    the place of a fault. */
@@ -173,10 +173,7 @@ __asm__(".text\n"
 #endif
 uint64_t kingpost_saved_sp;
 
-#if defined(__x86_64__)
-__attribute__((force_align_arg_pointer))
-#endif
-void _start(void) {
+int main(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
     system_call(SYS_sigaltstack, (long)&stack, 0, 0, 0);

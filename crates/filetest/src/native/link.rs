@@ -37,7 +37,7 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
     write("driver.o", driver)?;
     write("test.o", &object(program)?)?;
     let mut cc = Command::new(tools.cc);
-    cc.arg("-nostartfiles").args(tools.link).arg("-o").arg(at("test")).args([at("driver.o"), at("test.o")]);
+    cc.args(tools.link).arg("-o").arg(at("test")).args([at("driver.o"), at("test.o")]);
     succeed(cc.args(["-Wl,--as-needed", "-lm"]))?;
     let path = at("test");
     Ok(Executable { folder, path, tools })

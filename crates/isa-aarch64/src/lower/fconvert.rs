@@ -12,7 +12,7 @@ use super::float::arithmetic;
 use crate::regs::{CC_GE, CC_LS, CC_MI, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::types::{F32, F64};
+use kingpost_ir::types::{F16, F32, F64};
 use kingpost_ir::{Inst, TrapCode, Type};
 use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
@@ -44,6 +44,10 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
 pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
+        (F16, F32) => rows::FCVT32_16_FF,
+        (F16, F64) => rows::FCVT64_16_FF,
+        (F32, F16) => rows::FCVT16_32_FF,
+        (F64, F16) => rows::FCVT16_64_FF,
         (F32, F64) => rows::FCVT64_32_FF,
         (F64, F32) => rows::FCVT32_64_FF,
         _ => return Err(cx.unsupported(inst)),

@@ -1,7 +1,7 @@
-//! Expansion: what every target would lower alike becomes plain instructions.
+//! Global values become plain instructions.
 //!
 //! Before: `gv1 = load.i64 notrap aligned gv0+8`, `v1 = symbol_value.i64 gv1`.
-//! After: `v2 = load.i64 notrap aligned v0+8`, with `v0` the VM context parameter; `v1` is an alias of `v2`, and aliases are resolved.
+//! After: `v2 = load.i64 notrap aligned v0+8`, with `v0` the VM context parameter; `v1` is an alias of `v2`.
 //!
 //! Symbols stay `symbol_value`: how they are reached is the target's affair. Cost: linear in instructions, plus the
 //! length of the chain of each global value that is used.
@@ -11,19 +11,11 @@ use kingpost_ir::signature::ArgumentPurpose;
 use kingpost_ir::{Function, GlobalValue, Inst, InstData, InstView, Opcode, Value};
 use kingpost_mach::{LowerError, Refusal};
 
-/// Expands all global values of `func` and resolves its aliases.
+/// Expands all global values of `func`.
 ///
 /// # Errors
 /// A global value that no target has.
-pub(crate) fn run(func: &mut Function) -> Result<(), Refusal> {
-    if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
-        expand_global_values(func)?;
-    }
-    func.dfg.resolve_all_aliases();
-    Ok(())
-}
-
-fn expand_global_values(func: &mut Function) -> Result<(), Refusal> {
+pub(super) fn run(func: &mut Function) -> Result<(), Refusal> {
     let mut next_block = func.layout.entry_block();
     while let Some(block) = next_block {
         let mut next_inst = func.layout.first_inst(block);

@@ -1,0 +1,37 @@
+//! Expansion: what every target would lower alike becomes plain instructions.
+//!
+//! Before: `v2 = udiv.i128 v0, v1`.
+//! After: `trapz v1, int_divz`, `v3, v4 = isplit v0`, `v5, v6 = isplit v1`, `v7, v8 = call %UdivI128(v3, v4, v5, v6)`,
+//! `v9 = iconcat v7, v8`; `v2` is an alias of `v9`, and aliases are resolved.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `global_values.rs` | global values but for symbols |
+//! | `wide.rs` | what no machine does with integers of 128 bits and floats of 16 and 128 bits |
+//! | `floats.rs`, `conversions.rs` | the same, by family |
+//!
+//! Cost: linear in instructions where there is anything to expand, else in values.
+
+use crate::compiler::Compiler;
+use kingpost_ir::Function;
+use kingpost_mach::Refusal;
+
+mod conversions;
+mod floats;
+mod global_values;
+mod wide;
+
+/// Expands `func` and resolves its aliases.
+///
+/// # Errors
+/// A global value that no target has.
+pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
+    if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
+        global_values::run(func)?;
+    }
+    if wide::occurs(func) {
+        wide::run(func, compiler.isa().half_precision(), compiler.settings());
+    }
+    func.dfg.resolve_all_aliases();
+    Ok(())
+}

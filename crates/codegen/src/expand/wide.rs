@@ -1,0 +1,187 @@
+//! Operations on integers of 128 bits and floats of 16 and 128 bits that no machine has an instruction or a short sequence
+//! for: routines of the compiler's library do them, or the machine in another precision. Whatever traps does so before
+//! a routine is called: routines do not.
+
+use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+use kingpost_ir::condcodes::FloatCC;
+use kingpost_ir::cursor::{Cursor, CursorInserter};
+use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
+use kingpost_ir::libcall::LibCall;
+use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+use kingpost_ir::types::{F16, F128, I64, I128};
+use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value};
+use kingpost_mach::{HalfPrecision, Settings};
+
+/// Is there any value of such a type?
+pub(super) fn occurs(func: &Function) -> bool {
+    func.dfg.values().any(|value| matches!(func.dfg.value_type(value), I128 | F16 | F128))
+}
+
+/// Expands all operations on such values that the machine does not have.
+pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings) {
+    let mut next_block = func.layout.entry_block();
+    let mut expander = Expander { cursor: Cursor::new(func), half, settings, routines: Vec::new() };
+    while let Some(block) = next_block {
+        let mut next_inst = expander.func().layout.first_inst(block);
+        while let Some(inst) = next_inst {
+            next_inst = expander.func().layout.next_inst(inst);
+            expander.expand(inst);
+        }
+        next_block = expander.func().layout.next_block(block);
+    }
+}
+
+/// What expands the operations of one function.
+pub(super) struct Expander<'f> {
+    cursor: Cursor<'f>,
+    /// What the machine does itself with floats of 16 bits.
+    pub(super) half: HalfPrecision,
+    pub(super) settings: &'f Settings,
+    /// The routines called so far.
+    routines: Vec<(LibCall, FuncRef)>,
+}
+
+impl<'f> Expander<'f> {
+    fn func(&self) -> &Function {
+        self.cursor.func
+    }
+
+    pub(super) fn ty(&self, value: Value) -> Type {
+        self.func().dfg.value_type(value)
+    }
+
+    /// Inserts an instruction before the one that is expanded.
+    pub(super) fn ins(&mut self) -> CursorInserter<'_, 'f> {
+        self.cursor.ins()
+    }
+
+    fn expand(&mut self, inst: Inst) {
+        let Some(result) = self.func().dfg.first_result(inst) else { return };
+        self.cursor.before(inst);
+        let Some(value) = self.value_of(inst, self.ty(result)) else { return };
+        let func = &mut *self.cursor.func;
+        func.layout.remove_inst(inst);
+        func.dfg.clear_results(inst);
+        func.dfg.change_to_alias(result, value).expect("a new value cannot be an alias of the one it replaces");
+    }
+
+    /// The value of type `to` that takes the place of the instruction's result, unless the machine has the instruction.
+    fn value_of(&mut self, inst: Inst, to: Type) -> Option<Value> {
+        let view = self.func().dfg.view(inst);
+        let opcode = self.func().dfg.opcode(inst);
+        match view {
+            InstView::Unary { arg } => self.unary(opcode, arg, to),
+            InstView::Binary { args } => self.binary(opcode, args, to),
+            InstView::Ternary { args } if opcode == Opcode::Fma => self.float(opcode, &args, to),
+            InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F16 | F128) => {
+                Some(self.compare(cond, args))
+            }
+            _ => None,
+        }
+    }
+
+    fn unary(&mut self, opcode: Opcode, x: Value, to: Type) -> Option<Value> {
+        match opcode {
+            Opcode::Fpromote | Opcode::Fdemote => self.resize_by_routine(x, to),
+            Opcode::FcvtToUint
+            | Opcode::FcvtToSint
+            | Opcode::FcvtToUintSat
+            | Opcode::FcvtToSintSat
+            | Opcode::X86Cvtt2dq => self.float_to_int(opcode, x, to),
+            Opcode::FcvtFromUint | Opcode::FcvtFromSint => self.int_to_float(opcode, x, to),
+            Opcode::Fneg | Opcode::Fabs => self.sign(opcode, &[x], to),
+            Opcode::Sqrt | Opcode::Ceil | Opcode::Floor | Opcode::Trunc | Opcode::Nearest => {
+                self.float(opcode, &[x], to)
+            }
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, opcode: Opcode, args: [Value; 2], to: Type) -> Option<Value> {
+        match opcode {
+            Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem if to == I128 => Some(self.divide(opcode, args)),
+            Opcode::Fcopysign => self.sign(opcode, &args, to),
+            Opcode::Fadd | Opcode::Fsub | Opcode::Fmul | Opcode::Fdiv | Opcode::Fmin | Opcode::Fmax => {
+                self.float(opcode, &args, to)
+            }
+            _ => None,
+        }
+    }
+
+    /// `udiv`, `sdiv`, `urem`, `srem` of i128.
+    fn divide(&mut self, opcode: Opcode, [x, y]: [Value; 2]) -> Value {
+        let routine = match opcode {
+            Opcode::Udiv => LibCall::UdivI128,
+            Opcode::Sdiv => LibCall::SdivI128,
+            Opcode::Urem => LibCall::UremI128,
+            _ => LibCall::SremI128,
+        };
+        self.ins().trapz(y, TrapCode::INTEGER_DIVISION_BY_ZERO);
+        if opcode == Opcode::Sdiv {
+            // Zero just if this is the minimum divided by -1.
+            let minimum = self.int(I128, 1 << 127);
+            let (not_minimum, not_minus_one) = (self.ins().bxor(x, minimum), self.ins().bnot(y));
+            let fits = self.ins().bor(not_minimum, not_minus_one);
+            self.ins().trapz(fits, TrapCode::INTEGER_OVERFLOW);
+        }
+        self.call(routine, &[x, y], I128)
+    }
+
+    /// An integer constant.
+    pub(super) fn int(&mut self, ty: Type, bits: u128) -> Value {
+        if ty != I128 {
+            return self.ins().iconst(ty, bits as i64);
+        }
+        let (low, high) = (self.ins().iconst(I64, bits as i64), self.ins().iconst(I64, (bits >> 64) as i64));
+        self.ins().iconcat(low, high)
+    }
+
+    /// The result of a routine. Integers of 128 bits are passed and returned by halves: all conventions have registers for those
+    /// of a routine, and place halves like the whole.
+    pub(super) fn call(&mut self, routine: LibCall, args: &[Value], to: Type) -> Value {
+        let mut passed = Vec::with_capacity(4);
+        for &arg in args {
+            if self.ty(arg) == I128 {
+                let (low, high) = self.ins().isplit(arg);
+                passed.extend([low, high]);
+            } else {
+                passed.push(arg);
+            }
+        }
+        let routine = self.routine(routine, &passed, to);
+        let call = self.ins().call(routine, &passed);
+        match *self.func().dfg.inst_results(call) {
+            [low, high] => self.ins().iconcat(low, high),
+            ref results => results[0],
+        }
+    }
+
+    /// The declaration of a routine.
+    fn routine(&mut self, routine: LibCall, args: &[Value], to: Type) -> FuncRef {
+        if let Some(&(_, declared)) = self.routines.iter().find(|(known, _)| *known == routine) {
+            return declared;
+        }
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend(args.iter().map(|&arg| AbiParam::new(self.ty(arg))));
+        let returns: &[Type] = if to == I128 { &[I64, I64] } else { &[to] };
+        signature.returns.extend(returns.iter().map(|&ty| AbiParam::new(ty)));
+        let dfg = &mut self.cursor.func.dfg;
+        let signature = dfg.signatures.push(signature);
+        let colocated = self.settings.use_colocated_libcalls;
+        let name = ExternalName::LibCall(routine);
+        let declared = dfg.ext_funcs.push(ExtFuncData { name, signature, colocated, patchable: false });
+        self.routines.push((routine, declared));
+        declared
+    }
+
+    /// With `enable_nan_canonicalization` any NaN that a routine returns becomes the canonical one.
+    pub(super) fn settled(&mut self, value: Value) -> Value {
+        if !self.settings.enable_nan_canonicalization {
+            return value;
+        }
+        let ty = self.ty(value);
+        let is_nan = self.compare(FloatCC::Unordered, [value, value]);
+        let canonical = self.float_bits(ty, super::floats::Format::of(ty).canonical_nan());
+        self.ins().select(is_nan, canonical, value)
+    }
+}
