@@ -6,7 +6,8 @@
 //!
 //! The result may have more models than the formula: only that it has none says anything.
 
-use crate::reduce::reduce;
+use crate::products::{Products, minimum_by_minus_one};
+use crate::reduce::{conjuncts, reduce};
 use crate::wrap::Sign;
 use kingpost_smt::{Bits, Node, Op, Substitution, Term, Terms};
 
@@ -44,19 +45,41 @@ impl Division {
 pub(crate) fn without_divisions(terms: &mut Terms, formula: Term) -> Option<Term> {
     let mut formula = formula;
     let mut known: Vec<[Term; 3]> = Vec::new();
+    let mut products = Products::default();
     for round in 0..=MAX_DIVISIONS {
         formula = reduce(terms, formula).formula;
         formula = exact_quotients(terms, formula, &known);
-        let cone = terms.cone(&[formula]);
-        let Some(division) = cone.iter().find_map(|&term| Division::of(terms, term)) else {
+        formula = products.simplify(terms, formula).unwrap_or(formula);
+        let Some(division) = first_division(terms, formula) else {
             return (round > 0).then_some(formula);
         };
         if round == MAX_DIVISIONS {
             break;
         }
         formula = define(terms, formula, division, &mut known);
+        if let Some(&[q, y, _]) = known.last() {
+            let always = terms.bool(true);
+            let fits = if division.sign == Sign::Signed { minimum_by_minus_one(terms, q, y) } else { always };
+            products.note(terms, division.sign, [q, y], fits);
+        }
     }
     None
+}
+
+/// The division to define first: one that leaves no remainder, else one of a variable, which the sum then replaces.
+fn first_division(terms: &Terms, formula: Term) -> Option<Division> {
+    let exact = |term: Term| match terms.node(term) {
+        Node::Binary(Op::Eq, a, b) => match (terms.bits(a), terms.node(b)) {
+            (Some(zero), Node::Binary(Op::Urem | Op::Srem, ..)) if zero.is_zero() => Division::of(terms, b),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some(division) = conjuncts(terms, formula).into_iter().find_map(exact) {
+        return Some(division);
+    }
+    let divisions = || terms.cone(&[formula]).into_iter().filter_map(|term| Division::of(terms, term));
+    divisions().find(|division| matches!(terms.node(division.x), Node::Var(_))).or_else(|| divisions().next())
 }
 
 /// Replaces one division by its definition. `known` gets quotient, divisor and their product.
@@ -114,4 +137,32 @@ fn exact_quotients(terms: &mut Terms, formula: Term, known: &[[Term; 3]]) -> Ter
         replaced.extend([(quotient, value), (rest, zero)]);
     }
     if replaced.is_empty() { formula } else { Substitution::new(replaced).apply(terms, formula) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wrap;
+    use kingpost_rules::InstOp;
+    use kingpost_smt::Sort;
+
+    /// `(x * b) / c = x / (c / b)` where `b` divides `c` and the product does not wrap.
+    #[test]
+    fn quotients_of_multiples_need_no_solver() {
+        let mut terms = Terms::new();
+        let [x, b, c] = ["x", "b", "c"].map(|name| terms.var(name, Sort::Bits(64)));
+        let fits = wrap::fits(&mut terms, InstOp::Mul, Sign::Unsigned, x, b);
+        let zero = terms.number(64, 0);
+        let some = terms.ne(c, zero);
+        let remainder = terms.urem(c, b);
+        let exact = terms.eq(remainder, zero);
+        let product = terms.mul(x, b);
+        let left = terms.udiv(product, c);
+        let quotient = terms.udiv(c, b);
+        let right = terms.udiv(x, quotient);
+        let differs = terms.ne(left, right);
+        let formula = terms.all([fits, some, exact, differs]);
+        let settled = without_divisions(&mut terms, formula).and_then(|formula| terms.value(formula));
+        assert!(settled.is_some_and(|value| !value.is_true()));
+    }
 }

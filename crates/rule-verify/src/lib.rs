@@ -18,6 +18,7 @@
 //! | `prover.rs` | solvers and the order of tactics |
 //! | `reduce.rs` | formulas made smaller |
 //! | `split.rs` | distinction of cases on shift amounts and powers of two |
+//! | `products.rs` | quotients of products that do not wrap |
 //! | `divide.rs` | divisions by their definition |
 //! | `undef.rs` | formulas with a choice of undefined values |
 //! | `counterexample.rs` | models: replayed, and as text |
@@ -34,6 +35,7 @@ mod instruction;
 mod memory;
 mod outcome;
 mod precondition;
+mod products;
 mod prover;
 mod reduce;
 mod side;

@@ -1,6 +1,7 @@
 //! Solvers and the order of tactics.
 
 use crate::divide::without_divisions;
+use crate::products::Products;
 use crate::reduce::reduce;
 use crate::split::pivot;
 use kingpost_smt::{Answer, Backend, Model, Query, Solver, Substitution, Term, Terms, Value};
@@ -58,7 +59,7 @@ pub(crate) enum Decision {
 }
 
 /// How long a solver may try before something else is tried.
-const FIRST_TRY: Duration = Duration::from_millis(2500);
+const FIRST_TRY: Duration = Duration::from_millis(1200);
 /// The same for a case of a distinction.
 const CASE_TRY: Duration = Duration::from_millis(500);
 /// The same for a solver with other methods.
@@ -71,6 +72,8 @@ const MAX_SPLITS: u32 = 2;
 enum Tactic {
     /// The first solver, for a short time.
     First,
+    /// With quotients of products simplified.
+    Products,
     /// Without divisions.
     Divide,
     /// By cases.
@@ -79,8 +82,9 @@ enum Tactic {
     Other(Backend),
 }
 
-const TACTICS: [Tactic; 6] = [
+const TACTICS: [Tactic; 7] = [
     Tactic::First,
+    Tactic::Products,
     Tactic::Divide,
     Tactic::Split,
     Tactic::Other(Backend::Cvc5Integers),
@@ -156,13 +160,15 @@ impl Prover {
     }
 
     fn apply(&mut self, tactic: Tactic, terms: &mut Terms, formula: Term) -> Decision {
-        let unknown = Decision::Unknown("timeout".to_string());
         match tactic {
             Tactic::First => self.first(terms, formula, FIRST_TRY),
+            Tactic::Products => {
+                let other = Products::default().simplify(terms, formula);
+                self.refuted(terms, other)
+            }
             Tactic::Divide => {
-                let Some(other) = without_divisions(terms, formula) else { return unknown };
-                let decision = self.first(terms, other, FIRST_TRY);
-                if decision == Decision::Unsat { decision } else { unknown }
+                let other = without_divisions(terms, formula);
+                self.refuted(terms, other)
             }
             Tactic::Split => self.split(terms, formula, MAX_SPLITS),
             Tactic::Other(backend) => {
@@ -170,6 +176,14 @@ impl Prover {
                 let answer = self.ask(backend, terms, &Query::new(formula), limit);
                 self.second_opinion(terms, formula, answer)
             }
+        }
+    }
+
+    /// Decides a formula by another of which only that it has no model says anything.
+    fn refuted(&mut self, terms: &Terms, other: Option<Term>) -> Decision {
+        match other.map(|other| self.first(terms, other, FIRST_TRY)) {
+            Some(Decision::Unsat) => Decision::Unsat,
+            _ => Decision::Unknown("timeout".to_string()),
         }
     }
 

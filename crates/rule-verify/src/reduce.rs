@@ -75,17 +75,32 @@ fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
             return;
         }
     }
-    // What is simple holds in what is not.
+    // What is simple holds in what is not, and in what it is a part of: a part has a smaller number than the whole, so
+    // that nothing is assumed of itself.
     let (atoms, others): (Vec<Term>, Vec<Term>) =
         conjuncts(terms, reduced.formula).into_iter().partition(|&part| is_atom(terms, part));
-    if others.is_empty() {
-        return;
-    }
     let known: Vec<(Term, Term)> = atoms.iter().map(|&atom| assumed(terms, atom)).collect();
+    let mut known = Substitution::new(known);
+    let atoms: Vec<Term> = atoms.into_iter().map(|atom| within(terms, &mut known, atom)).collect();
     let others = terms.all(others);
-    let others = Substitution::new(known).apply(terms, others);
+    let others = known.apply(terms, others);
     let atoms = terms.all(atoms);
     reduced.formula = terms.and(atoms, others);
+}
+
+/// An atom with a substitution made in its operands.
+fn within(terms: &mut Terms, known: &mut Substitution, atom: Term) -> Term {
+    match terms.node(atom) {
+        Node::Unary(Op::Not, inner) => {
+            let inner = within(terms, known, inner);
+            terms.not(inner)
+        }
+        Node::Binary(op, a, b) => {
+            let (a, b) = (known.apply(terms, a), known.apply(terms, b));
+            terms.binary(op, a, b)
+        }
+        _ => atom,
+    }
 }
 
 /// A conjunct, or what it negates, as a truth value.

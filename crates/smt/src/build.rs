@@ -91,10 +91,14 @@ impl Terms {
         }
     }
 
-    /// Boolean negation.
+    /// Boolean negation. That of a disjunction is a conjunction, so that its parts are found as conjuncts.
     pub fn not(&mut self, a: Term) -> Term {
         match self.node(a) {
             Node::Unary(Op::Not, inner) if self.simplifies() => inner,
+            Node::Binary(Op::Or, x, y) if self.simplifies() => {
+                let (not_x, not_y) = (self.not(x), self.not(y));
+                self.and(not_x, not_y)
+            }
             _ => self.plain_unary(Op::Not, a, Sort::Bool),
         }
     }
