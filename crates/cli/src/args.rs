@@ -31,9 +31,9 @@ pub(crate) enum Command {
     /// Run test files, and all in folders; report per failure the command that repeats it.
     Test(TestArgs),
     /// Compile for this machine and check the run directives, whatever the file's `test` lines say.
-    Run(FilesArgs),
+    Run(RunArgs),
     /// Interpret the run directives, whatever the file's `test` lines say.
-    Interpret(FilesArgs),
+    Interpret(RunArgs),
     /// Read functions and print them.
     Cat(FilesArgs),
     /// Check functions against the rules of the language.
@@ -86,6 +86,13 @@ pub(crate) enum Via {
 pub(crate) struct FilesArgs {
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Files, and calls as `%fib(50)` to run and print in place of the files' directives; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|CALL")]
     pub(crate) files: Vec<PathBuf>,
 }
 

@@ -1,12 +1,13 @@
 //! `test`, `run`, `interpret`.
 
-use crate::args::{FilesArgs, TestArgs, Via};
+use crate::args::{RunArgs, TestArgs, Via};
 use crate::input;
 use crate::outcome::{Outcome, Verdict};
 use crate::{output, target};
 use kingpost_codegen::Settings;
 use kingpost_filetest::{Options, Report};
 use std::io::Write;
+use std::path::PathBuf;
 
 impl From<Via> for kingpost_filetest::Via {
     fn from(via: Via) -> kingpost_filetest::Via {
@@ -27,7 +28,14 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         }
     };
     let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
-    let options = Options { targets: args.targets.clone(), allocators, jobs: args.jobs, bless, via: args.via.into() };
+    let options = Options {
+        targets: args.targets.clone(),
+        allocators,
+        jobs: args.jobs,
+        bless,
+        via: args.via.into(),
+        calls: Vec::new(),
+    };
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
     let mut report = kingpost_filetest::run(&paths, &options)?;
     for path in &streams {
@@ -38,10 +46,14 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
 }
 
 /// The run directives of files, whatever their `test` lines say.
-pub(crate) fn directives(command: &str, args: &FilesArgs) -> Outcome {
-    let options = Options { allocators: vec![Settings::default().regalloc_algorithm], ..Options::default() };
+pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
+    let is_call = |path: &&PathBuf| path.to_str().is_some_and(|text| text.starts_with('%') && text.contains('('));
+    let (calls, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(is_call);
+    let calls = calls.iter().map(|call| call.display().to_string()).collect();
+    let allocators = vec![Settings::default().regalloc_algorithm];
+    let options = Options { allocators, calls, ..Options::default() };
     let mut report = Report::default();
-    for path in &args.files {
+    for path in files {
         let input = input::read(path)?;
         report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, Some(command), &options).units);
     }

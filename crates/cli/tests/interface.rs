@@ -166,6 +166,15 @@ fn directives_run() {
         let (code, out, _) = check(&[command, "-"], &RUNS.replace("== 3", "== 4"));
         assert!(code == 1 && out.contains("returned 3, expected 4"), "{out}");
     }
+    let (code, out, _) = check(&["run", "in.clif", "%add(40, 2)"], RUNS);
+    assert_eq!((code, out.as_str()), (0, "%add(40, 2) returned 42\n1 passed, 0 failed, 0 skipped\n"));
+    let (code, out, _) = check(&["interpret", "%ad(1, 2)", "in.clif"], RUNS);
+    assert!(code == 1 && out.contains("there is no function `%ad`; near: %add"), "{out}");
+    // Equal failures are one, and the interpreter says which side is wrong.
+    let wrong = format!("test run\ntarget x86_64\n{}", RUNS.replace("== 3", "== 4"));
+    let (code, out, _) = check(&["test", "in.clif"], &wrong);
+    assert!(code == 1 && out.matches("FAILED").count() == 1 && out.matches("the same: ").count() == 3, "{out}");
+    assert!(out.contains("returned 3, expected 4") && out.contains("interpreted, it returned 3"), "{out}");
     let (code, out, _) = check(&["test", "in.clif"], &format!("test interpret\ntest cat\n{RUNS}"));
     assert!(code == 0 && out.ends_with("2 passed, 0 failed, 0 skipped\n"), "{out}");
     let (code, out, _) = check(&["test", "-"], RUNS);

@@ -3,10 +3,63 @@
 use std::fmt;
 
 use kingpost_interpreter::DataValue;
-use kingpost_reader::{Comparison, Datum, Invocation, RunCommand, TestFunction};
+use kingpost_ir::near::near_names;
+use kingpost_reader::{Comment, Comparison, Datum, Invocation, RunCommand, TestFunction};
 
+use crate::job::Job;
 use crate::outcome::{Ending, display};
 use crate::report::Findings;
+
+/// A directive of a function.
+#[derive(Debug)]
+pub(crate) struct Directive {
+    /// The function's place in the file.
+    pub(crate) function: usize,
+    /// Its line; 0 for a call that stands in no file.
+    pub(crate) line: u32,
+    pub(crate) command: RunCommand,
+}
+
+/// All directives of the file, or the calls that are asked for in their place; malformed ones are failures.
+pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
+    if !job.calls.is_empty() {
+        return job.calls.iter().filter_map(|call| asked_for(job, call, findings)).collect();
+    }
+    let mut directives = Vec::new();
+    for (function, test) in job.file.functions.iter().enumerate() {
+        for comment in &test.comments {
+            match RunCommand::parse(comment, &test.function.signature) {
+                Ok(Some(command)) => directives.push(Directive { function, line: comment.line, command }),
+                Ok(None) => {}
+                Err(error) => findings.fail(error.in_file(job.name)),
+            }
+        }
+    }
+    directives
+}
+
+/// The directive that prints what a call as `%f(1, 2)` returns.
+fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive> {
+    let name = call.split('(').next().unwrap_or_default().trim();
+    let functions = &job.file.functions;
+    let Some(function) = functions.iter().position(|test| test.function.name.to_string() == name) else {
+        let names: Vec<String> = functions.iter().map(|test| test.function.name.to_string()).collect();
+        let near = near_names(name, names.iter().map(String::as_str)).join(", ");
+        let near = if near.is_empty() { near } else { format!("; near: {near}") };
+        findings.fail(format_args!("{}: there is no function `{name}`{near}", job.name));
+        return None;
+    };
+    let test = &functions[function];
+    let text = format!("; print: {call}");
+    let comment = Comment { entity: kingpost_ir::AnyEntity::Function, text: &text, line: 0, column: 1 };
+    match RunCommand::parse(&comment, &test.function.signature) {
+        Ok(command) => command.map(|command| Directive { function, line: 0, command }),
+        Err(error) => {
+            findings.fail(format_args!("{call}: {}", error.kind));
+            None
+        }
+    }
+}
 
 /// What a directive calls.
 #[derive(Debug)]
@@ -64,7 +117,7 @@ impl Judge<'_> {
                 }
             }
             (RunCommand::Print { .. }, _) => {
-                findings.prints.push(format!("{}: {} {ending}", self.line, self.call()));
+                findings.prints.push(format!("{}{} {ending}", self.place(), self.call()));
             }
             (RunCommand::Trap { code, .. }, Ending::Trapped(found)) if *found == Some(*code) => {}
             (RunCommand::Trap { code, .. }, _) => self.fail(&ending, format_args!("a trap with {code}"), findings),
@@ -75,6 +128,11 @@ impl Judge<'_> {
         }
     }
 
+    /// The directive's file and line.
+    fn place(&self) -> String {
+        if self.line == 0 { String::new() } else { format!("{}:{}: ", self.file, self.line) }
+    }
+
     /// The function and its arguments.
     fn call(&self) -> String {
         let arguments: Vec<String> = Call::of(self.command).arguments.iter().map(ToString::to_string).collect();
@@ -82,6 +140,6 @@ impl Judge<'_> {
     }
 
     fn fail(&self, ending: &Ending, expected: fmt::Arguments, findings: &mut Findings) {
-        findings.fail(format_args!("{}:{}: {} {ending}, expected {expected}", self.file, self.line, self.call()));
+        findings.fail(format_args!("{}{} {ending}, expected {expected}", self.place(), self.call()));
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Job<'a> {
     pub(crate) info: Option<TargetInfo>,
     pub(crate) bless: bool,
     pub(crate) via: Via,
+    /// Calls to print in place of the file's directives.
+    pub(crate) calls: &'a [String],
 }
 
 impl Job<'_> {

@@ -15,6 +15,8 @@ pub struct Options {
     pub bless: bool,
     /// How compiled code is run.
     pub via: Via,
+    /// Calls as `%f(1, 2)` to run and print in place of the files' directives, if there are any.
+    pub calls: Vec<String>,
 }
 
 impl Options {

@@ -68,20 +68,20 @@ impl fmt::Display for Report {
     /// What was printed, the reasons of skips, the failures each with the command that repeats it, and a
     /// last line with the counts.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for unit in &self.units {
-            for line in &unit.prints {
-                writeln!(f, "{}: {line}", unit.file)?;
-            }
+        for lines in self.units.chunk_by(|a, b| a.file == b.file && a.prints == b.prints) {
+            // Units of a file nearly always print the same.
+            lines[0].prints.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         }
         for (reason, (count, file)) in self.skips() {
             writeln!(f, "skipped {count}: {reason} (first in {file})")?;
         }
-        for unit in &self.units {
-            if let Outcome::Failed(texts) = &unit.outcome {
-                writeln!(f, "\nFAILED {}: {}", unit.file, unit.unit)?;
-                texts.iter().try_for_each(|text| write_indented(f, text))?;
-                writeln!(f, "  repeat: {}", unit.command)?;
-            }
+        for alike in self.units.chunk_by(|a, b| a.file == b.file && a.outcome == b.outcome) {
+            let (unit, others) = (&alike[0], &alike[1..]);
+            let Outcome::Failed(texts) = &unit.outcome else { continue };
+            writeln!(f, "\nFAILED {}: {}", unit.file, unit.unit)?;
+            texts.iter().try_for_each(|text| write_indented(f, text))?;
+            writeln!(f, "  repeat: {}", unit.command)?;
+            others.iter().try_for_each(|other| writeln!(f, "  the same: {}", other.unit))?;
         }
         writeln!(f, "{} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
     }

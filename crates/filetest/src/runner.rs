@@ -155,7 +155,7 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
         Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(target::NoCompiler::Fail { key, text }) => return findings.fail(describe_word(name, file, &key, &text)),
     };
-    let job = Job { name, file, unit, info, bless: options.bless, via: options.via };
+    let job = Job { name, file, unit, info, bless: options.bless, via: options.via, calls: &options.calls };
     // A panic is a bug of ours; it must not hide what became of the other files.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         if !subtest.needs_verifier || job.verify(findings) {

@@ -1,14 +1,16 @@
 //! `test interpret`: the interpreter obeys the run directives.
 
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
-use kingpost_reader::RunCommand;
 
 use crate::data::data_blocks;
-use crate::directives::{Call, Judge};
+use crate::directives::{Call, Directive, Judge, directives};
 use crate::job::Job;
 use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
+
+/// Instructions that the interpreter may take to say who is right about one directive.
+const ORACLE_FUEL: u64 = 10_000_000;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
@@ -25,36 +27,39 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     let interpreter = Interpreter::new(&environment);
     let mut interpreter = interpreter.with_canonical_nans(settings.enable_nan_canonicalization);
     let mut limits = Limits::default();
-    for (index, test) in job.file.functions.iter().enumerate() {
-        let itself = environment.by_index(index);
-        for comment in &test.comments {
-            let command = match RunCommand::parse(comment, &test.function.signature) {
-                Ok(Some(command)) => command,
-                Ok(None) => continue,
-                Err(error) => {
-                    findings.fail(error.in_file(job.name));
-                    continue;
-                }
-            };
-            let call = Call::of(&command);
-            // The name counts here; without a name the function itself is called.
-            let id = call.name.map_or(itself, |name| environment.by_word(name));
-            let ending = match id {
-                Some(_) if limits.fuel == 0 => {
-                    Ending::Wrong("was not run: earlier calls used up the instructions".into())
-                }
-                Some(id) => {
-                    // All calls of a file share the fuel of one.
-                    interpreter.set_limits(limits);
-                    let result = interpreter.call_id(id, &call.arguments);
-                    limits.fuel = interpreter.fuel_left();
-                    ending(result)
-                }
-                None => Ending::Wrong("there is no such function".into()),
-            };
-            Judge { file: job.name, test, line: comment.line, command: &command }.judge(ending, findings);
-        }
+    for directive in directives(job, findings) {
+        let test = &job.file.functions[directive.function];
+        let call = Call::of(&directive.command);
+        // The name counts here; without a name the function itself is called.
+        let id = call.name.map_or(environment.by_index(directive.function), |name| environment.by_word(name));
+        let ending = match id {
+            Some(_) if limits.fuel == 0 => Ending::Wrong("was not run: earlier calls used up the instructions".into()),
+            Some(id) => {
+                // All calls of a file share the fuel of one.
+                interpreter.set_limits(limits);
+                let result = interpreter.call_id(id, &call.arguments);
+                limits.fuel = interpreter.fuel_left();
+                ending(result)
+            }
+            None => Ending::Wrong("there is no such function".into()),
+        };
+        Judge { file: job.name, test, line: directive.line, command: &directive.command }.judge(ending, findings);
     }
+}
+
+/// How the call of one directive ends in the interpreter: of the function that it belongs to, as compiled code is called.
+pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
+    let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
+    let environment = match data_blocks(&job.file.data).map(|blocks| environment.with_data(&blocks)) {
+        Ok(Ok(environment)) => environment,
+        Ok(Err(error)) => return Ending::NotSupported(error.to_string()),
+        Err(text) => return Ending::NotSupported(text),
+    };
+    let Some(id) = environment.by_index(directive.function) else { return Ending::Wrong("has no body".into()) };
+    let limits = Limits { fuel: ORACLE_FUEL, ..Limits::default() };
+    let mut interpreter = Interpreter::new(&environment);
+    interpreter.set_limits(limits);
+    ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
 }
 
 fn ending(result: Result<Vec<DataValue>, Stop>) -> Ending {

@@ -2,22 +2,15 @@
 //! functions are compiled nevertheless, and their allocations checked.
 
 use kingpost_codegen::{Compiler, CpuFlags};
-use kingpost_reader::{Comment, RunCommand, TestFunction};
+use kingpost_reader::{RunCommand, TestFunction};
 
-use crate::directives::{Call, Judge};
+use crate::directives::{Call, Directive, Judge, directives};
 use crate::job::Job;
 use crate::native::{self, Request};
 use crate::outcome::Ending;
 use crate::report::Findings;
+use crate::subtests::interpret;
 use crate::target;
-
-/// A directive of a function.
-struct Directive<'a> {
-    /// The function's place in the file.
-    function: usize,
-    comment: &'a Comment<'a>,
-    command: RunCommand,
-}
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
     run_on(CpuFlags::host(), job, findings);
@@ -58,29 +51,19 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
 fn judge(job: &Job, called: &[Directive], endings: Vec<Ending>, findings: &mut Findings) {
     for (directive, ending) in called.iter().zip(endings) {
         let test = &job.file.functions[directive.function];
-        Judge { file: job.name, test, line: directive.comment.line, command: &directive.command }
-            .judge(ending, findings);
+        let (ended, failures) = (matches!(ending, Ending::Returned(_) | Ending::Trapped(_)), findings.failures.len());
+        let judge = Judge { file: job.name, test, line: directive.line, command: &directive.command };
+        judge.judge(ending, findings);
+        // The oracle tells whether the code or the expectation is wrong.
+        if let (true, Some(failure)) = (ended, findings.failures.get_mut(failures)) {
+            *failure += &format!("\n  interpreted, it {}", interpret::ending_of(job, directive));
+        }
     }
 }
 
 fn request(trampoline: u32, test: &TestFunction, command: &RunCommand) -> Request {
     let results = test.function.signature.returns.iter().map(|param| param.value_type).collect();
     Request { trampoline, arguments: Call::of(command).arguments, results }
-}
-
-/// All directives of the file; malformed ones are failures.
-fn directives<'a>(job: &Job<'a>, findings: &mut Findings) -> Vec<Directive<'a>> {
-    let mut directives = Vec::new();
-    for (function, test) in job.file.functions.iter().enumerate() {
-        for comment in &test.comments {
-            match RunCommand::parse(comment, &test.function.signature) {
-                Ok(Some(command)) => directives.push(Directive { function, comment, command }),
-                Ok(None) => {}
-                Err(error) => findings.fail(error.in_file(job.name)),
-            }
-        }
-    }
-    directives
 }
 
 /// Whether this machine, or an emulator on it, can run the code.
@@ -111,7 +94,7 @@ mod tests {
         let file = parse_test(&text, kingpost_reader::Options::default()).unwrap();
         let (command, target) = (&file.header.commands[0], file.header.targets.first());
         let unit = Unit { command, target, allocator: Some("linear".into()) };
-        let job = Job { name: "t.clif", file: &file, unit: &unit, info: None, bless: false, via: Via::Jit };
+        let job = Job { name: "t.clif", file: &file, unit: &unit, info: None, bless: false, via: Via::Jit, calls: &[] };
         let mut findings = Findings::default();
         run_on(CpuFlags::of(target_lexicon::Architecture::X86_64, &[]), &job, &mut findings);
         findings.outcome()
