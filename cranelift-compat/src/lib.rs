@@ -1,10 +1,58 @@
 //! Kingpost behind Cranelift's API: clients keep Cranelift's intermediate representation, builder and settings, and get code of
 //! our compiler.
 //!
+//! [`ObjectModule`] and [`JITModule`] have the methods of Cranelift's types of these names and implement its trait
+//! [`Module`](cranelift_module::Module). [`Compiler`] is for clients without modules. Packages in `drop-in/` replace
+//! Cranelift's own in a client that is left as it is.
+//!
 //! | file | holds |
 //! |---|---|
 //! | `translate/` | a function of Cranelift as one of ours |
+//! | `settings.rs` | Cranelift's settings and CPU flags as ours |
+//! | `compiler.rs` | a function of Cranelift through our compiler |
+//! | `compiled_code.rs` | what was compiled, in Cranelift's form |
+//! | `stack_map.rs` | stack maps in Cranelift's form |
+//! | `unwind.rs` | `.eh_frame` |
+//! | `object.rs` | a module that becomes an object file |
+//! | `elf.rs` | relocations in ELF files |
+//! | `jit.rs` | a module in memory |
+//! | `relocate.rs` | relocations in memory |
+//! | `memory.rs` | memory of modules; the only file with `unsafe` |
 
+mod compiled_code;
+mod compiler;
+mod elf;
+mod jit;
+mod memory;
+mod object;
+mod relocate;
+mod settings;
+mod stack_map;
 mod translate;
+mod unwind;
 
+pub use compiler::Compiler;
+pub use cranelift_codegen as codegen;
+pub use cranelift_frontend as frontend;
+pub use cranelift_module as module;
+pub use jit::{JITBuilder, JITModule};
+pub use memory::{ArenaMemoryProvider, BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
+pub use object::{ObjectBuilder, ObjectModule, ObjectProduct};
 pub use translate::translate;
+
+/// What clients of Cranelift's umbrella crate import, and the modules.
+pub mod prelude {
+    pub use crate::codegen::ir::condcodes::{FloatCC, IntCC};
+    pub use crate::codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
+    pub use crate::codegen::ir::{
+        AbiParam, Block, ExtFuncData, ExternalName, Function, GlobalValueData, InstBuilder, JumpTableData,
+        MemFlagsData, Signature, StackSlotData, StackSlotKind, TrapCode, Type, UserFuncName, Value, types,
+    };
+    pub use crate::codegen::isa::{self, CallConv};
+    pub use crate::codegen::settings::{self, Configurable};
+    pub use crate::frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+    pub use crate::module::{
+        DataDescription, DataId, FuncId, Linkage, Module, ModuleError, ModuleResult, default_libcall_names,
+    };
+    pub use crate::{JITBuilder, JITModule, ObjectBuilder, ObjectModule};
+}

@@ -36,6 +36,10 @@ same_variants! {
         Probestack CeilF32 CeilF64 FloorF32 FloorF64 TruncF32 TruncF64 NearestF32 NearestF64 FmaF32 FmaF64 Memcpy Memset
         Memmove Memcmp ElfTlsGetAddr ElfTlsGetOffset X86Pshufb
     }
+    lib_call_back: LibCall => UpLibCall {
+        Probestack CeilF32 CeilF64 FloorF32 FloorF64 TruncF32 TruncF64 NearestF32 NearestF64 FmaF32 FmaF64 Memcpy Memset
+        Memmove Memcmp ElfTlsGetAddr ElfTlsGetOffset X86Pshufb
+    }
     opcode: UpOpcode => Opcode {
         Jump Brif BrTable Debugtrap Trap Trapz Trapnz Return Call CallIndirect ReturnCall ReturnCallIndirect
         FuncAddr TryCall TryCallIndirect Splat Swizzle X86Pshufb Insertlane Extractlane Smin Umin Smax Umax

@@ -26,12 +26,13 @@ pub mod isolate;
 mod libcalls;
 mod memory;
 mod module;
-mod relocate;
+pub mod relocate;
 mod unwind;
 
 pub use entry::EntryPoint;
 pub use error::LoadError;
 pub use image::{Image, Resolver, StackMap};
 pub use libcalls::library_address;
-pub use memory::process_symbol;
+pub use memory::{process_symbol, publish_instructions};
 pub use module::{JitModule, Lookup};
+pub use unwind::Registration;

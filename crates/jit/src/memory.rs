@@ -122,7 +122,7 @@ impl Pages {
 ///
 /// # Safety
 /// The range is readable memory.
-unsafe fn publish_instructions(start: usize, bytes: usize) {
+pub unsafe fn publish_instructions(start: usize, bytes: usize) {
     #[cfg(target_arch = "aarch64")]
     {
         let lines: u64;

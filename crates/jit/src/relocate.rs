@@ -5,17 +5,20 @@ use kingpost_mach::{RelocKind, SymbolName};
 
 /// Addresses a relocation may need.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub struct Target {
     /// The symbol.
-    pub(crate) symbol: usize,
+    pub symbol: usize,
     /// A nearby jump to it.
-    pub(crate) stub: usize,
+    pub stub: usize,
     /// A nearby word that holds its address.
-    pub(crate) got: usize,
+    pub got: usize,
 }
 
-/// Writes the relocation `kind` with `addend` to `field`, which will be at address `place`.
-pub(crate) fn apply(
+/// Writes the relocation `kind` with `addend` to `field`, which will be at address `place`. `name` is for the error.
+///
+/// # Errors
+/// A target that is out of reach, and a kind that only code for other purposes has.
+pub fn apply(
     kind: RelocKind,
     target: Target,
     addend: i64,
@@ -80,15 +83,15 @@ fn adrp(address: i64, place: usize) -> Option<u32> {
 }
 
 /// Bytes that a relocation writes.
-pub(crate) fn field_len(kind: RelocKind) -> usize {
+pub fn field_len(kind: RelocKind) -> usize {
     if kind == RelocKind::Abs8 { 8 } else { 4 }
 }
 
 /// Bytes of a stub.
-pub(crate) const STUB_LEN: usize = 16;
+pub const STUB_LEN: usize = 16;
 
 /// A jump to the address that stands at `got`, which is near, for this machine.
-pub(crate) fn stub(at: usize, got: usize, out: &mut [u8]) {
+pub fn stub(at: usize, got: usize, out: &mut [u8]) {
     if cfg!(target_arch = "aarch64") { stub_aarch64(at, got, out) } else { stub_x64(at, got, out) }
 }
 

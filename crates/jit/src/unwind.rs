@@ -32,7 +32,7 @@ const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 
 /// Unwind information that the process knows of until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Registration {
+pub struct Registration {
     /// A CIE, FDEs and the end mark. Not moved or changed while registered.
     section: Box<[u8]>,
 }
@@ -40,7 +40,13 @@ pub(crate) struct Registration {
 impl Registration {
     /// Makes the unwinder know the functions of `module`, which are loaded in `image`.
     pub(crate) fn new(module: &ModuleBuffer, image: &Image) -> Registration {
-        let registration = Registration { section: section(module, image).into() };
+        Registration::of_section(section(module, image).into())
+    }
+
+    /// Makes the unwinder know the functions of an `.eh_frame` section with absolute addresses, one CIE at its start and the
+    /// mark at its end.
+    pub fn of_section(section: Box<[u8]>) -> Registration {
+        let registration = Registration { section };
         registration.tell("__register_frame");
         registration
     }

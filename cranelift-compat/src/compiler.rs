@@ -1,0 +1,119 @@
+//! A function of Cranelift through our compiler.
+
+use crate::compiled_code::Publisher;
+use crate::{settings, translate};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, isa};
+use kingpost_codegen::{CompileError, DumpSink, Options, Stage};
+use kingpost_mach::ModuleBuffer;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Our compiler for the target and settings of a [`TargetIsa`](isa::TargetIsa).
+///
+/// [`Compiler::compile`] is what `Context::compile` is upstream. The client's `TargetIsa` tells target, settings and
+/// conventions; its own compiler is used for one empty function, from which the form of
+/// [`CompiledCode`] is taken.
+pub struct Compiler {
+    isa: OwnedTargetIsa,
+    compiler: kingpost_codegen::Compiler,
+    context: kingpost_codegen::Context,
+    func: kingpost_ir::Function,
+    module: ModuleBuffer,
+    listing: Arc<Listing>,
+    publisher: Publisher,
+}
+
+impl fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiler").field("target", &self.compiler.triple()).finish_non_exhaustive()
+    }
+}
+
+impl Compiler {
+    /// A compiler for what `isa` describes, with the allocator that `isa` or the environment choose.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] with the target, setting or CPU flag that is not supported.
+    pub fn new(isa: OwnedTargetIsa) -> CodegenResult<Compiler> {
+        Compiler::with_regalloc(isa, None)
+    }
+
+    /// The same with an allocator of ours by name.
+    ///
+    /// # Errors
+    /// As [`Compiler::new`], and if there is no such allocator.
+    pub fn with_regalloc(isa: OwnedTargetIsa, regalloc: Option<&str>) -> CodegenResult<Compiler> {
+        let settings = settings::shared(&*isa, regalloc)?;
+        let unsupported = |error: kingpost_codegen::TargetError| CodegenError::Unsupported(error.to_string());
+        let listing = Arc::new(Listing::default());
+        let options = Options { dump: Some(listing.clone()), ..Options::default() };
+        let compiler = kingpost_codegen::Compiler::new(isa.triple(), settings, &settings::cpu_flags(&*isa))
+            .map_err(unsupported)?
+            .with_options(options);
+        let publisher = Publisher::new(&*isa)?;
+        let context = compiler.context();
+        let (func, module) = Default::default();
+        Ok(Compiler { isa, compiler, context, func, module, listing, publisher })
+    }
+
+    /// What the compiler was made for.
+    pub fn isa(&self) -> &dyn isa::TargetIsa {
+        &*self.isa
+    }
+
+    /// The name of the allocator, as [`kingpost_codegen::ALLOCATORS`] lists it.
+    pub fn regalloc(&self) -> &str {
+        &self.compiler.settings().regalloc_algorithm
+    }
+
+    /// Compiles `ctx.func`, which stays as it is. Returns what [`Context::compiled_code`] returns from then on.
+    ///
+    /// # Errors
+    /// [`CodegenError::Verifier`] if the function breaks rules and the client's `enable_verifier` is on;
+    /// [`CodegenError::Unsupported`] with opcode, type and target for what we have no code for, and with its report if the
+    /// checker rejects an allocation; limits. The compiler may be used again.
+    pub fn compile<'a>(&mut self, ctx: &'a mut Context) -> CodegenResult<&'a CompiledCode> {
+        if self.isa.flags().enable_verifier() {
+            ctx.compute_cfg();
+            ctx.compute_domtree();
+            ctx.verify(&*self.isa)?;
+        }
+        translate(&ctx.func, &mut self.func)?;
+        self.module.clear();
+        self.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
+        self.compiler.compile(&mut self.context, &mut self.func, &mut self.module).map_err(codegen_error)?;
+        self.publisher.publish(&*self.isa, &self.module.function(0), self.listing.take(), ctx)
+    }
+}
+
+/// The text of the code that was emitted, if it is asked for.
+#[derive(Default)]
+struct Listing {
+    wanted: AtomicBool,
+    text: Mutex<Option<String>>,
+}
+
+impl Listing {
+    fn take(&self) -> Option<String> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl DumpSink for Listing {
+    fn wants(&self, stage: Stage, _name: &str) -> bool {
+        stage == Stage::Emit && self.wanted.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, _stage: Stage, _name: &str, text: String) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+}
+
+fn codegen_error(error: CompileError) -> CodegenError {
+    match error {
+        CompileError::Limit { .. } => CodegenError::ImplLimitExceeded,
+        error => CodegenError::Unsupported(error.to_string()),
+    }
+}

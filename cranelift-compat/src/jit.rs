@@ -1,0 +1,426 @@
+//! A module in memory, whose functions can be called.
+
+use crate::compiler::Compiler;
+use crate::memory::{Block, BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
+use crate::object::definable;
+use crate::relocate;
+use crate::translate::lib_call;
+use crate::unwind::Frames;
+use anyhow::anyhow;
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::Configurable;
+use cranelift_codegen::{CodegenResult, Context, ir, settings};
+use cranelift_module::{
+    DataDescription, DataId, FuncId, Init, Linkage, Module, ModuleDeclarations, ModuleError, ModuleReloc,
+    ModuleRelocTarget, ModuleResult,
+};
+use kingpost_codegen::module::default_libcall_name;
+use kingpost_jit::{Registration, library_address};
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Write;
+
+type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
+type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send>;
+
+/// Makes a [`JITModule`].
+pub struct JITBuilder {
+    isa: OwnedTargetIsa,
+    regalloc: Option<String>,
+    libcall_names: LibCallNames,
+    symbols: HashMap<String, usize>,
+    lookups: Vec<Lookup>,
+    memory: Option<Box<dyn JITMemoryProvider + Send>>,
+    registers_frames: bool,
+}
+
+impl fmt::Debug for JITBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JITBuilder").field("symbols", &self.symbols).finish_non_exhaustive()
+    }
+}
+
+impl JITBuilder {
+    /// A module for this machine. `libcall_names` returns the symbols of library routines.
+    ///
+    /// # Errors
+    /// A machine that Cranelift does not support.
+    pub fn new(libcall_names: LibCallNames) -> ModuleResult<JITBuilder> {
+        JITBuilder::with_flags(&[], libcall_names)
+    }
+
+    /// The same with settings.
+    ///
+    /// # Errors
+    /// A setting that Cranelift does not have, or a machine that it does not support.
+    pub fn with_flags(flags: &[(&str, &str)], libcall_names: LibCallNames) -> ModuleResult<JITBuilder> {
+        let mut builder = settings::builder();
+        for (name, value) in flags {
+            builder.set(name, value)?;
+        }
+        // Addresses in memory are known, and may be far away.
+        builder.set("use_colocated_libcalls", "false")?;
+        builder.set("is_pic", "false")?;
+        let isa = cranelift_native::builder().map_err(|message| ModuleError::Backend(anyhow!(message)))?;
+        Ok(JITBuilder::with_isa(isa.finish(settings::Flags::new(builder))?, libcall_names))
+    }
+
+    /// The same for a target and settings that the caller chose.
+    pub fn with_isa(isa: OwnedTargetIsa, libcall_names: LibCallNames) -> JITBuilder {
+        JITBuilder {
+            isa,
+            regalloc: None,
+            libcall_names,
+            symbols: HashMap::new(),
+            lookups: Vec::new(),
+            memory: None,
+            registers_frames: true,
+        }
+    }
+
+    /// Chooses an allocator of ours by name.
+    pub fn regalloc(&mut self, name: &str) -> &mut JITBuilder {
+        self.regalloc = Some(name.into());
+        self
+    }
+
+    /// Does the process' unwinder get to know the functions, so that exceptions and backtraces pass through them? It does,
+    /// unless this or the setting `unwind_info` is off.
+    pub fn register_frames(&mut self, yes: bool) -> &mut JITBuilder {
+        self.registers_frames = yes;
+        self
+    }
+
+    /// Says where a symbol is.
+    pub fn symbol<K: Into<String>>(&mut self, name: K, address: *const u8) -> &mut JITBuilder {
+        self.symbols.insert(name.into(), address as usize);
+        self
+    }
+
+    /// Says where many symbols are.
+    pub fn symbols<It, K>(&mut self, symbols: It) -> &mut JITBuilder
+    where
+        It: IntoIterator<Item = (K, *const u8)>,
+        K: Into<String>,
+    {
+        self.symbols.extend(symbols.into_iter().map(|(name, address)| (name.into(), address as usize)));
+        self
+    }
+
+    /// Adds a function that is asked where symbols are that were not said: the last one added first, this process last.
+    pub fn symbol_lookup_fn(&mut self, lookup: Lookup) -> &mut JITBuilder {
+        self.lookups.push(lookup);
+        self
+    }
+
+    /// Chooses where code and data are put; [`SystemMemoryProvider`] unless this is called.
+    pub fn memory_provider(&mut self, provider: Box<dyn JITMemoryProvider + Send>) -> &mut JITBuilder {
+        self.memory = Some(provider);
+        self
+    }
+}
+
+/// A definition in memory.
+struct Placed {
+    block: Block,
+    /// Bytes of code or data in it.
+    len: usize,
+    relocs: Vec<ModuleReloc>,
+}
+
+impl Placed {
+    /// Applies the relocations, and forgets them.
+    fn relocate(&mut self, addresses: &[usize]) -> ModuleResult<()> {
+        if !self.relocs.is_empty() {
+            let address = self.block.address();
+            relocate::apply(&self.relocs, addresses, self.block.contents(), self.len, address)?;
+            self.relocs = Vec::new();
+        }
+        Ok(())
+    }
+}
+
+/// A module in memory. What is defined can be called or read once it is finalized.
+pub struct JITModule {
+    compiler: Compiler,
+    declarations: ModuleDeclarations,
+    functions: HashMap<FuncId, Placed>,
+    data_objects: HashMap<DataId, Placed>,
+    /// Defined and not finalized.
+    pending: (Vec<FuncId>, Vec<DataId>),
+    libcall_names: LibCallNames,
+    symbols: HashMap<String, usize>,
+    lookups: Vec<Lookup>,
+    pub(crate) memory: Box<dyn JITMemoryProvider + Send>,
+    /// Of the functions that are not finalized, if unwinders are to know them.
+    frames: Option<Frames>,
+    /// Of those that are.
+    pub(crate) registrations: Vec<Registration>,
+}
+
+impl fmt::Debug for JITModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JITModule").field("declarations", &self.declarations).finish_non_exhaustive()
+    }
+}
+
+impl JITModule {
+    /// A module without declarations.
+    ///
+    /// # Panics
+    /// If [`JITModule::try_new`] fails.
+    pub fn new(builder: JITBuilder) -> JITModule {
+        JITModule::try_new(builder).unwrap_or_else(|error| panic!("cannot make a JITModule: {error}"))
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// A target, setting, CPU flag or allocator that is not supported, by its name.
+    pub fn try_new(builder: JITBuilder) -> ModuleResult<JITModule> {
+        if builder.isa.flags().is_pic() {
+            return Err(ModuleError::Backend(anyhow!("the setting `is_pic=true` is not supported in memory")));
+        }
+        let registers_frames = builder.registers_frames && builder.isa.flags().unwind_info();
+        let compiler: CodegenResult<Compiler> = Compiler::with_regalloc(builder.isa, builder.regalloc.as_deref());
+        Ok(JITModule {
+            compiler: compiler?,
+            declarations: ModuleDeclarations::default(),
+            functions: HashMap::new(),
+            data_objects: HashMap::new(),
+            pending: (Vec::new(), Vec::new()),
+            libcall_names: builder.libcall_names,
+            symbols: builder.symbols,
+            lookups: builder.lookups,
+            memory: builder.memory.unwrap_or_else(|| Box::new(SystemMemoryProvider::new())),
+            frames: registers_frames.then(Frames::default),
+            registrations: Vec::new(),
+        })
+    }
+
+    /// Makes everything defined since the last time callable and readable.
+    ///
+    /// # Errors
+    /// A definition that mentions what is neither defined nor found, a relocation that does not reach, and what the
+    /// memory's provider fails with. What is not finalized then is tried again the next time.
+    pub fn finalize_definitions(&mut self) -> ModuleResult<()> {
+        for &id in &self.pending.0 {
+            let addresses = self.addresses(self.functions.get(&id))?;
+            self.functions.get_mut(&id).map_or(Ok(()), |placed| placed.relocate(&addresses))?;
+        }
+        for &id in &self.pending.1 {
+            let addresses = self.addresses(self.data_objects.get(&id))?;
+            self.data_objects.get_mut(&id).map_or(Ok(()), |placed| placed.relocate(&addresses))?;
+        }
+        let has_bti = self.compiler.isa().isa_flags().iter().any(|f| f.name == "use_bti" && f.as_bool() == Some(true));
+        self.memory.finalize(if has_bti { BranchProtection::BTI } else { BranchProtection::None })?;
+        self.pending = Default::default();
+        if let Some(section) = self.frames.as_mut().map(Frames::take_section).transpose()?.flatten() {
+            self.registrations.push(Registration::of_section(section.into()));
+        }
+        Ok(())
+    }
+
+    /// The addresses of what the relocations of a definition name.
+    fn addresses(&self, placed: Option<&Placed>) -> ModuleResult<Vec<usize>> {
+        let relocs = placed.map_or(&[][..], |placed| &placed.relocs);
+        let address = |reloc: &ModuleReloc| {
+            self.address(&reloc.name).ok_or_else(|| ModuleError::Backend(anyhow!("cannot resolve {}", reloc.name)))
+        };
+        relocs.iter().map(address).collect()
+    }
+
+    /// The address of what a relocation names: of a definition, or else of what the module's symbols, its lookups or this
+    /// process know by the name. An undefined preemptible symbol is at address 0.
+    ///
+    /// # Panics
+    /// If nothing knows it.
+    pub fn get_address(&self, name: &ModuleRelocTarget) -> *const u8 {
+        self.address(name).unwrap_or_else(|| panic!("cannot resolve {name}")) as *const u8
+    }
+
+    fn address(&self, name: &ModuleRelocTarget) -> Option<usize> {
+        let (symbol, linkage) = match name {
+            ModuleRelocTarget::User { .. } if ModuleDeclarations::is_function(name) => {
+                let id = FuncId::from_name(name);
+                if let Some(placed) = self.functions.get(&id) {
+                    return Some(placed.block.address());
+                }
+                let declared = self.declarations.get_function_decl(id);
+                (declared.name.as_ref()?, declared.linkage)
+            }
+            ModuleRelocTarget::User { .. } => {
+                let id = DataId::from_name(name);
+                if let Some(placed) = self.data_objects.get(&id) {
+                    return Some(placed.block.address());
+                }
+                let declared = self.declarations.get_data_decl(id);
+                (declared.name.as_ref()?, declared.linkage)
+            }
+            ModuleRelocTarget::LibCall(libcall) => {
+                // Routines that only compilers know have other names with us.
+                let ours = default_libcall_name(lib_call(*libcall), self.compiler.isa().triple());
+                return self.lookup(&(self.libcall_names)(*libcall)).or_else(|| library_address(ours));
+            }
+            ModuleRelocTarget::FunctionOffset(id, offset) => {
+                return self.functions.get(id).map(|placed| placed.block.address() + *offset as usize);
+            }
+            ModuleRelocTarget::KnownSymbol(_) => return None,
+        };
+        self.lookup(symbol).or((linkage == Linkage::Preemptible).then_some(0))
+    }
+
+    fn lookup(&self, name: &str) -> Option<usize> {
+        let said = self.symbols.get(name).copied();
+        let asked = || self.lookups.iter().rev().find_map(|lookup| lookup(name)).map(|address| address as usize);
+        said.or_else(asked).or_else(|| library_address(name))
+    }
+
+    /// The address of a function. It stays until the memory is freed.
+    ///
+    /// # Panics
+    /// If the function is not defined and finalized.
+    pub fn get_finalized_function(&self, id: FuncId) -> *const u8 {
+        assert!(!self.pending.0.contains(&id), "the function is not finalized");
+        self.functions.get(&id).expect("the function is not defined").block.address() as *const u8
+    }
+
+    /// The address of a data object, and its size in bytes. It stays until the memory is freed.
+    ///
+    /// # Panics
+    /// If the object is not defined and finalized.
+    pub fn get_finalized_data(&self, id: DataId) -> (*const u8, usize) {
+        assert!(!self.pending.1.contains(&id), "the data object is not finalized");
+        let placed = self.data_objects.get(&id).expect("the data object is not defined");
+        (placed.block.address() as *const u8, placed.len)
+    }
+
+    fn check_function(&self, id: FuncId) -> ModuleResult<()> {
+        let declared = self.declarations.get_function_decl(id);
+        definable(declared.linkage, self.functions.contains_key(&id), || declared.linkage_name(id).into_owned())
+    }
+
+    /// Puts a function into memory, and tells the profiler if it wants to know. Returns its address.
+    fn place_function(&mut self, id: FuncId, align: u64, code: &[u8], relocs: Vec<ModuleReloc>) -> ModuleResult<usize> {
+        let isa = self.compiler.isa();
+        let align = align.max(isa.function_alignment().minimum.into()).max(isa.symbol_alignment());
+        let placed = self.place(code, code.len(), align, relocs, JITMemoryKind::Executable)?;
+        let address = placed.block.address();
+        write_perf_map(address, code.len(), &self.declarations.get_function_decl(id).linkage_name(id));
+        self.functions.insert(id, placed);
+        self.pending.0.push(id);
+        Ok(address)
+    }
+
+    fn place(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        align: u64,
+        relocs: Vec<ModuleReloc>,
+        kind: JITMemoryKind,
+    ) -> ModuleResult<Placed> {
+        let size = (len + relocate::detours(&relocs)).max(1);
+        let mut block = Block::allocate(&mut *self.memory, size, align, kind)?;
+        block.contents()[..bytes.len()].copy_from_slice(bytes);
+        block.contents()[bytes.len()..].fill(0);
+        Ok(Placed { block, len, relocs })
+    }
+}
+
+impl Drop for JITModule {
+    fn drop(&mut self) {
+        // Memory stays until it is freed in so many words, and functions in it may still be running.
+        std::mem::forget(std::mem::take(&mut self.registrations));
+    }
+}
+
+/// Adds a line to the map by which the profiler `perf` names code of this process, if it saves what was run.
+fn write_perf_map(address: usize, size: usize, name: &str) {
+    if std::env::var_os("PERF_BUILDID_DIR").is_none() {
+        return;
+    }
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    // A profile without names is no reason to fail.
+    let _ = file.and_then(|mut file| writeln!(file, "{address:x} {size:x} {name}"));
+}
+
+impl Module for JITModule {
+    fn isa(&self) -> &dyn TargetIsa {
+        self.compiler.isa()
+    }
+
+    fn declarations(&self) -> &ModuleDeclarations {
+        &self.declarations
+    }
+
+    fn declare_function(&mut self, name: &str, linkage: Linkage, signature: &ir::Signature) -> ModuleResult<FuncId> {
+        self.declarations.declare_function(name, linkage, signature).map(|(id, _)| id)
+    }
+
+    fn declare_anonymous_function(&mut self, signature: &ir::Signature) -> ModuleResult<FuncId> {
+        self.declarations.declare_anonymous_function(signature)
+    }
+
+    fn declare_data(&mut self, name: &str, linkage: Linkage, writable: bool, tls: bool) -> ModuleResult<DataId> {
+        check_tls(tls)?;
+        self.declarations.declare_data(name, linkage, writable, tls).map(|(id, _)| id)
+    }
+
+    fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> ModuleResult<DataId> {
+        check_tls(tls)?;
+        self.declarations.declare_anonymous_data(writable, tls)
+    }
+
+    fn define_function_with_control_plane(
+        &mut self,
+        id: FuncId,
+        ctx: &mut Context,
+        _ctrl_plane: &mut ControlPlane,
+    ) -> ModuleResult<()> {
+        self.check_function(id)?;
+        self.compiler.compile(ctx)?;
+        let code = ctx.compiled_code().expect("it was just compiled");
+        let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
+        let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs.collect())?;
+        if let Some(frames) = &mut self.frames {
+            frames.add_address(self.compiler.isa(), code, address)?;
+        }
+        Ok(())
+    }
+
+    fn define_function_bytes(
+        &mut self,
+        id: FuncId,
+        alignment: u64,
+        bytes: &[u8],
+        relocs: &[ModuleReloc],
+    ) -> ModuleResult<()> {
+        self.check_function(id)?;
+        self.place_function(id, alignment, bytes, relocs.to_vec()).map(drop)
+    }
+
+    fn define_data(&mut self, id: DataId, data: &DataDescription) -> ModuleResult<()> {
+        let declared = self.declarations.get_data_decl(id);
+        definable(declared.linkage, self.data_objects.contains_key(&id), || declared.linkage_name(id).into_owned())?;
+        let kind = if declared.writable { JITMemoryKind::Writable } else { JITMemoryKind::ReadOnly };
+        let align = data.align.unwrap_or(if declared.writable { 8 } else { 1 });
+        let relocs = data.all_relocs(Reloc::Abs8).collect();
+        let (bytes, len) = match &data.init {
+            Init::Uninitialized => return Err(ModuleError::Backend(anyhow!("a data object without contents"))),
+            Init::Zeros { size } => (&[][..], *size),
+            Init::Bytes { contents } => (&contents[..], contents.len()),
+        };
+        let placed = self.place(bytes, len, align, relocs, kind)?;
+        self.data_objects.insert(id, placed);
+        self.pending.1.push(id);
+        Ok(())
+    }
+}
+
+fn check_tls(tls: bool) -> ModuleResult<()> {
+    if tls { Err(ModuleError::Backend(anyhow!("thread-local data is not supported in memory"))) } else { Ok(()) }
+}

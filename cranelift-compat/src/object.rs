@@ -1,0 +1,482 @@
+//! A module that becomes an object file.
+
+use crate::compiler::Compiler;
+use crate::elf::relocation_type;
+use crate::unwind::Frames;
+use anyhow::anyhow;
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::{Context, ir};
+use cranelift_module::{
+    DataDescription, DataId, FuncId, Init, Linkage, Module, ModuleDeclarations, ModuleError, ModuleReloc,
+    ModuleRelocTarget, ModuleResult,
+};
+use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf,
+};
+use std::collections::HashMap;
+use std::fmt;
+
+type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
+
+/// Makes an [`ObjectModule`].
+pub struct ObjectBuilder {
+    compiler: Compiler,
+    isa: OwnedTargetIsa,
+    architecture: Architecture,
+    name: Vec<u8>,
+    libcall_names: LibCallNames,
+    per_function_section: bool,
+    per_data_object_section: bool,
+    unwind_info: bool,
+}
+
+impl fmt::Debug for ObjectBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectBuilder").field("compiler", &self.compiler).finish_non_exhaustive()
+    }
+}
+
+impl ObjectBuilder {
+    /// An object for the target of `isa`, in a file symbol called `name`. `libcall_names` returns the symbols of library
+    /// routines.
+    ///
+    /// # Errors
+    /// A target, setting or CPU flag that is not supported, by its name.
+    pub fn new<V: Into<Vec<u8>>>(
+        isa: OwnedTargetIsa,
+        name: V,
+        libcall_names: LibCallNames,
+    ) -> ModuleResult<ObjectBuilder> {
+        let compiler = Compiler::new(isa.clone())?;
+        let architecture = match (isa.triple().architecture, isa.triple().binary_format) {
+            (target_lexicon::Architecture::X86_64, target_lexicon::BinaryFormat::Elf) => Architecture::X86_64,
+            (target_lexicon::Architecture::Aarch64(_), target_lexicon::BinaryFormat::Elf) => Architecture::Aarch64,
+            _ => return Err(ModuleError::Backend(anyhow!("no object format for target {}", isa.triple()))),
+        };
+        Ok(ObjectBuilder {
+            compiler,
+            isa,
+            architecture,
+            name: name.into(),
+            libcall_names,
+            per_function_section: false,
+            per_data_object_section: false,
+            unwind_info: false,
+        })
+    }
+
+    /// Chooses an allocator of ours by name.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn regalloc(&mut self, name: &str) -> ModuleResult<&mut ObjectBuilder> {
+        self.compiler = Compiler::with_regalloc(self.isa.clone(), Some(name))?;
+        Ok(self)
+    }
+
+    /// Does each function get a section of its own?
+    pub fn per_function_section(&mut self, yes: bool) -> &mut ObjectBuilder {
+        self.per_function_section = yes;
+        self
+    }
+
+    /// Does each data object get a section of its own?
+    pub fn per_data_object_section(&mut self, yes: bool) -> &mut ObjectBuilder {
+        self.per_data_object_section = yes;
+        self
+    }
+
+    /// Is there `.eh_frame` for the functions that are compiled?
+    pub fn unwind_info(&mut self, yes: bool) -> &mut ObjectBuilder {
+        self.unwind_info = yes;
+        self
+    }
+}
+
+/// A module whose definitions become an object file.
+pub struct ObjectModule {
+    compiler: Compiler,
+    architecture: Architecture,
+    object: Object<'static>,
+    declarations: ModuleDeclarations,
+    functions: SecondaryMap<FuncId, Option<(SymbolId, bool)>>,
+    data_objects: SecondaryMap<DataId, Option<(SymbolId, bool)>>,
+    /// With the place in a section that offsets count from.
+    relocs: Vec<(SectionId, u64, ModuleReloc)>,
+    libcall_names: LibCallNames,
+    libcalls: HashMap<ir::LibCall, SymbolId>,
+    known_symbols: HashMap<ir::KnownSymbol, SymbolId>,
+    labels: HashMap<(FuncId, u32), SymbolId>,
+    per_function_section: bool,
+    per_data_object_section: bool,
+    frames: Option<Frames>,
+}
+
+impl fmt::Debug for ObjectModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectModule").field("declarations", &self.declarations).finish_non_exhaustive()
+    }
+}
+
+impl ObjectModule {
+    /// A module without declarations.
+    pub fn new(builder: ObjectBuilder) -> ObjectModule {
+        let mut object = Object::new(BinaryFormat::Elf, builder.architecture, Endianness::Little);
+        object.add_file_symbol(builder.name);
+        ObjectModule {
+            compiler: builder.compiler,
+            architecture: builder.architecture,
+            object,
+            declarations: ModuleDeclarations::default(),
+            functions: SecondaryMap::new(),
+            data_objects: SecondaryMap::new(),
+            relocs: Vec::new(),
+            libcall_names: builder.libcall_names,
+            libcalls: HashMap::new(),
+            known_symbols: HashMap::new(),
+            labels: HashMap::new(),
+            per_function_section: builder.per_function_section,
+            per_data_object_section: builder.per_data_object_section,
+            frames: builder.unwind_info.then(Frames::default),
+        }
+    }
+
+    /// The object, once all that others need is defined.
+    ///
+    /// # Panics
+    /// In debug builds, if something that is declared to be defined here is not.
+    pub fn finish(mut self) -> ObjectProduct {
+        if cfg!(debug_assertions) {
+            self.check_defined();
+        }
+        for (section, start, reloc) in std::mem::take(&mut self.relocs) {
+            let symbol = self.target(&reloc.name);
+            let r_type = relocation_type(reloc.kind, self.architecture).expect("checked by the definition");
+            let (offset, addend) = (start + u64::from(reloc.offset), reloc.addend);
+            let relocation = Relocation { offset, symbol, addend, flags: RelocationFlags::Elf { r_type } };
+            self.object.add_relocation(section, relocation).expect("a type of ELF");
+        }
+        if let Some(frames) = self.frames {
+            frames.write(&mut self.object).expect("addresses of functions are all it mentions");
+        }
+        // Without this note linkers take the object to need an executable stack.
+        self.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Linker);
+        ObjectProduct { object: self.object, functions: self.functions, data_objects: self.data_objects }
+    }
+
+    fn check_defined(&self) {
+        for (id, declared) in self.declarations.get_functions().filter(|(_, f)| f.linkage.requires_definition()) {
+            let defined = self.functions[id].is_some_and(|(_, defined)| defined);
+            assert!(defined, "the function `{}` must be defined but is not", declared.linkage_name(id));
+        }
+        for (id, declared) in self.declarations.get_data_objects().filter(|(_, d)| d.linkage.requires_definition()) {
+            let defined = self.data_objects[id].is_some_and(|(_, defined)| defined);
+            assert!(defined, "the data object `{}` must be defined but is not", declared.linkage_name(id));
+        }
+    }
+}
+
+/// Symbols.
+impl ObjectModule {
+    fn add_symbol(&mut self, name: &str, kind: SymbolKind, linkage: Linkage) -> SymbolId {
+        let (scope, weak) = scope(linkage);
+        self.object.add_symbol(Symbol {
+            name: name.into(),
+            value: 0,
+            size: 0,
+            kind,
+            scope,
+            weak,
+            section: SymbolSection::Undefined,
+            flags: SymbolFlags::None,
+        })
+    }
+
+    /// Adapts a symbol to another declaration.
+    fn redeclare(&mut self, symbol: SymbolId, linkage: Linkage) {
+        let symbol = self.object.symbol_mut(symbol);
+        (symbol.scope, symbol.weak) = scope(linkage);
+    }
+
+    /// The symbol of what a relocation names. Those of library routines are made on the way.
+    fn target(&mut self, name: &ModuleRelocTarget) -> SymbolId {
+        const DECLARED: &str = "an id of this module";
+        match *name {
+            ModuleRelocTarget::User { .. } if ModuleDeclarations::is_function(name) => {
+                self.functions[FuncId::from_name(name)].expect(DECLARED).0
+            }
+            ModuleRelocTarget::User { .. } => self.data_objects[DataId::from_name(name)].expect(DECLARED).0,
+            ModuleRelocTarget::LibCall(libcall) => {
+                if let Some(&symbol) = self.libcalls.get(&libcall) {
+                    return symbol;
+                }
+                let name = (self.libcall_names)(libcall);
+                let known = self.object.symbol_id(name.as_bytes());
+                let symbol = known.unwrap_or_else(|| self.add_symbol(&name, SymbolKind::Text, Linkage::Import));
+                self.libcalls.insert(libcall, symbol);
+                symbol
+            }
+            ModuleRelocTarget::KnownSymbol(known) => {
+                if let Some(&symbol) = self.known_symbols.get(&known) {
+                    return symbol;
+                }
+                let (name, kind) = match known {
+                    ir::KnownSymbol::ElfGlobalOffsetTable => ("_GLOBAL_OFFSET_TABLE_", SymbolKind::Data),
+                    ir::KnownSymbol::CoffTlsIndex => ("_tls_index", SymbolKind::Tls),
+                };
+                let symbol = self.add_symbol(name, kind, Linkage::Import);
+                self.known_symbols.insert(known, symbol);
+                symbol
+            }
+            ModuleRelocTarget::FunctionOffset(function, offset) => {
+                if let Some(&symbol) = self.labels.get(&(function, offset)) {
+                    return symbol;
+                }
+                let name = format!(".L{}_{offset}", function.as_u32());
+                let symbol = self.add_symbol(&name, SymbolKind::Label, Linkage::Local);
+                let function_symbol = self.object.symbol(self.functions[function].expect(DECLARED).0);
+                let (start, section) = (function_symbol.value, function_symbol.section);
+                let label = self.object.symbol_mut(symbol);
+                (label.value, label.section) = (start + u64::from(offset), section);
+                self.labels.insert((function, offset), symbol);
+                symbol
+            }
+        }
+    }
+}
+
+fn scope(linkage: Linkage) -> (SymbolScope, bool) {
+    let scope = match linkage {
+        Linkage::Import => SymbolScope::Unknown,
+        Linkage::Local => SymbolScope::Compilation,
+        Linkage::Hidden => SymbolScope::Linkage,
+        Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
+    };
+    (scope, linkage == Linkage::Preemptible)
+}
+
+/// Names in ELF files end with a zero.
+fn check_name(name: &str) -> ModuleResult<()> {
+    match name.contains('\0') {
+        true => Err(ModuleError::Backend(anyhow!("{name:?} is no name for a symbol: it has a null byte"))),
+        false => Ok(()),
+    }
+}
+
+/// Definitions.
+impl ObjectModule {
+    /// May the function be defined?
+    fn check_function(&self, id: FuncId) -> ModuleResult<()> {
+        let declared = self.declarations.get_function_decl(id);
+        let defined = self.functions[id].is_some_and(|(_, defined)| defined);
+        definable(declared.linkage, defined, || declared.linkage_name(id).into_owned())
+    }
+
+    fn place_function(
+        &mut self,
+        id: FuncId,
+        align: u64,
+        code: &[u8],
+        relocs: Vec<ModuleReloc>,
+    ) -> ModuleResult<SymbolId> {
+        self.check_relocs(&relocs)?;
+        let (symbol, defined) = self.functions[id].as_mut().expect("an id of this module");
+        *defined = true;
+        let section = if self.per_function_section {
+            // The name of the section would end with a dot without a name here.
+            self.object.add_subsection(StandardSection::Text, b"subsection")
+        } else {
+            self.object.section_id(StandardSection::Text)
+        };
+        let align = align.max(self.compiler.isa().symbol_alignment());
+        let start = self.object.add_symbol_data(*symbol, section, code, align);
+        let symbol = *symbol;
+        self.relocs.extend(relocs.into_iter().map(|reloc| (section, start, reloc)));
+        Ok(symbol)
+    }
+
+    fn check_relocs(&self, relocs: &[ModuleReloc]) -> ModuleResult<()> {
+        relocs.iter().try_for_each(|reloc| relocation_type(reloc.kind, self.architecture).map(drop))
+    }
+
+    /// The section of a data object.
+    fn data_section(&mut self, id: DataId, data: &DataDescription, has_relocs: bool) -> ModuleResult<SectionId> {
+        let declared = self.declarations.get_data_decl(id);
+        let Some(name) = &data.custom_section else {
+            let section = match (&data.init, declared.tls, declared.writable, has_relocs) {
+                (Init::Zeros { .. }, true, ..) => StandardSection::UninitializedTls,
+                (Init::Zeros { .. }, false, ..) => StandardSection::UninitializedData,
+                (_, true, ..) => StandardSection::Tls,
+                (_, _, true, _) => StandardSection::Data,
+                (_, _, _, false) => StandardSection::ReadOnlyData,
+                (_, _, _, true) => StandardSection::ReadOnlyDataWithRel,
+            };
+            // What is retained must not retain others with it.
+            return Ok(if self.per_data_object_section || data.used {
+                self.object.add_subsection(section, b"subsection")
+            } else {
+                self.object.section_id(section)
+            });
+        };
+        if declared.tls {
+            return Err(ModuleError::Backend(anyhow!("thread-local data cannot be in the custom section `{name}`")));
+        }
+        let kind = match (declared.writable, has_relocs) {
+            (true, _) => SectionKind::Data,
+            (false, false) => SectionKind::ReadOnlyData,
+            (false, true) => SectionKind::ReadOnlyDataWithRel,
+        };
+        Ok(self.object.add_section(Vec::new(), name.clone().into_bytes(), kind))
+    }
+}
+
+/// May something be defined?
+pub(crate) fn definable(linkage: Linkage, defined: bool, name: impl FnOnce() -> String) -> ModuleResult<()> {
+    if !linkage.is_definable() {
+        Err(ModuleError::InvalidImportDefinition(name()))
+    } else if defined {
+        Err(ModuleError::DuplicateDefinition(name()))
+    } else {
+        Ok(())
+    }
+}
+
+impl Module for ObjectModule {
+    fn isa(&self) -> &dyn TargetIsa {
+        self.compiler.isa()
+    }
+
+    fn declarations(&self) -> &ModuleDeclarations {
+        &self.declarations
+    }
+
+    fn declare_function(&mut self, name: &str, linkage: Linkage, signature: &ir::Signature) -> ModuleResult<FuncId> {
+        check_name(name)?;
+        let (id, linkage) = self.declarations.declare_function(name, linkage, signature)?;
+        match self.functions[id] {
+            Some((symbol, _)) => self.redeclare(symbol, linkage),
+            None => self.functions[id] = Some((self.add_symbol(name, SymbolKind::Text, linkage), false)),
+        }
+        Ok(id)
+    }
+
+    fn declare_anonymous_function(&mut self, signature: &ir::Signature) -> ModuleResult<FuncId> {
+        let id = self.declarations.declare_anonymous_function(signature)?;
+        let name = self.declarations.get_function_decl(id).linkage_name(id).into_owned();
+        self.functions[id] = Some((self.add_symbol(&name, SymbolKind::Text, Linkage::Local), false));
+        Ok(id)
+    }
+
+    fn declare_data(&mut self, name: &str, linkage: Linkage, writable: bool, tls: bool) -> ModuleResult<DataId> {
+        check_name(name)?;
+        let (id, linkage) = self.declarations.declare_data(name, linkage, writable, tls)?;
+        match self.data_objects[id] {
+            Some((symbol, _)) => self.redeclare(symbol, linkage),
+            None => self.data_objects[id] = Some((self.add_symbol(name, data_kind(tls), linkage), false)),
+        }
+        Ok(id)
+    }
+
+    fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> ModuleResult<DataId> {
+        let id = self.declarations.declare_anonymous_data(writable, tls)?;
+        let name = self.declarations.get_data_decl(id).linkage_name(id).into_owned();
+        self.data_objects[id] = Some((self.add_symbol(&name, data_kind(tls), Linkage::Local), false));
+        Ok(id)
+    }
+
+    fn define_function_with_control_plane(
+        &mut self,
+        id: FuncId,
+        ctx: &mut Context,
+        _ctrl_plane: &mut ControlPlane,
+    ) -> ModuleResult<()> {
+        self.check_function(id)?;
+        self.compiler.compile(ctx)?;
+        let code = ctx.compiled_code().expect("it was just compiled");
+        let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
+        let symbol = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs.collect())?;
+        if let Some(frames) = &mut self.frames {
+            frames.add_symbol(self.compiler.isa(), code, symbol)?;
+        }
+        Ok(())
+    }
+
+    fn define_function_bytes(
+        &mut self,
+        id: FuncId,
+        alignment: u64,
+        bytes: &[u8],
+        relocs: &[ModuleReloc],
+    ) -> ModuleResult<()> {
+        self.check_function(id)?;
+        self.place_function(id, alignment, bytes, relocs.to_vec()).map(drop)
+    }
+
+    fn define_data(&mut self, id: DataId, data: &DataDescription) -> ModuleResult<()> {
+        let declared = self.declarations.get_data_decl(id);
+        let (symbol, defined) = self.data_objects[id].expect("an id of this module");
+        definable(declared.linkage, defined, || declared.linkage_name(id).into_owned())?;
+        let relocs: Vec<ModuleReloc> = data.all_relocs(Reloc::Abs8).collect();
+        let section = self.data_section(id, data, !relocs.is_empty())?;
+        if data.used
+            && let SectionFlags::Elf { sh_flags } = self.object.section_flags_mut(section)
+        {
+            *sh_flags |= u64::from(elf::SHF_GNU_RETAIN);
+        }
+        let align = data.align.unwrap_or(1).max(self.compiler.isa().symbol_alignment());
+        let start = match &data.init {
+            Init::Uninitialized => return Err(ModuleError::Backend(anyhow!("a data object without contents"))),
+            Init::Zeros { size } => self.object.add_symbol_bss(symbol, section, *size as u64, align),
+            Init::Bytes { contents } => self.object.add_symbol_data(symbol, section, contents, align),
+        };
+        self.data_objects[id] = Some((symbol, true));
+        self.relocs.extend(relocs.into_iter().map(|reloc| (section, start, reloc)));
+        Ok(())
+    }
+}
+
+fn data_kind(tls: bool) -> SymbolKind {
+    if tls { SymbolKind::Tls } else { SymbolKind::Data }
+}
+
+/// What a module became.
+#[derive(Debug)]
+pub struct ObjectProduct {
+    /// The object with everything that was defined.
+    pub object: Object<'static>,
+    /// Symbols of functions, and whether they are defined.
+    pub functions: SecondaryMap<FuncId, Option<(SymbolId, bool)>>,
+    /// Symbols of data objects, and whether they are defined.
+    pub data_objects: SecondaryMap<DataId, Option<(SymbolId, bool)>>,
+}
+
+impl ObjectProduct {
+    /// The symbol of a function.
+    ///
+    /// # Panics
+    /// If it is of another module.
+    pub fn function_symbol(&self, id: FuncId) -> SymbolId {
+        self.functions[id].expect("a function of the module").0
+    }
+
+    /// The symbol of a data object.
+    ///
+    /// # Panics
+    /// If it is of another module.
+    pub fn data_symbol(&self, id: DataId) -> SymbolId {
+        self.data_objects[id].expect("a data object of the module").0
+    }
+
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// What the format cannot hold.
+    pub fn emit(self) -> Result<Vec<u8>, object::write::Error> {
+        self.object.write()
+    }
+}
