@@ -85,6 +85,7 @@ pub(crate) fn settings(allocator: &str) -> Settings {
     Settings {
         verify_each: true,
         enable_multi_ret_implicit_sret: true,
+        enable_llvm_abi_extensions: true,
         unwind_info: false,
         regalloc_algorithm: allocator.into(),
         ..Settings::default()

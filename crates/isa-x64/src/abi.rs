@@ -216,12 +216,14 @@ impl Places<'_> {
         let ty = param.value_type;
         check(ty, self.convention)?;
         if ty == I128 {
+            let extension = ArgumentExtension::None;
             if self.convention.wide == Wide::Whole && self.ints.len() < 2 {
-                // It goes to memory as a whole, and no later argument uses a register left over.
-                self.ints = &[];
-                self.bytes = self.bytes.next_multiple_of(16);
+                // A register left over remains for later arguments: "the assignments get reverted" (section 3.2.3).
+                let low = self.memory(16, 16);
+                let half = |offset| AbiPart { place: AbiPlace::Stack(offset), ty: I64, extension };
+                return Ok(smallvec![half(low), half(low + 8)]);
             }
-            return Ok(smallvec![self.part(I64, ArgumentExtension::None), self.part(I64, ArgumentExtension::None)]);
+            return Ok(smallvec![self.part(I64, extension), self.part(I64, extension)]);
         }
         Ok(smallvec![self.part(ty, param.extension)])
     }
@@ -309,7 +311,7 @@ mod tests {
         let i128_after = [I64, I64, I64, I64, I64, I128, I64];
         assert_eq!(
             check(SystemV, &i128_after, &[], &["enable_llvm_abi_extensions"]).unwrap(),
-            "rdi rsi rdx rcx r8 +0:+8 +16 (32) ->  (0)"
+            "rdi rsi rdx rcx r8 +0:+8 r9 (16) ->  (0)"
         );
         assert!(check(SystemV, &[I128], &[], &[]).unwrap_err().contains("enable_llvm_abi_extensions"));
     }

@@ -19,6 +19,9 @@ const SCALARS: &[Scalar] = &[
     ("f32", "float", "float", 4),
     ("f64", "double", "double", 8),
     ("f64", "double", "double", 8),
+    ("i128", "__int128", "__int128", 16),
+    ("f128", "_Float128", "_Float128", 16),
+    ("i8x16", "v16", "v16", 16),
 ];
 
 /// To C the context is an ordinary first argument.
@@ -40,9 +43,32 @@ pub(super) enum Rules {
     /// AAPCS64: large structs are passed by address, nothing is extended, and of pairs only two floats come back in
     /// float registers.
     Aapcs64,
+    /// Microsoft's on x86-64: structs are passed by address, all of them come back in memory.
+    Microsoft,
+    /// Tail calls, of which C knows nothing.
+    Tail,
 }
 
 impl Rules {
+    /// Our convention.
+    fn convention(self) -> &'static str {
+        match self {
+            Rules::SystemV | Rules::Aapcs64 => "system_v",
+            Rules::Microsoft => "windows_fastcall",
+            Rules::Tail => "tail",
+        }
+    }
+
+    /// What C functions of the convention are declared with.
+    fn attribute(self) -> &'static str {
+        if self == Rules::Microsoft { "__attribute__((ms_abi)) " } else { "" }
+    }
+
+    /// Are structs passed by address?
+    fn by_address(self) -> bool {
+        matches!(self, Rules::Aapcs64 | Rules::Microsoft)
+    }
+
     /// Our results for a pair.
     fn pair(self, index: usize) -> [&'static str; 2] {
         match (self, PAIRS[index].1) {
@@ -74,13 +100,17 @@ pub(super) struct Signature {
     pub(super) result: Option<Param>,
 }
 
+/// A parameter or result that is no struct.
+pub(super) fn scalar(rng: &mut Rng) -> Param {
+    Param::Scalar(SCALARS[rng.range(0..SCALARS.len())])
+}
+
 /// The signature of a seed.
 pub(super) fn signature(seed: u64) -> Signature {
     let rng = &mut Rng::new(seed);
     let count = rng.range(0..21);
-    let scalar = |rng: &mut Rng| SCALARS[rng.range(0..SCALARS.len())];
     let param = |rng: &mut Rng| {
-        if rng.chance(8) { Param::Struct(rng.range(3..7)) } else { Param::Scalar(scalar(rng)) }
+        if rng.chance(8) { Param::Struct(rng.range(3..7)) } else { scalar(rng) }
     };
     let context = rng.chance(15).then_some(Param::Scalar(VMCTX));
     let params = context.into_iter().chain((0..count).map(|_| param(rng))).collect();
@@ -88,15 +118,15 @@ pub(super) fn signature(seed: u64) -> Signature {
         0 => None,
         1 => Some(Param::Struct(rng.range(3..7))),
         2 => Some(Param::Pair(rng.range(0..PAIRS.len()))),
-        _ => Some(Param::Scalar(scalar(rng))),
+        _ => Some(scalar(rng)),
     };
     Signature { seed, params, result }
 }
 
 impl Param {
-    fn words(self) -> usize {
+    pub(super) fn words(self) -> usize {
         match self {
-            Param::Scalar(_) => 1,
+            Param::Scalar((.., bytes)) => bytes.div_ceil(8),
             Param::Struct(words) => words,
             Param::Pair(_) => 2,
         }
@@ -113,23 +143,50 @@ impl Param {
     /// As C is told when it is called with an extended value.
     fn c_extended(self, rules: Rules) -> String {
         match self {
-            Param::Scalar((_, _, c, _)) if rules == Rules::SystemV => c.into(),
+            Param::Scalar((_, _, c, _)) if rules != Rules::Aapcs64 => c.into(),
             Param::Scalar(_) | Param::Struct(_) | Param::Pair(_) => self.c(),
         }
     }
 }
 
-/// The word at which each parameter's value is.
-fn places(params: &[Param]) -> Vec<usize> {
-    let mut next = 0;
+/// The word at which each parameter's value is: scalars are aligned.
+pub(super) fn places(params: &[Param]) -> Vec<usize> {
+    let mut next: usize = 0;
     let place = |param: &Param| {
+        if let Param::Scalar(_) = param {
+            next = next.next_multiple_of(param.words());
+        }
         next += param.words();
         next - param.words()
     };
     params.iter().map(place).collect()
 }
 
+/// A type without what is said of it.
+pub(super) fn bare(ty: &'static str) -> &'static str {
+    ty.split(' ').next().unwrap_or(ty)
+}
+
 impl Signature {
+    /// The signature with what `rules` has no place for replaced.
+    pub(super) fn under(&self, rules: Rules) -> Signature {
+        let mut signature = self.clone();
+        match rules {
+            Rules::SystemV | Rules::Aapcs64 => {}
+            Rules::Microsoft => match signature.result {
+                Some(Param::Pair(_)) => signature.result = Some(Param::Struct(3)),
+                // C returns one in memory, and the other is refused.
+                Some(Param::Scalar(("f128" | "i128", ..))) => signature.result = Some(Param::SIMPLEST),
+                _ => {}
+            },
+            Rules::Tail => {
+                let structs = signature.params.iter_mut().chain(&mut signature.result);
+                structs.filter(|param| matches!(param, Param::Struct(_))).for_each(|param| *param = Param::SIMPLEST);
+            }
+        }
+        signature
+    }
+
     /// Our parameter list, with the hidden result pointer.
     fn ours(&self, rules: Rules) -> String {
         let mut params: Vec<String> = Vec::new();
@@ -138,7 +195,7 @@ impl Signature {
         }
         params.extend(self.params.iter().map(|param| match param {
             Param::Scalar((ty, ..)) => (*ty).to_string(),
-            Param::Struct(_) if rules == Rules::Aapcs64 => "i64".to_string(),
+            Param::Struct(_) if rules.by_address() => "i64".to_string(),
             Param::Struct(words) => format!("i64 sarg({})", words * 8),
             Param::Pair(_) => unreachable!("pairs are results only"),
         }));
@@ -147,12 +204,11 @@ impl Signature {
             Some(Param::Pair(index)) => format!(" -> {}", rules.pair(index).join(", ")),
             _ => String::new(),
         };
-        format!("({}){result} system_v", params.join(", "))
+        format!("({}){result} {}", params.join(", "), rules.convention())
     }
 
     /// Our callee and our caller.
     pub(super) fn clif(&self, n: usize, rules: Rules) -> String {
-        let bare = |ty: &'static str| ty.split(' ').next().unwrap_or(ty);
         let globals = "    gv0 = symbol %sent\n    gv1 = symbol %seen\n    gv2 = symbol %ret\n    gv3 = symbol %got\n";
         let sret = matches!(self.result, Some(Param::Struct(_)));
         let mut names: Vec<String> = sret.then(|| "v0: i64".to_string()).into_iter().collect();
@@ -237,8 +293,9 @@ impl Signature {
             let params = params.collect::<Vec<_>>().join(", ");
             if params.is_empty() { "void".to_string() } else { params }
         };
-        let mut text = format!("{result} k_{n}({});\nvoid kc_{n}(void);\n", list(&Param::c));
-        text += &format!("{result} c_{n}({}) {{\n", list(&|param| param.c_extended(rules)));
+        let attribute = rules.attribute();
+        let mut text = format!("{attribute}{result} k_{n}({});\nvoid kc_{n}(void);\n", list(&Param::c));
+        text += &format!("{attribute}{result} c_{n}({}) {{\n", list(&|param| param.c_extended(rules)));
         for (k, place) in places(&self.params).iter().enumerate() {
             text += &format!("  memcpy(&seen[{place}], &p{k}, sizeof p{k});\n");
         }
@@ -258,7 +315,7 @@ impl Signature {
             for (&param, place) in self.params.iter().zip(places(&self.params)) {
                 let (from, to) = (param.c(), if extended { param.c_extended(rules) } else { param.c() });
                 text += &match param {
-                    Param::Scalar((ty, ..)) if ty.starts_with('i') => {
+                    Param::Scalar((ty, _, _, 1 | 2 | 4 | 8)) if ty.starts_with('i') => {
                         format!(
                             "  {{ {to} e = *({from} *)&sent[{place}]; if (memcmp(&e, &seen[{place}], sizeof e)) return 1; }}\n"
                         )
@@ -285,10 +342,12 @@ pub(super) const HEAD: &str = "#include <stdint.h>
 struct pii { int64_t a, b; }; struct pid { int64_t a; double b; }; struct pdi { double a; int64_t b; };
 struct pdd { double a, b; };
 struct s3 { uint64_t w[3]; }; struct s4 { uint64_t w[4]; }; struct s5 { uint64_t w[5]; }; struct s6 { uint64_t w[6]; };
-uint64_t sent[128], seen[128], ret[8], got[8];
+typedef unsigned char v16 __attribute__((vector_size(16)));
+_Alignas(16) uint64_t sent[128], seen[128], passed[128], ret[32], got[32];
 static void fill(uint64_t seed) {
   uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
-  for (int i = 0; i < 128; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; sent[i] = x; seen[i] = 0; }
-  for (int i = 0; i < 8; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; ret[i] = x; got[i] = 0; }
+  for (int i = 0; i < 128; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; sent[i] = x; seen[i] = passed[i] = 0; }
+  for (int i = 0; i < 32; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; ret[i] = x; got[i] = 0; }
 }
+void leaf(void) {}
 ";
