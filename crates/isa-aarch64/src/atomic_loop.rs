@@ -113,7 +113,7 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
 }
 
 /// Goes back if the store did not happen.
-fn repeat(again: Label, buffer: &mut Buffer) {
+pub(crate) fn repeat(again: Label, buffer: &mut Buffer) {
     let cbnz = &ENCODINGS[usize::from(CBNZ_R.of(32).0)];
     jump_test(word(cbnz, &Args::regs(&[X17])), again, buffer);
 }

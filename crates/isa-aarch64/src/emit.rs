@@ -5,7 +5,7 @@ use crate::encode::{encode, word};
 use crate::encoding::Special;
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
-use crate::{atomic_loop, frame, pairs};
+use crate::{atomic_loop, atomic_pair_loop, frame, pairs};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, Mem, MemBase, RowId};
 use kingpost_regalloc::{PReg, RegClass};
@@ -42,6 +42,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
             encode(rows::BR_R, &Args::regs(&[X16]), buffer);
         }),
         Special::AtomicLoop(operation) => atomic_loop::emit(operation, encoding.bytes, &args, buffer),
+        Special::AtomicPairLoop(operation, is_big) => atomic_pair_loop::emit(operation, is_big, &args, buffer),
     }
 }
 

@@ -95,6 +95,31 @@ pub enum Special {
     Absolute,
     /// An exclusive load and store around the operation.
     AtomicLoop(LoopOp),
+    /// The same on 16 bytes, in big-endian byte order or not.
+    AtomicPairLoop(PairOp, bool),
+}
+
+/// The operation between an exclusive load and store of 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PairOp {
+    /// None: the value is stored again, without which the load is not atomic.
+    Read,
+    /// The operand replaces the value.
+    Swap,
+    /// The operand replaces the value if that is as expected.
+    CompareExchange,
+    /// Addition.
+    Add,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Complement of bitwise and.
+    Nand,
+    /// Minimum or maximum: the condition under which the old value stays, of flags that only tell less from not less.
+    Keep(i32),
 }
 
 /// The operation between an exclusive load and store.
@@ -234,6 +259,11 @@ pub(crate) const fn trap_test(word: u32) -> Encoding {
 /// An exclusive load and store of `bytes` bytes around `operation`.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(MemField::Base, bytes)
+}
+
+/// A loop of exclusive load and store on 16 bytes of memory.
+pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
+    special(Special::AtomicPairLoop(operation, is_big)).mem(MemField::Base, 16)
 }
 
 impl Encoding {

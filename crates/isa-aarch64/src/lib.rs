@@ -12,7 +12,7 @@
 //! | `emit.rs` | what also depends on blocks or the frame, and edits |
 //! | `pairs.rs` | neighbouring loads or stores become one |
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
-//! | `atomic_loop.rs` | loops of exclusive loads and stores |
+//! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
 //! | `stack_check.rs` | the check that a frame stays above the stack's limit |
 //! | `lower/` | instruction selection, one line per opcode |
@@ -24,6 +24,7 @@ mod abi;
 mod address;
 pub mod asm;
 mod atomic_loop;
+mod atomic_pair_loop;
 pub mod branches;
 mod emit;
 pub mod encode;

@@ -5,7 +5,7 @@ use crate::encode::encode;
 use crate::encoding::Special;
 use crate::regs::{CC_B, CC_BE, CC_E};
 use crate::rows::{self, ENCODINGS};
-use crate::{atomic_loop, frame};
+use crate::{atomic_loop, atomic_pair_loop, frame};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
 use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
@@ -47,6 +47,12 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
                 buffer.trap(code);
             }
             atomic_loop::emit(operation, encoding.mem, &args, buffer);
+        }
+        Special::AtomicPairLoop(operation, is_big) => {
+            if let Some(code) = inst.trap() {
+                buffer.trap(code);
+            }
+            atomic_pair_loop::emit(operation, is_big, &args, buffer);
         }
     }
 }

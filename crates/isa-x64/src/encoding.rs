@@ -87,6 +87,27 @@ pub enum Special {
     Leave,
     /// A compare-exchange loop around the operation.
     AtomicLoop(LoopOp),
+    /// The same on 16 bytes, in big-endian byte order or not.
+    AtomicPairLoop(PairOp, bool),
+}
+
+/// The operation on 16 bytes inside a compare-exchange loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PairOp {
+    /// The operand replaces the value.
+    Swap,
+    /// Addition.
+    Add,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Complement of bitwise and.
+    Nand,
+    /// Minimum or maximum: the condition under which the old value stays, of flags that only tell less from not less.
+    Keep(i32),
 }
 
 /// The operation inside a compare-exchange loop.
@@ -235,6 +256,11 @@ pub(crate) const fn vex3a(prefix: u8, opcode: u8) -> Encoding {
 /// A loop of `lock cmpxchg` on `bytes` bytes of memory.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(bytes)
+}
+
+/// A compare-exchange loop on 16 bytes of memory.
+pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
+    special(Special::AtomicPairLoop(operation, is_big)).mem(16)
 }
 
 /// Something that is not a single instruction.

@@ -9,7 +9,7 @@
 //! | `asm.rs` | text of one instruction, likewise |
 //! | `emit.rs` | what also depends on blocks or the frame, and edits |
 //! | `branches.rs` | branches to labels |
-//! | `atomic_loop.rs` | loops around `lock cmpxchg` |
+//! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops around `lock cmpxchg` and `lock cmpxchg16b` |
 //! | `frame.rs` | prologue and epilogue |
 //! | `stack_check.rs` | the check of the stack's limit in the prologue |
 //! | `lower/` | instruction selection, one line per opcode |
@@ -20,6 +20,7 @@
 mod abi;
 pub mod asm;
 mod atomic_loop;
+mod atomic_pair_loop;
 pub mod branches;
 mod emit;
 pub mod encode;

@@ -13,7 +13,7 @@ use super::muldiv::Part;
 use super::overflow::Op;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide,
+    vector, wide, wide_atomic,
 };
 use crate::rows;
 use kingpost_ir::Inst;
@@ -70,10 +70,10 @@ kingpost_mach::lowering_table! { LowerFn;
     TlsValue                   => refuse;
 
     // Atomics.
-    AtomicRmw [8]              => atomic::rmw, refuse, none, none;
-    AtomicCas [8]              => atomic::cas, refuse, none, none;
-    AtomicLoad [8]             => atomic::load, refuse, none, none;
-    AtomicStore                => atomic::store, refuse, none, none;
+    AtomicRmw [8]              => atomic::rmw, wide_atomic::rmw, none, none;
+    AtomicCas [8]              => atomic::cas, wide_atomic::cas, none, none;
+    AtomicLoad [8]             => atomic::load, wide_atomic::load, none, none;
+    AtomicStore                => atomic::store, wide_atomic::store, none, none;
     Fence                      => atomic::fence;
 
     // Special registers.
@@ -109,8 +109,8 @@ kingpost_mach::lowering_table! { LowerFn;
     Ineg [32]                  => int::ineg, wide::ineg, none, refuse;
     Iabs [32]                  => compare::iabs, wide::iabs, none, refuse;
     Imul [32]                  => muldiv::imul, wide::imul, none, refuse;
-    Umulhi [32]                => muldiv::mulhi(false), refuse, none, refuse;
-    Smulhi [32]                => muldiv::mulhi(true), refuse, none, refuse;
+    Umulhi [32]                => muldiv::mulhi(false), wide::mulhi(false), none, refuse;
+    Smulhi [32]                => muldiv::mulhi(true), wide::mulhi(true), none, refuse;
     Smin [32]                  => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
     Smax [32]                  => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
     Umin [32]                  => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;

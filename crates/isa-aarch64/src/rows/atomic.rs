@@ -1,8 +1,8 @@
 //! Atomic operations and barriers. Narrow results have zeros above them.
 
 use super::LSE;
-use crate::encoding::{LoopOp, atomic, base, op};
-use crate::regs::{CC_GT, CC_HI, CC_LO, CC_LT, x};
+use crate::encoding::{LoopOp, PairOp, atomic, atomic_pair, base, op};
+use crate::regs::{CC_GE, CC_GT, CC_HI, CC_HS, CC_LO, CC_LT, x};
 use kingpost_mach::operands::{D4, D8, U8};
 use kingpost_mach::rows;
 
@@ -52,6 +52,24 @@ rows! {
     ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_HI, false), W), .updates();
     ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LT, true), W), .updates();
     ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GT, true), W), .updates();
+    // The same on 16 bytes: the old value, the new one where there is another, the operands, all low half first.
+    ATOMIC16_READ_M = None "atomic_read16 {0}, {1}, {m}" [D8.early(), D8.early()] atomic_pair(PairOp::Read, false), .updates();
+    ATOMIC16_SWAP_M = None "atomic_swap16 {0}, {1}, {m}, {2}, {3}" [D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Swap, false), .updates();
+    ATOMIC16_CAS_M = Clobber "atomic_cas16 {0}, {1}, {m}, {4}, {5}, {6}, {7}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8, U8, U8] atomic_pair(PairOp::CompareExchange, false), .updates();
+    ATOMIC16_AND_M = Clobber "atomic_and16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::And, false), .updates();
+    ATOMIC16_OR_M = Clobber "atomic_or16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Or, false), .updates();
+    ATOMIC16_XOR_M = Clobber "atomic_xor16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Xor, false), .updates();
+    ATOMIC16_NAND_M = Clobber "atomic_nand16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Nand, false), .updates();
+    ATOMIC16_ADD_M = Clobber "atomic_add16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Add, false), .updates();
+    ATOMIC16_UMIN_M = Clobber "atomic_umin16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_LO), false), .updates();
+    ATOMIC16_UMAX_M = Clobber "atomic_umax16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_HS), false), .updates();
+    ATOMIC16_SMIN_M = Clobber "atomic_smin16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_LT), false), .updates();
+    ATOMIC16_SMAX_M = Clobber "atomic_smax16 {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_GE), false), .updates();
+    ATOMIC16_ADD_BIG_M = Clobber "atomic_add16_big {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Add, true), .updates();
+    ATOMIC16_UMIN_BIG_M = Clobber "atomic_umin16_big {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_LO), true), .updates();
+    ATOMIC16_UMAX_BIG_M = Clobber "atomic_umax16_big {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_HS), true), .updates();
+    ATOMIC16_SMIN_BIG_M = Clobber "atomic_smin16_big {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_LT), true), .updates();
+    ATOMIC16_SMAX_BIG_M = Clobber "atomic_smax16_big {0}, {1}, {m}, {4}, {5}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Keep(CC_GE), true), .updates();
     // Barriers.
     DMB_ISH = None "dmb ish" [] op(0xd503_3bbf);
     DMB_ISHLD = None "dmb ishld" [] op(0xd503_39bf);

@@ -8,7 +8,7 @@
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `condition.rs` | comparisons into the flags, for their readers |
-//! | `wide.rs`, `vector.rs` | integers of 128 bits, vectors |
+//! | `wide.rs`, `wide_atomic.rs`, `vector.rs` | integers of 128 bits, vectors |
 //! | the others | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
@@ -36,6 +36,7 @@ pub(crate) mod table;
 pub(crate) mod tiles;
 mod vector;
 mod wide;
+mod wide_atomic;
 
 pub(crate) use cx::Cx;
 

@@ -12,7 +12,7 @@ use super::cx::{Alu, Cx, Shift};
 use super::muldiv::Part;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide,
+    vector, wide, wide_atomic,
 };
 use crate::rows;
 use kingpost_ir::Inst;
@@ -69,10 +69,10 @@ kingpost_mach::lowering_table! { LowerFn;
     TlsValue                   => refuse;
 
     // Atomics.
-    AtomicRmw                  => atomic::rmw, refuse, none, none;
-    AtomicCas                  => atomic::cas, refuse, none, none;
-    AtomicLoad                 => atomic::load, refuse, none, none;
-    AtomicStore                => atomic::store, refuse, none, none;
+    AtomicRmw                  => atomic::rmw, wide_atomic::rmw, none, none;
+    AtomicCas                  => atomic::cas, wide_atomic::cas, none, none;
+    AtomicLoad                 => atomic::load, wide_atomic::load, none, none;
+    AtomicStore                => atomic::store, wide_atomic::store, none, none;
     Fence                      => atomic::fence;
 
     // Special registers.
@@ -108,8 +108,8 @@ kingpost_mach::lowering_table! { LowerFn;
     Ineg [32]                  => int::one_operand(rows::NEG_R), wide::ineg, none, refuse;
     Iabs                       => int::iabs, wide::iabs, none, refuse;
     Imul [32]                  => muldiv::imul, wide::imul, none, refuse;
-    Umulhi                     => muldiv::mulhi(false), refuse, none, refuse;
-    Smulhi                     => muldiv::mulhi(true), refuse, none, refuse;
+    Umulhi                     => muldiv::mulhi(false), wide::mulhi(false), none, refuse;
+    Smulhi                     => muldiv::mulhi(true), wide::mulhi(true), none, refuse;
     Smin                       => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
     Smax                       => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
     Umin                       => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;

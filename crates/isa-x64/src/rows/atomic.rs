@@ -1,8 +1,8 @@
 //! Atomic operations and fences.
 
 use super::CMPXCHG16B;
-use crate::encoding::{LoopOp, atomic, of, of64, op};
-use crate::regs::{CC_AE, CC_BE, CC_GE, CC_LE, RAX, RBX, RCX, RDX};
+use crate::encoding::{LoopOp, PairOp, atomic, atomic_pair, of, of64, op};
+use crate::regs::{CC_AE, CC_B, CC_BE, CC_GE, CC_L, CC_LE, RAX, RBX, RCX, RDX};
 use kingpost_mach::operands::{D8, U8};
 use kingpost_mach::rows;
 
@@ -37,6 +37,22 @@ rows! {
     ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_AE), W), .updates();
     ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LE), W), .updates();
     ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GE), W), .updates();
+    // The same on 16 bytes: the old value in rax and rdx, the new one in rbx and rcx, the operand, all low half first.
+    ATOMIC16_SWAP_M = Clobber "atomic_swap16 {m}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), U8.fixed(RBX), U8.fixed(RCX)] atomic_pair(PairOp::Swap, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_AND_M = Clobber "atomic_and16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::And, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_OR_M = Clobber "atomic_or16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Or, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_XOR_M = Clobber "atomic_xor16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Xor, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_NAND_M = Clobber "atomic_nand16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Nand, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_ADD_M = Clobber "atomic_add16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Add, false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_UMIN_M = Clobber "atomic_umin16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_B), false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_UMAX_M = Clobber "atomic_umax16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_AE), false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_SMIN_M = Clobber "atomic_smin16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_L), false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_SMAX_M = Clobber "atomic_smax16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_GE), false), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_ADD_BIG_M = Clobber "atomic_add16_big {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Add, true), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_UMIN_BIG_M = Clobber "atomic_umin16_big {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_B), true), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_UMAX_BIG_M = Clobber "atomic_umax16_big {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_AE), true), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_SMIN_BIG_M = Clobber "atomic_smin16_big {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_L), true), .updates(), .needs(CMPXCHG16B);
+    ATOMIC16_SMAX_BIG_M = Clobber "atomic_smax16_big {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Keep(CC_GE), true), .updates(), .needs(CMPXCHG16B);
     // Fences.
     MFENCE = None "mfence" [] of(0xae).bare(0xf0);
 }

@@ -7,8 +7,8 @@ use super::memory::{Store, is_little};
 use super::{Lowered, endian};
 use crate::row::RowId;
 use kingpost_ir::types::{I64, I128};
-use kingpost_ir::{Inst, Value};
-use kingpost_regalloc::RegClass;
+use kingpost_ir::{Inst, MemFlags, Value};
+use kingpost_regalloc::{RegClass, VReg};
 
 /// Bytes of a half.
 const HALF: i32 = 8;
@@ -131,6 +131,33 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) 
             }
         }
     }
+}
+
+/// The halves of an operand in the order and byte order of an access to memory with `flags`.
+pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: Value) -> [VReg; 2] {
+    let parts = cx.use_regs(operand);
+    match is_little(flags) {
+        true => [parts[0], parts[1]],
+        false => [cx.bytes_reversed(parts[1], 64), cx.bytes_reversed(parts[0], 64)],
+    }
+}
+
+/// Lets `access` read the halves of the first result from memory, in the order and byte order of an access with `flags`.
+pub fn in_memory_order<'f, M: Machine<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    flags: MemFlags,
+    access: impl FnOnce(&mut M, [VReg; 2]),
+) {
+    let value = cx.first_result(inst);
+    let defs = cx.result_parts(value);
+    if is_little(flags) {
+        return access(cx, [defs[0], defs[1]]);
+    }
+    let image = [cx.int_temp(64), cx.int_temp(64)];
+    access(cx, image);
+    cx.swap_bytes(defs[0], image[1], 64);
+    cx.swap_bytes(defs[1], image[0], 64);
 }
 
 /// `bswap`: the halves change places.
