@@ -3,8 +3,8 @@
 //! Only Cranelift's own ways to compile set what `Context::compiled_code` returns. One of them looks into a cache first: it
 //! is given an empty function and a cache that has our code for it.
 
-use crate::stack_map;
 use crate::translate::lib_call_back;
+use crate::{library, literals, stack_map};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -32,6 +32,8 @@ pub(crate) struct Publisher {
     /// The empty function, in place of a context's own during publication.
     empty: ir::Function,
     events: Vec<(u32, Event)>,
+    /// The code, and constants behind it.
+    code: Vec<u8>,
 }
 
 type Serialize = dyn FnMut(MachBuffer<Inst>, Option<String>) -> Option<Vec<u8>> + Send;
@@ -81,7 +83,7 @@ impl Publisher {
             code = Some(stencil);
             bytes.ok()
         };
-        Ok(Publisher { serialize: Box::new(serialize), empty, events: Vec::new() })
+        Ok(Publisher { serialize: Box::new(serialize), empty, events: Vec::new(), code: Vec::new() })
     }
 
     /// Sets the compiled code of `ctx` to `view`, which was compiled from its function, and `listing`.
@@ -95,7 +97,7 @@ impl Publisher {
         listing: Option<String>,
         ctx: &'a mut Context,
     ) -> CodegenResult<&'a CompiledCode> {
-        let buffer = self.buffer(view, &mut ctx.func);
+        let buffer = self.buffer(view, &mut ctx.func)?;
         let not_taken = || CodegenError::Unsupported("compiled code that Cranelift does not take".into());
         let entry = (self.serialize)(buffer, listing).ok_or_else(not_taken)?;
         // The empty function's parameters are the base of source locations, and nothing else.
@@ -109,19 +111,23 @@ impl Publisher {
     }
 
     /// Cranelift's buffer with the code and all tables.
-    fn buffer(&mut self, view: &FunctionView<'_>, func: &mut ir::Function) -> MachBuffer<Inst> {
+    fn buffer(&mut self, view: &FunctionView<'_>, func: &mut ir::Function) -> CodegenResult<MachBuffer<Inst>> {
         let mut buffer = MachBuffer::new();
         let base = func.params.base_srcloc();
         for reloc in view.relocs {
-            let name = external_name(&view.symbols[reloc.symbol as usize], func);
-            buffer.add_reloc_at_offset(reloc.offset, self::reloc(reloc.kind), &name, reloc.addend);
+            // Constants are part of the code.
+            if let Some(name) = external_name(&view.symbols[reloc.symbol as usize], func) {
+                buffer.add_reloc_at_offset(reloc.offset, self::reloc(reloc.kind)?, &name, reloc.addend);
+            }
         }
+        let align = literals::append(view, &mut self.code)?.max(view.function.head.align);
         self.collect(view, func);
         let mut state = EmitState::default();
-        state.frame_layout = FrameLayout { fixed_frame_storage_size: frame_bytes(view), ..FrameLayout::default() };
+        state.frame_layout =
+            FrameLayout { fixed_frame_storage_size: view.function.head.frame.body_offset, ..FrameLayout::default() };
         let (mut at, mut in_srcloc) = (0, false);
         for (offset, event) in self.events.drain(..) {
-            buffer.put_data(&view.code[at..offset as usize]);
+            buffer.put_data(&self.code[at..offset as usize]);
             at = offset as usize;
             match event {
                 Event::SrcLoc(bits) => {
@@ -144,15 +150,15 @@ impl Publisher {
                 Event::Tag(position, tag) => buffer.push_debug_tags(position, &[tag]),
             }
         }
-        buffer.put_data(&view.code[at..]);
+        buffer.put_data(&self.code[at..]);
         if in_srcloc {
             buffer.end_srcloc();
         }
         if let Some(layout) = frame_layout(view, func) {
             buffer.set_frame_layout(layout);
         }
-        buffer.set_log2_min_function_alignment(view.function.head.align.trailing_zeros() as u8);
-        buffer
+        buffer.set_log2_min_function_alignment(align.trailing_zeros() as u8);
+        Ok(buffer)
     }
 
     /// Sets `self.events` to what stands at offsets, in their order.
@@ -180,16 +186,11 @@ impl Publisher {
     }
 }
 
-/// Bytes between the stack pointer and the frame pointer in the body.
-fn frame_bytes(view: &FunctionView<'_>) -> u32 {
-    view.function.head.frame.size.saturating_sub(LINK_BYTES)
-}
-
-/// Bytes of return address and frame pointer, which stand next to each other on both machines.
-const LINK_BYTES: u32 = 16;
-
 fn frame_layout(view: &FunctionView<'_>, func: &ir::Function) -> Option<MachBufferFrameLayout> {
-    let mut layout = MachBufferFrameLayout { frame_to_fp_offset: frame_bytes(view), stackslots: SecondaryMap::new() };
+    let mut layout = MachBufferFrameLayout {
+        frame_to_fp_offset: view.function.head.frame.body_offset,
+        stackslots: SecondaryMap::new(),
+    };
     for (slot, keyed) in keyed_slots(view, func) {
         let described = &mut layout.stackslots[slot];
         (described.offset, described.key) = (keyed.offset, Some(ir::StackSlotKey::new(keyed.key)));
@@ -266,25 +267,32 @@ fn trap_code(code: kingpost_ir::TrapCode) -> ir::TrapCode {
     NonZeroU8::new(code.byte()).map(ir::TrapCode::from_raw).expect("no trap code is 0")
 }
 
-fn external_name(name: &SymbolName, func: &mut ir::Function) -> ir::ExternalName {
-    match name {
+/// The name of a symbol; constants have none.
+fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::ExternalName> {
+    Some(match name {
         SymbolName::Named(word) => ir::ExternalName::testcase(word.as_bytes()),
         SymbolName::User(namespace, index) => {
             let name = ir::UserExternalName::new(*namespace, *index);
             ir::ExternalName::user(func.params.ensure_user_func_name(name))
         }
-        SymbolName::LibCall(libcall) => ir::ExternalName::LibCall(lib_call_back(*libcall)),
+        SymbolName::LibCall(libcall) => match lib_call_back(*libcall) {
+            Some(libcall) => ir::ExternalName::LibCall(libcall),
+            None => ir::ExternalName::user(func.params.ensure_user_func_name(library::user_name(*libcall))),
+        },
         SymbolName::KnownSymbol(KnownSymbol::ElfGlobalOffsetTable) => {
             ir::ExternalName::KnownSymbol(ir::KnownSymbol::ElfGlobalOffsetTable)
         }
         SymbolName::KnownSymbol(KnownSymbol::CoffTlsIndex) => {
             ir::ExternalName::KnownSymbol(ir::KnownSymbol::CoffTlsIndex)
         }
-    }
+        SymbolName::Literal(_) => return None,
+    })
 }
 
-fn reloc(kind: RelocKind) -> Reloc {
-    match kind {
+/// # Errors
+/// A relocation that Cranelift does not have.
+fn reloc(kind: RelocKind) -> CodegenResult<Reloc> {
+    Ok(match kind {
         RelocKind::Abs8 => Reloc::Abs8,
         RelocKind::Abs4 => Reloc::Abs4,
         RelocKind::X86PcRel4 => Reloc::X86PCRel4,
@@ -296,5 +304,8 @@ fn reloc(kind: RelocKind) -> Reloc {
         RelocKind::Aarch64AddLo12 => Reloc::Aarch64AddAbsLo12Nc,
         RelocKind::Aarch64AdrGotPage => Reloc::Aarch64AdrGotPage21,
         RelocKind::Aarch64LdGotLo12 => Reloc::Aarch64Ld64GotLo12Nc,
-    }
+        RelocKind::Aarch64Ld32Lo12 | RelocKind::Aarch64Ld64Lo12 | RelocKind::Aarch64Ld128Lo12 => {
+            return Err(CodegenError::Unsupported(format!("a relocation {kind:?}")));
+        }
+    })
 }

@@ -3,9 +3,9 @@
 use crate::compiler::Compiler;
 use crate::memory::{Block, BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
 use crate::object::definable;
-use crate::relocate;
 use crate::translate::lib_call;
 use crate::unwind::Frames;
+use crate::{library, relocate};
 use anyhow::anyhow;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
@@ -242,6 +242,9 @@ impl JITModule {
     }
 
     fn address(&self, name: &ModuleRelocTarget) -> Option<usize> {
+        if let Some(routine) = library::symbol(name, self.compiler.isa().triple()) {
+            return self.lookup(routine);
+        }
         let (symbol, linkage) = match name {
             ModuleRelocTarget::User { .. } if ModuleDeclarations::is_function(name) => {
                 let id = FuncId::from_name(name);

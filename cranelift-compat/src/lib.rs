@@ -11,6 +11,8 @@
 //! | `settings.rs` | Cranelift's settings and CPU flags as ours |
 //! | `compiler.rs` | a function of Cranelift through our compiler |
 //! | `compiled_code.rs` | what was compiled, in Cranelift's form |
+//! | `library.rs` | library routines that Cranelift does not have |
+//! | `literals.rs` | constants behind the code that loads them |
 //! | `stack_map.rs` | stack maps in Cranelift's form |
 //! | `unwind.rs` | `.eh_frame` |
 //! | `object.rs` | a module that becomes an object file |
@@ -23,6 +25,8 @@ mod compiled_code;
 mod compiler;
 mod elf;
 mod jit;
+mod library;
+mod literals;
 mod memory;
 mod object;
 mod relocate;

@@ -2,6 +2,7 @@
 
 use crate::compiler::Compiler;
 use crate::elf::relocation_type;
+use crate::library;
 use crate::unwind::Frames;
 use anyhow::anyhow;
 use cranelift_codegen::binemit::Reloc;
@@ -206,6 +207,10 @@ impl ObjectModule {
     /// The symbol of what a relocation names. Those of library routines are made on the way.
     fn target(&mut self, name: &ModuleRelocTarget) -> SymbolId {
         const DECLARED: &str = "an id of this module";
+        if let Some(routine) = library::symbol(name, self.compiler.isa().triple()) {
+            let known = self.object.symbol_id(routine.as_bytes());
+            return known.unwrap_or_else(|| self.add_symbol(routine, SymbolKind::Text, Linkage::Import));
+        }
         match *name {
             ModuleRelocTarget::User { .. } if ModuleDeclarations::is_function(name) => {
                 self.functions[FuncId::from_name(name)].expect(DECLARED).0

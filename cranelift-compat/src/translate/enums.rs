@@ -36,10 +36,6 @@ same_variants! {
         Probestack CeilF32 CeilF64 FloorF32 FloorF64 TruncF32 TruncF64 NearestF32 NearestF64 FmaF32 FmaF64 Memcpy Memset
         Memmove Memcmp ElfTlsGetAddr ElfTlsGetOffset X86Pshufb
     }
-    lib_call_back: LibCall => UpLibCall {
-        Probestack CeilF32 CeilF64 FloorF32 FloorF64 TruncF32 TruncF64 NearestF32 NearestF64 FmaF32 FmaF64 Memcpy Memset
-        Memmove Memcmp ElfTlsGetAddr ElfTlsGetOffset X86Pshufb
-    }
     opcode: UpOpcode => Opcode {
         Jump Brif BrTable Debugtrap Trap Trapz Trapnz Return Call CallIndirect ReturnCall ReturnCallIndirect
         FuncAddr TryCall TryCallIndirect Splat Swizzle X86Pshufb Insertlane Extractlane Smin Umin Smax Umax
@@ -57,4 +53,9 @@ same_variants! {
         FcvtToSintSat X86Cvtt2dq FcvtFromUint FcvtFromSint Isplit Iconcat AtomicRmw AtomicCas AtomicLoad
         AtomicStore Fence ExtractVector SequencePoint
     }
+}
+
+/// The library routine of Cranelift, if it has it: we have more.
+pub(crate) fn lib_call_back(from: LibCall) -> Option<UpLibCall> {
+    UpLibCall::all_libcalls().iter().copied().find(|&libcall| lib_call(libcall) == from)
 }

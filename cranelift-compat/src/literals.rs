@@ -1,0 +1,57 @@
+//! Constants behind the code that loads them, where Cranelift has them.
+//!
+//! Our objects and images have constants in read-only memory of their own. Compiled code in Cranelift's form has them as its last
+//! bytes, and loads them by their distance, without relocations: on AArch64 `adr` takes the place of `adrp`, and the offset of
+//! the load stays zero.
+
+use cranelift_codegen::{CodegenError, CodegenResult};
+use kingpost_mach::{FunctionView, Literal, Reloc, RelocKind, SymbolName};
+
+/// Sets `code` to the function's code and the constants it mentions. Returns the alignment that they need.
+///
+/// # Errors
+/// A constant that is too far away.
+pub(crate) fn append(view: &FunctionView<'_>, code: &mut Vec<u8>) -> CodegenResult<u32> {
+    code.clear();
+    code.extend_from_slice(view.code);
+    let mut places: Vec<Option<usize>> = vec![None; view.symbols.len()];
+    let mut align = 1;
+    for (reloc, literal) in literal_relocs(view) {
+        let bytes = literal.bytes();
+        let place = *places[reloc.symbol as usize].get_or_insert_with(|| {
+            let place = code.len().next_multiple_of(bytes.len());
+            code.resize(place, 0);
+            code.extend_from_slice(bytes);
+            align = align.max(bytes.len() as u32);
+            place
+        });
+        let distance = place as i64 + reloc.addend - i64::from(reloc.offset);
+        insert(reloc, distance, code).ok_or(CodegenError::CodeTooLarge)?;
+    }
+    Ok(align)
+}
+
+/// The relocations that name constants.
+fn literal_relocs<'a>(view: &FunctionView<'a>) -> impl Iterator<Item = (&'a Reloc, &'a Literal)> {
+    let symbols = view.symbols;
+    view.relocs.iter().filter_map(move |reloc| match &symbols[reloc.symbol as usize] {
+        SymbolName::Literal(literal) => Some((reloc, literal)),
+        _ => None,
+    })
+}
+
+/// Makes an instruction refer to what is so many bytes behind the relocation's place.
+fn insert(reloc: &Reloc, distance: i64, code: &mut [u8]) -> Option<()> {
+    let field: &mut [u8; 4] = code[reloc.offset as usize..].first_chunk_mut()?;
+    match reloc.kind {
+        RelocKind::X86PcRel4 => *field = i32::try_from(distance).ok()?.to_le_bytes(),
+        RelocKind::Aarch64AdrPage => {
+            let bits = u32::try_from(distance).ok().filter(|&bits| bits < 1 << 20)?;
+            let adr = u32::from_le_bytes(*field) & !(1 << 31);
+            *field = (adr | (bits & 3) << 29 | (bits >> 2) << 5).to_le_bytes();
+        }
+        RelocKind::Aarch64Ld32Lo12 | RelocKind::Aarch64Ld64Lo12 | RelocKind::Aarch64Ld128Lo12 => {}
+        _ => return None,
+    }
+    Some(())
+}
