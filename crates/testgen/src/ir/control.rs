@@ -6,6 +6,7 @@ use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I32, I64, INVALID};
 use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
 
@@ -254,11 +255,7 @@ impl Scope<'_> {
             return self.scalar();
         }
         let callee = self.rng.range(first..self.plans.len());
-        let plan = &self.plans[callee];
-        let mut args = Vec::new();
-        for (param, &pointer) in plan.signature.params.iter().zip(&plan.pointers) {
-            args.push(if pointer { self.pointer_argument() } else { self.pick(param.value_type) });
-        }
+        let args = self.arguments(callee);
         let func = self.declare(callee);
         let inst = if self.rng.chance(80) {
             self.ins().call(func, &args)
@@ -269,6 +266,45 @@ impl Scope<'_> {
             self.ins().call_indirect(signature, address, &args)
         };
         self.pool.extend_from_slice(self.func.dfg.inst_results(inst));
+    }
+
+    fn arguments(&mut self, callee: usize) -> Vec<Value> {
+        let plan = &self.plans[callee];
+        let params = plan.signature.params.iter().zip(&plan.pointers);
+        params
+            .map(|(param, &pointer)| if pointer { self.pointer_argument() } else { self.pick(param.value_type) })
+            .collect()
+    }
+
+    /// A function behind this one that may be called in tail position. Pointers would point into the frame that is gone.
+    /// The first function returns results of its own: all of their bits are known.
+    fn tail_callee(&mut self) -> Option<usize> {
+        let plan = &self.plans[self.index];
+        if self.index == 0 || plan.signature.call_conv != CallConv::Tail {
+            return None;
+        }
+        let types = |plan: &Plan| plan.signature.returns.iter().map(|param| param.value_type).collect::<Vec<_>>();
+        let fits = |callee: &usize| {
+            let callee = &self.plans[*callee];
+            callee.signature.call_conv == CallConv::Tail
+                && types(callee) == types(plan)
+                && !callee.pointers.contains(&true)
+        };
+        let callees: Vec<usize> = (self.index + 1..self.plans.len()).filter(fits).collect();
+        (!callees.is_empty() && self.rng.chance(70)).then(|| callees[self.rng.range(0..callees.len())])
+    }
+
+    fn tail_call(&mut self, callee: usize) {
+        let args = self.arguments(callee);
+        let func = self.declare(callee);
+        if self.rng.chance(70) {
+            self.ins().return_call(func, &args);
+        } else {
+            let address = self.ins().func_addr(I64, func);
+            self.pin(address);
+            let signature = self.func.dfg.ext_funcs[func].signature;
+            self.ins().return_call_indirect(signature, address, &args);
+        }
     }
 
     fn declare(&mut self, callee: usize) -> FuncRef {
@@ -288,6 +324,9 @@ impl Scope<'_> {
     }
 
     fn return_values(&mut self) {
+        if let Some(callee) = self.tail_callee() {
+            return self.tail_call(callee);
+        }
         let types: Vec<Type> = self.plans[self.index].signature.returns.iter().map(|param| param.value_type).collect();
         let outermost = self.index == 0;
         let mut values = Vec::new();

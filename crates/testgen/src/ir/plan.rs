@@ -36,7 +36,21 @@ pub(super) fn random_float(rng: &mut Rng) -> Type {
 /// One to five functions; the first is the one to be run.
 pub(super) fn plans(rng: &mut Rng) -> Vec<Plan> {
     let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
-    (0..count).map(|index| plan(index, rng)).collect()
+    let mut plans: Vec<Plan> = (0..count).map(|index| plan(index, rng)).collect();
+    share_results(&mut plans, rng);
+    plans
+}
+
+/// Gives functions that may call each other in tail position the same results, so that some do.
+fn share_results(plans: &mut [Plan], rng: &mut Rng) {
+    let tail = |plan: &&mut Plan| plan.signature.call_conv == CallConv::Tail;
+    let mut tails = plans.iter_mut().skip(1).filter(tail);
+    let Some(first) = tails.next() else { return };
+    for plan in tails {
+        if rng.chance(70) {
+            plan.signature.returns = first.signature.returns.clone();
+        }
+    }
 }
 
 fn plan(index: usize, rng: &mut Rng) -> Plan {
