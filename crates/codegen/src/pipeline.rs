@@ -4,11 +4,11 @@ use crate::compiler::{Compiler, Context};
 use crate::error::{CompileError, rejected};
 use crate::expand;
 use crate::stage::Stage;
-use crate::stages::{Stages, solution_text};
+use crate::stages::{Log, Stages, phases_text, solution_text};
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{ModuleBuffer, check_limit, text, verify};
-use kingpost_regalloc::{Allocation, Allocator, cost::Cost};
+use kingpost_regalloc::{Allocation, Diagnostics, cost::Cost};
 
 /// Compiles `func` into `module`.
 pub(crate) fn compile(
@@ -59,15 +59,20 @@ pub(crate) fn compile_code(
     s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;
 
     // Any allocator answers the problem.
-    let allocate = if settings.verify_each { Allocator::allocate_verified } else { Allocator::allocate };
+    let (mut log, mut phases) = (Log, Vec::new());
+    let mut diagnostics = Diagnostics {
+        observer: log::log_enabled!(log::Level::Trace).then_some(&mut log as _),
+        verifies: settings.verify_each,
+        texts: s.wants(Stage::Regalloc).then_some(&mut phases),
+    };
     s.run(Stage::Regalloc, || match answer {
         Some(answer) => {
             *allocation = answer;
             Ok(())
         }
-        None => allocate(&mut **allocator, &code.problem, isa.env(), allocation),
+        None => allocator.allocate_with(&code.problem, isa.env(), allocation, &mut diagnostics),
     })?;
-    s.dump(|| solution_text(name, &code.problem, allocation));
+    s.dump(|| phases_text(&phases) + &solution_text(name, &code.problem, allocation));
     if settings.regalloc_verbose_logs {
         log::info!("{}", text::display(name, code, Some(allocation), isa.rows()));
     }

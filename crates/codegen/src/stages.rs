@@ -8,7 +8,7 @@ use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::Guard;
 use kingpost_mach::lower::TileCounts;
 use kingpost_mach::text::problem_name;
-use kingpost_regalloc::{Allocation, Problem, cost::Cost, text};
+use kingpost_regalloc::{Allocation, Event, Observer, Problem, cost::Cost, text};
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -135,6 +135,25 @@ impl<'a> Stages<'a> {
             self.stats.weighted_cost += cost.loads();
         }
     }
+}
+
+/// Logs what an allocator decides.
+pub(crate) struct Log;
+
+impl Observer for Log {
+    fn event(&mut self, event: Event<'_>) {
+        log::trace!("{event}");
+    }
+}
+
+/// What the phases of an allocator found out, as comments of a `.ra` file.
+pub(crate) fn phases_text(phases: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    for (phase, text) in phases {
+        out += &format!("; phase {phase}\n");
+        text.lines().for_each(|line| out += &format!(";   {line}\n"));
+    }
+    out
 }
 
 /// The allocation problem of the function `name` and its solution, as they stand in a `.ra` file.

@@ -3,7 +3,8 @@
 use kingpost_codegen::{CompileError, Compiler, Options, Settings, Stage, allocator};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
-use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
+use std::fmt::Write;
 use std::sync::Arc;
 use target_lexicon::triple;
 
@@ -19,8 +20,16 @@ impl Allocator for BadPhase {
         self.0.allocate(problem, env, out)
     }
 
-    fn allocate_verified(&mut self, _: &Problem, _: &MachineEnv, _: &mut Allocation) -> Result<(), AllocError> {
-        Err(AllocError::Phase { phase: "spilling", what: "too many values in registers at i1".into() })
+    fn allocate_with(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Result<(), AllocError> {
+        self.0.allocate(problem, env, out)?;
+        let verify = || Err("too many values in registers at i1".into());
+        diagnostics.end("spilling", verify, |text| text.write_str("spilled"))
     }
 }
 

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use kingpost_checker::Checker;
 use kingpost_checker::text::check_text;
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
-use kingpost_regalloc::{Allocation, MachineEnv, text};
+use kingpost_regalloc::{Allocation, Diagnostics, MachineEnv, text};
 use target_lexicon::triple;
 
 use crate::options::Options;
@@ -82,6 +82,10 @@ fn judge(name: &str, text: &str, expected: &str, findings: &mut Findings) {
     }
 }
 
+fn verified() -> Diagnostics<'static> {
+    Diagnostics { verifies: true, ..Diagnostics::default() }
+}
+
 /// Lets an allocator solve every problem; the checker must accept the answers.
 fn solve(name: &str, text: &str, allocator: &str, findings: &mut Findings) {
     let file = match text::parse(text) {
@@ -95,7 +99,7 @@ fn solve(name: &str, text: &str, allocator: &str, findings: &mut Findings) {
         let problem = &case.problem;
         if let Err(errors) = problem.verify_with(&env) {
             errors.iter().for_each(|error| findings.fail(format_args!("{name}: %{}: {error}", problem.name)));
-        } else if let Err(error) = allocator.allocate_verified(problem, &env, &mut answer) {
+        } else if let Err(error) = allocator.allocate_with(problem, &env, &mut answer, &mut verified()) {
             findings.fail(format_args!("{name}: %{}: {error}", problem.name));
         } else if let Err(errors) = checker.check(problem, &env, &answer) {
             let answer = text::display_allocation(problem, &answer);

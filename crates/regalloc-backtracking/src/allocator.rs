@@ -11,7 +11,7 @@ use crate::reservations::Reservations;
 use crate::search::{Scratch, Search};
 use crate::value_locations::ValueLocations;
 use crate::verify;
-use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem, RegClass};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem, RegClass};
 use kingpost_regalloc_common::order::LinearOrder;
 
 /// The allocator by backtracking. See the [crate documentation](crate).
@@ -34,59 +34,36 @@ impl Allocator for Backtracking {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.run(problem, env, out, None, Verify::Nothing)
+        self.allocate_with(problem, env, out, &mut Diagnostics::default())
     }
 
-    fn allocate_observed(
+    fn allocate_with(
         &mut self,
         problem: &Problem,
         env: &MachineEnv,
         out: &mut Allocation,
-        observer: &mut dyn Observer,
+        d: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
-        self.run(problem, env, out, Some(observer), Verify::Nothing)
-    }
-
-    fn allocate_verified(
-        &mut self,
-        problem: &Problem,
-        env: &MachineEnv,
-        out: &mut Allocation,
-    ) -> Result<(), AllocError> {
-        self.run(problem, env, out, None, Verify::EachPhase)
-    }
-}
-
-/// What of its own work the allocator verifies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verify {
-    Nothing,
-    EachPhase,
-}
-
-impl Backtracking {
-    fn run(
-        &mut self,
-        problem: &Problem,
-        env: &MachineEnv,
-        out: &mut Allocation,
-        mut observer: Option<&mut dyn Observer>,
-        verify: Verify,
-    ) -> Result<(), AllocError> {
-        let verifies = verify == Verify::EachPhase;
         out.reset(problem);
-        stage(&mut observer, "liveness");
-        self.find_ranges(problem, env)?;
         let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
-        if verifies {
-            verify::liveness(problem, live)?;
+
+        d.begin("liveness");
+        order.build(problem)?;
+        graph.build(problem, order);
+        for class in RegClass::ALL {
+            let is_used = problem.vregs.values().any(|data| data.class == class);
+            let points = if is_used { order.stop().index() } else { 0 };
+            interference[class.index()].reset(points, env.class(class).order.len());
         }
-        stage(&mut observer, "bundles");
-        bundles.build(problem, live, observer.as_deref_mut());
-        if verifies {
-            verify::bundles(problem, live, bundles)?;
-        }
-        stage(&mut observer, "search");
+        Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
+        live.find_ranges(problem, order, graph)?;
+        d.end("liveness", || verify::liveness(problem, live), |text| live.dump(problem, text))?;
+
+        d.begin("bundles");
+        bundles.build(problem, live, d);
+        d.end("bundles", || verify::bundles(problem, live, bundles), |text| bundles.dump(text))?;
+
+        d.begin("search");
         let mut search = Search {
             problem,
             env,
@@ -99,57 +76,22 @@ impl Backtracking {
             interference,
             s: scratch,
             stats: &mut out.stats,
-            observer: observer.as_deref_mut(),
+            diagnostics: d,
             is_settled: false,
             limit: 0,
         };
         search.run()?;
         let unused = search.unused;
-        if verifies {
-            verify::search(problem, bundles)?;
-        }
-        stage(&mut observer, "locations");
+        d.end("search", || verify::search(problem, bundles), |text| bundles.dump(text))?;
+
+        d.begin("locations");
         locations.build(problem, bundles);
-        FillGaps { problem, order, live, reservations, interference, unused }.run(locations, observer.as_deref_mut());
-        if verifies {
-            verify::locations(problem, locations)?;
-        }
-        stage(&mut observer, "emit");
-        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()
-    }
+        FillGaps { problem, order, live, reservations, interference, unused }.run(locations, d);
+        d.end("locations", || verify::locations(problem, locations), |text| locations.dump(problem, text))?;
 
-    fn find_ranges(&mut self, problem: &Problem, env: &MachineEnv) -> Result<(), AllocError> {
-        let Backtracking { order, graph, live, reservations, bundles, interference, .. } = self;
-        order.build(problem)?;
-        graph.build(problem, order);
-        for class in RegClass::ALL {
-            let is_used = problem.vregs.values().any(|data| data.class == class);
-            let points = if is_used { order.stop().index() } else { 0 };
-            interference[class.index()].reset(points, env.class(class).order.len());
-        }
-        Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
-        live.find_ranges(problem, order, graph)
-    }
-
-    /// Returns what each phase made of the problem solved last, as text: the name of the phase, and lines.
-    pub fn dump(&self, problem: &Problem) -> Vec<(&'static str, String)> {
-        let text = |write: &dyn Fn(&mut String) -> std::fmt::Result| {
-            let mut text = String::new();
-            // Writing to a string cannot fail.
-            let _ = write(&mut text);
-            text
-        };
-        vec![
-            ("liveness", text(&|out| self.live.dump(problem, out))),
-            ("search", text(&|out| self.bundles.dump(out))),
-            ("locations", text(&|out| self.locations.dump(problem, out))),
-        ]
-    }
-}
-
-fn stage(observer: &mut Option<&mut dyn Observer>, name: &str) {
-    if let Some(observer) = observer.as_deref_mut() {
-        observer.event(Event::Stage(name));
+        d.begin("emit");
+        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
+        d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))
     }
 }
 
@@ -182,15 +124,10 @@ mod tests {
         let mut file = text::parse(TEXT).unwrap_or_else(|error| panic!("{error}"));
         let (problem, env) = (file.cases.remove(0).problem, file.env.expect("a machine"));
         let mut allocator = Backtracking::default();
-        allocator.allocate_verified(&problem, &env, &mut Allocation::default()).expect("each phase is valid");
+        let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
+        let solved = allocator.allocate_with(&problem, &env, &mut Allocation::default(), &mut diagnostics);
+        solved.expect("each phase is valid");
         (problem, allocator)
-    }
-
-    fn phase(result: Result<(), AllocError>) -> &'static str {
-        match result {
-            Err(AllocError::Phase { phase, .. }) => phase,
-            other => panic!("{other:?} is no fault of a phase"),
-        }
     }
 
     #[test]
@@ -201,7 +138,7 @@ mod tests {
         assert_eq!(bundle.range().len(), 2);
         let first = bundle.range().start;
         allocator.bundles.segments.swap(first, first + 1);
-        assert_eq!(phase(verify::bundles(&problem, &allocator.live, &allocator.bundles)), "bundles");
+        verify::bundles(&problem, &allocator.live, &allocator.bundles).expect_err("a fault");
     }
 
     #[test]
@@ -210,11 +147,11 @@ mod tests {
         for data in allocator.bundles.bundles.values_mut() {
             data.reg = Some(PReg::int(0));
         }
-        assert_eq!(phase(verify::search(&problem, &allocator.bundles)), "search");
+        verify::search(&problem, &allocator.bundles).expect_err("a fault");
         for data in allocator.bundles.bundles.values_mut() {
             data.reg = Some(PReg::float(0));
         }
-        assert_eq!(phase(verify::search(&problem, &allocator.bundles)), "search");
+        verify::search(&problem, &allocator.bundles).expect_err("a fault");
     }
 
     #[test]
@@ -223,6 +160,6 @@ mod tests {
         let first = allocator.locations.all_fragments()[0];
         allocator.locations.add(Fragment { reg: PReg::int(2), ..first });
         allocator.locations.sort();
-        assert_eq!(phase(verify::locations(&problem, &allocator.locations)), "locations");
+        verify::locations(&problem, &allocator.locations).expect_err("a fault");
     }
 }

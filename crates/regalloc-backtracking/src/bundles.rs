@@ -14,7 +14,7 @@
 use crate::liveness::{Liveness, Segment};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
-use kingpost_regalloc::{EdgeData, Event, Freq, Observer, PReg, Problem, VReg};
+use kingpost_regalloc::{Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
 use std::cmp::Reverse;
@@ -163,7 +163,7 @@ impl Bundles {
     }
 
     /// Makes the bundles, from the most frequent pair on.
-    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, observer: Option<&mut (dyn Observer + '_)>) {
+    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
         self.classes.begin_with(live.all_ranges(), live.range_starts());
         self.classes.budget = MERGE_STEPS * (self.classes.pool.len() + 1);
         for pair in self.affinities.iter_mut().filter(|pair| pair.on_edge) {
@@ -173,22 +173,19 @@ impl Bundles {
         }
         self.defer_obstacles(live);
         self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
-        self.merge_all(problem, live, observer);
+        self.merge_all(problem, live, diagnostics);
         self.number(problem);
     }
 
-    fn merge_all(&mut self, problem: &Problem, live: &Liveness, mut observer: Option<&mut (dyn Observer + '_)>) {
+    fn merge_all(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
         for i in 0..self.affinities.len() {
             let Affinity { a, b, .. } = self.affinities[i];
             if live.is_memory_only(a) || live.is_memory_only(b) || problem.class(a) != problem.class(b) {
                 continue;
             }
             let (root_a, root_b) = (self.classes.find(a.as_u32()), self.classes.find(b.as_u32()));
-            if root_a != root_b
-                && self.classes.merge(root_a, root_b)
-                && let Some(observer) = observer.as_deref_mut()
-            {
-                observer.event(Event::Coalesce { a, b });
+            if root_a != root_b && self.classes.merge(root_a, root_b) {
+                diagnostics.event(Event::Coalesce { a, b });
             }
         }
     }

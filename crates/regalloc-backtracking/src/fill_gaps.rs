@@ -11,7 +11,7 @@ use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
 use crate::reservations::Reservations;
 use crate::value_locations::{Fragment, ValueLocations};
-use kingpost_regalloc::{Event, Inst, Loc, Observer, PReg, Problem};
+use kingpost_regalloc::{Diagnostics, Event, Inst, Loc, PReg, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::regs;
@@ -32,7 +32,7 @@ pub(crate) struct FillGaps<'a> {
 
 impl FillGaps<'_> {
     /// Fills gaps between the fragments of each value.
-    pub(crate) fn run(&mut self, locations: &mut ValueLocations, mut observer: Option<&mut (dyn Observer + '_)>) {
+    pub(crate) fn run(&mut self, locations: &mut ValueLocations, diagnostics: &mut Diagnostics<'_>) {
         let mut found = false;
         for i in 1..locations.all_fragments().len() {
             let (before, after) = (locations.all_fragments()[i - 1], locations.all_fragments()[i]);
@@ -44,8 +44,8 @@ impl FillGaps<'_> {
                 self.interference[reg.class()].take(reg, fragment.points);
                 locations.add(fragment);
                 found = true;
-                if let Some(observer) = observer.as_deref_mut() {
-                    self.trace(&fragment, observer);
+                if diagnostics.observer.is_some() {
+                    diagnostics.event(self.assignment(&fragment));
                 }
             }
         }
@@ -54,11 +54,11 @@ impl FillGaps<'_> {
         }
     }
 
-    fn trace(&self, fragment: &Fragment, observer: &mut (dyn Observer + '_)) {
+    fn assignment(&self, fragment: &Fragment) -> Event<'static> {
         let from = self.order.inst_at(fragment.points.from.position());
         let last = self.order.inst_at(fragment.points.to.prev().position());
         let to = Inst::from_u32(last.as_u32() + 1);
-        observer.event(Event::Assign { vreg: fragment.vreg, loc: Loc::reg(fragment.reg), from, to });
+        Event::Assign { vreg: fragment.vreg, loc: Loc::reg(fragment.reg), from, to }
     }
 
     fn fill(&self, before: &Fragment, after: &Fragment) -> Option<Fragment> {

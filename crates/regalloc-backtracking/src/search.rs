@@ -20,7 +20,7 @@ use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, reserved_points};
 use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
-use kingpost_regalloc::{AllocError, Freq, MachineEnv, Observer, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
@@ -65,7 +65,7 @@ pub(crate) struct Search<'a, 'o> {
     pub(crate) interference: &'a mut [Interference; 2],
     pub(crate) s: &'a mut Scratch,
     pub(crate) stats: &'a mut Stats,
-    pub(crate) observer: Option<&'a mut (dyn Observer + 'o)>,
+    pub(crate) diagnostics: &'a mut Diagnostics<'o>,
     /// By class, the callee-saved registers not used so far.
     pub(crate) unused: [u64; 2],
     /// Are all callee-saved registers open whose benefit exceeds their cost?

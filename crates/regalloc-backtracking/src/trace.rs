@@ -9,7 +9,7 @@ use kingpost_regalloc_common::point::ProgPoint;
 impl Search<'_, '_> {
     /// Reports an event for each segment of a bundle, if there is an observer.
     fn trace<'e>(&mut self, bundle: Bundle, event: impl Fn(&Segment, Inst, Inst) -> Event<'e>) {
-        let Some(observer) = self.observer.as_deref_mut() else { return };
+        let Some(observer) = &mut self.diagnostics.observer else { return };
         for segment in self.bundles.segments(bundle) {
             let first = self.order.inst_at(segment.from.position());
             let last = self.order.inst_at(segment.to.prev().position());
@@ -26,14 +26,14 @@ impl Search<'_, '_> {
     }
 
     pub(crate) fn trace_evict(&mut self, bundle: Bundle, winner: Bundle) {
-        if self.observer.is_some() {
+        if self.diagnostics.observer.is_some() {
             let winner = self.bundles.segments(winner)[0].vreg;
             self.trace(bundle, |segment, at, _| Event::Evict { vreg: segment.vreg, winner, at });
         }
     }
 
     pub(crate) fn trace_split(&mut self, bundle: Bundle, at: ProgPoint) {
-        if self.observer.is_some() {
+        if self.diagnostics.observer.is_some() {
             let at = self.order.inst_at(at.position());
             self.trace(bundle, |segment, _, _| Event::Split { vreg: segment.vreg, at });
         }

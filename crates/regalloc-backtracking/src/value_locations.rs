@@ -241,11 +241,15 @@ impl ValueLocations {
                     }
                 }
             }
-            match self.memory[vreg].slot {
-                Some(slot) => writeln!(out, " {slot}")?,
-                None => writeln!(out)?,
-            }
+            writeln!(out)?;
         }
         Ok(())
+    }
+
+    /// Writes a line per value that has a slot.
+    pub(crate) fn dump_slots(&self, problem: &Problem, out: &mut String) -> std::fmt::Result {
+        use std::fmt::Write;
+        let mut slots = problem.vregs.keys().filter_map(|vreg| Some((vreg, self.memory[vreg].slot?)));
+        slots.try_for_each(|(vreg, slot)| writeln!(out, "{vreg} in {slot}"))
     }
 }

@@ -179,7 +179,7 @@ pub struct Matching<H = ()> {
     /// How many of them were added that exist on all edges.
     on_all_edges: usize,
     /// By point and register, the request that has it.
-    owners: [[u32; PReg::COUNT]; 2],
+    owners: [Vec<u32>; 2],
     /// By point: registers that have an owner.
     taken: [PRegSet; 2],
     /// Registers of defs on edges that were served.
@@ -200,7 +200,7 @@ impl<H> Default for Matching<H> {
         Matching {
             requests: Vec::new(),
             on_all_edges: 0,
-            owners: [[NONE; PReg::COUNT]; 2],
+            owners: Default::default(),
             taken: [PRegSet::EMPTY; 2],
             edge_regs: PRegSet::EMPTY,
             edge_fixed: PRegSet::EMPTY,
@@ -216,6 +216,7 @@ impl<H: Copy> Matching<H> {
     /// Prepares for a problem.
     pub fn begin(&mut self, problem: &Problem) {
         self.clear();
+        self.owners.iter_mut().for_each(|owners| owners.resize(PReg::COUNT, NONE));
         self.search_steps = 4 * SEARCH_STEPS + SEARCH_STEPS_PER_OPERAND * problem.num_operands() as u64;
         self.steps = 0;
     }

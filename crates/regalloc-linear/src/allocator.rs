@@ -7,9 +7,9 @@ use crate::emit::{self, Emit};
 use crate::linear_scan::{self, Scan, ScanResult};
 use crate::resolve::{Input, Resolved};
 use crate::slot_coalescing::SlotCoalescing;
-use crate::trace::Trace;
 use crate::values::Values;
-use kingpost_regalloc::{AllocError, Allocation, Allocator, Event, MachineEnv, Observer, Problem};
+use crate::{dump, verify};
+use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::preference::Registers;
 
@@ -33,38 +33,6 @@ impl LinearScan {
     pub fn new() -> LinearScan {
         LinearScan::default()
     }
-
-    fn run(
-        &mut self,
-        problem: &Problem,
-        env: &MachineEnv,
-        out: &mut Allocation,
-        observer: Option<&mut dyn Observer>,
-    ) -> Result<(), AllocError> {
-        let trace = &mut Trace::new(observer);
-        out.reset(problem);
-
-        trace.event(Event::Stage("collect"));
-        let LinearScan { registers, order, values, live, constraints, scan, scratch: s, .. } = self;
-        registers.build(problem, env);
-        order.build(problem)?;
-        collect::run(problem, order, registers, values, live, constraints);
-        live.find_ranges(problem, order, values)?;
-
-        trace.event(Event::Stage("scan"));
-        Scan { problem, env, registers, order, values, constraints, scan, s, out, trace }.run()?;
-
-        trace.event(Event::Stage("resolve"));
-        let LinearScan { registers, order, values, constraints, scan, resolved, slots, emit, .. } = self;
-        let input = &Input { problem, registers, order, constraints };
-        resolved.build(input, values, scan, out);
-
-        trace.event(Event::Stage("slots"));
-        slots.run(input, values, &resolved.in_slots, out)?;
-
-        trace.event(Event::Stage("emit"));
-        Emit { input, env, values, scan, resolved, s: emit, out }.run()
-    }
 }
 
 impl Allocator for LinearScan {
@@ -73,16 +41,148 @@ impl Allocator for LinearScan {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.run(problem, env, out, None)
+        self.allocate_with(problem, env, out, &mut Diagnostics::default())
     }
 
-    fn allocate_observed(
+    fn allocate_with(
         &mut self,
         problem: &Problem,
         env: &MachineEnv,
         out: &mut Allocation,
-        observer: &mut dyn Observer,
+        d: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
-        self.run(problem, env, out, Some(observer))
+        out.reset(problem);
+        let LinearScan { registers, order, values, live, constraints, scan, scratch: s, resolved, slots, emit } = self;
+
+        d.begin("liveness");
+        registers.build(problem, env);
+        order.build(problem)?;
+        collect::run(problem, order, registers, values, live, constraints);
+        live.find_ranges(problem, order, values)?;
+        let input = &Input { problem, registers, order, constraints };
+        d.end("liveness", || verify::liveness(input, values), |text| dump::liveness(input, values, text))?;
+
+        d.begin("scan");
+        Scan { problem, env, registers, order, values, constraints, scan, s, out, diagnostics: d }.run()?;
+        d.end("scan", || verify::scan(input, values, scan), |text| dump::scan(input, values, scan, text))?;
+
+        d.begin("resolve");
+        resolved.build(input, values, scan, out);
+        let verify_moves = || verify::resolve(input, values, scan, resolved);
+        d.end("resolve", verify_moves, |text| dump::resolve(input, values, resolved, text))?;
+
+        d.begin("slots");
+        slots.run(input, values, &resolved.in_slots, out)?;
+        d.end("slots", || verify::slots(values, resolved), |text| dump::slots(input, values, out, text))?;
+
+        d.begin("emit");
+        Emit { input, env, values, scan, resolved, s: emit, out }.run()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Values;
+    use kingpost_regalloc::{VReg, text};
+    use kingpost_regalloc_common::point::ProgPoint;
+
+    /// A loop that passes its values around, with two others in the way.
+    const TEXT: &str = "env {
+        int r0, r1
+        }
+        problem %f {
+        v0, v1, v2, v3, v4, v5: int 8
+        b0:
+        def v0, def v1
+        branch -> b1(v0, v1)
+        b1(v2, v3) freq 8:
+        use v2
+        branch use v3 -> b2 freq 7, b3 freq 1
+        b2 freq 7:
+        def v4, def v5
+        use v4, use v5
+        branch -> b1(v3, v2) freq 7
+        b3 freq 1:
+        branch use v2
+        }";
+
+    struct Solved {
+        problem: Problem,
+        allocator: LinearScan,
+    }
+
+    impl Solved {
+        fn new() -> Solved {
+            let mut file = text::parse(TEXT).unwrap_or_else(|error| panic!("{error}"));
+            let (problem, env) = (file.cases.remove(0).problem, file.env.expect("a machine"));
+            let mut allocator = LinearScan::default();
+            let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
+            let solved = allocator.allocate_with(&problem, &env, &mut Allocation::default(), &mut diagnostics);
+            solved.expect("each phase is valid");
+            Solved { problem, allocator }
+        }
+
+        /// Plants a fault, and expects it to be found.
+        #[track_caller]
+        fn expect(
+            mut self,
+            rule: &str,
+            plant: impl FnOnce(&mut LinearScan),
+            verify: impl FnOnce(&Input<'_>, &mut Values, &ScanResult, &Resolved) -> Result<(), String>,
+        ) {
+            plant(&mut self.allocator);
+            let LinearScan { registers, order, values, constraints, scan, resolved, .. } = &mut self.allocator;
+            let input = Input { problem: &self.problem, registers, order, constraints };
+            let what = verify(&input, values, scan, resolved).expect_err("the fault is not noticed");
+            assert!(what.starts_with(rule), "{what}");
+        }
+    }
+
+    #[test]
+    fn ranges_out_of_order_are_a_fault() {
+        let plant = |linear: &mut LinearScan| {
+            let [start, _] = linear.values[VReg::from_u32(0)].ranges;
+            linear.values.ranges[start as usize].to = ProgPoint::FIRST;
+        };
+        Solved::new().expect("rule 1", plant, |input, values, _, _| verify::liveness(input, values));
+    }
+
+    #[test]
+    fn a_use_outside_of_the_live_ranges_is_a_fault() {
+        let plant = |linear: &mut LinearScan| {
+            let [_, end] = linear.values[VReg::from_u32(1)].ranges;
+            let last = &mut linear.values.ranges[end as usize - 1];
+            last.to = last.from.next();
+        };
+        Solved::new().expect("rule 2", plant, |input, values, _, _| verify::liveness(input, values));
+    }
+
+    #[test]
+    fn a_register_of_two_values_is_a_fault() {
+        let plant = |linear: &mut LinearScan| {
+            let reg = linear.scan.occupancy.intervals[0].reg;
+            linear.scan.occupancy.intervals[1].reg = reg;
+        };
+        Solved::new().expect("rule 3", plant, |input, values, scan, _| verify::scan(input, values, scan));
+    }
+
+    #[test]
+    fn an_edge_without_its_moves_is_a_fault() {
+        let plant = |linear: &mut LinearScan| linear.resolved.edges.forget();
+        Solved::new()
+            .expect("rule 5", plant, |input, values, scan, resolved| verify::resolve(input, values, scan, resolved));
+    }
+
+    #[test]
+    fn a_slot_of_two_live_values_is_a_fault() {
+        let plant = |linear: &mut LinearScan| {
+            for vreg in [0, 1].map(VReg::from_u32) {
+                linear.values[vreg].cursor = 0;
+                linear.values.set(vreg, crate::values::fact::IN_SLOT);
+            }
+            linear.resolved.in_slots = [0, 1].map(VReg::from_u32).to_vec();
+        };
+        Solved::new().expect("rule 6", plant, |_, values, _, resolved| verify::slots(values, resolved));
     }
 }

@@ -435,7 +435,7 @@ impl Scan<'_, '_> {
         if let Some((reg, _)) = self.farthest_next_use(class, occupied, point) {
             self.out.stats.evictions += 1;
             let (victim, at) = (self.scan.occupancy.vreg_in(reg), self.inst_at(point));
-            self.trace.event(Event::Evict { vreg: victim, winner: vreg, at });
+            self.diagnostics.event(Event::Evict { vreg: victim, winner: vreg, at });
             return Ok(reg);
         }
         match available {

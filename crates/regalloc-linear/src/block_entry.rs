@@ -148,7 +148,7 @@ impl Scan<'_, '_> {
             let best = self.register_for_param(k, param, reg, block);
             self.inherit(param, best, start);
             if !reg.is_none() && self.values.current_reg(param) == reg {
-                self.trace.event(Event::Coalesce { a: arg, b: param });
+                self.diagnostics.event(Event::Coalesce { a: arg, b: param });
             }
         }
         for (k, &param) in params.iter().enumerate() {

@@ -84,7 +84,7 @@ impl Scan<'_, '_> {
         if !lost_early && (!is_live_after || self.survives(vreg, reg)) {
             return;
         }
-        if self.trace.is_on {
+        if self.diagnostics.observer.is_some() {
             self.trace_conflict(vreg, reg);
         }
         if !is_live_after {
@@ -115,7 +115,7 @@ impl Scan<'_, '_> {
         let owners = [0, 1].map(|point| self.s.assignment.owner(reg, point));
         let at = self.inst_at(ProgPoint::before(self.s.assignment.position));
         if let Some(winner) = owners.into_iter().flatten().find(|&owner| owner != vreg) {
-            self.trace.event(Event::Evict { vreg, winner, at });
+            self.diagnostics.event(Event::Evict { vreg, winner, at });
         }
     }
 
@@ -233,7 +233,7 @@ impl Scan<'_, '_> {
                 self.scan.occupancy.used[to.class()] |= to.bit();
             }
             if is_split {
-                self.trace.event(Event::Split { vreg, at: inst });
+                self.diagnostics.event(Event::Split { vreg, at: inst });
             }
             let interval = match is_split {
                 true => self.open(vreg, to, point, since_def),
@@ -259,8 +259,8 @@ impl Scan<'_, '_> {
         self.scan.occupancy.evict(id);
         let vreg = self.scan.occupancy.interval(id).vreg;
         let at = self.inst_at(point);
-        self.trace.event(Event::Split { vreg, at });
-        self.trace.event(Event::Spill { vreg, at });
+        self.diagnostics.event(Event::Split { vreg, at });
+        self.diagnostics.event(Event::Spill { vreg, at });
         self.out.stats.splits += 1;
         self.values.find_use(vreg, point);
         let busy = self.values.def(vreg).max(self.values[vreg].before);

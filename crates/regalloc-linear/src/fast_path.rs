@@ -340,7 +340,7 @@ impl Scan<'_, '_> {
         victims[class] |= reg.bit();
         self.out.stats.evictions += 1;
         let (vreg, winner) = (self.scan.occupancy.vreg_in(reg), operand.vreg());
-        self.trace.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(position)) });
+        self.diagnostics.event(Event::Evict { vreg, winner, at: self.inst_at(ProgPoint::before(position)) });
         Some(reg)
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! | stage | file | does |
 //! |---|---|---|
-//! | collect | `collect.rs` | one pass backward: uses, live ranges, register hints, clobber points |
+//! | liveness | `collect.rs` | one pass backward: uses, live ranges, register hints, clobber points |
 //! | | `values.rs` | what the stages know of each value |
 //! | scan | `linear_scan.rs` | assigns registers from the first to the last instruction |
 //! | | `block_entry.rs` | .. the state of the registers at a block's entry |
 //! | | `fast_path.rs`, `assign_operands.rs`, `operand_assignment.rs` | .. the operands of one instruction |
 //! | | `pick_register.rs`, `evict.rs` | .. which register, whose value is split and spilled |
 //! | | `split_intervals.rs` | .. the record of which value is in which register when |
-//! | resolution | `resolve.rs` | moves on edges, and where spilled values are stored |
+//! | resolve | `resolve.rs` | moves on edges, and where spilled values are stored |
 //! | slots | `slot_coalescing.rs` | memory for spilled values |
-//! | emission | `emit.rs` | the allocation |
-//! | | `dump.rs`, `trace.rs` | what the stages find out, as text; events |
+//! | emit | `emit.rs` | the allocation |
+//! | | `dump.rs`, `verify.rs` | the results of the stages as text, and the rules they keep |
 //!
 //! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of last
 //! resort are those of `kingpost-regalloc-common`.
@@ -31,7 +31,7 @@ mod pick_register;
 mod resolve;
 mod slot_coalescing;
 mod split_intervals;
-mod trace;
 mod values;
+mod verify;
 
 pub use allocator::LinearScan;

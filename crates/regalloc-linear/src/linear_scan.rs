@@ -26,9 +26,8 @@
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
 use crate::split_intervals::Occupancy;
-use crate::trace::Trace;
 use crate::values::{NONE, Value, Values};
-use kingpost_regalloc::{AllocError, Allocation, Event, Inst, Loc, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -160,7 +159,7 @@ pub(crate) struct Scan<'a, 'o> {
     pub(crate) scan: &'a mut ScanResult,
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
-    pub(crate) trace: &'a mut Trace<'o>,
+    pub(crate) diagnostics: &'a mut Diagnostics<'o>,
 }
 
 impl Scan<'_, '_> {
@@ -221,7 +220,7 @@ impl Scan<'_, '_> {
     /// Announces that `vreg` is in `reg` from `from` on.
     #[inline]
     pub(crate) fn trace_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
-        if self.trace.is_on {
+        if self.diagnostics.observer.is_some() {
             self.announce_assignment(vreg, reg, from);
         }
     }
@@ -230,6 +229,6 @@ impl Scan<'_, '_> {
     fn announce_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
         let last = self.values.end(vreg).max(from.next()).min(self.order.stop()).prev();
         let to = Inst::from_u32(self.inst_at(last).as_u32() + 1);
-        self.trace.event(Event::Assign { vreg, loc: self.loc(reg), from: self.inst_at(from), to });
+        self.diagnostics.event(Event::Assign { vreg, loc: self.loc(reg), from: self.inst_at(from), to });
     }
 }

@@ -245,6 +245,12 @@ impl EdgeMoves {
         }
     }
 
+    /// Plants a fault: no edge has moves.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self) {
+        self.ends.fill(0);
+    }
+
     pub(crate) fn of(&self, edge: Edge) -> &[EdgeMove] {
         let start = edge.index().checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.moves[start as usize..self.ends[edge.index()] as usize]

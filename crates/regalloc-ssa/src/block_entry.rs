@@ -30,7 +30,7 @@ impl Coloring {
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
             value.next = entry.next;
-            value.live_at = Some(index).filter(|_| !entry.next.is_dead()).into();
+            value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
         }
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);

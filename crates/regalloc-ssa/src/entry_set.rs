@@ -74,7 +74,7 @@ impl Spilling {
         for entry in input.live.entries(index) {
             let value = &mut self.set.values[entry.vreg.index()];
             value.next = entry.next;
-            value.live_at = Some(index).filter(|_| !entry.next.is_dead()).into();
+            value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
         }
         self.steps += input.live.entries(index).len() as u64;
         if index > BlockIndex::FIRST && is_joined(problem, block) {

@@ -6,19 +6,21 @@ use crate::coloring::Input;
 use crate::reload::ReloadPlan;
 use crate::spill_plan::{Transfer, is_joined};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, EditKind, Event, Inst, Loc, Observer, PReg, Problem, VReg};
+use kingpost_regalloc::{Allocation, Block, Diagnostics, EditKind, Event, Inst, Loc, Observer, PReg, Problem, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeMap;
 
 /// The values that share a class.
-pub(crate) fn coalesced(problem: &Problem, classes: &Coalescing, observer: &mut dyn Observer) {
+pub(crate) fn coalesced(problem: &Problem, classes: &Coalescing, d: &mut Diagnostics<'_>) {
+    let Some(observer) = &mut d.observer else { return };
     for b in problem.vregs.keys().filter(|&vreg| classes.class(vreg) != vreg) {
         observer.event(Event::Coalesce { a: classes.class(b), b });
     }
 }
 
 /// The transfers inside blocks.
-pub(crate) fn transferred(plan: &ReloadPlan, observer: &mut dyn Observer) {
+pub(crate) fn transferred(plan: &ReloadPlan, d: &mut Diagnostics<'_>) {
+    let Some(observer) = &mut d.observer else { return };
     for &(at, vreg, transfer) in &plan.transfers {
         match transfer {
             Transfer::Evict | Transfer::EvictAfter | Transfer::Begin => observer.event(Event::Spill { vreg, at }),
@@ -29,10 +31,11 @@ pub(crate) fn transferred(plan: &ReloadPlan, observer: &mut dyn Observer) {
 }
 
 /// Where each value is, block by block.
-pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, observer: &mut dyn Observer) {
+pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, d: &mut Diagnostics<'_>) {
+    let Some(observer) = &mut d.observer else { return };
     for (index, block) in input.order.blocks() {
         let block = block.block;
-        let mut map = RegisterTrace { observer, intervals: BTreeMap::new() };
+        let mut map = RegisterTrace { observer: &mut **observer, intervals: BTreeMap::new() };
         let first = input.problem.first_inst(block);
         for &(vreg, reg) in values_at_head(&input, assignment, index, block) {
             let is_live = input.live.is_live_in(index, vreg);

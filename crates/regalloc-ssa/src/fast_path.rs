@@ -58,6 +58,7 @@ impl Coloring {
     }
 
     /// Notes labelled values that moved before the instruction, or end with it.
+    #[inline]
     pub(crate) fn update_labels(&mut self, inst: Inst) {
         if !self.labels.is_empty() {
             let values = &self.map.values;

@@ -71,15 +71,17 @@ impl Coloring {
         if at.is_branch {
             self.note_branch_defs(&at);
         }
-        self.find_sites(&at);
-        if self.match_operands(&at).is_err() || !self.keep_live_through(&at) {
-            self.solve(&at)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.find_sites(&at, &mut scratch);
+        if self.match_operands(&at, &mut scratch).is_err() || !self.keep_live_through(&at, &mut scratch) {
+            self.solve(&at, &mut scratch)?;
         }
-        self.scratch.freed = self.freed(&at, &self.scratch.moved);
-        self.move_values(&at, out)?;
-        self.finish(&at, out);
-        self.scratch.reloads.clear();
-        self.scratch.begins.clear();
+        scratch.freed = self.freed(&at, &scratch.moved);
+        self.move_values(&at, &scratch, out)?;
+        self.finish(&at, &scratch, out);
+        scratch.reloads.clear();
+        scratch.begins.clear();
+        self.scratch = scratch;
         Ok(())
     }
 
@@ -107,8 +109,7 @@ impl Coloring {
     }
 
     /// Calls `f` with what is known about the values around the instruction.
-    fn with_around<T>(&self, at: &At, f: impl FnOnce(&Around) -> T) -> T {
-        let Scratch { reloads, begins, .. } = &self.scratch;
+    fn with_around<T>(&self, at: &At, reloads: &[VReg], begins: &[VReg], f: impl FnOnce(&Around) -> T) -> T {
         let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
         f(&Around {
             is_read_in_register: &is_read,
@@ -117,33 +118,22 @@ impl Coloring {
         })
     }
 
-    fn find_sites(&mut self, at: &At) {
-        let mut sites = std::mem::take(&mut self.scratch.sites);
+    fn find_sites(&self, at: &At, scratch: &mut Scratch) {
+        let Scratch { sites, reloads, begins, .. } = scratch;
         sites.clear();
-        self.with_around(at, |around| {
+        self.with_around(at, reloads, begins, |around| {
             sites.extend((0..at.demands.operands.len()).map(|i| (at.demands.site(i, around), 0)));
         });
-        self.scratch.sites = sites;
     }
 
     /// Finds the best registers for the operands.
-    fn match_operands(&mut self, at: &At) -> Result<(), AllocError> {
-        let mut matching = std::mem::take(&mut self.scratch.matching);
-        let mut sites = std::mem::take(&mut self.scratch.sites);
+    fn match_operands(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
+        let Scratch { matching, sites, reloads, .. } = scratch;
         matching.clear();
-        let requested = self.request_operands(at, &mut matching, &mut sites);
-        let score = |request: &Request, reg: PReg| self.score(at, request, reg);
-        let result = requested.and_then(|()| matching.augment(at.input.env, at.inst, score));
-        self.scratch.matching = matching;
-        self.scratch.sites = sites;
-        result
-    }
-
-    fn request_operands(&self, at: &At, matching: &mut Matching, sites: &mut [(Site, u32)]) -> Result<(), AllocError> {
         for (i, site) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
             let operand = at.demands.operands[i];
             let vreg = operand.vreg();
-            let is_read = self.map.at(vreg).is_some() || self.scratch.reloads.contains(&vreg);
+            let is_read = self.map.at(vreg).is_some() || reloads.contains(&vreg);
             let lives_on = operand.is_use() && is_read && self.map.lives_on(vreg, at.inst);
             let mut request = at.demands.request(i, lives_on)?;
             if operand.fixed_reg().is_none() {
@@ -152,7 +142,7 @@ impl Coloring {
             }
             site.1 = matching.add(at.inst, request)?;
         }
-        Ok(())
+        matching.augment(at.input.env, at.inst, |request, reg| self.score(at, request, reg))
     }
 
     /// How little a register suits a request.
@@ -177,31 +167,22 @@ impl Coloring {
 
     /// Finds registers for all operands and all values that live through, as spilling did.
     #[cold]
-    fn solve(&mut self, at: &At) -> Result<(), AllocError> {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let Scratch { matching, sites, moved, through, reloads, begins, .. } = &mut scratch;
-        let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
-        let around = Around {
-            is_read_in_register: &is_read,
-            lives_on: &|vreg| is_read(vreg) && self.map.lives_on(vreg, at.inst),
-            begins_in_memory: &|vreg| begins.contains(&vreg),
-        };
+    fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
+        let Scratch { matching, sites, moved, through, reloads, begins, .. } = scratch;
         let values = self.map.residents().map(|(vreg, _)| vreg).chain(reloads.iter().copied());
         through.clear();
         through.extend(values.filter(|&vreg| self.map.lives_on(vreg, at.inst)));
         through.sort_unstable();
-        let requested = at.demands.request_all(matching, &around, sites, through);
-        let result = requested.and_then(|()| at.demands.solve(matching, at.input.env));
+        self.with_around(at, reloads, begins, |around| at.demands.request_all(matching, around, sites, through))?;
+        at.demands.solve(matching, at.input.env)?;
         let carrier = |vreg: VReg| matching.requests().iter().find(|request| carries(request, vreg))?.reg;
         moved.clear();
         moved.extend(through.iter().filter_map(|&vreg| Some((vreg, carrier(vreg)?))));
-        self.scratch = scratch;
-        result
+        Ok(())
     }
 
     /// Adds up the one parallel move before the instruction.
-    fn move_values(&mut self, at: &At, out: &mut Allocation) -> Result<(), AllocError> {
-        let scratch = std::mem::take(&mut self.scratch);
+    fn move_values(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) -> Result<(), AllocError> {
         let mut brought = PRegSet::EMPTY;
         let read = scratch.matching.requests().iter().filter(|request| request.is_use);
         let read = read.filter_map(|request| Some((request.vreg, request.reg?)));
@@ -220,7 +201,6 @@ impl Coloring {
                 self.bring(at, at.demands.operands[i].vreg(), Loc::slot(slot), out);
             }
         }
-        self.scratch = scratch;
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
@@ -253,19 +233,18 @@ impl Coloring {
     }
 
     /// Writes the locations and makes the map what it is after the instruction.
-    fn finish(&mut self, at: &At, out: &mut Allocation) {
+    fn finish(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
         let problem = at.input.problem;
         for i in 0..at.demands.operands.len() {
-            let loc = self.loc_of(at, i, out);
+            let loc = self.loc_of(at, scratch, i, out);
             out.locs[at.base + i] = loc;
             if loc.as_slot().is_some() {
                 self.assignment.in_memory.push((at.base + i) as u32);
             }
         }
         drop_void_move(problem, at.inst, out);
-        self.map.remove(self.scratch.freed);
-        for i in 0..self.scratch.moved.len() {
-            let (vreg, to) = self.scratch.moved[i];
+        self.map.remove(scratch.freed);
+        for &(vreg, to) in &scratch.moved {
             if self.map.at(vreg).is_none() {
                 self.put(vreg, to);
             }
@@ -285,10 +264,10 @@ impl Coloring {
         }
     }
 
-    fn loc_of(&mut self, at: &At, i: usize, out: &mut Allocation) -> Loc {
+    fn loc_of(&mut self, at: &At, scratch: &Scratch, i: usize, out: &mut Allocation) -> Loc {
         let i = at.demands.operands[i].reused().map_or(i, usize::from);
-        match self.scratch.sites[i] {
-            (Site::Register, request) => self.scratch.matching.reg(request).map_or(Loc::NONE, Loc::reg),
+        match scratch.sites[i] {
+            (Site::Register, request) => scratch.matching.reg(request).map_or(Loc::NONE, Loc::reg),
             _ => {
                 let operand = at.demands.operands[i];
                 let owner = at.demands.reuser(i).filter(|_| operand.is_use()).unwrap_or(operand);

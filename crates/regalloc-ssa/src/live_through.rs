@@ -9,8 +9,7 @@ use kingpost_regalloc_common::matching::Points;
 impl Coloring {
     /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.
     /// Returns whether there are enough.
-    pub(crate) fn keep_live_through(&mut self, at: &At) -> bool {
-        let mut scratch = std::mem::take(&mut self.scratch);
+    pub(crate) fn keep_live_through(&self, at: &At, scratch: &mut Scratch) -> bool {
         let matching = &scratch.matching;
         let early = matching.taken(Points::EARLY);
         let late = matching.taken(Points::LATE).union(matching.taken_on_edges());
@@ -18,7 +17,7 @@ impl Coloring {
         let in_way = self.map.occupied.intersection(early.union(late).union(lost));
         scratch.moved.clear();
         scratch.displaced.clear();
-        let late = self.keep_in_operands(at, &mut scratch, in_way, late);
+        let late = self.keep_in_operands(at, scratch, in_way, late);
         for reg in in_way.iter() {
             let vreg = self.map.resident(reg);
             let is_own =
@@ -33,9 +32,7 @@ impl Coloring {
                 scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
             }
         }
-        let found = self.place_displaced(at, early.union(late), &mut scratch);
-        self.scratch = scratch;
-        found
+        self.place_displaced(at, early.union(late), scratch)
     }
 
     /// A value goes on in the register in which an operand reads it, if it can stay there: the next one may well expect

@@ -5,7 +5,7 @@ use crate::coalescing::Coalescing;
 use crate::spill_plan::Transfer;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Allocator, Inst, MachineEnv, PReg, Problem, VReg, text};
+use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Inst, MachineEnv, PReg, Problem, VReg, text};
 use kingpost_regalloc_common::order::BlockIndex;
 
 /// `v0` is stored and evicted for the call, and reloaded; `v2` and `v3` are of one class.
@@ -39,7 +39,8 @@ impl Solved {
         let mut file = text::parse(TEXT).unwrap();
         let (problem, env) = (file.cases.remove(0).problem, file.env.unwrap());
         let (mut allocator, mut answer) = (SsaAllocator::default(), Allocation::default());
-        allocator.allocate_verified(&problem, &env, &mut answer).unwrap();
+        let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
+        allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
         Solved { problem, env, allocator, answer }
     }
 

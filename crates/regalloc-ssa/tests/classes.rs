@@ -1,18 +1,13 @@
 //! What coalescing leaves, judged by a test of interference that shares nothing with it: members of one class never live
 //! at once, and are of one kind.
 
-use kingpost_regalloc::{Allocation, Allocator, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{MachineEnv, Problem, VReg};
 use kingpost_regalloc_ssa::SsaAllocator;
-use kingpost_testgen::{conformance, interference, problem, properties};
+use kingpost_testgen::{conformance, interference, phases, problem, properties};
 
 /// Checks the classes of a problem; gives how many there are.
 fn check(problem: &Problem, env: &MachineEnv) -> usize {
-    let mut allocator = SsaAllocator::default();
-    allocator
-        .allocate_verified(problem, env, &mut Allocation::default())
-        .unwrap_or_else(|error| panic!("{error}\n{problem}"));
-    let dumps = allocator.dump(problem, env);
-    let (_, text) = dumps.iter().find(|(phase, _)| *phase == "coalescing").expect("a phase");
+    let text = phases::result(&mut SsaAllocator::default(), problem, env, "coalescing");
     let classes: Vec<Vec<VReg>> = text.lines().map(|line| line.split(", ").map(value).collect()).collect();
     if let Err(clash) = interference::judge(problem, &classes) {
         panic!("{clash}\n{problem}{text}");

@@ -1,73 +1,10 @@
-//! What each phase finds out: problems in the folder of a phase, with its text behind them as comments. With
-//! `KINGPOST_BLESS=1` the comments are written anew.
+//! What each phase finds out, what an observer is told, and what that costs.
 
-use kingpost_regalloc::{Allocation, Allocator, text};
 use kingpost_regalloc_ssa::SsaAllocator;
-use kingpost_testgen::conformance::{solve, solve_text};
-use std::fs;
-use std::path::Path;
+use kingpost_testgen::conformance::solve_text;
 
-/// Before what a phase found out.
-const MARK: &str = "; ---\n";
-
-#[track_caller]
-fn check(phase: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/phases").join(phase);
-    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "no problems for {phase}");
-    for path in files {
-        let source = fs::read_to_string(&path).unwrap();
-        let (source, want) = source.split_once(MARK).unwrap_or_else(|| panic!("{}: no expectation", path.display()));
-        let got = dump(source, phase);
-        if std::env::var_os("KINGPOST_BLESS").is_some() {
-            fs::write(&path, format!("{source}{MARK}{got}")).unwrap();
-        } else {
-            assert_eq!(got, want, "{}", path.display());
-        }
-    }
-}
-
-fn dump(source: &str, phase: &str) -> String {
-    let file = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let env = file.env.expect("the text begins with a machine");
-    let problem = &file.cases[0].problem;
-    let mut allocator = SsaAllocator::default();
-    allocator.allocate_verified(problem, &env, &mut Allocation::default()).unwrap_or_else(|error| panic!("{error}"));
-    solve(&mut allocator, problem, &env);
-    let dumps = allocator.dump(problem, &env);
-    let (_, text) = dumps.iter().find(|(name, _)| *name == phase).expect("a phase");
-    text.lines().map(|line| format!("; {line}\n")).collect()
-}
-
-#[test]
-fn liveness() {
-    check("liveness");
-}
-
-#[test]
-fn coalescing() {
-    check("coalescing");
-}
-
-#[test]
-fn spilling() {
-    check("spilling");
-}
-
-#[test]
-fn reload() {
-    check("reload");
-}
-
-#[test]
-fn register_hints() {
-    check("register_hints");
-}
-
-#[test]
-fn coloring() {
-    check("coloring");
+kingpost_testgen::phases! {
+    SsaAllocator::default(); liveness, coalescing, spilling, reload, register_hints, coloring, events
 }
 
 /// Of the values live through a loop the one that is used behind it goes to memory, not the one that is used in it.

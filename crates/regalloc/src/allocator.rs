@@ -19,33 +19,67 @@ pub trait Allocator: Send {
     /// [`AllocError`] if the problem has no solution, exceeds a limit, or took more steps than its size allows.
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError>;
 
-    /// As [`Allocator::allocate`], telling `observer` what is decided. By default nothing is told.
-    ///
-    /// # Errors
-    /// As [`Allocator::allocate`].
-    fn allocate_observed(
-        &mut self,
-        problem: &Problem,
-        env: &MachineEnv,
-        out: &mut Allocation,
-        observer: &mut dyn Observer,
-    ) -> Result<(), AllocError> {
-        let _ = observer;
-        self.allocate(problem, env, out)
-    }
-
-    /// As [`Allocator::allocate`], verifying the result of each of the allocator's phases before the next phase reads it.
-    /// By default there is no phase to verify.
+    /// As [`Allocator::allocate`], with all the diagnostics asked for that the allocator has; by default it has none.
     ///
     /// # Errors
     /// As [`Allocator::allocate`], and [`AllocError::Phase`].
-    fn allocate_verified(
+    fn allocate_with(
         &mut self,
         problem: &Problem,
         env: &MachineEnv,
         out: &mut Allocation,
+        diagnostics: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
+        let _ = diagnostics;
         self.allocate(problem, env, out)
+    }
+}
+
+/// What is wanted of an allocator besides the answer. By default that is nothing.
+#[derive(Default)]
+pub struct Diagnostics<'a> {
+    /// What is told of each decision.
+    pub observer: Option<&'a mut (dyn Observer + 'a)>,
+    /// Is the result of each phase verified before the next phase reads it?
+    pub verifies: bool,
+    /// Where the text form of each phase's result goes, after the name of the phase.
+    pub texts: Option<&'a mut Vec<(&'static str, String)>>,
+}
+
+impl Diagnostics<'_> {
+    /// Tells the observer of a decision, if there is one.
+    #[inline]
+    pub fn event(&mut self, event: Event<'_>) {
+        if let Some(observer) = &mut self.observer {
+            observer.event(event);
+        }
+    }
+
+    /// A phase begins.
+    pub fn begin(&mut self, phase: &'static str) {
+        self.event(Event::Stage(phase));
+    }
+
+    /// A phase has ended. `verify` returns the rule that its result breaks, `dump` writes its result as text.
+    ///
+    /// # Errors
+    /// [`AllocError::Phase`] if the result is verified and breaks a rule.
+    pub fn end(
+        &mut self,
+        phase: &'static str,
+        verify: impl FnOnce() -> Result<(), String>,
+        dump: impl FnOnce(&mut String) -> fmt::Result,
+    ) -> Result<(), AllocError> {
+        if let Some(texts) = &mut self.texts {
+            let mut text = String::new();
+            // Writing to a string cannot fail.
+            let _ = dump(&mut text);
+            texts.push((phase, text));
+        }
+        if self.verifies {
+            verify().map_err(|what| AllocError::Phase { phase, what })?;
+        }
+        Ok(())
     }
 }
 
@@ -71,8 +105,8 @@ pub enum AllocError {
         /// Steps taken.
         steps: u64,
     },
-    /// The result of a phase is not what the next phase relies on: a bug of the allocator, found by
-    /// [`Allocator::allocate_verified`].
+    /// The result of a phase is not what the next phase relies on: a bug of the allocator, found as
+    /// [`Diagnostics::verifies`] asks.
     Phase {
         /// The phase at fault.
         phase: &'static str,
@@ -158,6 +192,21 @@ pub enum Event<'a> {
         /// The other.
         b: VReg,
     },
+}
+
+/// Text form: what was decided, where.
+impl fmt::Display for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Stage(name) => write!(f, "[{name}]"),
+            Event::Assign { vreg, loc, from, to } => write!(f, "{vreg} in {loc} {from}..{to}"),
+            Event::Split { vreg, at } => write!(f, "split {vreg} at {at}"),
+            Event::Evict { vreg, winner, at } => write!(f, "{winner} evicts {vreg} at {at}"),
+            Event::Spill { vreg, at } => write!(f, "spill {vreg} at {at}"),
+            Event::Reload { vreg, at } => write!(f, "reload {vreg} at {at}"),
+            Event::Coalesce { a, b } => write!(f, "coalesce {a} and {b}"),
+        }
+    }
 }
 
 /// Follows an allocation decision by decision.

@@ -32,7 +32,7 @@ pub mod text;
 pub mod verify;
 
 pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
-pub use allocator::{AllocError, Allocator, Event, Observer};
+pub use allocator::{AllocError, Allocator, Diagnostics, Event, Observer};
 pub use cost::Cost;
 pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
 pub use env::{ClassEnv, Costs, MachineEnv};

@@ -16,6 +16,7 @@
 //! | `renumber.rs` | the same problem with other numbers |
 //! | `shapes.rs` | problems of any size in the shapes that compilers meet |
 //! | `conformance.rs` | what every allocator must do, for its tests |
+//! | `phases.rs` | what the phases of an allocator find out, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
@@ -31,6 +32,7 @@ pub mod interference;
 pub mod ir;
 pub mod large;
 mod mutate;
+pub mod phases;
 pub mod problem;
 pub mod properties;
 pub mod renumber;

@@ -1,0 +1,84 @@
+//! What the phases of an allocator find out: problems in the folder of a phase, with the text of its result behind them
+//! as comments. In the folder `events` it is what an observer is told. With `KINGPOST_BLESS=1` the comments are written
+//! anew.
+//!
+//! ```ignore
+//! kingpost_testgen::phases! { SsaAllocator::default(); liveness, spilling, events }
+//! ```
+
+use crate::conformance::solve;
+use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Event, MachineEnv, Observer, Problem, text};
+use std::fs;
+use std::path::Path;
+
+/// Before what a phase found out.
+const MARK: &str = "; ---\n";
+
+/// Tests of phases, given an expression that makes an allocator, and their names, which are those of folders in
+/// `tests/phases`.
+#[macro_export]
+macro_rules! phases {
+    ($allocator:expr; $($phase:ident),+) => {
+        $(#[test]
+        fn $phase() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/phases");
+            $crate::phases::check(&mut $allocator, folder.as_ref(), stringify!($phase));
+        })+
+    };
+}
+
+/// Compares what a phase finds out about the problems in its folder with what is expected.
+///
+/// # Panics
+/// Where it differs.
+#[track_caller]
+pub fn check(allocator: &mut dyn Allocator, folder: &Path, phase: &str) {
+    let mut files: Vec<_> = fs::read_dir(folder.join(phase)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "no problems for {phase}");
+    let is_blessed = std::env::var_os("KINGPOST_BLESS").is_some();
+    for path in files {
+        let name = path.display();
+        let source = fs::read_to_string(&path).unwrap();
+        let (source, expected) = match source.split_once(MARK) {
+            None if is_blessed => (source.as_str(), ""),
+            parts => parts.unwrap_or_else(|| panic!("{name}: no expectation")),
+        };
+        let file = text::parse(source).unwrap_or_else(|error| panic!("{name}:{error}"));
+        let env = file.env.expect("the text begins with a machine");
+        let got = result(allocator, &file.cases[0].problem, &env, phase);
+        let got: String = got.lines().map(|line| format!("; {line}\n")).collect();
+        if is_blessed {
+            fs::write(&path, format!("{source}{MARK}{got}")).unwrap();
+        } else {
+            assert_eq!(got, expected, "{name}");
+        }
+    }
+}
+
+/// The text of what a phase finds out, all phases verified.
+///
+/// # Panics
+/// Where the answer or a phase is not as it must be.
+pub fn result(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv, phase: &str) -> String {
+    solve(allocator, problem, env);
+    let (mut story, mut texts) = (Story::default(), Vec::new());
+    let mut diagnostics = Diagnostics { observer: Some(&mut story), verifies: true, texts: Some(&mut texts) };
+    let solved = allocator.allocate_with(problem, env, &mut Allocation::default(), &mut diagnostics);
+    solved.unwrap_or_else(|error| panic!("{error}"));
+    match texts.into_iter().find(|(name, _)| *name == phase) {
+        Some((_, text)) => text,
+        None if phase == "events" => story.0,
+        None => panic!("no phase {phase}"),
+    }
+}
+
+/// Keeps the events as lines.
+#[derive(Default)]
+struct Story(String);
+
+impl Observer for Story {
+    fn event(&mut self, event: Event<'_>) {
+        self.0 += &format!("{event}\n");
+    }
+}
