@@ -66,6 +66,9 @@ pub(crate) struct TestArgs {
     /// How compiled code is run.
     #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,
+    /// A list of directives that must not hold: lines `FILE:LINE REASON`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known_wrong: Option<PathBuf>,
     /// Threads; by default as many as there are processors.
     #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,

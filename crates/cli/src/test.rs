@@ -2,12 +2,12 @@
 
 use crate::args::{RunArgs, TestArgs, Via};
 use crate::input;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
 use kingpost_codegen::Settings;
-use kingpost_filetest::{Options, Report};
+use kingpost_filetest::{KnownWrong, Options, Report};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl From<Via> for kingpost_filetest::Via {
     fn from(via: Via) -> kingpost_filetest::Via {
@@ -35,6 +35,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         bless,
         via: args.via.into(),
         calls: Vec::new(),
+        known_wrong: args.known_wrong.as_deref().map(known_wrong).transpose()?.unwrap_or_default(),
     };
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
     let mut report = kingpost_filetest::run(&paths, &options)?;
@@ -43,6 +44,13 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, None, &options).units);
     }
     say(&report)
+}
+
+/// Reads a list of directives that must not hold.
+fn known_wrong(path: &Path) -> Result<KnownWrong, Stop> {
+    let input = input::read(path)?;
+    let text = String::from_utf8_lossy(&input.text);
+    KnownWrong::parse(&text).map_err(|(line, what)| Stop::Failure(format!("{}:{line}:1: {what}", input.name)))
 }
 
 /// The run directives of files, whatever their `test` lines say.

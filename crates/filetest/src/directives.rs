@@ -95,10 +95,30 @@ pub(crate) struct Judge<'a> {
     pub(crate) test: &'a TestFunction<'a>,
     pub(crate) line: u32,
     pub(crate) command: &'a RunCommand,
+    /// Whether what it asks for is wrong, and must not be.
+    is_known_wrong: bool,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    pub(crate) fn new(job: &Job<'a>, test: &'a TestFunction<'a>, directive: &'a Directive) -> Judge<'a> {
+        let is_known_wrong = job.known_wrong.contains(job.name, directive.line);
+        Judge { file: job.name, test, line: directive.line, command: &directive.command, is_known_wrong }
+    }
+
     pub(crate) fn judge(&self, ending: Ending, findings: &mut Findings) {
+        if !self.is_known_wrong {
+            return self.compare(ending, findings);
+        }
+        let mut found = Findings::default();
+        self.compare(ending, &mut found);
+        findings.expectations += found.expectations;
+        if found.failures.is_empty() && found.skips.is_empty() {
+            findings.fail(format_args!("{}{} holds, but is listed as wrong", self.place(), self.call()));
+        }
+        findings.skips.append(&mut found.skips);
+    }
+
+    fn compare(&self, ending: Ending, findings: &mut Findings) {
         if let Ending::NotSupported(reason) = ending {
             return findings.skip(reason);
         }

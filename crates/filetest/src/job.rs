@@ -4,6 +4,7 @@ use kingpost_codegen::Compiler;
 use kingpost_ir::verifier::{TargetInfo, Verifier, VerifierError};
 use kingpost_reader::{Position, TestFile, TestFunction};
 
+use crate::known_wrong::KnownWrong;
 use crate::native::Via;
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
@@ -22,6 +23,8 @@ pub(crate) struct Job<'a> {
     pub(crate) via: Via,
     /// Calls to print in place of the file's directives.
     pub(crate) calls: &'a [String],
+    /// Directives that must not hold.
+    pub(crate) known_wrong: &'a KnownWrong,
 }
 
 impl Job<'_> {

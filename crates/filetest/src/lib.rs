@@ -21,6 +21,7 @@
 //! | `precise.rs` | whole outputs in comments, and blessing them |
 //! | `native/` | compiled code in executable memory or as an object, in a child process |
 //! | `data.rs` | data directives as data objects |
+//! | `known_wrong.rs` | directives that must not hold |
 //! | `report.rs` | outcomes, and how they print |
 
 mod allocation;
@@ -28,6 +29,7 @@ mod data;
 mod directives;
 mod expect;
 mod job;
+mod known_wrong;
 #[cfg(test)]
 mod manifests;
 pub mod native;
@@ -42,6 +44,7 @@ mod target;
 mod unit;
 
 pub use data::data_objects;
+pub use known_wrong::KnownWrong;
 pub use native::Via;
 pub use options::Options;
 pub use outcome::Ending;

@@ -1,5 +1,6 @@
 //! What to run of the files.
 
+use crate::known_wrong::KnownWrong;
 use crate::native::Via;
 
 /// What to run of the files.
@@ -17,6 +18,8 @@ pub struct Options {
     pub via: Via,
     /// Calls as `%f(1, 2)` to run and print in place of the files' directives, if there are any.
     pub calls: Vec<String>,
+    /// Directives that must not hold.
+    pub known_wrong: KnownWrong,
 }
 
 impl Options {

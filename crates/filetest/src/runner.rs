@@ -155,7 +155,8 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
         Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(target::NoCompiler::Fail { key, text }) => return findings.fail(describe_word(name, file, &key, &text)),
     };
-    let job = Job { name, file, unit, info, bless: options.bless, via: options.via, calls: &options.calls };
+    let Options { bless, via, ref calls, ref known_wrong, .. } = *options;
+    let job = Job { name, file, unit, info, bless, via, calls, known_wrong };
     // A panic is a bug of ours; it must not hide what became of the other files.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         if !subtest.needs_verifier || job.verify(findings) {

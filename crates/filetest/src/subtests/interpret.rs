@@ -43,7 +43,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
             }
             None => Ending::Wrong("there is no such function".into()),
         };
-        Judge { file: job.name, test, line: directive.line, command: &directive.command }.judge(ending, findings);
+        Judge::new(job, test, &directive).judge(ending, findings);
     }
 }
 

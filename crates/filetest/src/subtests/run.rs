@@ -52,7 +52,7 @@ fn judge(job: &Job, called: &[Directive], endings: Vec<Ending>, findings: &mut F
     for (directive, ending) in called.iter().zip(endings) {
         let test = &job.file.functions[directive.function];
         let (ended, failures) = (matches!(ending, Ending::Returned(_) | Ending::Trapped(_)), findings.failures.len());
-        let judge = Judge { file: job.name, test, line: directive.line, command: &directive.command };
+        let judge = Judge::new(job, test, directive);
         judge.judge(ending, findings);
         // The oracle tells whether the code or the expectation is wrong.
         if let (true, Some(failure)) = (ended, findings.failures.get_mut(failures)) {
@@ -81,6 +81,7 @@ fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Res
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use crate::known_wrong::KnownWrong;
     use crate::native::Via;
     use crate::report::Outcome;
     use crate::unit::Unit;
@@ -94,7 +95,9 @@ mod tests {
         let file = parse_test(&text, kingpost_reader::Options::default()).unwrap();
         let (command, target) = (&file.header.commands[0], file.header.targets.first());
         let unit = Unit { command, target, allocator: Some("linear".into()) };
-        let job = Job { name: "t.clif", file: &file, unit: &unit, info: None, bless: false, via: Via::Jit, calls: &[] };
+        let known_wrong = &KnownWrong::default();
+        let (name, via) = ("t.clif", Via::Jit);
+        let job = Job { name, file: &file, unit: &unit, info: None, bless: false, via, calls: &[], known_wrong };
         let mut findings = Findings::default();
         run_on(CpuFlags::of(target_lexicon::Architecture::X86_64, &[]), &job, &mut findings);
         findings.outcome()
