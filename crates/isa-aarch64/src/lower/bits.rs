@@ -15,10 +15,8 @@ use kingpost_regalloc::VReg;
 
 /// `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let ty = cx.ty(x);
-    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let ty = cx.result_ty(inst);
+    let [def, source] = cx.registers(inst);
     if ty.bits() >= 32 {
         cx.emit(rows::RBIT_RR.of(ty.bits()), &[def, source]);
         return Ok(());

@@ -10,7 +10,7 @@ use crate::regs::CC_GE;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::lower::{Cond, invert, is_word, working_bits};
+use kingpost_mach::lower::{Cond, invert, is_word, select_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -142,7 +142,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         }
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let cond = cond.inverse_if(negated);
-        choose(cx, rows::CSEL_RRR.of(bits), cond, def, x, y);
+        select_on(cx, rows::CSEL_RRR.of(bits), cond, def, [x, y]);
         return Ok(());
     }
     let select = rows::CSEL_RRR.of(bits);
@@ -154,7 +154,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             cx.emit_imm(change.row(bits), &[def, plain, operand], cc);
         } else {
             let changed = change.emit(cx, bits, operand);
-            choose(cx, select, cond, def, plain, changed);
+            select_on(cx, select, cond, def, [plain, changed]);
         }
         return Ok(());
     }
@@ -166,13 +166,13 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             cx.emit_imm(row, &[def, plain], cc);
         } else {
             let arm = cx.use_reg(arm);
-            choose(cx, select, cond, def, plain, arm);
+            select_on(cx, select, cond, def, [plain, arm]);
         }
         return Ok(());
     }
     let (x, y) = (cx.use_reg(x), cx.use_reg(y));
     let cond = cx.condition(c);
-    choose(cx, select, cond, def, x, y);
+    select_on(cx, select, cond, def, [x, y]);
     Ok(())
 }
 
@@ -186,7 +186,7 @@ pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if bits > 64 {
         select_quad(cx, cond, def, [x, y]);
     } else {
-        choose(cx, rows::FCSEL_FFF.of(bits), cond, def, x, y);
+        select_on(cx, rows::FCSEL_FFF.of(bits), cond, def, [x, y]);
     }
     Ok(())
 }
@@ -221,22 +221,6 @@ fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
     Some((change, operand))
 }
 
-/// `def = cond ? x : y` by conditional selects of one register.
-pub(super) fn choose(cx: &mut Cx<'_, '_>, row: RowId, cond: Cond, def: VReg, x: VReg, y: VReg) {
-    let (a, b, yes, no) = match cond {
-        Cond::One(cc) => {
-            cx.emit_imm(row, &[def, x, y], cc);
-            return;
-        }
-        Cond::Or(a, b) => (a, b, x, y),
-        Cond::And(a, b) => (invert(a), invert(b), y, x),
-    };
-    let data = cx.code.problem.vregs[def];
-    let first = cx.temp(data.class, data.width);
-    cx.emit_imm(row, &[first, yes, no], a);
-    cx.emit_imm(row, &[def, yes, first], b);
-}
-
 /// `def = cond ? x : y` in 16 bytes, by a mask.
 fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     let [bit, mask] = std::array::from_fn(|_| cx.int_temp(64));
@@ -254,7 +238,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let value = cx.first_result(inst);
     let (def, xs, ys) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     let cond = cx.compare(cond, [x, y]);
-    choose(cx, rows::CSEL_RRR.of(working_bits(cx.ty(x))), cond, def, xs, ys);
+    select_on(cx, rows::CSEL_RRR.of(working_bits(cx.ty(x))), cond, def, [xs, ys]);
     Ok(())
 }
 

@@ -45,13 +45,12 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
 
 /// `iconcat`.
 pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [low, high] = cx.args(inst);
+    let [low, _] = cx.args(inst);
     let bits = cx.ty(low).bits();
     if bits == 64 {
         return shared::wide::iconcat(cx, inst);
     }
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(low), cx.use_reg(high)];
+    let operands: [VReg; 3] = cx.registers(inst);
     let row = rows::BFM_RRI.of(bits * 2);
     let field = immediates::bitfield_insert(bits as u8, bits as u8, bits.max(16) as u8 * 2);
     cx.emit_imm(row, &operands, field);

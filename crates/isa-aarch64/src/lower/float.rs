@@ -10,8 +10,8 @@ use super::{Lowered, tiles};
 use crate::regs::CC_VC;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Type};
-use kingpost_mach::lower::{Tile, float_pattern, is_float};
-use kingpost_mach::{Family, Machine, RowId};
+use kingpost_mach::lower::{Tile, by_row, float_pattern, is_float};
+use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
 impl Cx<'_, '_> {
@@ -67,33 +67,6 @@ pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
     })
 }
 
-/// `band`, `bor`, `bxor` of all bits of float registers.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(row, &operands);
-    Ok(())
-}
-
-/// `bnot`.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
-    cx.emit(rows::NOT_FF.of(128), &operands);
-    Ok(())
-}
-
-/// `bitselect`, as one instruction.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [c, x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(rows::BSL_FFF.of(128), &operands);
-    Ok(())
-}
-
 /// `fneg`; of a product without another use, the product's sign at once.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
@@ -113,22 +86,16 @@ pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
+    let ty = cx.result_ty(inst);
     cx.require_float(inst, ty)?;
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
-    cx.emit(family.of(ty.bits()), &operands);
-    Ok(())
+    by_row(cx, inst, family.of(ty.bits()))
 }
 
 /// `fcopysign`: the sign of one is moved down, and from there above the magnitude of the other.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
+    let ty = cx.result_ty(inst);
     cx.require_float(inst, ty)?;
-    let value = cx.first_result(inst);
-    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let [def, x, y] = cx.registers(inst);
     let sign = cx.float_like(ty);
     let top = ty.bits() as i32 - 1;
     cx.emit_imm(rows::USHR_FFI.of(ty.bits()), &[sign, y], top);

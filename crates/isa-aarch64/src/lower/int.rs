@@ -229,10 +229,8 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
 
 /// `bitselect`: `(x & c) | (y & !c)`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [c, x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let bits = working_bits(cx.ty(x));
-    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    let bits = working_bits(cx.result_ty(inst));
+    let [def, c, x, y] = cx.registers(inst);
     select_bits(cx, bits, def, [c, x, y]);
     Ok(())
 }

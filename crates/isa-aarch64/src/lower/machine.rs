@@ -50,6 +50,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;
+    const SELECTS_FIRST: bool = true;
     const INDEXES_WITH_DISPLACEMENT: bool = false;
 
     fn tail_call_rows(&self) -> CallRows {

@@ -13,7 +13,7 @@ use super::muldiv::Part;
 use super::overflow::Op;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide, wide_atomic,
+    wide, wide_atomic,
 };
 use crate::rows;
 use kingpost_ir::Inst;
@@ -92,9 +92,9 @@ kingpost_mach::lowering_table! { LowerFn;
     Vconst                     => shared::constant::quad;
 
     // Selection and comparison.
-    Select [32]                => compare::select, wide::select, compare::select_float, vector::select;
-    SelectSpectreGuard [32]    => compare::select, wide::select, compare::select_float, vector::select;
-    Bitselect [32]             => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
+    Select [32]                => compare::select, wide::select, compare::select_float, shared::vector::in_register(compare::select_float);
+    SelectSpectreGuard [32]    => compare::select, wide::select, compare::select_float, shared::vector::in_register(compare::select_float);
+    Bitselect [32]             => int::bitselect, wide::bitselect, shared::by_row(rows::BSL_FFF.of(128)), shared::vector::by_row(rows::BSL_FFF.of(128));
     Blendv                     => refuse;
     Bmask                      => compare::bmask;
     VanyTrue                   => refuse;
@@ -132,10 +132,10 @@ kingpost_mach::lowering_table! { LowerFn;
     UaddOverflowTrap           => overflow::add_trap;
 
     // Bits.
-    Band [32]                  => int::bitwise(Alu::AND), wide::bitwise(Alu::AND), float::bitwise(rows::AND_FFF.of(128)), vector::bitwise(rows::AND_FFF.of(128));
-    Bor [32]                   => int::bitwise(Alu::OR), wide::bitwise(Alu::OR), float::bitwise(rows::ORR_FFF.of(128)), vector::bitwise(rows::ORR_FFF.of(128));
-    Bxor [32]                  => int::bitwise(Alu::XOR), wide::bitwise(Alu::XOR), float::bitwise(rows::EOR_FFF.of(128)), vector::bitwise(rows::EOR_FFF.of(128));
-    Bnot [32]                  => int::bnot, shared::wide::both_halves(rows::MVN_RR.of(64)), float::bnot, vector::bnot;
+    Band [32]                  => int::bitwise(Alu::AND), wide::bitwise(Alu::AND), shared::by_row(rows::AND_FFF.of(128)), shared::vector::by_row(rows::AND_FFF.of(128));
+    Bor [32]                   => int::bitwise(Alu::OR), wide::bitwise(Alu::OR), shared::by_row(rows::ORR_FFF.of(128)), shared::vector::by_row(rows::ORR_FFF.of(128));
+    Bxor [32]                  => int::bitwise(Alu::XOR), wide::bitwise(Alu::XOR), shared::by_row(rows::EOR_FFF.of(128)), shared::vector::by_row(rows::EOR_FFF.of(128));
+    Bnot [32]                  => int::bnot, shared::wide::both_halves(rows::MVN_RR.of(64)), shared::by_row(rows::NOT_FF.of(128)), shared::vector::by_row(rows::NOT_FF.of(128));
     Rotl [32]                  => shift::rotate(true), wide::rotate(true), none, refuse;
     Rotr [32]                  => shift::rotate(false), wide::rotate(false), none, refuse;
     Ishl [32]                  => shift::shift(ShiftRows::LSL), wide::shift(ShiftRows::LSL), none, refuse;

@@ -4,7 +4,6 @@
 
 use super::Lowered;
 use super::chain::failing;
-use super::compare::choose;
 use super::condition::int_code;
 use super::convert::extend;
 use super::cx::{Alu, Cx, Immediates, ShiftRows};
@@ -16,7 +15,7 @@ use crate::regs::{CC_EQ, CC_NE};
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::lower::{self as shared, Cond, is_greater};
+use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -313,7 +312,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = cx.condition(c);
     for k in 0..defs.len() {
-        choose(cx, rows::CSEL_RRR.of(64), cond, defs[k], x[k], y[k]);
+        select_on(cx, rows::CSEL_RRR.of(64), cond, defs[k], [x[k], y[k]]);
     }
     Ok(())
 }
@@ -325,7 +324,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = compare(cx, cond, x, y);
     for k in 0..defs.len() {
-        choose(cx, rows::CSEL_RRR.of(64), cond, defs[k], xs[k], ys[k]);
+        select_on(cx, rows::CSEL_RRR.of(64), cond, defs[k], [xs[k], ys[k]]);
     }
     Ok(())
 }

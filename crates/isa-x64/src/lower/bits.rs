@@ -15,10 +15,8 @@ use kingpost_regalloc::VReg;
 
 /// `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (def, source) = (cx.result(value), cx.use_reg(x));
-    reverse_bits(cx, def, source, cx.ty(x).bits());
+    let [def, source] = cx.registers(inst);
+    reverse_bits(cx, def, source, cx.result_ty(inst).bits());
     Ok(())
 }
 

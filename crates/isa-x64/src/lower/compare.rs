@@ -8,7 +8,7 @@ use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Value};
-use kingpost_mach::lower::{Cond, working_bits};
+use kingpost_mach::lower::{Cond, select_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -58,6 +58,11 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
 }
 
+/// As [`select`], of floats and vectors of up to 128 bits.
+pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    select_regs(cx, inst, rows::SELECT_F)
+}
+
 /// As [`select`] by `row`, in all registers of the value.
 pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
     let [c, x, y] = cx.args(inst);
@@ -65,39 +70,17 @@ pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowere
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = cx.condition(c, inst)?;
     for k in 0..defs.len() {
-        choose(cx, row, cond, defs[k], x[k], y[k]);
+        select_on(cx, row, cond, defs[k], [x[k], y[k]]);
     }
     Ok(())
 }
 
-/// `def = cond ? x : y` by conditional moves of one register.
-pub(super) fn choose(cx: &mut Cx<'_, '_>, row: RowId, cond: Cond, def: VReg, x: VReg, y: VReg) {
-    let (a, b, yes, no) = match cond {
-        Cond::One(cc) => {
-            cx.emit_imm(row, &[def, y, x], cc);
-            return;
-        }
-        Cond::Or(a, b) => (a, b, x, y),
-        Cond::And(..) => {
-            choose(cx, row, cond.inverse(), def, y, x);
-            return;
-        }
-    };
-    let data = cx.code.problem.vregs[def];
-    let first = cx.temp(data.class, data.width);
-    cx.emit_imm(row, &[first, no, yes], a);
-    cx.emit_imm(row, &[def, first, yes], b);
-}
-
 /// `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    let value = cx.first_result(inst);
-    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let ty = cx.result_ty(inst);
+    let [def, x, y] = cx.registers(inst);
     cx.emit(rows::CMP_RR.of(ty.bits()), &[x, y]);
-    let row = rows::CMOV_RR.of(working_bits(ty));
-    choose(cx, row, Cond::One(int_code(cond)), def, x, y);
+    select_on(cx, rows::CMOV_RR.of(working_bits(ty)), Cond::One(int_code(cond)), def, [x, y]);
     Ok(())
 }
 

@@ -130,31 +130,18 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `band`, `bor`, `bxor` of all bits of float registers.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
-    cx.emit(row, &operands);
-    Ok(())
-}
-
 /// `bnot`.
 pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
     let ones = cx.float_temp(128);
-    let operands = [cx.result(value), cx.use_reg(x), ones];
+    let [def, source] = cx.registers(inst);
     cx.emit(rows::PCMPEQD_ONES, &[ones]);
-    cx.emit(rows::XORPS_RR, &operands);
+    cx.emit(rows::XORPS_RR, &[def, source, ones]);
     Ok(())
 }
 
 /// `bitselect`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [c, x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.float_temp(128));
     select_bits(cx, [rows::XORPS_RR, rows::ANDPS_RR], temps, def, [c, x, y]);
     Ok(())
@@ -181,22 +168,18 @@ pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
+    let ty = cx.result_ty(inst);
     cx.require_float(inst, ty)?;
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
+    let operands: [VReg; 2] = cx.registers(inst);
     cx.emit_mask(row, &operands, mask(ty), ty);
     Ok(())
 }
 
 /// `fcopysign`: the magnitude of one, the sign of the other.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
+    let ty = cx.result_ty(inst);
     cx.require_float(inst, ty)?;
-    let value = cx.first_result(inst);
-    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let [def, x, y] = cx.registers(inst);
     let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
     cx.emit_mask(rows::ANDPS_RM, &[plain, x], magnitude(ty), ty);
     cx.emit_mask(rows::ANDPS_RM, &[signed, y], sign(ty), ty);

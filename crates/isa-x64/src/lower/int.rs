@@ -8,7 +8,7 @@ use super::{Lowered, tiles};
 use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::lower::{Tile, working_bits};
+use kingpost_mach::lower::{Tile, by_row, working_bits};
 use kingpost_mach::{Family, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
@@ -127,22 +127,15 @@ pub(super) fn operate(
 
 /// `bnot`, `ineg`.
 pub(super) fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, rows: Family) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let row = rows.of(working_bits(cx.ty(x)));
-    let operands = [cx.result(value), cx.use_reg(x)];
-    cx.emit(row, &operands);
-    Ok(())
+    by_row(cx, inst, rows.of(working_bits(cx.result_ty(inst))))
 }
 
 /// `iabs`: the negation, or the operand if that is negative.
 pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
-    let value = cx.first_result(inst);
+    let ty = cx.result_ty(inst);
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
-    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let [def, source] = cx.registers(inst);
     cx.emit(rows::NEG_R.of(ty.bits()), &[negated, source]);
     // If the negation is not negative it is the result.
     cx.emit_imm(rows::CMOV_RR.of(bits), &[def, source, negated], CC_NS);
@@ -151,10 +144,8 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [c, x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let bits = working_bits(cx.ty(x));
-    let (def, c, x, y) = (cx.result(value), cx.use_reg(c), cx.use_reg(x), cx.use_reg(y));
+    let bits = working_bits(cx.result_ty(inst));
+    let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.int_temp(bits));
     select_bits(cx, [Alu::XOR.rr.of(bits), Alu::AND.rr.of(bits)], temps, def, [c, x, y]);
     Ok(())

@@ -49,6 +49,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;
+    const SELECTS_FIRST: bool = false;
     const INDEXES_WITH_DISPLACEMENT: bool = true;
 
     fn tail_call_rows(&self) -> CallRows {

@@ -8,7 +8,7 @@
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `condition.rs` | comparisons into the flags, for their readers |
-//! | `wide.rs`, `wide_atomic.rs`, `vector.rs` | integers of 128 bits, vectors |
+//! | `wide.rs`, `wide_atomic.rs` | integers of 128 bits |
 //! | the others | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
@@ -34,7 +34,6 @@ mod overflow;
 mod shift;
 pub(crate) mod table;
 pub(crate) mod tiles;
-mod vector;
 mod wide;
 mod wide_atomic;
 

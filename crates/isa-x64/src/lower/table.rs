@@ -12,7 +12,7 @@ use super::cx::{Alu, Cx, Shift};
 use super::muldiv::Part;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide, wide_atomic,
+    wide, wide_atomic,
 };
 use crate::rows;
 use kingpost_ir::Inst;
@@ -91,9 +91,9 @@ kingpost_mach::lowering_table! { LowerFn;
     Vconst                     => shared::constant::quad;
 
     // Selection and comparison.
-    Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
-    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_regs(rows::SELECT_F), vector::select;
-    Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, vector::bitselect;
+    Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, shared::vector::in_register(compare::select_float);
+    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, shared::vector::in_register(compare::select_float);
+    Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, shared::vector::in_register(float::bitselect);
     Blendv                     => refuse;
     Bmask                      => compare::bmask;
     VanyTrue                   => refuse;
@@ -131,10 +131,10 @@ kingpost_mach::lowering_table! { LowerFn;
     UaddOverflowTrap           => overflow::add_trap;
 
     // Bits.
-    Band [32]                  => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), float::bitwise(rows::ANDPS_RR), vector::bitwise(rows::ANDPS_RR);
-    Bor [32]                   => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), float::bitwise(rows::ORPS_RR), vector::bitwise(rows::ORPS_RR);
-    Bxor [32]                  => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), float::bitwise(rows::XORPS_RR), vector::bitwise(rows::XORPS_RR);
-    Bnot [32]                  => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, vector::bnot;
+    Band [32]                  => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), shared::by_row(rows::ANDPS_RR), shared::vector::by_row(rows::ANDPS_RR);
+    Bor [32]                   => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), shared::by_row(rows::ORPS_RR), shared::vector::by_row(rows::ORPS_RR);
+    Bxor [32]                  => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), shared::by_row(rows::XORPS_RR), shared::vector::by_row(rows::XORPS_RR);
+    Bnot [32]                  => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, shared::vector::in_register(float::bnot);
     Rotl [32]                  => shift::rotate(Shift::ROL), wide::rotate(Shift::ROL), none, refuse;
     Rotr [32]                  => shift::rotate(Shift::ROR), wide::rotate(Shift::ROR), none, refuse;
     Ishl [32]                  => shift::shift(Shift::SHL), wide::shift(Shift::SHL), none, refuse;

@@ -4,7 +4,6 @@
 
 use super::Lowered;
 use super::bits::{count_bits, leading_zeros, reverse_bits, trailing_zeros};
-use super::compare::choose;
 use super::condition::int_code;
 use super::convert::extend;
 use super::cx::{Cx, Shift};
@@ -15,7 +14,7 @@ use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::lower::{self as shared, Cond, is_greater};
+use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -256,7 +255,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
     let cond = compare(cx, cond, x, y);
     for k in 0..defs.len() {
-        choose(cx, rows::CMOV_RR.of(64), cond, defs[k], xs[k], ys[k]);
+        select_on(cx, rows::CMOV_RR.of(64), cond, defs[k], [xs[k], ys[k]]);
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::inst::MInst;
 use crate::row::RowId;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
-use kingpost_regalloc::Block;
+use kingpost_regalloc::{Block, VReg};
 
 /// How many definitions a condition looks through.
 const MAX_STEPS: usize = 16;
@@ -67,6 +67,23 @@ pub fn branch_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, then: Block, other:
 /// Traps if the flags say so.
 pub fn trap_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
     emit_on(cx, M::ROWS.trap_if, cond).set_trap(Some(code));
+}
+
+/// `def = cond ? x : y` by conditional moves of one register.
+pub fn select_on<'f, M: Machine<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
+    let emit = |cx: &mut M, def, yes, no, cc| {
+        let [first, second] = if M::SELECTS_FIRST { [yes, no] } else { [no, yes] };
+        cx.emit_imm(row, &[def, first, second], cc);
+    };
+    let (a, b, yes, no) = match cond {
+        Cond::One(cc) => return emit(cx, def, x, y, cc),
+        Cond::Or(a, b) => (a, b, x, y),
+        Cond::And(a, b) => (invert(a), invert(b), y, x),
+    };
+    let data = cx.code.problem.vregs[def];
+    let either = cx.temp(data.class, data.width);
+    emit(cx, either, yes, no, a);
+    emit(cx, def, yes, either, b);
 }
 
 /// The test of a value against zero that a condition comes down to, after looking through extensions and comparisons with

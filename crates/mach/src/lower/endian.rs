@@ -175,9 +175,7 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
 /// # Errors
 /// None.
 pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (def, source) = (cx.result(value), cx.use_reg(x));
-    cx.swap_bytes(def, source, cx.ty(x).bits());
+    let [def, source] = cx.registers(inst);
+    cx.swap_bytes(def, source, cx.result_ty(inst).bits());
     Ok(())
 }

@@ -103,6 +103,8 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const HAS_ENTRY_SCRATCH: bool;
     /// The fewest bytes that a float register is loaded from or stored to.
     const LEAST_FLOAT_BYTES: u8;
+    /// Does a conditional move take its first use, and not the second one, if the condition holds?
+    const SELECTS_FIRST: bool;
     /// May an address have an index and a displacement?
     const INDEXES_WITH_DISPLACEMENT: bool;
 

@@ -30,7 +30,7 @@
 //! | `annotations.rs` | stack maps and debug tags |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | predicates on types |
-//! | `wide.rs` | integers of 128 bits |
+//! | `wide.rs`, `vector.rs` | integers of 128 bits, vectors |
 //! | `tile.rs` | local patterns: what they match, how often they fire |
 //! | the others | opcodes, by family |
 
@@ -71,14 +71,16 @@ pub mod tail_call;
 mod tile;
 mod types;
 mod values;
+pub mod vector;
 pub mod wide;
 pub mod width;
 
 pub use call::libcall;
-pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, trap_on};
+pub use condition::{Cond, CondRows, TruthTest, branch_on, invert, is_greater, select_on, trap_on};
 pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
 pub use machine::{CallRows, CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
+pub use operands::by_row;
 pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
 pub use tile::{MAX_TILES, Tile, TileCounts, TileId, TileInfo, tile_number};

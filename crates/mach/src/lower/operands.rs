@@ -1,6 +1,7 @@
 //! Shorthands that every instruction set's lowering is written in.
 
-use super::Lower;
+use super::machine::Machine;
+use super::{Lower, Lowered};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::MInst;
@@ -19,6 +20,15 @@ impl Lower<'_> {
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
         let args = self.func.dfg.inst_args(inst);
         std::array::from_fn(|k| args[k])
+    }
+
+    /// The registers of the first result and of all arguments, `N` in all.
+    pub fn registers<const N: usize>(&mut self, inst: Inst) -> [VReg; N] {
+        let args = self.func.dfg.inst_args(inst);
+        std::array::from_fn(|k| match k.checked_sub(1) {
+            None => self.result(self.first_result(inst)),
+            Some(k) => self.use_reg(args[k]),
+        })
     }
 
     /// The first result of an instruction.
@@ -52,6 +62,19 @@ impl Lower<'_> {
         inst.imm = imm;
         inst
     }
+}
+
+/// Lowers an opcode that is one row: the registers of its result and arguments are the row's operands.
+///
+/// # Errors
+/// None.
+pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
+    let func = cx.func;
+    let value = cx.first_result(inst);
+    let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[cx.result(value)]);
+    operands.extend(func.dfg.inst_args(inst).iter().map(|&arg| cx.use_reg(arg)));
+    cx.emit(row, &operands);
+    Ok(())
 }
 
 /// Calls and global values.

@@ -4,7 +4,7 @@
 
 use super::machine::Machine;
 use super::memory::is_little;
-use super::{Lowered, wide};
+use super::{Lowered, by_row, wide};
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_regalloc::VReg;
@@ -15,8 +15,7 @@ use kingpost_regalloc::VReg;
 /// None.
 pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let [def, source] = cx.registers(inst);
     cx.zero_extend(def, source, cx.ty(x).bits());
     Ok(())
 }
@@ -41,11 +40,7 @@ pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) ->
 /// # Errors
 /// None.
 pub fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let operands = [cx.result(value), cx.use_reg(x)];
-    cx.emit(M::ROWS.move32, &operands);
-    Ok(())
+    by_row(cx, inst, M::ROWS.move32)
 }
 
 /// `isplit`.
@@ -99,9 +94,7 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
         }
         _ => return Err(cx.unsupported(inst)),
     };
-    let operands = [cx.result(value), cx.use_reg(arg)];
-    cx.emit(row, &operands);
-    Ok(())
+    by_row(cx, inst, row)
 }
 
 /// The argument or result `value` as its convention has it: extended to an i64 by `uext` or `sext`, or as it is.
