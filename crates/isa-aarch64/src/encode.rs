@@ -117,12 +117,17 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
             buffer.put4(0xf940_0000 | word | at_rn(args.regs[0]));
         }
         Special::Absolute => {
-            // ldr rd, 1f; b 2f; 1: .xword symbol; 2:
             let symbol = symbol(args);
-            buffer.put4(0x5800_0040 | word);
-            buffer.put4(0x1400_0003);
-            buffer.reloc(RelocKind::Abs8, symbol.name, symbol.offset);
-            buffer.put8(0);
+            let [movz, movk] = [0xd280_0000, 0xf280_0000];
+            for (kind, form) in [
+                (RelocKind::Aarch64MovwG0, movz),
+                (RelocKind::Aarch64MovwG1, movk | 1 << 21),
+                (RelocKind::Aarch64MovwG2, movk | 2 << 21),
+                (RelocKind::Aarch64MovwG3, movk | 3 << 21),
+            ] {
+                buffer.reloc(kind, symbol.name, symbol.offset);
+                buffer.put4(form | word);
+            }
         }
         _ => {
             if let Some(kind) = encoding.reloc {

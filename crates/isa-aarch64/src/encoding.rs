@@ -91,7 +91,7 @@ pub enum Special {
     Constant(u8),
     /// The address of a symbol from the GOT.
     Got,
-    /// The address of a symbol from the code itself.
+    /// The address of a symbol by four moves of 16 bits.
     Absolute,
     /// An exclusive load and store around the operation.
     AtomicLoop(LoopOp),

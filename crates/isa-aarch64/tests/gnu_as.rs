@@ -293,7 +293,11 @@ fn add_sequences(cases: &mut Cases) {
         (rows::ADDR64_RM, index(4, IndexExtend::Zero32, 0x1000), "add x0, x1, w2, uxtw #4\nadd x0, x0, #0x1000"),
         (rows::ADDR64_CONST, symbol(2), "adrp x0, symbol2-300\nadd x0, x0, :lo12:symbol2-300"),
         (rows::ADDR64_GOT, symbol(0), "adrp x0, :got:symbol0\nldr x0, [x0, :got_lo12:symbol0]"),
-        (rows::ADDR64_ABS, symbol(1), "ldr x0, . + 8\nb . + 12\n.xword symbol1+8"),
+        (
+            rows::ADDR64_ABS,
+            symbol(1),
+            "movz x0, #:abs_g0_nc:symbol1+8\nmovk x0, #:abs_g1_nc:symbol1+8\nmovk x0, #:abs_g2_nc:symbol1+8\nmovk x0, #:abs_g3:symbol1+8",
+        ),
     ];
     for &(row, mem, text) in mems {
         let float = ROWS[usize::from(row.0)].operands[0].class == RegClass::Float;
@@ -326,6 +330,10 @@ fn our_type(kind: RelocKind) -> u32 {
         RelocKind::Aarch64Ld32Lo12 => 285,
         RelocKind::Aarch64Ld64Lo12 => 286,
         RelocKind::Aarch64Ld128Lo12 => 299,
+        RelocKind::Aarch64MovwG0 => 264,
+        RelocKind::Aarch64MovwG1 => 266,
+        RelocKind::Aarch64MovwG2 => 268,
+        RelocKind::Aarch64MovwG3 => 269,
         RelocKind::Aarch64AdrGotPage => 311,
         RelocKind::Aarch64LdGotLo12 => 312,
         other => panic!("{other:?} is not of this machine"),

@@ -55,6 +55,20 @@ const CASES: &[(&str, &str)] = &[
         "function %f(i32) -> i64 { block0(v0: i32): v1 = sextend.i64 v0 v2 = iconst.i64 3 v3 = ishl v1, v2 return v3 }",
     ),
     (
+        "changed_operand",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 3 v3 = ishl v1, v2 v4 = iadd v0, v3 return v4 }",
+    ),
+    (
+        "address_sum",
+        "function %f(i64, i32) -> i64 { block0(v0: i64, v1: i32): v2 = uextend.i64 v1 v3 = iadd v0, v2 v4 = load.i64 v3 return v4 }",
+    ),
+    (
+        "address_fixed",
+        "function %f() -> i64 { ss0 = explicit_slot 8 block0: v0 = stack_addr.i64 ss0 v1 = load.i64 v0 return v1 }",
+    ),
+    ("folded_load", "function %f(i64) -> i64 { block0(v0: i64): v1 = load.i8 v0 v2 = sextend.i64 v1 return v2 }"),
+    ("stored_zero", "function %f(i64) { block0(v0: i64): v1 = iconst.i64 0 store v1, v0 return }"),
+    (
         "negated_product",
         "function %f(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fmul v0, v1 v3 = fneg v2 return v3 }",
     ),

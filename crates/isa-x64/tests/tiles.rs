@@ -23,6 +23,20 @@ const CASES: &[(&str, &str)] = &[
         "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iadd v0, v1 v3 = iconst.i64 9 v4 = iadd v2, v3 return v4 }",
     ),
     (
+        "address_sum",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iadd v0, v1 v3 = load.i64 v2+8 return v3 }",
+    ),
+    (
+        "address_fixed",
+        "function %f() -> i64 { ss0 = explicit_slot 8 block0: v0 = stack_addr.i64 ss0 v1 = load.i64 v0 return v1 }",
+    ),
+    (
+        "folded_load",
+        "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = load.i64 v0 v3 = iadd v1, v2 return v3 }",
+    ),
+    ("folded_literal", "function %f(f64) -> f64 { block0(v0: f64): v1 = f64const 0x1.8p0 v2 = fadd v0, v1 return v2 }"),
+    ("stored_immediate", "function %f(i64) { block0(v0: i64): v1 = iconst.i64 7 store v1, v0 return }"),
+    (
         "product_by_shift",
         "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 16 v3 = imul v0, v2 return v3 }",
     ),

@@ -51,6 +51,10 @@ pub fn apply(
             insert(adrp((to as i64).wrapping_add(addend), place).ok_or_else(out_of_reach)?, field);
         }
         RelocKind::Aarch64AddLo12 => insert(low12((target.symbol as i64).wrapping_add(addend)) << 10, field),
+        RelocKind::Aarch64MovwG0 => insert(chunk(target.symbol, addend, 0), field),
+        RelocKind::Aarch64MovwG1 => insert(chunk(target.symbol, addend, 1), field),
+        RelocKind::Aarch64MovwG2 => insert(chunk(target.symbol, addend, 2), field),
+        RelocKind::Aarch64MovwG3 => insert(chunk(target.symbol, addend, 3), field),
         // The offset of a load is in units of its bytes.
         RelocKind::Aarch64Ld32Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 2) << 10, field),
         RelocKind::Aarch64Ld64Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 3) << 10, field),
@@ -74,6 +78,12 @@ fn signed_field(value: i64, bits: u32) -> Option<u32> {
 
 fn low12(address: i64) -> u32 {
     address as u32 & 0xfff
+}
+
+/// The field of a move of 16 bits of an address, by their number from the low end.
+fn chunk(symbol: usize, addend: i64, number: u32) -> u32 {
+    let address = (symbol as i64).wrapping_add(addend) as u64;
+    ((address >> (16 * number)) as u32 & 0xffff) << 5
 }
 
 /// The fields of an `adrp` at `place`: the distance to the page of `address`, two low bits at the top.
@@ -136,6 +146,8 @@ mod tests {
         check(RelocKind::Aarch64Ld32Lo12, 0xbd40_0201, 0, Ok(0xbd46_8201)); // ldr s1, [x16, #0x680]
         check(RelocKind::Aarch64Ld64Lo12, 0xfd40_0201, 0, Ok(0xfd43_4201)); // ldr d1, [x16, #0x680]
         check(RelocKind::Aarch64Ld128Lo12, 0x3dc0_0201, 0, Ok(0x3dc1_a201)); // ldr q1, [x16, #0x680]
+        check(RelocKind::Aarch64MovwG0, 0xd280_0003, 0, Ok(0xd28a_d003)); // movz x3, #0x5680
+        check(RelocKind::Aarch64MovwG1, 0xf2a0_0003, 0, Ok(0xf2a2_4683)); // movk x3, #0x1234, lsl #16
         check(RelocKind::Aarch64AdrGotPage, 0x9000_0001, 0x40_0000, Ok(0xd000_0001)); // 2 pages up
         check(RelocKind::Aarch64LdGotLo12, 0xf940_0021, 0, Ok(0xf940_0021)); // ldr x1, [x1]
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 1 << 40, Err(()));

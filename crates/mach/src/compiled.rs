@@ -82,6 +82,14 @@ pub enum RelocKind {
     Aarch64Ld64Lo12,
     /// Low 12 bits, `ldr` of 16 bytes.
     Aarch64Ld128Lo12,
+    /// Bits 0 to 15 of `S + A`, `movz`.
+    Aarch64MovwG0,
+    /// Bits 16 to 31, `movk`.
+    Aarch64MovwG1,
+    /// Bits 32 to 47, `movk`.
+    Aarch64MovwG2,
+    /// Bits 48 to 63, `movk`.
+    Aarch64MovwG3,
     /// 21 bits of pages of the GOT entry, `adrp`.
     Aarch64AdrGotPage,
     /// Low 12 bits of the GOT entry, `ldr`.

@@ -8,6 +8,7 @@
 //! constant.
 
 use super::cx::{Alu, Cx};
+use super::tiles;
 use crate::immediates::{self, Extend, Shift, reaches};
 use crate::rows;
 use kingpost_ir::types::{I32, I64};
@@ -44,7 +45,11 @@ impl Cx<'_, '_> {
         }
         let terms = self.address_expr(addr, offset, bytes);
         if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
+            self.count_tile(tiles::ADDRESS_FIXED);
             return Ok(address);
+        }
+        if terms.base != addr {
+            self.count_tile(tiles::ADDRESS_SUM);
         }
         let base = self.use_reg(terms.base);
         match terms.index {

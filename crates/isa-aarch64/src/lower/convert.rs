@@ -2,8 +2,8 @@
 //!
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `ldrsb x2, [x0]`.
 
-use super::Lowered;
 use super::cx::Cx;
+use super::{Lowered, tiles};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
@@ -38,6 +38,7 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
         return Ok(false);
     }
     cx.mark_sunk(load);
+    cx.count_tile(tiles::FOLDED_LOAD);
     let address = cx.address(addr, i64::from(offset), from as u8 / 8, load)?;
     cx.emit_mem(Cx::widening_load_row(from, to, true), &[def], address).set_trap(flags.trap_code());
     Ok(true)

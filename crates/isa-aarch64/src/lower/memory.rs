@@ -2,8 +2,8 @@
 //!
 //! Before: `v1 = iconst.i32 0; store v1, v0+8`. After: `str wzr, [x0, #8]`.
 
-use super::Lowered;
 use super::cx::Cx;
+use super::{Lowered, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_mach::lower::memory::Store;
@@ -20,6 +20,7 @@ pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
     if ty.bits() > 64 || !is_zero(cx, store.value, ty) {
         return store.emit(cx);
     }
+    cx.count_tile(tiles::STORED_ZERO);
     cx.emit_mem(rows::STR_MZ.of(ty.bits()), &[], store.address).set_trap(store.flags.trap_code());
     Ok(())
 }

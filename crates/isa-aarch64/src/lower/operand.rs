@@ -5,6 +5,7 @@
 //! Only a definition without another use is folded: it costs nothing then, and its operand lives as long as it did.
 
 use super::cx::{Alu, Cx, Immediates};
+use super::tiles;
 use crate::immediates::{self, Extend, Shift};
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::{MInst, RowId};
@@ -155,6 +156,7 @@ impl Cx<'_, '_> {
         match second {
             Operand2::Immediate(row, imm) => self.emit_imm(row, &all, imm),
             Operand2::Changed(row, value, imm) => {
+                self.count_tile(tiles::CHANGED_OPERAND);
                 all.push(self.use_reg(value));
                 self.emit_imm(row, &all, imm)
             }

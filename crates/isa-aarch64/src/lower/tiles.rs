@@ -1,5 +1,5 @@
-//! The tiles of AArch64: local patterns that are listed and counted. Shifted and extended operands, immediates and address
-//! modes are not among them: they are ways to take one operand, found in `operand.rs` and `address.rs`.
+//! The tiles of AArch64: local patterns that are listed and counted. Immediates are not among them: they
+//! are ways to take one operand.
 
 kingpost_mach::tiles! {
     MULTIPLY_ADD = "multiply_add" "iadd a, (imul x, y)" => "madd d, x, y, a";
@@ -15,5 +15,10 @@ kingpost_mach::tiles! {
     NOT_XOR = "not_xor" "bnot (bxor x, y)" => "eon d, x, y";
     SHIFT_PAIR = "shift_pair" "ushr (ishl x, a), b | sshr (ishl x, a), b" => "ubfx | ubfiz d, x, ...";
     SHIFT_EXTENDED = "shift_extended" "ishl (uextend x), k | ishl (sextend x), k | ishl (band x, ones), k" => "ubfiz | sbfiz d, x, k, width";
+    CHANGED_OPERAND = "changed_operand" "op x, (ishl y, k) | op x, (uextend y) | op x, (bnot y)" => "op d, x, y, lsl k | op d, x, y, uxtw | bic d, x, y";
+    ADDRESS_SUM = "address_sum" "load | store at (iadd x, (ishl (uextend y), k)) | (iadd x, c)" => "[x, y, uxtw k] | [x, c]";
+    ADDRESS_FIXED = "address_fixed" "load | store at (stack_addr)" => "[sp, n]";
+    FOLDED_LOAD = "folded_load" "sextend (load a)" => "ldrs d, [a]";
+    STORED_ZERO = "stored_zero" "store (iconst 0), a" => "str xzr, [a]";
     NEGATED_PRODUCT = "negated_product" "fneg (fmul x, y)" => "fnmul d, x, y";
 }

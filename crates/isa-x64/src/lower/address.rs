@@ -7,6 +7,7 @@
 //! each user a constant.
 
 use super::cx::Cx;
+use super::tiles;
 use crate::rows;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
@@ -33,7 +34,11 @@ impl Cx<'_, '_> {
         }
         let terms = self.address_expr(addr, offset);
         if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
+            self.count_tile(tiles::ADDRESS_FIXED);
             return Ok(address);
+        }
+        if terms.base != addr {
+            self.count_tile(tiles::ADDRESS_SUM);
         }
         Ok(self.register_address(&terms))
     }

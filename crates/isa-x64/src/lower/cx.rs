@@ -1,5 +1,6 @@
 //! What lowering functions work on, and how rows are found by operand width.
 
+use super::tiles;
 use crate::isa::X64;
 use crate::rows;
 pub(super) use crate::rows::{Alu, Shift};
@@ -56,6 +57,7 @@ impl Cx<'_, '_> {
             return Ok(None);
         }
         self.mark_sunk(load);
+        self.count_tile(tiles::FOLDED_LOAD);
         let address = self.address(addr, i64::from(offset), load)?;
         Ok(Some(Folded { address, trap: flags.trap_code() }))
     }

@@ -5,9 +5,9 @@
 //! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
 //! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
 
-use super::Lowered;
 use super::cx::Cx;
 use super::int::select_bits;
+use super::{Lowered, tiles};
 use crate::rows;
 use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
@@ -34,6 +34,7 @@ impl Cx<'_, '_> {
                 return Ok(self.emit_folded(twin.row, vregs, load));
             }
             if let Some(literal) = self.sole_constant(last) {
+                self.count_tile(tiles::FOLDED_LITERAL);
                 return Ok(self.emit_mem(twin.row, vregs, literal));
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! Before: `v1 = iconst.i32 7; store v1, v0+8`. After: `mov32_mi [v0 + 8], 7`.
 
-use super::Lowered;
 use super::cx::Cx;
+use super::{Lowered, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, Type};
 use kingpost_mach::lower::is_little;
@@ -19,6 +19,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
     let store = Store::of(cx, inst, ty)?;
     let Some(imm) = cx.imm32(store.value).filter(|_| is_little(store.flags)) else { return store.emit(cx) };
+    cx.count_tile(tiles::STORED_IMMEDIATE);
     let minst = cx.emit_mem(rows::MOV_MI.of(ty.bits()), &[], store.address);
     minst.imm = imm;
     minst.set_trap(store.flags.trap_code());

@@ -1,10 +1,15 @@
-//! The tiles of x86-64: local patterns that are listed and counted. Folded loads, immediates and address modes are not among
-//! them: they are ways to take one operand, found in `cx.rs` and `address.rs`.
+//! The tiles of x86-64: local patterns that are listed and counted. Immediates are not among them: they
+//! are ways to take one operand.
 
 kingpost_mach::tiles! {
     ZERO_EXTEND = "zero_extend" "band x, 0xff | 0xffff | 0xffff_ffff" => "movzx d, x";
     NARROW_MASK = "narrow_mask" "band.i64 x, 0..=0xffff_ffff" => "and d32, imm";
     AND_NOT = "and_not" "band x, (bnot y)" => "andn d, y, x";
     SUM_BY_LEA = "sum_by_lea" "iadd x, (ishl y, 0..=3) | iadd (iadd x, y), c | iadd x, y, both used again" => "lea d, [x + y*2^k + c]";
+    ADDRESS_SUM = "address_sum" "load | store at (iadd x, (ishl y, 0..=3)) | (iadd x, c)" => "[x + y*2^k + c]";
+    ADDRESS_FIXED = "address_fixed" "load | store at (stack_addr) | (symbol_value)" => "[rbp + n] | [rip + symbol]";
+    FOLDED_LOAD = "folded_load" "op x, (load a)" => "op d, [a]";
+    FOLDED_LITERAL = "folded_literal" "op x, (f32const | f64const)" => "op d, [literal]";
+    STORED_IMMEDIATE = "stored_immediate" "store (iconst c), a" => "mov [a], c";
     PRODUCT_BY_SHIFT = "product_by_shift" "imul x, 2^k" => "shl d, k";
 }
