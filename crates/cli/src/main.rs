@@ -25,6 +25,7 @@ mod compile;
 mod diagnostics;
 mod dump;
 mod input;
+mod ledger;
 mod lists;
 mod outcome;
 mod output;

@@ -1,10 +1,11 @@
 //! `rules check`: rewrite rules, each proved or refuted.
 
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::{diagnostics, input, output};
+use crate::{diagnostics, input, ledger, output};
 use clap::{Args, Subcommand, ValueEnum};
-use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check};
-use kingpost_rules::{ParsedRule, parse};
+use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check, check_clif};
+use kingpost_rules::clif::{self, ClifRule};
+use kingpost_rules::{Rule, RuleError, parse};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::RangeInclusive;
@@ -26,6 +27,12 @@ pub(crate) struct RulesArgs {
 enum RulesCommand {
     /// Prove rules, or refute them with a counterexample.
     Check(CheckArgs),
+    /// Prove the rules on CLIF that the ledger does not know, and write it.
+    Prove(ledger::ProveArgs),
+    /// List rules on CLIF, and whether they are proved.
+    List(ledger::ListArgs),
+    /// Show one rule on CLIF: its text, its types, its proof.
+    Explain(ledger::ExplainArgs),
 }
 
 #[derive(Args, Debug)]
@@ -73,7 +80,7 @@ fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
     if 1 <= low && low <= high && high <= 64 { Ok(low..=high) } else { Err(wrong()) }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let limits = 0.001..=1e6;
     text.parse()
         .ok()
@@ -82,15 +89,35 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn rules(args: &RulesArgs) -> Outcome {
-    let RulesCommand::Check(args) = &args.command;
-    check_files(args)
+    match &args.command {
+        RulesCommand::Check(args) => check_files(args),
+        RulesCommand::Prove(args) => ledger::prove(args),
+        RulesCommand::List(args) => ledger::list(args),
+        RulesCommand::Explain(args) => ledger::explain(args),
+    }
 }
 
 /// A rule, and the file that its errors name.
 struct Job {
     file: String,
     name: String,
-    rule: ParsedRule,
+    rule: Parsed,
+}
+
+/// A rule of a dialect, or why it is none.
+enum Parsed {
+    Llvm(Result<Rule, RuleError>),
+    Clif(Result<Box<ClifRule>, RuleError>),
+}
+
+impl Parsed {
+    fn judge(&self, options: &Options, prover: &mut Prover) -> RuleVerdict {
+        match self {
+            Parsed::Llvm(Ok(rule)) => check(rule, options, prover),
+            Parsed::Clif(Ok(rule)) => check_clif(rule, options, prover),
+            Parsed::Llvm(Err(error)) | Parsed::Clif(Err(error)) => RuleVerdict::Error(error.clone()),
+        }
+    }
 }
 
 /// How often each verdict occurred.
@@ -103,10 +130,7 @@ struct Counts {
 }
 
 fn check_files(args: &CheckArgs) -> Outcome {
-    if args.dialect == Dialect::Clif {
-        return Err(Stop::Failure("rules check: the dialect clif is not supported yet".to_string()));
-    }
-    let jobs = read(&args.files)?;
+    let jobs = read(&args.files, args.dialect)?;
     let solver = match args.solver {
         SolverName::Z3 => SolverChoice::Z3,
         SolverName::Cvc5 => SolverChoice::Cvc5,
@@ -135,15 +159,21 @@ fn threads(jobs: usize) -> usize {
 }
 
 /// Rules without a name are called by their number among all.
-fn read(files: &[PathBuf]) -> Result<Vec<Job>, Stop> {
-    let mut jobs = Vec::new();
+fn read(files: &[PathBuf], dialect: Dialect) -> Result<Vec<Job>, Stop> {
+    let mut jobs: Vec<Job> = Vec::new();
     for path in files {
         let input = input::read(path)?;
         let text = String::from_utf8(input.text)
             .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
-        for rule in parse(&text) {
-            let name =
-                rule.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
+        let rules: Vec<(Option<String>, Parsed)> = match dialect {
+            Dialect::Llvm => parse(&text).into_iter().map(|parsed| (parsed.name, Parsed::Llvm(parsed.rule))).collect(),
+            Dialect::Clif => clif::parse(&text)
+                .into_iter()
+                .map(|parsed| (parsed.name, Parsed::Clif(parsed.rule.map(Box::new))))
+                .collect(),
+        };
+        for (name, rule) in rules {
+            let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
             jobs.push(Job { file: input.name.clone(), name, rule });
         }
     }
@@ -167,10 +197,7 @@ fn in_order(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { return };
-                    let verdict = match &job.rule.rule {
-                        Ok(rule) => check(rule, options, &mut prover),
-                        Err(error) => RuleVerdict::Error(error.clone()),
-                    };
+                    let verdict = job.rule.judge(options, &mut prover);
                     // The receiver is gone if output failed: then there is nothing to do.
                     if send.send((index, verdict)).is_err() {
                         return;

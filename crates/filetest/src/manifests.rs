@@ -13,8 +13,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("opt", "ir"),
     ("smt", ""),
     ("semantics", "ir smt"),
-    ("rules", ""),
-    ("rule-verify", "rules smt"),
+    ("rules", "ir"),
+    ("rule-verify", "interpreter ir reader rules semantics smt"),
     ("regalloc", ""),
     ("regalloc-common", "regalloc"),
     // Not even what the other allocators share: a second opinion on them.

@@ -23,6 +23,8 @@ pub enum WrongKind {
     Value,
     /// Memory differs at the end.
     Memory,
+    /// One side traps, or both with different codes.
+    Trap,
 }
 
 impl WrongKind {
@@ -34,6 +36,7 @@ impl WrongKind {
             WrongKind::Poison => "poison",
             WrongKind::Value => "value",
             WrongKind::Memory => "memory",
+            WrongKind::Trap => "trap",
         }
     }
 }

@@ -16,12 +16,15 @@ pub struct Counterexample {
     /// What differs.
     pub kind: WrongKind,
     /// The register, or what else it is about.
-    subject: String,
-    ty: Option<Type>,
+    pub(crate) subject: String,
+    /// Its type, if it has one.
+    pub(crate) ty: Option<String>,
     /// Name, type and value of inputs, constants and registers.
-    shown: Vec<(String, Type, Bits)>,
+    pub(crate) shown: Vec<(String, String, Bits)>,
     /// The values that differ.
-    values: Option<[Bits; 2]>,
+    pub(crate) values: Option<[Bits; 2]>,
+    /// What the interpreter says of both sides, of rules on CLIF.
+    pub(crate) replies: Option<[String; 2]>,
 }
 
 /// Evaluates a check under a model, on terms that nothing has simplified. `None` if the model shows no difference, whatever
@@ -51,12 +54,13 @@ pub(crate) fn replay(
     let bits = |term: Term| evaluator.value(term).bits();
     let own = format!("%{}", raw.subject);
     let others = conditions.shown.iter().filter(|(name, ..)| *name != own);
-    let shown = others.filter_map(|(name, ty, term)| Some((name.clone(), ty.clone(), bits(*term)?))).collect();
+    let shown = others.filter_map(|(name, ty, term)| Some((name.clone(), ty.to_string(), bits(*term)?))).collect();
     let values = match raw.values {
         Some([source, target]) => Some([bits(source)?, bits(target)?]),
         None => None,
     };
-    Some(Counterexample { kind: raw.kind, subject: raw.subject.clone(), ty: raw.ty.clone(), shown, values })
+    let ty = raw.ty.as_ref().map(Type::to_string);
+    Some(Counterexample { kind: raw.kind, subject: raw.subject.clone(), ty, shown, values, replies: None })
 }
 
 /// How many choices there are, or the most that can be counted.
@@ -83,7 +87,11 @@ fn choose(terms: &Terms, choices: &[Term], number: u128, model: &mut Model) {
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ty = self.ty.as_ref().map(|ty| format!("{ty} ")).unwrap_or_default();
-        let name = if self.ty.is_some() { format!("%{}", self.subject) } else { self.subject.clone() };
+        let name = if self.ty.is_some() && self.replies.is_none() {
+            format!("%{}", self.subject)
+        } else {
+            self.subject.clone()
+        };
         match self.kind {
             WrongKind::BlockPrecondition => writeln!(f, "Mismatch in preconditions for BB '{name}'")?,
             WrongKind::Definedness => {
@@ -92,10 +100,14 @@ impl fmt::Display for Counterexample {
             WrongKind::Poison => writeln!(f, "Domain of poisoness of Target is smaller than Source's for {ty}{name}")?,
             WrongKind::Value => writeln!(f, "Mismatch in values of {ty}{name}")?,
             WrongKind::Memory => writeln!(f, "Mismatch in final memory state")?,
+            WrongKind::Trap => writeln!(f, "Mismatch in traps of {ty}{name}")?,
         }
         writeln!(f, "\nExample:")?;
         for (name, ty, bits) in &self.shown {
             writeln!(f, "{name} {ty} = {}", Number(*bits))?;
+        }
+        if let Some([source, target]) = &self.replies {
+            return writeln!(f, "Source value: {source}\nTarget value: {target}");
         }
         let Some([source, target]) = self.values else { return Ok(()) };
         writeln!(f, "Source value: {}", Number(source))?;

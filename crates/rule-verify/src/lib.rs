@@ -10,6 +10,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `check.rs` | [`check`]: all typings of a rule, and the verdict |
+//! | `clif.rs`, `clif_replay.rs` | [`check_clif`]: the same of rules on CLIF; their counterexamples run in the interpreter |
 //! | `condition.rs` | the formulas that must have no model, in the order in which they are reported |
 //! | `side.rs` | a template, block by block |
 //! | `instruction.rs`, `wrap.rs`, `memory.rs` | the meaning of instructions, their flags, memory |
@@ -26,6 +27,8 @@
 //! The meaning of the language is described in `docs/rules.md`.
 
 mod check;
+mod clif;
+mod clif_replay;
 mod condition;
 mod constant;
 mod counterexample;
@@ -44,6 +47,7 @@ mod undef;
 mod wrap;
 
 pub use check::{Verdict, check};
+pub use clif::{Obligations, check_clif, obligations};
 pub use condition::WrongKind;
 pub use counterexample::Counterexample;
 pub use kingpost_smt::Backend;

@@ -5,7 +5,7 @@ use crate::reduce::conjuncts;
 use kingpost_smt::{Bits, Node, Op, Term, Terms};
 
 /// Variables wider than this are not split.
-const MAX_WIDTH: u32 = 64;
+const MAX_WIDTH: u32 = 128;
 
 /// A variable and the values that it is likely to have.
 #[derive(Clone, Debug)]

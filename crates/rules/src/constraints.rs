@@ -110,6 +110,20 @@ impl<'a> Constraints<'a> {
         Ok(all)
     }
 
+    /// Expressions of these widths, by their numbers, and nothing else.
+    pub(crate) fn of_widths(widths: &[u32]) -> Constraints<'a> {
+        let mut all = Constraints {
+            parents: Vec::new(),
+            classes: Vec::new(),
+            relations: Vec::new(),
+            exprs: Vec::new(),
+            names: HashMap::new(),
+            in_template: false,
+        };
+        all.exprs = widths.iter().map(|&width| all.fresh(Shape::Int(Some(width)))).collect();
+        all
+    }
+
     fn fresh(&mut self, shape: Shape) -> TypeVar {
         let var = TypeVar(self.parents.len() as u32);
         self.parents.push(var);

@@ -110,6 +110,7 @@ impl Scanner<'_> {
             "null" => ExprKind::Null,
             "undef" => ExprKind::Undef,
             _ if is_constant(word) => ExprKind::Constant(word.to_string()),
+            _ if self.is_free() && !self.rest().trim_start().starts_with('(') => free_name(word),
             _ => return self.call(at, word),
         };
         Ok(self.new_expr(at, 1, kind))
@@ -203,6 +204,12 @@ fn all_digits(text: &str) -> bool {
 /// Whether a word is an abstract constant: `C` and digits.
 pub(crate) fn is_constant(word: &str) -> bool {
     word.strip_prefix('C').is_some_and(all_digits)
+}
+
+/// A name without a percent sign: constants begin with a capital.
+fn free_name(word: &str) -> ExprKind {
+    let name = word.to_string();
+    if word.starts_with(|c: char| c.is_ascii_uppercase()) { ExprKind::Constant(name) } else { ExprKind::Register(name) }
 }
 
 /// The `8` of `i8`.

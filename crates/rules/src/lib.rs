@@ -24,9 +24,11 @@
 //! | `scope.rs` | inputs, the blocks of both sides, unused registers |
 //! | `constraints.rs` | what the rule says of types |
 //! | `types.rs` | the assignments of types that satisfy it |
+//! | `clif/` | the dialect of CLIF: its tree, parser and types |
 //! | `error.rs` | what can be wrong |
 
 mod ast;
+pub mod clif;
 mod constraints;
 mod error;
 mod expression;

@@ -27,7 +27,8 @@ impl Scanner<'_> {
         Ok(condition)
     }
 
-    fn disjunction(&mut self) -> Result<Precondition, RuleError> {
+    /// A condition.
+    pub(crate) fn disjunction(&mut self) -> Result<Precondition, RuleError> {
         self.joined("||", Self::conjunction, Precondition::Any)
     }
 

@@ -14,12 +14,24 @@ pub(crate) struct Scanner<'a> {
     at: Position,
     exprs: u32,
     depth: u32,
+    /// Lines mean nothing, and values have no percent sign.
+    is_free: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// Begins at the start of `text`, which stands at `at` in its file.
     pub(crate) fn new(text: &'a str, at: Position) -> Scanner<'a> {
-        Scanner { text, offset: 0, at, exprs: 0, depth: 0 }
+        Scanner { text, offset: 0, at, exprs: 0, depth: 0, is_free: false }
+    }
+
+    /// The same for text of the dialect of CLIF: lines mean nothing there, and values have no percent sign.
+    pub(crate) fn free(text: &'a str, at: Position) -> Scanner<'a> {
+        Scanner { is_free: true, ..Scanner::new(text, at) }
+    }
+
+    /// Whether values have no percent sign.
+    pub(crate) fn is_free(&self) -> bool {
+        self.is_free
     }
 
     /// The text from here on.
@@ -89,8 +101,11 @@ impl<'a> Scanner<'a> {
         self.offset += bytes;
     }
 
-    /// Skips blanks within the line.
+    /// Skips blanks; within the line, if lines mean something.
     pub(crate) fn blanks(&mut self) {
+        if self.is_free {
+            return self.blank_lines();
+        }
         let rest = self.rest();
         self.advance(rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len());
     }

@@ -130,6 +130,14 @@ impl<'a> Typings<'a> {
         Ok(Typings { constraints, assignments })
     }
 
+    /// The one combination in which expressions have these widths, by their numbers.
+    pub fn of_widths(widths: &[u32]) -> Typings<'a> {
+        let constraints = Constraints::of_widths(widths);
+        let shapes = constraints.roots().map(|root| constraints.class(root).shape).collect();
+        let assignments = vec![Assignment { pointer_bits: 64, shapes, largest: 0 }];
+        Typings { constraints, assignments }
+    }
+
     /// All combinations, those of small widths first.
     pub fn iter(&self) -> impl Iterator<Item = Typing<'_>> {
         self.assignments.iter().map(|assignment| Typing { constraints: &self.constraints, assignment })

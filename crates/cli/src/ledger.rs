@@ -1,0 +1,163 @@
+//! `rules prove`, `list` and `explain`: rules on CLIF and the ledger of their proofs.
+//!
+//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases, and the solvers. The hash
+//! covers the rule and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a cache:
+//! `prove --all` proves everything again.
+
+use crate::outcome::{Outcome, Stop, Verdict};
+use crate::rules::seconds;
+use crate::{input, output};
+use clap::Args;
+use kingpost_rule_verify::{
+    Obligations, Options, Prover, SolverChoice, Verdict as RuleVerdict, check_clif, obligations,
+};
+use kingpost_rules::clif::{ClifRule, parse, typings};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+pub(crate) struct ProveArgs {
+    #[command(flatten)]
+    rules: ListArgs,
+    /// Prove again what the ledger knows.
+    #[arg(long)]
+    all: bool,
+    /// Seconds that a rule may take.
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    timeout: f64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// The ledger.
+    #[arg(long, value_name = "FILE", default_value = "rules/ledger.tsv")]
+    ledger: PathBuf,
+    /// Files of rules.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// The rule.
+    name: String,
+    #[command(flatten)]
+    rules: ListArgs,
+}
+
+/// A rule, its text and where it stands.
+struct Entry {
+    rule: ClifRule,
+    text: String,
+    place: String,
+    obligations: Obligations,
+}
+
+/// Lines by the names of the rules.
+type Ledger = BTreeMap<String, String>;
+
+const HEAD: &str = "rule\tobligations\tcases\tsolvers\n";
+
+impl Entry {
+    /// The line of the ledger, up to the solvers.
+    fn line(&self) -> String {
+        format!("{}\t{:016x}\t{}\t", self.rule.name, self.obligations.hash, self.obligations.cases)
+    }
+
+    fn is_proved(&self, ledger: &Ledger) -> bool {
+        ledger.get(&self.rule.name).is_some_and(|line| line.starts_with(&self.line()))
+    }
+}
+
+fn read(args: &ListArgs) -> Result<(Vec<Entry>, Ledger), Stop> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for path in &args.files {
+        let input = input::read(path)?;
+        let text = String::from_utf8(input.text)
+            .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
+        for parsed in parse(&text) {
+            let fail = |error| Stop::Failure(format!("{}:{error}", input.name));
+            let rule = parsed.rule.map_err(fail)?;
+            let place = format!("{}:{}", input.name, rule.at.line);
+            if let Some(other) = entries.iter().find(|entry| entry.rule.name == rule.name) {
+                let message = format!("{place}:1: rule {} is also at {}", rule.name, other.place);
+                return Err(Stop::Failure(message));
+            }
+            let obligations = obligations(&rule).map_err(fail)?;
+            entries.push(Entry { rule, text: parsed.text, place, obligations });
+        }
+    }
+    Ok((entries, read_ledger(&args.ledger)))
+}
+
+/// A ledger that is not there is empty.
+fn read_ledger(path: &Path) -> Ledger {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let name = |line: &str| line.split('\t').next().unwrap_or_default().to_string();
+    text.lines().skip(1).map(|line| (name(line), line.to_string())).collect()
+}
+
+pub(crate) fn prove(args: &ProveArgs) -> Outcome {
+    let (entries, known) = read(&args.rules)?;
+    let options = Options { timeout: Duration::from_secs_f64(args.timeout), ..Options::default() };
+    let mut prover = Prover::new(SolverChoice::Z3);
+    let mut ledger = Ledger::new();
+    let mut out = output::stdout();
+    let mut failed = 0;
+    for entry in &entries {
+        let name = &entry.rule.name;
+        if entry.is_proved(&known) && !args.all {
+            ledger.insert(name.clone(), known[name].clone());
+            continue;
+        }
+        let verdict = match check_clif(&entry.rule, &options, &mut prover) {
+            RuleVerdict::Correct => {
+                ledger.insert(name.clone(), format!("{}z3 cvc5", entry.line()));
+                "correct".to_string()
+            }
+            RuleVerdict::Wrong(counterexample) => format!("wrong: {}\n{counterexample}", counterexample.kind.name()),
+            RuleVerdict::Unknown(reason) => format!("unknown: {reason}"),
+            RuleVerdict::Error(error) => format!("error: {error}"),
+        };
+        failed += usize::from(!ledger.contains_key(name));
+        writeln!(out, "{name}: {verdict}")?;
+        out.flush()?;
+    }
+    let lines: Vec<&str> = ledger.values().map(String::as_str).collect();
+    std::fs::write(&args.rules.ledger, format!("{HEAD}{}\n", lines.join("\n")))?;
+    writeln!(out, "{} of {} rules proved", ledger.len(), entries.len())?;
+    out.flush()?;
+    Ok(if failed == 0 { Verdict::Good } else { Verdict::Bad })
+}
+
+pub(crate) fn list(args: &ListArgs) -> Outcome {
+    let (entries, ledger) = read(args)?;
+    let mut out = output::stdout();
+    for entry in &entries {
+        let state = if entry.is_proved(&ledger) { "proved" } else { "not proved" };
+        writeln!(out, "{}\t{}\t{} cases\t{state}", entry.rule.name, entry.place, entry.obligations.cases)?;
+    }
+    out.flush()?;
+    let all = entries.iter().all(|entry| entry.is_proved(&ledger));
+    Ok(if all { Verdict::Good } else { Verdict::Bad })
+}
+
+pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
+    let (entries, ledger) = read(&args.rules)?;
+    let entry = entries.iter().find(|entry| entry.rule.name == args.name);
+    let entry = entry.ok_or_else(|| Stop::Failure(format!("rules explain: no rule {}", args.name)))?;
+    let mut out = output::stdout();
+    let text = entry.text.lines().take_while(|line| !line.trim().is_empty() && !line.starts_with(';'));
+    writeln!(out, "{}\n{}", entry.place, text.collect::<Vec<_>>().join("\n"))?;
+    let fail = |error| Stop::Failure(format!("{}: {error}", entry.place));
+    let mut types: Vec<String> =
+        typings(&entry.rule).map_err(fail)?.iter().map(|typing| typing.of(&entry.rule.source).to_string()).collect();
+    types.dedup();
+    writeln!(out, "types: {}", types.join(" "))?;
+    let state = if entry.is_proved(&ledger) { "proved" } else { "not proved" };
+    writeln!(out, "{} cases, {state}", entry.obligations.cases)?;
+    out.flush()?;
+    Ok(Verdict::Good)
+}

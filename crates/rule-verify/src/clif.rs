@@ -1,0 +1,309 @@
+//! Rules on CLIF: both sides come to the same outcome, for all operands and constants.
+//!
+//! An outcome is a value or a trap with its code. Instructions below the root of the source are executed whether the rule is
+//! applied or not, so they are assumed not to trap; the root's trap is part of what is compared.
+//!
+//! A rule of opcodes that work lane by lane holds of vectors if it holds of one lane.
+
+use crate::check::Verdict;
+use crate::clif_replay::{Replayed, replay};
+use crate::condition::WrongKind;
+use crate::counterexample::Counterexample;
+use crate::encoder::Encoder;
+use crate::prover::{Decision, Options, Prover};
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::{Opcode, Type};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Node, NodeKind, typings};
+use kingpost_rules::types::Typings;
+use kingpost_rules::{ErrorKind, RuleError};
+use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+use kingpost_smt::{Model, Query, Sort, Term, Terms};
+use std::collections::HashMap;
+
+/// What is to be shown of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Obligations {
+    /// How many combinations of types and conditions there are.
+    pub cases: usize,
+    /// A hash of the formulas, and so of the rule and of all meanings that it uses.
+    pub hash: u64,
+}
+
+/// The conditions that names stand for.
+pub(crate) type Conditions<'r> = HashMap<&'r str, IntCC>;
+
+/// What both sides of a rule come to.
+pub(crate) struct Sides {
+    /// What may be assumed.
+    pub(crate) assumed: Term,
+    pub(crate) values: [Term; 2],
+    pub(crate) traps: [Term; 2],
+    /// The values and constants by name, in order of the text.
+    pub(crate) inputs: Vec<(String, Type, Term)>,
+    /// The constants of nodes, by number.
+    pub(crate) constants: HashMap<u32, Term>,
+}
+
+/// Judges a rule.
+pub fn check_clif(rule: &ClifRule, options: &Options, prover: &mut Prover) -> Verdict {
+    prover.begin(options.timeout);
+    run(rule, prover).unwrap_or_else(Verdict::Error)
+}
+
+/// What is to be shown of a rule. It takes no solver to find that out.
+///
+/// # Errors
+/// If the rule makes no sense.
+pub fn obligations(rule: &ClifRule) -> Result<Obligations, RuleError> {
+    let mut all = Obligations { cases: 0, hash: FNV_OFFSET };
+    for (typing, conditions) in cases(rule)? {
+        let mut terms = Terms::raw();
+        let sides = sides(&mut terms, rule, &typing, &conditions)?;
+        for (_, formula) in checks(&mut terms, &sides) {
+            all.hash = hash(all.hash, Query::new(formula).script(&terms).as_bytes());
+        }
+        all.cases += 1;
+    }
+    Ok(all)
+}
+
+fn run(rule: &ClifRule, prover: &mut Prover) -> Result<Verdict, RuleError> {
+    for (typing, conditions) in cases(rule)? {
+        let verdict = judge(rule, &typing, &conditions, prover)?;
+        if verdict != Verdict::Correct {
+            return Ok(verdict);
+        }
+    }
+    Ok(Verdict::Correct)
+}
+
+/// All combinations of types and conditions; one lane stands for all where opcodes work lane by lane.
+fn cases(rule: &ClifRule) -> Result<Vec<(ClifTyping, Conditions<'_>)>, RuleError> {
+    let mut different: Vec<ClifTyping> = Vec::new();
+    for typing in typings(rule)? {
+        let typing = if is_lane_by_lane(rule) { typing.of_one_lane() } else { typing };
+        if !different.contains(&typing) {
+            different.push(typing);
+        }
+    }
+    let conditions = combinations(rule);
+    let with_each = |typing: ClifTyping| conditions.iter().map(move |conditions| (typing.clone(), conditions.clone()));
+    Ok(different.into_iter().flat_map(with_each).collect())
+}
+
+/// Every choice of a condition for every name.
+fn combinations(rule: &ClifRule) -> Vec<Conditions<'_>> {
+    rule.conditions().into_iter().fold(vec![Conditions::new()], |all, (name, choices)| {
+        let mut next = Vec::new();
+        for conditions in &all {
+            for &choice in &choices {
+                let mut combined = conditions.clone();
+                combined.insert(name, choice);
+                next.push(combined);
+            }
+        }
+        next
+    })
+}
+
+/// Whether every opcode computes each lane from the same lane of its operands, so that one lane is a scalar.
+fn is_lane_by_lane(rule: &ClifRule) -> bool {
+    rule.all_nodes().all(|node| match node.kind {
+        NodeKind::Inst { opcode, .. } => matches!(
+            opcode,
+            Opcode::Iadd
+                | Opcode::Isub
+                | Opcode::Ineg
+                | Opcode::Iabs
+                | Opcode::Imul
+                | Opcode::Umulhi
+                | Opcode::Smulhi
+                | Opcode::Smin
+                | Opcode::Smax
+                | Opcode::Umin
+                | Opcode::Umax
+                | Opcode::Band
+                | Opcode::Bor
+                | Opcode::Bxor
+                | Opcode::Bnot
+                | Opcode::Bitselect
+                | Opcode::Rotl
+                | Opcode::Rotr
+                | Opcode::Ishl
+                | Opcode::Ushr
+                | Opcode::Sshr
+                | Opcode::Popcnt
+                | Opcode::UaddSat
+                | Opcode::SaddSat
+                | Opcode::UsubSat
+                | Opcode::SsubSat
+                | Opcode::AvgRound
+                | Opcode::Fneg
+                | Opcode::Fabs
+                | Opcode::Fcopysign
+        ),
+        _ => true,
+    })
+}
+
+fn judge(
+    rule: &ClifRule,
+    typing: &ClifTyping,
+    conditions: &Conditions<'_>,
+    prover: &mut Prover,
+) -> Result<Verdict, RuleError> {
+    let mut terms = Terms::new();
+    let simplified = sides(&mut terms, rule, typing, conditions)?;
+    for (kind, formula) in checks(&mut terms, &simplified) {
+        match prover.decide(&mut terms, formula) {
+            Decision::Unsat => {}
+            Decision::Unknown(reason) => {
+                return Ok(Verdict::Unknown(format!("{reason} at {}", typing.of(&rule.source))));
+            }
+            Decision::Sat(model) => return confirmed(rule, typing, conditions, kind, &model),
+        }
+    }
+    Ok(Verdict::Correct)
+}
+
+/// What must have no model.
+fn checks(terms: &mut Terms, sides: &Sides) -> [(WrongKind, Term); 2] {
+    let &Sides { assumed, values, traps, .. } = sides;
+    let trap_differs = terms.ne(traps[0], traps[1]);
+    let zero = terms.number(8, 0);
+    let no_trap = terms.eq(traps[0], zero);
+    let value_differs = terms.ne(values[0], values[1]);
+    let trap = terms.and(assumed, trap_differs);
+    let value = terms.all([assumed, no_trap, value_differs]);
+    [(WrongKind::Trap, trap), (WrongKind::Value, value)]
+}
+
+/// Builds both sides.
+pub(crate) fn sides(
+    terms: &mut Terms,
+    rule: &ClifRule,
+    typing: &ClifTyping,
+    conditions: &Conditions<'_>,
+) -> Result<Sides, RuleError> {
+    let widths = Typings::of_widths(&typing.expr_widths());
+    let of_widths = widths.iter().next().expect("there is one combination");
+    let encoder = Encoder::new(terms, of_widths, false);
+    let mut builder = Builder { encoder, typing, conditions, names: Vec::new(), constants: HashMap::new() };
+    let (source, inner) = builder.node(&rule.source)?;
+    let (target, target_traps) = builder.node(&rule.target)?;
+    let values: HashMap<String, Term> = builder.names.iter().map(|(name, _, term)| (name.clone(), *term)).collect();
+    let mut assumed = builder.encoder.precondition(&rule.precondition, &|name| values.get(name).copied())?;
+    for fact in std::mem::take(&mut builder.encoder.facts) {
+        assumed = builder.encoder.terms.and(assumed, fact);
+    }
+    let Builder { names, constants, .. } = builder;
+    let zero = terms.number(8, 0);
+    // The root is the last.
+    let (root_trap, inner) = inner.split_last().map_or((zero, &[][..]), |(&last, inner)| (last, inner));
+    for &trap in inner {
+        let none = terms.eq(trap, zero);
+        assumed = terms.and(assumed, none);
+    }
+    let target_trap = target_traps.iter().rev().fold(zero, |later, &trap| {
+        let none = terms.eq(trap, zero);
+        terms.ite(none, later, trap)
+    });
+    let mut values = [source, target];
+    if rule.is_condition {
+        for value in &mut values {
+            let zero = terms.number(terms.width(*value), 0);
+            let is_zero = terms.eq(*value, zero);
+            let (no, yes) = (terms.number(1, 0), terms.number(1, 1));
+            *value = terms.ite(is_zero, no, yes);
+        }
+    }
+    Ok(Sides { assumed, values, traps: [root_trap, target_trap], inputs: names, constants })
+}
+
+struct Builder<'e, 't> {
+    encoder: Encoder<'e>,
+    typing: &'t ClifTyping,
+    conditions: &'t Conditions<'t>,
+    names: Vec<(String, Type, Term)>,
+    constants: HashMap<u32, Term>,
+}
+
+impl Builder<'_, '_> {
+    /// The value of a node, and the traps of the instructions in it, in the order of their execution.
+    fn node(&mut self, node: &Node) -> Result<(Term, Vec<Term>), RuleError> {
+        let ty = self.typing.of(node);
+        match &node.kind {
+            NodeKind::Value(name) => Ok((self.named(name, ty, ty.bits()), Vec::new())),
+            NodeKind::Constant(expr) => {
+                if let kingpost_rules::ExprKind::Constant(name) = &expr.kind {
+                    self.named(name, ty.lane_type(), ty.lane_bits());
+                }
+                let known: HashMap<String, Term> =
+                    self.names.iter().map(|(name, _, term)| (name.clone(), *term)).collect();
+                let lane = self.encoder.constant(expr, &|name| known.get(name).copied())?;
+                let copies = (1..ty.lane_count()).fold(lane, |all, _| self.encoder.terms.concat(all, lane));
+                self.constants.insert(node.id, copies);
+                Ok((copies, Vec::new()))
+            }
+            NodeKind::Inst { opcode, condition, operands } => {
+                let (mut all, mut traps) = (Vec::new(), Vec::new());
+                for operand in operands {
+                    let (bits, inner) = self.node(operand)?;
+                    traps.extend(inner);
+                    all.push(Operand { ty: self.typing.of(operand), bits });
+                }
+                let chosen =
+                    condition.as_ref().and_then(|name| name.resolve(|name| self.conditions.get(name).copied()));
+                let immediate = chosen.map_or(Immediate::None, Immediate::Condition);
+                let operation = Operation { opcode: *opcode, ty: self.typing.control(node), immediate };
+                let unsupported = || {
+                    RuleError::new(
+                        ErrorKind::Unsupported,
+                        node.at,
+                        format!("{opcode}.{} has no meaning yet", operation.ty),
+                    )
+                };
+                let outcome = outcome(self.encoder.terms, &operation, &all).ok_or_else(unsupported)?;
+                traps.push(outcome.trap);
+                Ok((outcome.results[0], traps))
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, ty: Type, width: u32) -> Term {
+        let term = self.encoder.terms.var(name, Sort::Bits(width));
+        if !self.names.iter().any(|(known, ..)| known == name) {
+            self.names.push((name.to_string(), ty, term));
+        }
+        term
+    }
+}
+
+/// A counterexample is evaluated on terms that nothing has simplified, and run in the interpreter.
+fn confirmed(
+    rule: &ClifRule,
+    typing: &ClifTyping,
+    conditions: &Conditions<'_>,
+    kind: WrongKind,
+    model: &Model,
+) -> Result<Verdict, RuleError> {
+    let mut terms = Terms::raw();
+    let sides = sides(&mut terms, rule, typing, conditions)?;
+    let Replayed { inputs, replies, agrees } = replay(&terms, rule, typing, conditions, &sides, model);
+    if !agrees {
+        return Ok(Verdict::Unknown(format!("the interpreter sees no difference: {} and {}", replies[0], replies[1])));
+    }
+    let mut shown = inputs;
+    for (name, condition) in conditions {
+        shown.push((name.to_string(), condition.to_string(), kingpost_smt::Bits::new(1, 1)));
+    }
+    let (subject, ty) = (rule.name.clone(), Some(typing.of(&rule.source).to_string()));
+    Ok(Verdict::Wrong(Box::new(Counterexample { kind, subject, ty, shown, values: None, replies: Some(replies) })))
+}
+
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Fowler, Noll and Vo's hash, which is the same on every machine.
+pub(crate) fn hash(state: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(state, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

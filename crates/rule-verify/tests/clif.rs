@@ -1,0 +1,87 @@
+//! Rules on CLIF: wrong ones are refused with a counterexample that runs, and the ledger fits the rules.
+
+use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check_clif, obligations};
+use kingpost_rules::clif::parse;
+use std::path::Path;
+
+fn verdict(text: &str, prover: &mut Prover) -> String {
+    match parse(text).remove(0).rule.map_or_else(Verdict::Error, |rule| check_clif(&rule, &Options::default(), prover))
+    {
+        Verdict::Correct => "correct".to_string(),
+        Verdict::Wrong(counterexample) => format!("wrong: {}", counterexample.kind.name()),
+        Verdict::Unknown(reason) => format!("unknown: {reason}"),
+        Verdict::Error(error) => format!("error: {}", error.kind.name()),
+    }
+}
+
+#[test]
+fn wrong_rules_are_refused() {
+    if [Backend::Z3, Backend::Cvc5].iter().any(|backend| !backend.is_installed()) {
+        assert!(std::env::var_os("CI").is_none(), "a solver is missing");
+        eprintln!("SKIPPED: a solver is not installed");
+        return;
+    }
+    let mut prover = Prover::new(SolverChoice::Z3);
+    for (expected, text) in [
+        // Rules that Cranelift had, as they were before their fixes (pull requests 5061, 5695, 5682, 8005, 11931, 13099).
+        ("wrong: value", "rule r : uextend.i64(C: i32) => sext(C)"),
+        ("wrong: value", "rule r : ishl(ishl(x, C1), C2) => ishl(x, C1 + C2)"),
+        ("wrong: value", "rule r : ishl(ushr(x, K), K) => band(x, -1 << K)"),
+        ("wrong: value", "rule r : bor(band(x, y), C) => bor(x, C)"),
+        ("wrong: value", "rule r : ireduce.N(ushr.W(x, y: i8)) => ushr(ireduce.N(x), y)"),
+        ("wrong: value", "rule r : sdiv(x, C) => sshr(x, log2(C)) where isPowerOf2(C)"),
+        ("wrong: value", "rule r : icmp uge (x, band(x, y)) => 1 at lanes"),
+        ("correct", "rule r : icmp uge (x, band(x, y)) => 1"),
+        // Traps are part of what an instruction does.
+        ("wrong: trap", "rule r : sdiv(x, -1) => ineg(x)"),
+        ("wrong: trap", "rule r : udiv(x, x) => 1"),
+        ("wrong: trap", "rule r : imul(x, 0) => urem(x, x)"),
+        ("correct", "rule r : imul(udiv(x, y), 0) => urem(0, y)"),
+        // Types and conditions.
+        ("wrong: value", "rule r : select(icmp slt (x, y), x, y) => umin(x, y)"),
+        ("wrong: value", "rule r : icmp cc (iadd(x, C), y) => icmp cc (x, isub(y, C))"),
+        ("correct", "rule r : icmp cc (iadd(x, C), y) => icmp cc (x, isub(y, C)) at cc = eq | ne"),
+        ("wrong: value", "rule r : select(icmp slt (x, y), x, y) => select(icmp sle (y, x), x, y)"),
+        ("error: type", "rule r : iadd(x, uextend(x)) => x"),
+        ("error: unsupported", "rule r : fadd(x, y) => fadd(y, x)"),
+    ] {
+        assert_eq!(verdict(text, &mut prover), expected, "{text}");
+    }
+}
+
+#[test]
+fn counterexamples_show_inputs_and_what_the_interpreter_returns() {
+    if !Backend::Z3.is_installed() {
+        return;
+    }
+    let rule = parse("rule r : isub(C, x) => iadd(x, C)").remove(0).rule.unwrap();
+    let mut prover = Prover::new(SolverChoice::Z3);
+    let Verdict::Wrong(counterexample) = check_clif(&rule, &Options::default(), &mut prover) else { panic!("wrong") };
+    let text = counterexample.to_string();
+    for part in ["Mismatch in values of i8 r\n", "\nx i8 = 0x", "\nC i8 = 0x", "\nSource value: ", "\nTarget value: "] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// No rule without a proof: a line of the ledger counts only for the formulas that it was written for.
+#[test]
+fn the_ledger_fits_the_rules() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");
+    let ledger = std::fs::read_to_string(folder.join("ledger.tsv")).unwrap();
+    let mut proved = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "rules") {
+            continue;
+        }
+        for parsed in parse(&std::fs::read_to_string(&path).unwrap()) {
+            let rule = parsed.rule.unwrap_or_else(|error| panic!("{}:{error}", path.display()));
+            let needed = obligations(&rule).unwrap();
+            let line = format!("{}\t{:016x}\t{}\t", rule.name, needed.hash, needed.cases);
+            let found = ledger.lines().any(|known| known.starts_with(&line));
+            assert!(found, "{} is not proved: kingpost rules prove rules/*.rules", rule.name);
+            proved += 1;
+        }
+    }
+    assert_eq!(ledger.lines().count(), proved + 1, "the ledger has lines without a rule");
+}

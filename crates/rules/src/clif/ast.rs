@@ -1,0 +1,151 @@
+//! The tree of a rule on CLIF.
+
+use crate::ast::{Expr, Position, Precondition};
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::{Opcode, Type};
+
+/// A rewrite of an instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClifRule {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub at: Position,
+    /// Both sides are only asked whether they are zero: `cond(x) => cond(y)`.
+    pub is_condition: bool,
+    /// What is matched; its root is an instruction, except under `cond`.
+    pub source: Node,
+    /// What replaces it.
+    pub target: Node,
+    /// What must hold besides.
+    pub precondition: Precondition,
+    /// What the types must be besides.
+    pub bounds: Vec<Bound>,
+    /// How many nodes both sides have.
+    pub nodes: u32,
+    /// How many expressions the rule has.
+    pub exprs: u32,
+}
+
+/// An item after `at`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Bound {
+    /// `lanes`: vectors of integers too.
+    Lanes,
+    /// `N < W`: the first type is narrower.
+    Narrower(TypeName, TypeName),
+    /// `T = i32 | i64`: one of these types.
+    OneOf(String, Vec<Type>),
+    /// `cc = eq | ne`: one of these conditions.
+    Conditions(String, Vec<IntCC>),
+}
+
+/// A type as written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TypeName {
+    /// `i32`.
+    Fixed(Type),
+    /// `T`: one type wherever the name stands.
+    Named(String),
+}
+
+/// A value, a constant or an instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// Its number, dense from 0 in a rule.
+    pub id: u32,
+    /// Where it begins.
+    pub at: Position,
+    /// Its type if stated behind a colon; for an instruction the controlling type behind a point.
+    pub ty: Option<TypeName>,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NodeKind {
+    /// `x`: any value, the same wherever the name stands.
+    Value(String),
+    /// `C`, `8`, and in the target `C1 + C2`: an integer constant; of a vector the constant of every lane.
+    Constant(Expr),
+    /// `iadd(x, y)`, `icmp cc (x, y)`.
+    Inst {
+        /// The opcode.
+        opcode: Opcode,
+        /// The condition of a comparison.
+        condition: Option<ConditionName>,
+        /// The operands.
+        operands: Vec<Node>,
+    },
+}
+
+/// The condition of a comparison as written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ConditionName {
+    /// `eq`.
+    Fixed(IntCC),
+    /// `cc`, `!cc`, `swap(cc)`.
+    Named {
+        /// Any condition, the same wherever the name stands.
+        name: String,
+        /// `!`: that which holds where the named one does not.
+        inverse: bool,
+        /// `swap`: that which holds with exchanged operands.
+        swapped: bool,
+    },
+}
+
+impl Node {
+    /// The node and all below it, operands first.
+    pub fn post_order(&self) -> Vec<&Node> {
+        let mut order = vec![self];
+        let mut next = 0;
+        while let Some(node) = order.get(next) {
+            if let NodeKind::Inst { operands, .. } = &node.kind {
+                order.extend(operands.iter());
+            }
+            next += 1;
+        }
+        order.reverse();
+        order
+    }
+}
+
+impl ClifRule {
+    /// All nodes, those of the source first.
+    pub fn all_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.source.post_order().into_iter().chain(self.target.post_order())
+    }
+
+    /// The names of conditions, in order of their first use, with the conditions that each may be.
+    pub fn conditions(&self) -> Vec<(&str, Vec<IntCC>)> {
+        let mut found: Vec<(&str, Vec<IntCC>)> = Vec::new();
+        for node in self.source.post_order() {
+            if let NodeKind::Inst { condition: Some(ConditionName::Named { name, .. }), .. } = &node.kind
+                && !found.iter().any(|(other, _)| other == name)
+            {
+                let stated = self.bounds.iter().find_map(|bound| match bound {
+                    Bound::Conditions(of, conditions) if of == name => Some(conditions.clone()),
+                    _ => None,
+                });
+                found.push((name, stated.unwrap_or(IntCC::ALL.to_vec())));
+            }
+        }
+        found
+    }
+}
+
+impl ConditionName {
+    /// The condition, given what the names stand for.
+    pub fn resolve(&self, named: impl Fn(&str) -> Option<IntCC>) -> Option<IntCC> {
+        match self {
+            ConditionName::Fixed(condition) => Some(*condition),
+            ConditionName::Named { name, inverse, swapped } => {
+                let condition = named(name)?;
+                let condition = if *inverse { condition.inverse() } else { condition };
+                Some(if *swapped { condition.swap_args() } else { condition })
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Rules on CLIF.
+//!
+//! ```text
+//! rule add_chain : iadd(iadd(x, C1), C2) => iadd(x, C1 + C2)                     at lanes
+//! rule mul_pow2  : imul(x, C) => ishl(x, log2(C))   where isPowerOf2(C)
+//! rule reduce_ext: ireduce.N(sextend.W(x: N)) => x
+//! rule not_cmp   : icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)
+//! ```
+//!
+//! Names in small letters are values, a repeated one the same value; those in capitals are integer constants. A type may
+//! stand behind a point, the controlling one of an opcode, and behind a colon, that of a value. A rule holds at all types that
+//! the opcodes allow: scalar integers, with `at lanes` vectors of them too. Constant expressions and conditions are those
+//! of Alive's language, with names of values without the percent sign.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `ast.rs` | the tree |
+//! | `parse.rs` | a file into rules |
+//! | `types.rs` | the types at which a rule holds |
+
+mod ast;
+mod parse;
+mod types;
+
+pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+pub use parse::{ParsedClifRule, parse};
+pub use types::{ClifTyping, typings};

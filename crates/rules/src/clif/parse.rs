@@ -1,0 +1,341 @@
+//! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide the next.
+
+use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+use crate::ast::{ExprKind, Position, Precondition};
+use crate::error::{ErrorKind, RuleError};
+use crate::scanner::Scanner;
+use crate::vocabulary::Function;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::{Format, Opcode, Type};
+
+/// A rule of a file, or why it is none.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParsedClifRule {
+    /// Its name, if it could be read.
+    pub name: Option<String>,
+    /// The rule.
+    pub rule: Result<ClifRule, RuleError>,
+    /// Its text, up to the next rule.
+    pub text: String,
+}
+
+/// The rules of a text.
+pub fn parse(text: &str) -> Vec<ParsedClifRule> {
+    let mut chunks: Vec<(u32, String)> = vec![(1, String::new())];
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let begins = line.strip_prefix("rule").is_some_and(|rest| rest.starts_with([' ', '\t']));
+        if begins {
+            chunks.push((number, String::new()));
+        }
+        if let Some((_, chunk)) = chunks.last_mut() {
+            chunk.push_str(line);
+        }
+    }
+    let mut rules = Vec::new();
+    for (line, chunk) in chunks {
+        let mut scanner = Scanner::free(&chunk, Position { line, column: 1 });
+        scanner.blanks();
+        if scanner.rest().is_empty() {
+            continue;
+        }
+        let mut name = None;
+        let rule = rule(&mut scanner, &mut name);
+        rules.push(ParsedClifRule { name, rule, text: chunk.trim_end().to_string() });
+    }
+    rules
+}
+
+/// State while one rule is read.
+struct Reader<'s, 'a> {
+    scanner: &'s mut Scanner<'a>,
+    nodes: u32,
+}
+
+fn rule(scanner: &mut Scanner<'_>, found: &mut Option<String>) -> Result<ClifRule, RuleError> {
+    let at = scanner.position();
+    if !scanner.keyword("rule") {
+        return Err(scanner.expected("'rule'"));
+    }
+    let name = scanner.word().to_string();
+    if name.is_empty() {
+        return Err(scanner.expected("the name of a rule"));
+    }
+    *found = Some(name.clone());
+    scanner.expect(":")?;
+    let mut reader = Reader { scanner, nodes: 0 };
+    let (is_condition, source) = reader.root()?;
+    reader.scanner.expect("=>")?;
+    let (target_is_condition, target) = reader.root()?;
+    let nodes = reader.nodes;
+    let precondition = if scanner.keyword("where") { scanner.disjunction()? } else { Precondition::True };
+    let bounds = if scanner.keyword("at") { bounds(scanner)? } else { Vec::new() };
+    scanner.blanks();
+    if !scanner.rest().is_empty() {
+        return Err(scanner.expected("'where', 'at' or the end of the rule"));
+    }
+    let exprs = scanner.exprs();
+    let rule = ClifRule { name, at, is_condition, source, target, precondition, bounds, nodes, exprs };
+    if is_condition != target_is_condition {
+        return Err(RuleError::new(ErrorKind::Syntax, at, "'cond' stands on both sides or on none"));
+    }
+    check_names(&rule)?;
+    Ok(rule)
+}
+
+impl Reader<'_, '_> {
+    fn root(&mut self) -> Result<(bool, Node), RuleError> {
+        if !self.scanner.keyword("cond") {
+            return Ok((false, self.node()?));
+        }
+        self.scanner.expect("(")?;
+        let node = self.node()?;
+        self.scanner.expect(")")?;
+        Ok((true, node))
+    }
+
+    fn node(&mut self) -> Result<Node, RuleError> {
+        self.scanner.blanks();
+        let at = self.scanner.position();
+        let word = self.scanner.peek_word();
+        let is_name = word.starts_with(|c: char| c.is_ascii_lowercase());
+        let after = self.scanner.rest()[word.len()..].trim_start();
+        // `trunc` is an opcode of a value and a function of a constant.
+        let argument = after.strip_prefix('(').map(str::trim_start);
+        let is_function = Function::named(word).is_some()
+            && (Opcode::from_name(word.as_bytes()).is_none()
+                || argument.is_some_and(|argument| !argument.starts_with(|c: char| c.is_ascii_lowercase())));
+        let is_inst = word.contains('.') || argument.is_some() || word == "icmp";
+        let (mut ty, kind) = if is_name && is_inst && !is_function {
+            self.inst(at)?
+        } else if is_name && !is_function {
+            self.scanner.advance(word.len());
+            (None, NodeKind::Value(word.to_string()))
+        } else {
+            (None, NodeKind::Constant(self.scanner.expression()?))
+        };
+        if self.scanner.symbol(":") {
+            ty = Some(type_name(self.scanner)?);
+        }
+        self.nodes += 1;
+        Ok(Node { id: self.nodes - 1, at, ty, kind })
+    }
+
+    fn inst(&mut self, at: Position) -> Result<(Option<TypeName>, NodeKind), RuleError> {
+        let word = self.scanner.word();
+        let (name, suffix) = word.split_once('.').map_or((word, None), |(name, suffix)| (name, Some(suffix)));
+        let unknown = || RuleError::new(ErrorKind::Function, at, format!("no opcode {name}"));
+        let opcode = Opcode::from_name(name.as_bytes()).ok_or_else(unknown)?;
+        let ty = match suffix {
+            Some(suffix) => Some(type_of_word(suffix).ok_or_else(|| self.scanner.error(format!("no type {suffix}")))?),
+            None => None,
+        };
+        let format = opcode.format();
+        let supported = matches!(format, Format::Unary | Format::Binary | Format::Ternary | Format::IntCompare)
+            && opcode.info().results.len() == 1;
+        if !supported || opcode.is_terminator() || opcode.is_call() {
+            return Err(RuleError::new(ErrorKind::Unsupported, at, format!("{opcode} in a rule")));
+        }
+        let condition = if format == Format::IntCompare { Some(self.condition()?) } else { None };
+        self.scanner.expect("(")?;
+        let mut operands = Vec::new();
+        for index in 0..opcode.info().operands.len() {
+            if index > 0 {
+                self.scanner.expect(",")?;
+            }
+            let operand = self.nested()?;
+            operands.push(operand);
+        }
+        self.scanner.expect(")")?;
+        Ok((ty, NodeKind::Inst { opcode, condition, operands }))
+    }
+
+    /// A node one level deeper.
+    fn nested(&mut self) -> Result<Node, RuleError> {
+        let nodes = &mut self.nodes;
+        self.scanner.deeper(|scanner| {
+            let mut reader = Reader { scanner, nodes: *nodes };
+            let node = reader.node();
+            *nodes = reader.nodes;
+            node
+        })
+    }
+
+    fn condition(&mut self) -> Result<ConditionName, RuleError> {
+        let inverse = self.scanner.symbol("!");
+        let swapped = self.scanner.keyword("swap");
+        if swapped {
+            self.scanner.expect("(")?;
+        }
+        let name = self.scanner.word().to_string();
+        if name.is_empty() {
+            return Err(self.scanner.expected("a condition"));
+        }
+        if swapped {
+            self.scanner.expect(")")?;
+        }
+        let fixed = IntCC::from_name(name.as_bytes()).filter(|_| !inverse && !swapped);
+        Ok(fixed.map_or(ConditionName::Named { name, inverse, swapped }, ConditionName::Fixed))
+    }
+}
+
+fn type_of_word(word: &str) -> Option<TypeName> {
+    match Type::from_name(word.as_bytes()) {
+        Some(ty) => Some(TypeName::Fixed(ty)),
+        None => word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| TypeName::Named(word.to_string())),
+    }
+}
+
+fn type_name(scanner: &mut Scanner<'_>) -> Result<TypeName, RuleError> {
+    let word = scanner.peek_word();
+    let ty = type_of_word(word).ok_or_else(|| scanner.expected("a type"))?;
+    scanner.advance(word.len());
+    Ok(ty)
+}
+
+/// `lanes, N < M < W, T = i32 | i64, cc = eq | ne`.
+fn bounds(scanner: &mut Scanner<'_>) -> Result<Vec<Bound>, RuleError> {
+    let mut bounds = Vec::new();
+    loop {
+        bound(scanner, &mut bounds)?;
+        if !scanner.symbol(",") {
+            return Ok(bounds);
+        }
+    }
+}
+
+fn bound(scanner: &mut Scanner<'_>, bounds: &mut Vec<Bound>) -> Result<(), RuleError> {
+    if scanner.keyword("lanes") {
+        bounds.push(Bound::Lanes);
+        return Ok(());
+    }
+    let is_condition = scanner.peek_word().starts_with(|c: char| c.is_ascii_lowercase())
+        && Type::from_name(scanner.peek_word().as_bytes()).is_none();
+    if is_condition {
+        let name = scanner.word().to_string();
+        let conditions = alternatives(scanner, "a condition", |word| IntCC::from_name(word.as_bytes()))?;
+        bounds.push(Bound::Conditions(name, conditions));
+        return Ok(());
+    }
+    let mut first = type_name(scanner)?;
+    if let (TypeName::Named(name), true) = (&first, scanner_at(scanner, "=")) {
+        let types = alternatives(scanner, "a type", |word| Type::from_name(word.as_bytes()))?;
+        bounds.push(Bound::OneOf(name.clone(), types));
+        return Ok(());
+    }
+    scanner.expect("<")?;
+    loop {
+        let second = type_name(scanner)?;
+        bounds.push(Bound::Narrower(first, second.clone()));
+        first = second;
+        if !scanner.symbol("<") {
+            return Ok(());
+        }
+    }
+}
+
+fn scanner_at(scanner: &mut Scanner<'_>, symbol: &str) -> bool {
+    scanner.blanks();
+    scanner.rest().starts_with(symbol)
+}
+
+/// `= a | b`.
+fn alternatives<T>(
+    scanner: &mut Scanner<'_>,
+    what: &str,
+    named: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, RuleError> {
+    scanner.expect("=")?;
+    let mut all = Vec::new();
+    loop {
+        let word = scanner.peek_word();
+        let one = named(word).ok_or_else(|| scanner.expected(what))?;
+        scanner.advance(word.len());
+        all.push(one);
+        if !scanner.symbol("|") {
+            return Ok(all);
+        }
+    }
+}
+
+/// The source declares what the target and the conditions use; in the source constants stand alone.
+fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
+    let (mut values, mut constants) = (Vec::new(), Vec::new());
+    for node in rule.source.post_order() {
+        match &node.kind {
+            NodeKind::Value(name) => values.push(name.as_str()),
+            NodeKind::Constant(expr) => match &expr.kind {
+                ExprKind::Constant(name) => constants.push(name.as_str()),
+                ExprKind::Literal(_) => {}
+                _ => return Err(RuleError::new(ErrorKind::Scope, node.at, "an expression in the source")),
+            },
+            NodeKind::Inst { .. } => {}
+        }
+    }
+    if !rule.is_condition && !matches!(rule.source.kind, NodeKind::Inst { .. }) {
+        return Err(RuleError::new(ErrorKind::Scope, rule.source.at, "the source is no instruction"));
+    }
+    let conditions = rule.conditions();
+    let mut expressions = rule.precondition.expressions();
+    for node in rule.target.post_order() {
+        match &node.kind {
+            NodeKind::Value(name) if !values.contains(&name.as_str()) => {
+                return Err(RuleError::new(ErrorKind::Scope, node.at, format!("{name} is not in the source")));
+            }
+            NodeKind::Constant(expr) => expressions.push(expr),
+            NodeKind::Inst { condition: Some(ConditionName::Named { name, .. }), .. }
+                if !conditions.iter().any(|(known, _)| known == name) =>
+            {
+                return Err(RuleError::new(
+                    ErrorKind::Scope,
+                    node.at,
+                    format!("condition {name} is not in the source"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    while let Some(expr) = expressions.pop() {
+        let known = match &expr.kind {
+            ExprKind::Register(name) => values.contains(&name.as_str()),
+            ExprKind::Constant(name) => constants.contains(&name.as_str()),
+            ExprKind::Null | ExprKind::Undef => false,
+            _ => true,
+        };
+        if !known {
+            return Err(RuleError::new(ErrorKind::Scope, expr.at, format!("{expr} is not in the source")));
+        }
+        expressions.extend(expr.parts());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_places_and_hide_nothing() {
+        let text = "; rules\nrule a : iadd(x, 0) => x\nrule b : iadd(x) => x\n\nrule c : iadd(x, y) =>\n  z\nrule d: nosuch(x) => x";
+        let found: Vec<_> = parse(text)
+            .into_iter()
+            .map(|parsed| (parsed.name.unwrap_or_default(), parsed.rule.map_err(|error| error.to_string()).err()))
+            .collect();
+        let error = |text: &str| Some(text.to_string());
+        assert_eq!(found[0], ("a".to_string(), None));
+        assert_eq!(found[1], ("b".to_string(), error("3:16: expected ',', found ') => x'")));
+        assert_eq!(found[2], ("c".to_string(), error("6:3: z is not in the source")));
+        assert_eq!(found[3], ("d".to_string(), error("7:9: no opcode nosuch")));
+    }
+
+    #[test]
+    fn conditions_and_bounds() {
+        let rule = parse(
+            "rule r : icmp cc (x: T, C) => icmp swap(cc) (C, x)\n  where C u< width(x) at T = i8 | i32, cc = eq | ne",
+        )
+        .remove(0)
+        .rule
+        .unwrap();
+        assert_eq!(rule.conditions(), [("cc", vec![IntCC::Equal, IntCC::NotEqual])]);
+        assert_eq!((rule.bounds.len(), rule.nodes), (2, 6));
+    }
+}

@@ -1,0 +1,349 @@
+//! The types at which a rule holds: all that its opcodes allow.
+
+use super::ast::{Bound, ClifRule, Node, NodeKind, TypeName};
+use crate::ast::{Expr, ExprId, ExprKind, Precondition};
+use crate::error::{ErrorKind, RuleError};
+use crate::vocabulary::{Function, Predicate};
+use kingpost_ir::Type;
+use kingpost_ir::type_class::Constraint;
+use kingpost_ir::types::{F16, F32, F64, F128, I8, I8X16, I16, I16X8, I32, I32X4, I64, I64X2, I128};
+use std::collections::HashMap;
+
+const INTS: [Type; 5] = [I8, I16, I32, I64, I128];
+const VECTORS: [Type; 4] = [I8X16, I16X8, I32X4, I64X2];
+const FLOATS: [Type; 4] = [F16, F32, F64, F128];
+/// More combinations than this are not accepted.
+const MAX_TYPINGS: usize = 2000;
+
+/// A type that is to be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Var(usize);
+
+/// One assignment of types.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClifTyping {
+    nodes: Vec<Type>,
+    controls: Vec<Type>,
+    exprs: Vec<Type>,
+}
+
+impl ClifTyping {
+    /// The type of a node.
+    pub fn of(&self, node: &Node) -> Type {
+        self.nodes[node.id as usize]
+    }
+
+    /// The controlling type of an instruction.
+    pub fn control(&self, node: &Node) -> Type {
+        self.controls[node.id as usize]
+    }
+
+    /// The bits of constant expressions, by their numbers: those of a lane.
+    pub fn expr_widths(&self) -> Vec<u32> {
+        self.exprs.iter().map(|ty| ty.lane_bits()).collect()
+    }
+
+    /// The same with each vector replaced by its lane.
+    pub fn of_one_lane(&self) -> ClifTyping {
+        let lanes = |types: &[Type]| types.iter().map(|ty| ty.lane_type()).collect();
+        ClifTyping { nodes: lanes(&self.nodes), controls: lanes(&self.controls), exprs: lanes(&self.exprs) }
+    }
+}
+
+/// All assignments of types that satisfy a rule, those of small types first.
+///
+/// # Errors
+/// If there is none, or there are too many.
+pub fn typings(rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
+    let mut all = Constraints::default();
+    all.nodes = (0..rule.nodes).map(|_| all.fresh()).collect();
+    all.controls = (0..rule.nodes).map(|_| all.fresh()).collect();
+    all.exprs = (0..rule.exprs).map(|_| all.fresh()).collect();
+    for node in rule.all_nodes() {
+        all.node(node);
+    }
+    let (source, target) = (all.nodes[rule.source.id as usize], all.nodes[rule.target.id as usize]);
+    if !rule.is_condition {
+        all.unify(source, target);
+    }
+    all.precondition(&rule.precondition);
+    for bound in &rule.bounds {
+        match bound {
+            Bound::Narrower(a, b) => {
+                let (a, b) = (all.type_name(a), all.type_name(b));
+                all.narrower.push((a, b));
+            }
+            Bound::OneOf(name, types) => {
+                let var = all.named(format!("type {name}"));
+                all.allowed.push((var, types.clone()));
+            }
+            Bound::Lanes | Bound::Conditions(..) => {}
+        }
+    }
+    all.solve(rule)
+}
+
+#[derive(Default)]
+struct Constraints {
+    parents: Vec<usize>,
+    nodes: Vec<Var>,
+    controls: Vec<Var>,
+    exprs: Vec<Var>,
+    names: HashMap<String, Var>,
+    /// Controlling type, and the type that is constrained by it.
+    relations: Vec<(Var, Var, Constraint)>,
+    allowed: Vec<(Var, Vec<Type>)>,
+    narrower: Vec<(Var, Var)>,
+    literals: Vec<(Var, i128)>,
+    /// What values, constants and instructions have: these take every type.
+    free: Vec<Var>,
+}
+
+impl Constraints {
+    fn fresh(&mut self) -> Var {
+        self.parents.push(self.parents.len());
+        Var(self.parents.len() - 1)
+    }
+
+    fn root(&self, mut var: Var) -> Var {
+        while self.parents[var.0] != var.0 {
+            var = Var(self.parents[var.0]);
+        }
+        var
+    }
+
+    fn unify(&mut self, a: Var, b: Var) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.0.max(b.0)] = a.0.min(b.0);
+    }
+
+    fn named(&mut self, name: String) -> Var {
+        if let Some(&var) = self.names.get(&name) {
+            return var;
+        }
+        let var = self.fresh();
+        self.names.insert(name, var);
+        var
+    }
+
+    fn type_name(&mut self, name: &TypeName) -> Var {
+        match name {
+            TypeName::Named(name) => self.named(format!("type {name}")),
+            TypeName::Fixed(ty) => {
+                let var = self.fresh();
+                self.allowed.push((var, vec![*ty]));
+                var
+            }
+        }
+    }
+
+    fn node(&mut self, node: &Node) {
+        let var = self.nodes[node.id as usize];
+        self.free.push(var);
+        let mut stated = var;
+        match &node.kind {
+            NodeKind::Value(name) => {
+                let named = self.named(format!("value {name}"));
+                self.unify(named, var);
+            }
+            NodeKind::Constant(expr) => {
+                let expr = self.expr(expr);
+                self.unify(var, expr);
+            }
+            NodeKind::Inst { opcode, operands, .. } => {
+                let info = opcode.info();
+                let control = self.controls[node.id as usize];
+                stated = control;
+                self.free.push(control);
+                self.allowed.push((control, info.class.set().iter().filter(|ty| ty.bits() <= 128).collect()));
+                let places = operands.iter().map(|operand| self.nodes[operand.id as usize]).zip(info.operands);
+                let places: Vec<(Var, &Constraint)> = places.chain([(var, &info.results[0])]).collect();
+                for (place, constraint) in places {
+                    match constraint {
+                        Constraint::Same => self.unify(place, control),
+                        other => self.relations.push((control, place, *other)),
+                    }
+                }
+            }
+        }
+        if let Some(name) = &node.ty {
+            let ty = self.type_name(name);
+            self.unify(ty, stated);
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Var {
+        let ExprId(id) = expr.id;
+        let var = self.exprs[id as usize];
+        match &expr.kind {
+            ExprKind::Register(name) => {
+                let named = self.named(format!("value {name}"));
+                self.unify(var, named);
+            }
+            ExprKind::Constant(name) => {
+                let named = self.named(format!("constant {name}"));
+                self.unify(var, named);
+            }
+            ExprKind::Literal(value) => self.literals.push((var, *value)),
+            ExprKind::Bool(_) | ExprKind::Null | ExprKind::Undef => {}
+            ExprKind::Unary(..) | ExprKind::Binary(..) => {
+                for part in expr.parts() {
+                    let part = self.expr(part);
+                    self.unify(var, part);
+                }
+            }
+            ExprKind::Call(function, args) => {
+                for arg in args {
+                    let arg = self.expr(arg);
+                    match function {
+                        Function::Trunc => self.narrower.push((var, arg)),
+                        Function::Sext | Function::Zext => self.narrower.push((arg, var)),
+                        Function::Width
+                        | Function::Log2
+                        | Function::CountLeadingZeros
+                        | Function::CountTrailingZeros
+                        | Function::ComputeNumSignBits => {}
+                        _ => self.unify(var, arg),
+                    }
+                }
+            }
+        }
+        var
+    }
+
+    fn precondition(&mut self, condition: &Precondition) {
+        match condition {
+            Precondition::True => {}
+            Precondition::Not(inner) => self.precondition(inner),
+            Precondition::All(parts) | Precondition::Any(parts) => {
+                for part in parts {
+                    self.precondition(part);
+                }
+            }
+            Precondition::Predicate(_, Predicate::HasOneUse, args) => {
+                self.expr(&args[0]);
+            }
+            Precondition::Compare(exprs, _) | Precondition::Predicate(_, _, exprs) => {
+                let vars: Vec<Var> = exprs.iter().map(|expr| self.expr(expr)).collect();
+                for pair in vars.windows(2) {
+                    self.unify(pair[0], pair[1]);
+                }
+            }
+        }
+    }
+
+    fn solve(&self, rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
+        let lanes = rule.bounds.contains(&Bound::Lanes);
+        let roots: Vec<Var> = (0..self.parents.len()).map(Var).filter(|&var| self.root(var) == var).collect();
+        let free: Vec<Var> = self.free.iter().map(|&var| self.root(var)).collect();
+        let mut found = Vec::new();
+        let mut types: Vec<Option<Type>> = vec![None; self.parents.len()];
+        let domains: Vec<(Var, Vec<Type>, bool)> = roots
+            .iter()
+            .map(|&root| {
+                let is_free = free.contains(&root);
+                (root, self.domain(root, lanes && is_free, is_free), is_free)
+            })
+            .collect();
+        // Those that take every type first, so that the others can be of any one that fits.
+        let (every, single): (Vec<_>, Vec<_>) = domains.into_iter().partition(|&(.., is_free)| is_free);
+        let order: Vec<(Var, Vec<Type>, bool)> = every.into_iter().chain(single).collect();
+        self.choose(&order, &mut types, &mut found);
+        if found.is_empty() || found.len() > MAX_TYPINGS {
+            let message =
+                if found.is_empty() { "no types satisfy the rule" } else { "too many types satisfy the rule" };
+            return Err(RuleError::new(ErrorKind::Type, rule.at, message));
+        }
+        found.sort_by_key(|typing| typing.nodes.iter().map(|ty| (ty.lane_count(), ty.bits())).max());
+        Ok(found)
+    }
+
+    /// The types that a variable may have.
+    fn domain(&self, root: Var, lanes: bool, is_free: bool) -> Vec<Type> {
+        let allowed = |ty: &Type| {
+            let sets = self.allowed.iter().filter(|(var, _)| self.root(*var) == root);
+            let fits =
+                |value: i128| value < 1 << ty.lane_bits().min(126) && value >= -(1 << (ty.lane_bits() - 1).min(126));
+            let mut literals = self.literals.iter().filter(|(var, _)| self.root(*var) == root);
+            sets.into_iter().all(|(_, types)| types.contains(ty)) && literals.all(|&(_, value)| fits(value))
+        };
+        let mut domain: Vec<Type> = INTS.into_iter().filter(allowed).collect();
+        if !is_free {
+            // One is enough, and one that holds every number that a rule writes.
+            domain.sort_by_key(|&ty| ty != I64);
+        }
+        if lanes {
+            domain.extend(VECTORS.into_iter().filter(allowed));
+        }
+        if domain.is_empty() {
+            domain.extend(FLOATS.into_iter().chain(VECTORS).filter(allowed));
+        }
+        domain
+    }
+
+    fn choose(
+        &self,
+        order: &[(Var, Vec<Type>, bool)],
+        types: &mut Vec<Option<Type>>,
+        found: &mut Vec<ClifTyping>,
+    ) -> bool {
+        if found.len() > MAX_TYPINGS {
+            return true;
+        }
+        let Some(((root, domain, is_free), rest)) = order.split_first() else {
+            let of = |vars: &[Var]| vars.iter().map(|&var| types[self.root(var).0].unwrap_or(I64)).collect();
+            found.push(ClifTyping { nodes: of(&self.nodes), controls: of(&self.controls), exprs: of(&self.exprs) });
+            return true;
+        };
+        let mut any = false;
+        for &ty in domain {
+            types[root.0] = Some(ty);
+            if self.holds(types) {
+                any |= self.choose(rest, types, found);
+                if any && !is_free {
+                    break;
+                }
+            }
+        }
+        types[root.0] = None;
+        any
+    }
+
+    /// Whether no relation between known types is broken.
+    fn holds(&self, types: &[Option<Type>]) -> bool {
+        let of = |var: Var| types[self.root(var).0];
+        self.relations.iter().all(|&(control, place, constraint)| match (of(control), of(place)) {
+            (Some(control), Some(place)) => constraint.resolve(control).contains(place),
+            _ => true,
+        }) && self.narrower.iter().all(|&(a, b)| match (of(a), of(b)) {
+            (Some(a), Some(b)) => a.lane_bits() < b.lane_bits() && a.lane_count() == b.lane_count(),
+            _ => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clif::parse;
+
+    fn roots(text: &str) -> Vec<String> {
+        let rule = parse(text).remove(0).rule.unwrap();
+        match typings(&rule) {
+            Ok(all) => all.iter().map(|typing| typing.of(&rule.source).to_string()).collect(),
+            Err(error) => vec![error.message],
+        }
+    }
+
+    #[test]
+    fn opcodes_tell_the_types() {
+        assert_eq!(roots("rule r : iadd(x, 0) => x"), ["i8", "i16", "i32", "i64", "i128"]);
+        assert_eq!(roots("rule r : iadd(x, 0) => x at lanes").len(), 9);
+        assert_eq!(roots("rule r : band(x, 300) => x").len(), 4);
+        assert_eq!(roots("rule r : ireduce.N(sextend.W(x: N)) => x").len(), 10);
+        assert_eq!(roots("rule r : fneg(fneg(x)) => x"), ["f16", "f32", "f64", "f128"]);
+        assert_eq!(roots("rule r : iadd(x, uextend(y)) => x at lanes").len(), 10);
+        assert_eq!(roots("rule r : ineg(x: T) => x at T = i8 | i64"), ["i8", "i64"]);
+        assert_eq!(roots("rule r : ireduce(x: i8) => x"), ["no types satisfy the rule"]);
+    }
+}
