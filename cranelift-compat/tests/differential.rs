@@ -145,7 +145,9 @@ fn define(module: &mut impl Module, functions: &[ir::Function]) -> ModuleResult<
 
 fn isa(more: &[(&str, &str)]) -> OwnedTargetIsa {
     let mut builder = settings::builder();
-    for (name, value) in [("enable_multi_ret_implicit_sret", "true"), ("enable_verifier", "true")].iter().chain(more) {
+    for (name, value) in
+        [("enable_multi_ret_implicit_sret", "true"), ("preserve_frame_pointers", "true")].iter().chain(more)
+    {
         builder.set(name, value).unwrap();
     }
     cranelift_native::builder().unwrap().finish(Flags::new(builder)).unwrap()

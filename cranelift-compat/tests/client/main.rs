@@ -31,6 +31,8 @@ fn isa(is_pic: bool, more: &[(&str, &str)]) -> OwnedTargetIsa {
     builder.set("is_pic", if is_pic { "true" } else { "false" }).unwrap();
     builder.set("enable_probestack", "true").unwrap();
     builder.set("probestack_strategy", "inline").unwrap();
+    // Cranelift makes no tail calls without.
+    builder.set("preserve_frame_pointers", "true").unwrap();
     for (name, value) in more {
         builder.set(name, value).unwrap();
     }
@@ -227,7 +229,9 @@ fn objects_have_upstreams_results() {
             let product = module.finish();
             let symbol = product.object.symbol(product.function_symbol(defined[0].1));
             assert_eq!(symbol.name, defined[0].0.as_bytes());
-            assert_eq!(run_object(&product.emit().unwrap(), &defined, folder.path()), expected, "{allocator}");
+            let object = product.emit().unwrap();
+            assert!(object.windows(9).any(|name| name == b".eh_frame"));
+            assert_eq!(run_object(&object, &defined, folder.path()), expected, "{allocator}");
         }
     }
 }
@@ -340,4 +344,76 @@ fn compiled_code_has_its_tables() {
     assert!(code.create_unwind_info(module.isa()).unwrap().is_some());
     let listing = code.vcode.as_ref().unwrap();
     assert!(listing.contains("call"), "{listing}");
+}
+
+extern "C-unwind" fn host_panics(_: i64, b: i64) -> i64 {
+    assert_ne!(b, -3, "as asked");
+    b
+}
+
+#[test]
+fn panics_pass_through_frames() {
+    for (allocator, _) in ALLOCATORS {
+        let mut builder = builder(&[]);
+        builder.regalloc(allocator).symbol("host_panics", host_panics as *const u8);
+        let mut module = cranelift_compat::JITModule::new(builder);
+        let signature = signature(&module, &[types::I64, types::I64], &[types::I64]);
+        let host = module.declare_function("host_panics", Linkage::Import, &signature).unwrap();
+        let id = module.declare_function("f", Linkage::Export, &signature).unwrap();
+        function(&mut module, id, |module, builder, params| {
+            let host = module.declare_func_in_func(host, builder.func);
+            let call = builder.ins().call(host, params);
+            let result = builder.inst_results(call)[0];
+            let sum = builder.ins().iadd(result, params[0]);
+            builder.ins().return_(&[sum]);
+        })
+        .unwrap();
+        module.finalize_definitions().unwrap();
+        // SAFETY: the function has this type.
+        let f = unsafe {
+            std::mem::transmute::<*const u8, extern "C-unwind" fn(i64, i64) -> i64>(module.get_finalized_function(id))
+        };
+        assert_eq!(f(40, 2), 42);
+        let panic = std::panic::catch_unwind(|| f(40, -3)).unwrap_err();
+        assert!(panic.downcast_ref::<String>().is_some_and(|message| message.contains("as asked")), "{allocator}");
+        // SAFETY: nothing of the module is used any more.
+        unsafe { module.free_memory() };
+    }
+}
+
+/// Compiles the first function of a text.
+fn compiled(text: &str) -> cranelift_codegen::Context {
+    let func = cranelift_reader::parse_functions(text).unwrap().remove(0);
+    let mut context = cranelift_codegen::Context::for_function(func);
+    cranelift_compat::Compiler::new(isa(false, &[])).unwrap().compile(&mut context).unwrap();
+    context
+}
+
+#[test]
+fn stack_maps_and_tags_are_published() {
+    let context = compiled(
+        "function %f(i64, i64) -> i64 system_v {
+            ss0 = explicit_slot 16, align = 8, key = 7
+            sig0 = (i64) -> i64 system_v
+        block0(v0: i64, v1: i64):
+            v2 = stack_addr.i64 ss0
+            store notrap v1, v2
+            store notrap v1, v2+8
+            <0, ss0> v3 = call_indirect sig0, v0(v1), stack_map=[i64 @ ss0+0, i64 @ ss0+8]
+            v4 = load.i64 notrap v2
+            v5 = iadd v3, v4
+            return v5
+        }",
+    );
+    let buffer = &context.compiled_code().unwrap().buffer;
+    let [(offset, span, map)] = buffer.user_stack_maps() else { panic!("{:?}", buffer.user_stack_maps()) };
+    let call = buffer.call_sites().next().unwrap();
+    let entries: Vec<u32> = map.entries().map(|(_, offset)| offset).collect();
+    assert_eq!((*offset, entries[0] + 8), (call.ret_addr, entries[1]));
+    let layout = buffer.frame_layout().unwrap();
+    let slot = &layout.stackslots[cranelift_codegen::ir::StackSlot::from_u32(0)];
+    assert_eq!((slot.offset, slot.key.unwrap().bits()), (entries[0], 7));
+    assert!(*span >= 16 && layout.frame_to_fp_offset == *span);
+    let tags: Vec<_> = buffer.debug_tags().flat_map(|list| list.tags.to_vec()).collect();
+    assert_eq!(tags.len(), 2, "{tags:?}");
 }

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{
     AbiParam, BlockArg, Function, InstBuilder, JumpTableData, MemFlagsData, Signature, StackSlotData, StackSlotKind,
     TrapCode, Type, UserFuncName, Value, types,
 };
+use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
 
@@ -97,6 +98,7 @@ pub(crate) fn define<M: Module>(module: &mut M) -> Defined {
     client.program("wide", wide);
     client.program("many", many);
     client.program("copy", copy);
+    client.program("tail_calls", tail_calls);
     client.program("address", |module, builder, params| {
         let gcd = declared(module, builder, "gcd");
         let address = builder.ins().func_addr(types::I64, gcd);
@@ -376,4 +378,29 @@ fn copy<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[
         sum = builder.ins().bxor(turned, value);
     }
     builder.ins().return_(&[sum]);
+}
+
+/// A loop that is a function which calls itself in its place.
+fn tail_calls<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
+    let mut signature = signature(module, &[types::I64, types::I64], &[types::I64]);
+    signature.call_conv = CallConv::Tail;
+    let id = module.declare_function("tail_loop", Linkage::Local, &signature).unwrap();
+    function(module, id, |module, builder, params| {
+        let this = module.declare_func_in_func(id, builder.func);
+        let (more, exit) = (builder.create_block(), builder.create_block());
+        builder.ins().brif(params[0], more, &[], exit, &[]);
+        builder.switch_to_block(more);
+        let less = builder.ins().iadd_imm_s(params[0], -1);
+        let turned = builder.ins().rotl_imm_u(params[1], 3);
+        let mixed = builder.ins().bxor(turned, params[0]);
+        builder.ins().return_call(this, &[less, mixed]);
+        builder.switch_to_block(exit);
+        builder.ins().return_(&params[1..]);
+    })
+    .unwrap();
+    let callee = module.declare_func_in_func(id, builder.func);
+    let count = builder.ins().band_imm_u(params[0], 0xfffff);
+    let call = builder.ins().call(callee, &[count, params[1]]);
+    let result = builder.inst_results(call)[0];
+    builder.ins().return_(&[result]);
 }
