@@ -113,18 +113,18 @@ pub(crate) fn last_settings(header: &Header) -> Result<Settings, NoCompiler> {
     }
 }
 
-/// What the verifier may know of a unit's target; in tests that need none it is the settings of the last
-/// target, and the target itself if there is exactly one.
+/// What the verifier may know of a unit's target; in tests that need none it is what all targets have in common.
 pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<Option<TargetInfo>, NoCompiler> {
     if let Some(target) = target {
         let (triple, settings, _) = words(header, target)?;
         return Ok(Some(target_info(&triple, &settings)));
     }
-    let settings = last_settings(header)?;
-    match &header.targets[..] {
-        [target] => Ok(Some(target_info(&triple(&target.triple)?, &settings))),
-        _ => Ok(None),
+    let mut infos = Vec::new();
+    for target in &header.targets {
+        infos.extend(verifier_info(header, Some(target))?);
     }
+    let first = infos.first().copied();
+    Ok(first.filter(|first| infos.iter().all(|info| info == first)))
 }
 
 fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {

@@ -40,11 +40,15 @@ impl Place {
 /// Set in the offsets of library routines.
 const LIBRARY_BIT: u64 = 1 << 29;
 
+/// The number of the function that throws, among the library routines.
+const THROW: u64 = LIBRARY_BIT - 1;
+
 /// A function that an address stands for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum CodeAddress {
     Function(u64),
     Library(u64),
+    Throw,
 }
 
 impl CodeAddress {
@@ -52,6 +56,7 @@ impl CodeAddress {
         let offset = match self {
             CodeAddress::Function(index) => index,
             CodeAddress::Library(index) => index | LIBRARY_BIT,
+            CodeAddress::Throw => THROW | LIBRARY_BIT,
         };
         Place { region: Region::Functions, offset }.encode(bits)
     }
@@ -59,9 +64,10 @@ impl CodeAddress {
     /// The function at an address, if its region is that of functions.
     pub(crate) fn decode(bits: u32, address: u64) -> Option<CodeAddress> {
         match Place::decode(bits, address) {
-            Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => {
-                Some(CodeAddress::Library(offset & !LIBRARY_BIT))
-            }
+            Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => match offset & !LIBRARY_BIT {
+                THROW => Some(CodeAddress::Throw),
+                index => Some(CodeAddress::Library(index)),
+            },
             Place { region: Region::Functions, offset } => Some(CodeAddress::Function(offset)),
             _ => None,
         }
@@ -75,7 +81,7 @@ mod tests {
     #[test]
     fn addresses_round_trip() {
         for bits in [32, 64] {
-            for code in [CodeAddress::Function(3), CodeAddress::Library(2)] {
+            for code in [CodeAddress::Function(3), CodeAddress::Library(2), CodeAddress::Throw] {
                 assert_eq!(CodeAddress::decode(bits, code.encode(bits)), Some(code));
             }
             for region in REGIONS {

@@ -1,16 +1,17 @@
 //! Control flow, calls, traps and global values.
 
+use kingpost_ir::exception_table::ExceptionItem;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::{ArgumentPurpose, Signature};
-use kingpost_ir::{BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
+use kingpost_ir::{BlockArgKind, BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
 
 use crate::access::Address;
-use crate::address::CodeAddress;
+use crate::address::{CodeAddress, Place, Region};
 use crate::environment::FunctionId;
 use crate::error::Stop;
-use crate::interpreter::{Cx, Flow, Interpreter};
+use crate::interpreter::{Cx, Exception, Flow, Interpreter};
 use crate::libcalls;
 use crate::value::mask;
 
@@ -18,19 +19,32 @@ use crate::value::mask;
 enum Callee {
     Function(FunctionId),
     Library(LibCall),
+    /// What the host of tests provides: throws an exception.
+    Throw,
 }
+
+/// The name of the function that throws. Its arguments are the frame pointer of the frame where the search ends, that of the
+/// frame from which it starts and the program counter there, which are nothing to an interpreter, then the tag and two
+/// payloads.
+const THROW: &str = "__cranelift_throw";
 
 impl<'a> Interpreter<'a> {
     fn get_all(&self, cx: Cx<'_>, values: &[Value]) -> Box<[u128]> {
         values.iter().map(|&value| self.get(cx, value)).collect()
     }
 
-    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there.
-    pub(crate) fn branch(&mut self, cx: Cx<'a>, call: BlockCall) -> Result<(), Stop> {
+    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there. `results` are those of a
+    /// call that end on the edge, or payloads.
+    pub(crate) fn branch(&mut self, cx: Cx<'a>, call: BlockCall, results: &[u128]) -> Result<(), Stop> {
         let dfg = &cx.function().dfg;
-        let arguments = dfg.block_args(call).iter().map(|arg| arg.value().map(|value| self.get(cx, value)));
+        let arguments = dfg.block_args(call).iter().map(|arg| match arg.kind() {
+            BlockArgKind::Value(value) => Some(self.get(cx, value)),
+            BlockArgKind::TryCallRet(number) | BlockArgKind::TryCallExn(number) => {
+                results.get(number as usize).copied()
+            }
+        });
         let arguments: Option<Vec<u128>> = arguments.collect();
-        let arguments = arguments.ok_or_else(|| cx.not_supported())?;
+        let arguments = arguments.ok_or_else(|| cx.malformed())?;
         self.burn_fuel(arguments.len() as u64)?;
         let params = dfg.block_params(call.block);
         if params.len() != arguments.len() {
@@ -74,19 +88,28 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(crate) fn call_direct(&mut self, cx: Cx<'_>, is_tail: bool) -> Result<Flow, Stop> {
-        let InstView::Call { func, args } = cx.view() else { return Err(cx.malformed()) };
+        let (InstView::Call { func, args } | InstView::TryCall { func, args, .. }) = cx.view() else {
+            return Err(cx.malformed());
+        };
         let callee = self.callee(cx, func)?;
         let sig = cx.function().dfg.ext_funcs[func].signature;
         self.transfer(cx, callee, sig, args, is_tail)
     }
 
     pub(crate) fn call_indirect(&mut self, cx: Cx<'_>, is_tail: bool) -> Result<Flow, Stop> {
-        let InstView::CallIndirect { sig, callee, args } = cx.view() else { return Err(cx.malformed()) };
+        let (sig, callee, args) = match cx.view() {
+            InstView::CallIndirect { sig, callee, args } => (sig, callee, args),
+            InstView::TryCallIndirect { callee, args, table } => {
+                (cx.function().dfg.exception_table(table).sig, callee, args)
+            }
+            _ => return Err(cx.malformed()),
+        };
         let address = self.get(cx, callee) as u64;
         let not_a_function = Stop::NotAFunction { address };
         let callee = match CodeAddress::decode(cx.type_of(callee).bits(), address) {
             Some(CodeAddress::Function(index)) => self.environment.by_index(index as usize).map(Callee::Function),
             Some(CodeAddress::Library(index)) => LibCall::ALL.get(index as usize).copied().map(Callee::Library),
+            Some(CodeAddress::Throw) => Some(Callee::Throw),
             None => None,
         };
         self.transfer(cx, callee.ok_or(not_a_function)?, sig, args, is_tail)
@@ -99,8 +122,50 @@ impl<'a> Interpreter<'a> {
             return Ok(Callee::Library(libcall));
         }
         let id = self.environment.resolve(function, &data.name);
+        if id.is_none() && matches!(&data.name, ExternalName::Named(name) if &**name == THROW) {
+            return Ok(Callee::Throw);
+        }
         let unknown = || Stop::UnknownFunction { name: function.display_name(&data.name).to_string() };
         id.map(Callee::Function).ok_or_else(unknown)
+    }
+
+    /// Goes on behind a call that has returned.
+    pub(crate) fn returned(&mut self, call: Cx<'a>, results: &[u128]) -> Result<(), Stop> {
+        let dfg = &call.function().dfg;
+        if let Some(table) = dfg.inst_exception_table(call.inst) {
+            return self.branch(call, dfg.exception_table(table).normal, results);
+        }
+        self.set_results(call, results);
+        self.advance();
+        Ok(())
+    }
+
+    /// Leaves the function that throws, and its callers up to one whose call has a handler.
+    pub(crate) fn throw(&mut self, exception: &Exception) -> Result<(), Stop> {
+        loop {
+            self.burn_fuel(1)?;
+            self.leave();
+            if self.is_idle() {
+                return Err(Stop::Uncaught { tag: exception.tag });
+            }
+            let call = self.context()?;
+            if let Some(handler) = handler(call, exception.tag) {
+                return self.branch(call, handler, &exception.payloads);
+            }
+        }
+    }
+
+    /// `get_exception_handler_address`: no address of anything else.
+    pub(crate) fn handler_address(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::ExceptionHandlerAddress { block, index } = cx.view() else { return Err(cx.malformed()) };
+        let offset = u64::from(block.as_u32()) << 8 | index as u64 & 0xff;
+        Ok(self.finish(cx, Place { region: Region::Nowhere, offset }.encode(cx.ctrl.bits()).into()))
+    }
+
+    /// `get_frame_pointer` and `get_stack_pointer`: an address of the frame.
+    pub(crate) fn frame_address(&mut self, cx: Cx<'_>) -> Flow {
+        let place = Place { region: Region::Stack, offset: cx.frame_offset };
+        self.finish(cx, place.encode(cx.ctrl.bits()).into())
     }
 
     /// Calls with a signature that must be the callee's, up to extensions and purposes.
@@ -128,9 +193,14 @@ impl<'a> Interpreter<'a> {
                 if is_tail {
                     return Ok(Flow::Return(results));
                 }
-                self.set_results(cx, &results);
-                Ok(Flow::Next)
+                Ok(Flow::Returned(results))
             }
+            Callee::Throw => match arguments[..] {
+                [_, _, _, tag, first, second] => {
+                    Ok(Flow::Throw(Exception { tag: tag as u32, payloads: [first, second] }))
+                }
+                _ => Err(Stop::Arguments { function: format!("%{THROW}") }),
+            },
         }
     }
 
@@ -139,6 +209,7 @@ impl<'a> Interpreter<'a> {
         let code = match self.callee(cx, func)? {
             Callee::Function(id) => CodeAddress::Function(id.0.into()),
             Callee::Library(libcall) => CodeAddress::Library(libcall as u64),
+            Callee::Throw => CodeAddress::Throw,
         };
         Ok(self.finish(cx, code.encode(cx.ctrl.bits()).into()))
     }
@@ -194,6 +265,16 @@ impl<'a> Interpreter<'a> {
         let param = index.zip(entry).and_then(|(index, entry)| function.dfg.block_params(entry).get(index));
         param.map(|&param| self.get(cx, param)).ok_or_else(|| cx.malformed())
     }
+}
+
+/// Where an exception goes on that comes out of a call.
+fn handler(call: Cx<'_>, tag: u32) -> Option<BlockCall> {
+    let dfg = &call.function().dfg;
+    let table = dfg.exception_table(dfg.inst_exception_table(call.inst)?);
+    let items = table.items.iter().filter(|item| item.context().is_none());
+    let find = |wanted| items.clone().position(|&item| item == wanted);
+    let number = find(ExceptionItem::Tag(tag)).or_else(|| find(ExceptionItem::Default))?;
+    table.handlers.get(number).copied()
 }
 
 fn same_types(call: &Signature, callee: &Signature) -> bool {

@@ -22,11 +22,13 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Trap => Err(control::trap(cx)),
         Opcode::Trapz => m.cond_trap(cx, true),
         Opcode::Trapnz => m.cond_trap(cx, false),
-        Opcode::Call => m.call_direct(cx, false),
-        Opcode::CallIndirect => m.call_indirect(cx, false),
+        Opcode::Call | Opcode::TryCall => m.call_direct(cx, false),
+        Opcode::CallIndirect | Opcode::TryCallIndirect => m.call_indirect(cx, false),
         Opcode::ReturnCall => m.call_direct(cx, true),
         Opcode::ReturnCallIndirect => m.call_indirect(cx, true),
         Opcode::FuncAddr => m.func_addr(cx),
+        Opcode::GetExceptionHandlerAddress => m.handler_address(cx),
+        Opcode::GetFramePointer | Opcode::GetStackPointer => Ok(m.frame_address(cx)),
         // One thread and no debugger: nothing to wait for.
         Opcode::Debugtrap | Opcode::SequencePoint | Opcode::Nop | Opcode::Fence => Ok(Flow::Next),
 
@@ -183,15 +185,10 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Sload32x2 => m.load_widened(cx, I64X2, true),
 
         // No meaning yet.
-        Opcode::TryCall
-        | Opcode::TryCallIndirect
-        | Opcode::GetExceptionHandlerAddress
-        | Opcode::StackSwitch
+        Opcode::StackSwitch
         | Opcode::DynamicStackAddr
         | Opcode::ExtractVector
         | Opcode::TlsValue
-        | Opcode::GetFramePointer
-        | Opcode::GetStackPointer
         | Opcode::GetReturnAddress => Err(cx.not_supported()),
     }
 }

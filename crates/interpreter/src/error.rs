@@ -33,6 +33,11 @@ pub enum Stop {
         /// The address.
         address: u64,
     },
+    /// No active call has a handler for an exception.
+    Uncaught {
+        /// Its tag.
+        tag: u32,
+    },
     /// The arguments of a call do not fit the signature of the function.
     Arguments {
         /// The function as the text writes it.
@@ -57,6 +62,7 @@ impl fmt::Display for Stop {
             Stop::UnknownFunction { name } => write!(f, "call of unknown function {name}"),
             Stop::UnknownSymbol { name } => write!(f, "the value of symbol {name} is not known"),
             Stop::NotAFunction { address } => write!(f, "no function is at address {address:#x}"),
+            Stop::Uncaught { tag } => write!(f, "no call catches an exception with tag {tag}"),
             Stop::Arguments { function } => write!(f, "arguments do not fit the signature of {function}"),
             Stop::Malformed { function } => write!(f, "{function} breaks a rule of the verifier"),
         }

@@ -106,6 +106,16 @@ pub(crate) enum Flow {
     Call(FunctionId, Box<[u128]>),
     TailCall(FunctionId, Box<[u128]>),
     Return(Box<[u128]>),
+    /// A library routine was called and returns these.
+    Returned(Box<[u128]>),
+    Throw(Exception),
+}
+
+/// What looks for a handler.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    pub(crate) tag: u32,
+    pub(crate) payloads: [u128; 2],
 }
 
 fn malformed(function: &Function) -> Stop {

@@ -45,7 +45,7 @@ impl Interpreter<'_> {
             self.burn_fuel(1)?;
             match dispatch::execute(self, cx)? {
                 Flow::Next => self.advance(),
-                Flow::Branch(call) => self.branch(cx, call)?,
+                Flow::Branch(call) => self.branch(cx, call, &[])?,
                 Flow::Call(callee, arguments) => self.enter(callee, &arguments)?,
                 Flow::TailCall(callee, arguments) => {
                     self.leave();
@@ -57,9 +57,10 @@ impl Interpreter<'_> {
                         return Ok(results.into_vec());
                     }
                     let call = self.context()?;
-                    self.set_results(call, &results);
-                    self.advance();
+                    self.returned(call, &results)?;
                 }
+                Flow::Returned(results) => self.returned(cx, &results)?,
+                Flow::Throw(exception) => self.throw(&exception)?,
             }
         }
     }

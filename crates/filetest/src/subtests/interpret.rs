@@ -67,10 +67,6 @@ fn ending(result: Result<Vec<DataValue>, Stop>) -> Ending {
         Ok(values) => Ending::Returned(values),
         Err(Stop::Trap(code)) => Ending::Trapped(Some(code)),
         Err(stop @ (Stop::NotSupported { .. } | Stop::UnknownSymbol { .. })) => Ending::NotSupported(stop.to_string()),
-        // The one function that the host of such tests provides.
-        Err(Stop::UnknownFunction { name }) if name == "%__cranelift_throw" => {
-            Ending::NotSupported("exceptions are not supported by the interpreter".into())
-        }
         Err(stop) => Ending::Wrong(stop.to_string()),
     }
 }
