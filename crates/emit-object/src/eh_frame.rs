@@ -11,10 +11,7 @@ use object::Architecture;
 
 /// Contents of the section for all functions of `module`.
 pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result<Relocated> {
-    let registers = match architecture {
-        Architecture::X86_64 => DwarfRegisters::X86_64,
-        _ => DwarfRegisters::AARCH64,
-    };
+    let registers = registers(architecture);
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 1 };
     let return_address = register(registers.return_address);
     let mut cie = CommonInformationEntry::new(encoding, registers.code_align, -8, return_address);
@@ -29,13 +26,21 @@ pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result
     for (index, f) in module.functions().enumerate() {
         let mut fde = FrameDescriptionEntry::new(Address::Symbol { symbol: index, addend: 0 }, f.code.len() as u32);
         for site in f.unwind {
-            fde.add_instruction(site.offset, instruction(site.op, &registers));
+            fde.add_instruction(site.offset, instruction(site.op, registers));
         }
         table.add_fde(cie, fde);
     }
     let mut frame = EhFrame(Relocated::new());
     table.write_eh_frame(&mut frame)?;
     Ok(frame.0)
+}
+
+/// The numbers of an architecture's registers.
+pub(crate) fn registers(architecture: Architecture) -> &'static DwarfRegisters {
+    match architecture {
+        Architecture::X86_64 => &DwarfRegisters::X86_64,
+        _ => &DwarfRegisters::AARCH64,
+    }
 }
 
 fn instruction(op: UnwindOp, registers: &DwarfRegisters) -> CallFrameInstruction {

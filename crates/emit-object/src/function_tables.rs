@@ -2,8 +2,9 @@
 //!
 //! All have one layout, in words of 4 bytes: a header, records of functions, and entries of a size of their own.
 
+use kingpost_codegen::DwarfRegisters;
 use kingpost_ir::types::Type;
-use kingpost_mach::{DebugTag, FunctionView, ModuleBuffer};
+use kingpost_mach::{ContextPlace, DebugTag, FunctionView, ModuleBuffer};
 
 /// The layout that docs/sections.md describes.
 const VERSION: u32 = 2;
@@ -56,9 +57,30 @@ pub(crate) fn traps(module: &ModuleBuffer) -> FunctionTable {
 }
 
 /// Sections that are written whenever they have an entry: what a function says in its text is not dropped.
-pub(crate) fn wanted(module: &ModuleBuffer) -> impl Iterator<Item = FunctionTable> {
-    let tables: [fn(&ModuleBuffer) -> FunctionTable; 4] = [stack_maps, debug_tags, patchable_calls, stack_slots];
-    tables.into_iter().map(|table| table(module)).filter(|table| !table.functions.is_empty())
+pub(crate) fn wanted(module: &ModuleBuffer, registers: &DwarfRegisters) -> impl Iterator<Item = FunctionTable> {
+    let tables = [
+        handlers(module, registers),
+        stack_maps(module),
+        debug_tags(module),
+        patchable_calls(module),
+        stack_slots(module),
+    ];
+    tables.into_iter().filter(|table| !table.functions.is_empty())
+}
+
+/// `kingpost_handlers`: which calls let exceptions through to which handlers.
+fn handlers(module: &ModuleBuffer, registers: &DwarfRegisters) -> FunctionTable {
+    FunctionTable::new("kingpost_handlers", module, |f| {
+        some(f.handlers, |site| {
+            let (is_default, tag) = (site.tag.is_none().into(), site.tag.unwrap_or(0));
+            let (place, number) = match site.context {
+                None => (0, 0),
+                Some(ContextPlace::Stack(bytes)) => (1, bytes),
+                Some(ContextPlace::Reg(reg)) => (2, registers.number(reg).into()),
+            };
+            [site.return_offset, site.handler_offset, is_default, tag, place, number]
+        })
+    })
 }
 
 /// `kingpost_stack_maps`: references that are live during calls.

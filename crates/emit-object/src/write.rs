@@ -2,7 +2,7 @@
 
 use crate::elf::Writer;
 use crate::error::ObjectError;
-use crate::function_tables;
+use crate::{eh_frame, function_tables};
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
 use object::elf::{FileHeader64, SHF_MERGE, SHF_STRINGS, SectionHeader64};
@@ -62,7 +62,7 @@ pub(crate) fn write_declared(
     if options.trap_table {
         writer.function_table(&function_tables::traps(module))?;
     }
-    for table in function_tables::wanted(module) {
+    for table in function_tables::wanted(module, eh_frame::registers(writer.architecture)) {
         writer.function_table(&table)?;
     }
     // Without this note linkers take the object to need an executable stack, and warn.

@@ -1,14 +1,15 @@
 //! Estimated execution frequencies of blocks and edges.
 //!
 //! A block is taken to run eight times as often as what is around its innermost loop, up to a
-//! cap; cold blocks and blocks that end in a trap hardly ever. An edge gets a share of its source's
-//! frequency in proportion to how much its destination counts. Integers in units of 1/1024 of the
+//! cap; cold blocks, blocks that end in a trap and blocks that only exceptions reach hardly ever. An edge
+//! gets a share of its source's frequency in proportion to how much its destination counts, an edge of an
+//! exception hardly anything. Integers in units of 1/1024 of the
 //! function's entry. Linear in blocks and edges; needs the control-flow graph, the dominator tree
 //! and the loops.
 
 use cranelift_entity::SecondaryMap;
 
-use crate::cfg::ControlFlowGraph;
+use crate::cfg::{ControlFlowGraph, Predecessor};
 use crate::dominators::DominatorTree;
 use crate::entities::Block;
 use crate::function::Function;
@@ -44,7 +45,7 @@ impl Frequencies {
         self.edges.clear();
         self.edges.resize(cfg.num_edges(), 0);
         for &block in tree.cfg_postorder() {
-            self.blocks[block] = if is_rare(func, block) {
+            self.blocks[block] = if is_rare(func, cfg, block) {
                 Frequencies::RARE
             } else {
                 Frequencies::ENTRY << (3 * loops.block_depth(block).min(Frequencies::MAX_DEPTH))
@@ -54,17 +55,18 @@ impl Frequencies {
             self.blocks[entry] = Frequencies::ENTRY;
         }
         for &block in tree.cfg_postorder() {
-            self.share(block, cfg);
+            self.share(func, block, cfg);
         }
     }
 
     /// Distributes a block's frequency over its edges.
-    fn share(&mut self, block: Block, cfg: &ControlFlowGraph) {
+    fn share(&mut self, func: &Function, block: Block, cfg: &ControlFlowGraph) {
         let succs = cfg.succs(block);
-        let total: u64 = succs.iter().map(|&succ| u64::from(self.blocks[succ])).sum();
+        let handlers = func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last));
+        let total: u64 = succs[handlers..].iter().map(|&succ| u64::from(self.blocks[succ])).sum();
         let own = u64::from(self.blocks[block]);
         for (edge, &succ) in succs.iter().enumerate() {
-            let share = own * u64::from(self.blocks[succ]) / total.max(1);
+            let share = if edge < handlers { 0 } else { own * u64::from(self.blocks[succ]) / total.max(1) };
             self.edges[cfg.first_edge(block) + edge] = (share as u32).max(Frequencies::RARE);
         }
     }
@@ -80,9 +82,13 @@ impl Frequencies {
     }
 }
 
-fn is_rare(func: &Function, block: Block) -> bool {
+fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
     let last = func.layout.last_inst(block);
-    func.layout.is_cold(block) || last.is_some_and(|last| func.dfg.opcode(last) == Opcode::Trap)
+    let preds = cfg.preds(block);
+    let is_exceptional = |pred: &Predecessor| (pred.edge as usize) < func.dfg.num_handlers(pred.inst);
+    func.layout.is_cold(block)
+        || last.is_some_and(|last| func.dfg.opcode(last) == Opcode::Trap)
+        || (!preds.is_empty() && preds.iter().all(is_exceptional))
 }
 
 #[cfg(test)]

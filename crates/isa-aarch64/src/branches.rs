@@ -127,8 +127,7 @@ impl BranchForms for A64Branches {
             Kind::Condition => format!("b.{}", CC_NAMES[form as usize & 15]),
             Kind::Test => format!("cb{opposite} {reg},"),
             Kind::TestBit => format!("tb{opposite} {reg}, #{},", form >> 26 & 32 | form >> 19 & 31),
-            // Its rows have text.
-            Kind::Adr => String::new(),
+            Kind::Adr => format!("adr x{},", form & 31),
         }
     }
 

@@ -1,13 +1,13 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
-use crate::branches::{A64Branches, form};
+use crate::branches::{A64Branches, ADR, form};
 use crate::encode::{encode, word};
 use crate::encoding::Special;
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, pairs};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, Mem, MemBase, RowId};
+use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, Mem, MemBase, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// The immediate of the instruction that traps.
@@ -31,6 +31,10 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
         Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
         Special::JumpTest => branching(cx, buffer).branch(inst, word(encoding, &args)),
+        Special::BlockAddress => {
+            let block = Label::new(cx.targets[inst.imm as usize] as usize);
+            buffer.branch(block, ADR | u32::from(cx.regs[0].enc()), &A64Branches);
+        }
         Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
         Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
         Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),

@@ -73,6 +73,8 @@ pub enum Special {
     JumpChain(usize),
     /// Jump to one of two blocks after a test of a register, which the word describes.
     JumpTest,
+    /// The address of the target at the immediate.
+    BlockAddress,
     /// Trap on a condition.
     TrapIf,
     /// Trap if any of two conditions holds.

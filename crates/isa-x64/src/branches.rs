@@ -1,10 +1,18 @@
-//! Branches to labels: a signed byte or four of distance from the instruction's end.
+//! Branches to labels: a signed byte or four of distance from the instruction's end. Addresses of labels: four bytes.
 
-use crate::regs::CC_NAMES;
+use crate::regs::{self, CC_NAMES};
 use kingpost_mach::{BranchForms, Buffer, Label, Reach};
+use kingpost_regalloc::PReg;
 
 /// The form of an unconditional jump; smaller forms are condition codes.
 const JUMP: u32 = 16;
+/// The form of the address of a label in register 0; those of the others follow.
+const ADDRESS: u32 = 32;
+
+/// The form of a label's address in a register.
+pub(crate) fn address_form(reg: PReg) -> u32 {
+    ADDRESS + u32::from(reg.enc())
+}
 
 /// The form of a conditional jump.
 pub(crate) fn form(condition: i32) -> u32 {
@@ -16,13 +24,14 @@ pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
     buffer.branch(label, form(condition), &X64Branches);
 }
 
-/// The encodings of branches. The form is the condition code, or 16 for an unconditional jump.
+/// The encodings of references. The form is the condition code, 16 for an unconditional jump, or that of an address.
 #[derive(Clone, Copy, Debug)]
 pub struct X64Branches;
 
 /// A signed byte of distance from the instruction's end.
 const SHORT: Reach = Reach { bytes: 2, low: -128 + 2, high: 127 + 2 };
 const JUMP_REACH: [Reach; 2] = [SHORT, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }];
+const ADDRESS_REACH: [Reach; 1] = [Reach { bytes: 7, low: i64::MIN, high: i64::MAX }];
 const CONDITIONAL_REACH: [Reach; 2] = [SHORT, Reach { bytes: 6, low: i64::MIN, high: i64::MAX }];
 
 /// The recommended sequences (SDM volume 2, `NOP`, table 4-12), by length.
@@ -41,10 +50,21 @@ const NOPS: [&[u8]; 10] = [
 
 impl BranchForms for X64Branches {
     fn encodings(&self, form: u32) -> &'static [Reach] {
-        if form == JUMP { &JUMP_REACH } else { &CONDITIONAL_REACH }
+        match form {
+            JUMP => &JUMP_REACH,
+            ADDRESS.. => &ADDRESS_REACH,
+            _ => &CONDITIONAL_REACH,
+        }
     }
 
     fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>) {
+        if form >= ADDRESS {
+            // REX.W 8D /r with a displacement from the end.
+            let reg = (form - ADDRESS) as u8;
+            out.extend_from_slice(&[0x48 | reg >> 3 << 2, 0x8d, 5 | (reg & 7) << 3]);
+            out.extend_from_slice(&((distance - 7) as i32).to_le_bytes());
+            return;
+        }
         let condition = form as u8 & 15;
         match (form == JUMP, encoding > 0) {
             (true, false) => out.extend_from_slice(&[0xeb, (distance - 2) as u8]),
@@ -73,7 +93,11 @@ impl BranchForms for X64Branches {
     }
 
     fn text(&self, form: u32) -> String {
-        if form == JUMP { "jmp".to_string() } else { format!("j{}", CC_NAMES[form as usize]) }
+        match form {
+            JUMP => "jmp".to_string(),
+            ADDRESS.. => format!("lea {},", regs::name(PReg::int((form - ADDRESS) as u8), 8)),
+            _ => format!("j{}", CC_NAMES[form as usize]),
+        }
     }
 
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
-use crate::branches::{X64Branches, form, jump_if};
+use crate::branches::{X64Branches, address_form, form, jump_if};
 use crate::encode::encode;
 use crate::encoding::Special;
 use crate::regs::{CC_B, CC_BE, CC_E};
@@ -8,7 +8,7 @@ use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
-use kingpost_mach::{Args, Branching, Buffer, EmitContext, MInst, MachineEdit, RowId};
+use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// Emits one instruction.
@@ -23,6 +23,10 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIfOr => branching(cx, buffer).branch_if_either(inst, forms(inst)),
         Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
         Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
+        Special::BlockAddress => {
+            let block = Label::new(cx.targets[inst.imm as usize] as usize);
+            buffer.branch(block, address_form(cx.regs[0]), &X64Branches);
+        }
         Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
         Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
         Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),

@@ -71,6 +71,8 @@ pub enum Special {
     JumpIfAnd,
     /// Jump to one of so many targets by the number in a register, or to one more if it is larger.
     JumpChain(usize),
+    /// The address of the target at the immediate.
+    BlockAddress,
     /// Trap on a condition.
     TrapIf,
     /// Trap if any of two conditions holds.

@@ -85,8 +85,8 @@ impl Isa for X64 {
         lower::entry::entry(&mut Cx { lower: cx, isa: self })
     }
 
-    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block) {
-        lower::branch::jump_to(&mut Cx { lower: cx, isa: self }, target);
+    fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered {
+        lower::branch::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
     }
 
     fn tiles(&self) -> &'static [TileInfo] {

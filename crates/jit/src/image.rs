@@ -5,7 +5,7 @@ use crate::error::LoadError;
 use crate::memory::{self, Pages, Protection};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{DataObject, FunctionView, Literal, ModuleBuffer, StackMapEntry, SymbolName};
+use kingpost_mach::{ContextPlace, DataObject, FunctionView, Literal, ModuleBuffer, StackMapEntry, SymbolName};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -24,9 +24,27 @@ pub struct Image {
     functions: Vec<(usize, usize, SymbolName)>,
     /// Addresses of instructions that may trap, ascending.
     traps: Vec<(usize, TrapCode)>,
+    /// Handlers of exceptions by the return addresses of the calls that let them through, ascending.
+    handlers: Vec<(usize, Handler)>,
     /// Calls with live references, ascending.
     mapped_calls: Vec<MappedCall>,
     stack_maps: Vec<StackMapEntry>,
+}
+
+/// Where an exception goes on that a call lets through.
+///
+/// The frame that resumes there has the stack pointer of its body and the payloads in the registers of the callee's
+/// convention. What else it relies on is what that convention preserves: in that of C callee-saved registers, in others none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handler {
+    /// The tag that it catches; without one, every tag that no other handler of the call catches.
+    pub tag: Option<u32>,
+    /// Where it is.
+    pub address: usize,
+    /// Bytes by which the stack pointer of the body is below the frame pointer.
+    pub body_offset: u32,
+    /// Where the value is that the exception table hands to the runtime with the tag.
+    pub context: Option<ContextPlace>,
 }
 
 /// A call with live references.
@@ -134,6 +152,7 @@ impl Image {
             symbols: HashMap::new(),
             functions: Vec::new(),
             traps: Vec::new(),
+            handlers: Vec::new(),
             mapped_calls: Vec::new(),
             stack_maps: Vec::new(),
         };
@@ -143,6 +162,15 @@ impl Image {
             image.functions.push((base + at, f.code.len(), name.clone()));
             image.add_stack_maps(&f, base + at);
             image.traps.extend(f.traps.iter().map(|t| (base + at + t.offset as usize, t.code)));
+            image.handlers.extend(f.handlers.iter().map(|site| {
+                let handler = Handler {
+                    tag: site.tag,
+                    address: base + at + site.handler_offset as usize,
+                    body_offset: f.function.head.frame.body_offset,
+                    context: site.context,
+                };
+                (base + at + site.return_offset as usize, handler)
+            }));
         }
         for (object, &at) in data.iter().zip(&layout.data) {
             image.define(&object.name, base + at)?;
@@ -237,6 +265,19 @@ impl Image {
         let index = self.mapped_calls.binary_search_by_key(&return_address, |call| call.return_address).ok()?;
         let call = &self.mapped_calls[index];
         Some(StackMap { body_offset: call.body_offset, entries: &self.stack_maps[call.entries.clone()] })
+    }
+
+    /// The handlers of exceptions, each with the return address of the call that lets them through, ascending; those of one
+    /// call in the order of its exception table.
+    pub fn handlers(&self) -> &[(usize, Handler)] {
+        &self.handlers
+    }
+
+    /// The handlers of the call that returns to `address`.
+    pub fn handlers_at(&self, address: usize) -> &[(usize, Handler)] {
+        let start = self.handlers.partition_point(|&(at, _)| at < address);
+        let len = self.handlers[start..].partition_point(|&(at, _)| at == address);
+        &self.handlers[start..start + len]
     }
 
     /// The function whose code holds `address`, and the offset into it.

@@ -31,7 +31,7 @@ mod unwind;
 
 pub use entry::EntryPoint;
 pub use error::LoadError;
-pub use image::{Image, Resolver, StackMap};
+pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
 pub use memory::{process_symbol, publish_instructions};
 pub use module::{JitModule, Lookup};

@@ -2,7 +2,7 @@
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
-use crate::image::{Image, StackMap};
+use crate::image::{Handler, Image, StackMap};
 use crate::libcalls::library_address;
 use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
@@ -166,6 +166,13 @@ impl JitModule {
     /// The references that are live during the call that returns to `return_address`; none if there are none.
     pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
         self.images.iter().find_map(|image| image.stack_map_at(return_address))
+    }
+
+    /// The handlers of exceptions that come out of the call that returns to `address`, in the order of its exception table,
+    /// each with this address.
+    pub fn handlers_at(&self, address: usize) -> &[(usize, Handler)] {
+        let mut handlers = self.images.iter().map(|image| image.handlers_at(address));
+        handlers.find(|handlers| !handlers.is_empty()).unwrap_or_default()
     }
 
     /// The function whose code holds `address`, and the offset into it.

@@ -2,7 +2,9 @@
 //!
 //! Before: a control-flow graph in which any branch passes arguments. After: machine blocks in allocation order, without
 //! critical edges, with arguments only where a block has a single successor. Edges of one branch with equal target and
-//! arguments are one. Edge blocks that stay empty cost nothing: emission passes through them.
+//! arguments are one. Edge blocks that stay empty cost nothing: emission passes through them. A call with handlers has an
+//! edge block on each of its edges, as it has operands, which no branch into a join may have, and what follows it on
+//! its normal edge needs a place. That edge is never one with that of a handler.
 //!
 //! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and edges.
 
@@ -176,8 +178,9 @@ impl BlockOrder {
             let dests = destinations(func, block);
             let first = self.same_as.len() as u32;
             self.first_target[block] = first;
+            let normal = num_handlers(func, block);
             for (k, dest) in dests.iter().enumerate() {
-                let same = self.find_equal(func, dests, k, dest, first);
+                let same = if k > 0 && k == normal { k as u32 } else { self.find_equal(func, dests, k, dest, first) };
                 self.same_as.push(same);
                 if same == k as u32 {
                     self.in_edges[dest.block] += 1;
@@ -226,9 +229,10 @@ impl BlockOrder {
             if !self.branches(block, dests.len()) {
                 continue;
             }
+            let throws = num_handlers(func, block) > 0;
             for (k, dest) in dests.iter().enumerate() {
                 let own = self.same_as[first + k] == k as u32;
-                if own && (self.in_edges[dest.block] > 1 || !func.dfg.block_args(*dest).is_empty()) {
+                if own && (throws || self.in_edges[dest.block] > 1 || !func.dfg.block_args(*dest).is_empty()) {
                     self.targets[first + k] = Block::new(self.blocks.len());
                     self.blocks.push(MachineBlock::Edge { from: block, edge: k as u32 });
                     self.freqs.push(Freq(0));
@@ -310,6 +314,11 @@ pub(crate) fn destinations(func: &Function, block: IrBlock) -> &[BlockCall] {
         Some(inst) if is_branch(func, inst) => func.dfg.branch_destinations(inst),
         _ => &[],
     }
+}
+
+/// How many destinations of the branch at the end of `block`, the first ones, are for exceptions.
+pub(crate) fn num_handlers(func: &Function, block: IrBlock) -> usize {
+    func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last))
 }
 
 fn is_branch(func: &Function, inst: IrInst) -> bool {

@@ -11,6 +11,7 @@ use cranelift_entity::PrimaryMap;
 use kingpost_ir::Type;
 use kingpost_regalloc::{Block, Inst, PRegSet, Problem, VReg};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A symbol the code refers to, and how near it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,26 @@ pub struct Annotation {
     pub patchable: bool,
 }
 
+/// Where a call with handlers, which ends its block, goes on. Its [`MInst::imm`] is the index into [`Code::exits`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallExits {
+    /// The block behind the call.
+    pub normal: Block,
+    /// The handlers: a part of [`Code::handlers`].
+    pub handlers: Range<u32>,
+}
+
+/// A handler of exceptions that come out of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handler {
+    /// The tag that matches; without one, every tag that no other handler of the call matches.
+    pub tag: Option<u32>,
+    /// Where it is.
+    pub block: Block,
+    /// The operand that the runtime gets with the tag, counted from the first one behind those of the row.
+    pub context: Option<u32>,
+}
+
 /// A function after lowering. Cleared and used again.
 #[derive(Default, Debug)]
 pub struct Code {
@@ -52,6 +73,10 @@ pub struct Code {
     pub names: Vec<SymbolName>,
     /// Jump tables, and the targets of branches with more than two.
     pub tables: JumpTables,
+    /// Where calls with handlers go on.
+    pub exits: Vec<CallExits>,
+    /// The handlers of all calls, call by call.
+    pub handlers: Vec<Handler>,
     /// What is known of calls and sequence points beyond their instructions, by [`MInst::annotation`].
     pub annotations: Vec<Annotation>,
     /// Stack slots that debuggers find by a key. Offsets are bytes from the start of the user's stack slots.
@@ -93,6 +118,8 @@ impl Code {
         self.symbols.clear();
         self.names.clear();
         self.tables.clear();
+        self.exits.clear();
+        self.handlers.clear();
         self.annotations.clear();
         self.keyed_slots.clear();
         self.zero_extended.clear();

@@ -201,6 +201,31 @@ pub struct KeyedSlot {
     pub bytes: u32,
 }
 
+/// Where an exception goes on that a call lets through. Those of one call stand in the order of its exception table.
+///
+/// The frame that resumes has the stack pointer of its body, [`FrameInfo::body_offset`] below its frame pointer, whatever
+/// the callee would have popped, and the payloads in the registers of the callee's convention.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HandlerSite {
+    /// The return address of the call: that of a [`CallSite`].
+    pub return_offset: u32,
+    /// The tag that matches; without one, every tag that no other handler of the call matches.
+    pub tag: Option<u32>,
+    /// First byte of the handler.
+    pub handler_offset: u32,
+    /// The value that the exception table hands to the runtime with the tag.
+    pub context: Option<ContextPlace>,
+}
+
+/// Where a value is while its call is active.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContextPlace {
+    /// In a register, which the callee preserves.
+    Reg(PReg),
+    /// In memory, bytes above the stack pointer of the body.
+    Stack(u32),
+}
+
 /// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
 /// before the call that entered the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -350,10 +375,21 @@ pools! {
     patchable_calls: PatchableCall,
     /// Stack slots with keys, in the order of the source.
     keyed_slots: KeyedSlot,
+    /// Handlers of exceptions, call by call.
+    handlers: HandlerSite,
     /// Unwind operations.
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.
     blocks: u32,
+}
+
+impl<'a> FunctionView<'a> {
+    /// The handlers of the call that returns to an offset, in the order of its exception table.
+    pub fn handlers_at(&self, return_offset: u32) -> &'a [HandlerSite] {
+        let start = self.handlers.partition_point(|handler| handler.return_offset < return_offset);
+        let len = self.handlers[start..].partition_point(|handler| handler.return_offset == return_offset);
+        &self.handlers[start..start + len]
+    }
 }
 
 impl ModuleBuffer {

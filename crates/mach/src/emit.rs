@@ -4,9 +4,10 @@
 //! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump are not emitted:
 //! branches to them go where they go.
 
+use crate::branching::Branching;
 use crate::buffer::{Buffer, Label, TooLong};
 use crate::code::Code;
-use crate::compiled::{DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName};
+use crate::compiled::{ContextPlace, DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
@@ -15,7 +16,7 @@ use crate::listing::Listing;
 use crate::lower::LowerError;
 use crate::row::{MAX_REGS, RowKind};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PReg, Slot};
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PReg, Slot};
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,11 +76,9 @@ impl Emitter {
         let frame = self.layout_frame(isa, code, allocation, options)?;
         check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
         self.thread_jumps(isa, code, allocation);
-        for target in &mut code.tables.targets {
-            *target = self.thread[*target as usize].as_u32();
-        }
+        self.thread_tables(code);
         let landing_pad = isa.landing_pad();
-        self.find_pads(if landing_pad.is_some() { &code.tables.targets } else { &[] });
+        self.find_pads(code, landing_pad.is_some());
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -131,9 +130,25 @@ impl Emitter {
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
-    fn find_pads(&mut self, targets: &[u32]) {
+    /// Leads everything that names blocks beside instructions to where branches to them really go.
+    fn thread_tables(&self, code: &mut Code) {
+        for target in &mut code.tables.targets {
+            *target = self.thread[*target as usize].as_u32();
+        }
+        let exits = code.exits.iter_mut().map(|exits| &mut exits.normal);
+        for block in exits.chain(code.handlers.iter_mut().map(|handler| &mut handler.block)) {
+            *block = self.thread[block.index()];
+        }
+    }
+
+    /// Finds the blocks that indirect jumps may go to.
+    fn find_pads(&mut self, code: &Code, wanted: bool) {
         self.pads.clear();
-        self.pads.extend_from_slice(targets);
+        if !wanted {
+            return;
+        }
+        self.pads.extend_from_slice(&code.tables.targets);
+        self.pads.extend(code.handlers.iter().map(|handler| handler.block.as_u32()));
         self.pads.sort_unstable();
         self.pads.dedup();
     }
@@ -313,6 +328,11 @@ impl Body<'_> {
                 self.buffer.call();
                 self.annotate(&minst, Some(self.buffer.len() - start));
             }
+            RowKind::TryCall => {
+                self.buffer.call();
+                self.annotate(&minst, Some(self.buffer.len() - start));
+                self.exits(minst.imm as usize, &locs[encoded..], next);
+            }
             RowKind::SequencePoint => self.annotate(&minst, None),
             _ => {}
         }
@@ -335,6 +355,23 @@ impl Body<'_> {
         if let Some(bytes) = call_bytes.filter(|_| annotation.patchable) {
             self.buffer.patchable_call(bytes);
         }
+    }
+
+    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
+    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
+        let exits = &self.code.exits[exits];
+        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
+        for handler in &self.code.handlers[handlers] {
+            let context = handler.context.and_then(|operand| self.context(locs[operand as usize]));
+            self.buffer.handler(handler.tag, Label::new(handler.block.index()), context);
+        }
+        Branching::new(self.isa.branches(), next, self.buffer).jump(exits.normal.as_u32());
+    }
+
+    /// Where the runtime finds what is in `loc`.
+    fn context(&self, loc: Loc) -> Option<ContextPlace> {
+        let slot = |slot| ContextPlace::Stack(self.frame.above_stack_pointer(self.spill_area.offset(slot)) as u32);
+        loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
     }
 
     fn threaded(&self, block: u32) -> u32 {

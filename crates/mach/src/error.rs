@@ -99,3 +99,15 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::types::I8X16;
+
+    #[test]
+    fn a_reason_names_a_type_only_if_there_is_one() {
+        let text = |ty| LowerError::Opcode { opcode: Opcode::Swizzle, ty, target: "x86_64" }.to_string();
+        assert_eq!(text(None), "`swizzle` is not supported for x86_64");
+        assert_eq!(text(Some(I8X16)), "`swizzle` on i8x16 is not supported for x86_64");
+    }
+}

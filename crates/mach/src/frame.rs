@@ -186,6 +186,11 @@ impl FrameLayout {
         self.popped_bytes.saturating_sub(self.incoming_bytes)
     }
 
+    /// How far a spill slot is above the stack pointer of the body.
+    pub fn above_stack_pointer(&self, offset: u64) -> u64 {
+        self.size - (self.spill_top + offset)
+    }
+
     /// The memory of an incoming stack argument.
     pub fn incoming(&self, offset: i32) -> Mem {
         let base = if self.has_frame { MemBase::FramePointer } else { MemBase::StackPointer };

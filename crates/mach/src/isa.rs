@@ -126,8 +126,12 @@ pub trait Isa: Send + Sync {
     /// Parameters this target does not support.
     fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError>;
 
-    /// Lowers the jump that ends an edge block.
-    fn lower_jump(&self, cx: &mut Lower<'_>, target: Block);
+    /// Lowers the block of an edge, the one to destination number `edge` of `branch`: a jump to `target`, and before it what a
+    /// call with handlers leaves to be done.
+    ///
+    /// # Errors
+    /// Results this target does not support.
+    fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Result<(), LowerError>;
 
     /// The local patterns that lowering looks for.
     fn tiles(&self) -> &'static [TileInfo];

@@ -57,10 +57,11 @@ pub mod verify;
 pub use args::{Args, fill_template};
 pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, NoBranches, Reach, Target};
-pub use code::{Annotation, Code, SymbolRef};
+pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
 pub use compiled::{
-    CallSite, CompiledFunction, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView, KeyedSlot, ModuleBuffer,
-    PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite,
+    CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,
+    HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName,
+    TrapSite, UnwindOp, UnwindSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};

@@ -107,6 +107,9 @@ impl Needed {
                 }
             }
         }
+        for context in contexts(func, last) {
+            self.uses[context] += 1;
+        }
         // Counted from the end; what matters is how two of one block differ.
         let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX };
         let mut next = Some(last);
@@ -172,6 +175,12 @@ impl Needed {
     pub(crate) fn epoch(&self, inst: Inst) -> Epoch {
         self.epochs[inst]
     }
+}
+
+/// The values that a branch's exception table hands to the runtime.
+fn contexts(func: &Function, branch: Inst) -> impl Iterator<Item = Value> {
+    let items = func.dfg.inst_exception_table(branch).map(|table| func.dfg.exception_table(table).items);
+    items.unwrap_or_default().iter().filter_map(|item| item.context())
 }
 
 /// May the instruction trap? Accesses marked `notrap` do not.

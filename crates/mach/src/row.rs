@@ -195,6 +195,8 @@ pub enum RowKind {
     Call,
     /// A place that debuggers are told of: no bytes, an annotation.
     SequencePoint,
+    /// As `Call`, and ends a block: behind the call, or at one of its handlers.
+    TryCall,
     /// Ends a block by going to other blocks.
     Branch,
     /// Ends a block by leaving the function: returns, tail calls, traps.

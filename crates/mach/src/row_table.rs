@@ -433,7 +433,12 @@ fn kind_fits(row: &Row) -> bool {
     let operands = match row.kind {
         RowKind::Move => 2,
         RowKind::Remat => 1,
-        RowKind::Plain | RowKind::Call | RowKind::SequencePoint | RowKind::Branch | RowKind::Exit => return true,
+        RowKind::Plain
+        | RowKind::Call
+        | RowKind::SequencePoint
+        | RowKind::TryCall
+        | RowKind::Branch
+        | RowKind::Exit => return true,
     };
     let defs = row.operands.iter().filter(|o| o.kind == Kind::Def).count();
     let free = row.operands.iter().all(|o| o.constraint == RowConstraint::Reg);

@@ -11,13 +11,15 @@
 //! 7. Only rows that access memory, trap or call have a trap code.
 //! 8. A register that users rely on to have zeros above 32 bits is defined by a row that writes at most 32 bits and clears the
 //!    others, unless lowering answers for it.
+//! 9. A call with handlers leads to its exits and nowhere else, and their contexts are uses of it.
 
 use crate::code::Code;
 use crate::cpu_flags::CpuFeatures;
 use crate::inst::AddrKind;
 use crate::row::{FlagsEffect, Row, RowConstraint, RowKind};
 use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Constraint, Inst, InstFlags, Operand, VReg};
+use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, VReg};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A broken rule.
@@ -52,6 +54,7 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
                 broken(1, "no such row");
                 continue;
             };
+            let is_call = matches!(row.kind, RowKind::Call | RowKind::TryCall);
             if !operands_fit(code, row, code.problem.operands(inst)) {
                 broken(1, "operands do not fit the row");
             }
@@ -61,9 +64,9 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
             flags_defined = match row.flags {
                 FlagsEffect::Def | FlagsEffect::UseDef => true,
                 FlagsEffect::Clobber => false,
-                FlagsEffect::None | FlagsEffect::Use => flags_defined && row.kind != RowKind::Call,
+                FlagsEffect::None | FlagsEffect::Use => flags_defined && !is_call,
             };
-            if matches!(row.kind, RowKind::Branch | RowKind::Exit) && inst != terminator {
+            if matches!(row.kind, RowKind::TryCall | RowKind::Branch | RowKind::Exit) && inst != terminator {
                 broken(3, "ends a block in its middle");
             }
             if inst == terminator && !code.problem.flags(inst).has(InstFlags::BRANCH) {
@@ -79,8 +82,11 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
             if !memory_is_wide_enough(code, row, code.problem.operands(inst)) {
                 broken(6, "may read more memory than its operand has");
             }
-            if minst.trap().is_some() && !row.effect.may_trap() && row.kind != RowKind::Call {
+            if minst.trap().is_some() && !row.effect.may_trap() && !is_call {
                 broken(7, "has a trap code but does not trap");
+            }
+            if row.kind == RowKind::TryCall && !exits_fit(code, row, inst) {
+                broken(9, "leads elsewhere than its exits say, or hands over what it does not use");
             }
             let leaves_zeros = |(k, operand): (usize, &Operand)| {
                 let clears = row.operands.get(k).is_some_and(|spec| spec.width <= 4 && row.zero_extends);
@@ -98,6 +104,19 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
 fn writes_incoming(code: &Code) -> bool {
     let stores = |inst: Inst| !code.problem.operands(inst).iter().any(|operand| operand.is_def());
     code.insts.iter().any(|(inst, minst)| minst.mode.kind() == AddrKind::Incoming && stores(inst))
+}
+
+fn exits_fit(code: &Code, row: &Row, call: Inst) -> bool {
+    let minst = &code.insts[call];
+    let exits = usize::try_from(minst.imm).ok().and_then(|index| code.exits.get(index));
+    let handlers = exits.and_then(|e| code.handlers.get(e.handlers.start as usize..e.handlers.end as usize));
+    let (Some(exits), Some(handlers)) = (exits, handlers) else { return false };
+    let succs = code.problem.succs(code.problem.block_of(call)).iter().map(|&edge| code.problem.edge(edge).to);
+    let more = code.problem.operands(call).get(row.operands.len() + minst.mode.regs()..).unwrap_or_default();
+    let is_use = |operand: u32| more.get(operand as usize).is_some_and(|operand| !operand.is_def());
+    let set = |blocks: &mut dyn Iterator<Item = Block>| blocks.collect::<BTreeSet<Block>>();
+    set(&mut handlers.iter().map(|handler| handler.block).chain([exits.normal])) == set(&mut succs.into_iter())
+        && handlers.iter().filter_map(|handler| handler.context).all(is_use)
 }
 
 fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {

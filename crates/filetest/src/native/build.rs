@@ -56,10 +56,7 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     let functions: Vec<Function> = file.functions.iter().map(|test| renames.function(&test.function)).collect();
     let mut parts: Vec<Result<ModuleBuffer, String>> = Vec::with_capacity(functions.len());
     for (function, test) in functions.iter().zip(&file.functions) {
-        parts.push(match missing_host_function(function) {
-            Some(reason) => Err(reason),
-            None => compile(function, &test.function.name)?,
-        });
+        parts.push(compile(function, &test.function.name)?);
     }
     leave_out_callers(&functions, &mut parts);
 
@@ -86,16 +83,6 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     let (triple, unwind_info) = (compiler.triple().clone(), compiler.settings().unwind_info);
     let program = Program { triple, unwind_info, module, data };
     Ok(Built { program, trampolines, left_out })
-}
-
-/// The one function that the host of upstream's tests provides is not here yet.
-fn missing_host_function(function: &Function) -> Option<String> {
-    let throws = function
-        .dfg
-        .ext_funcs
-        .values()
-        .any(|callee| matches!(&callee.name, ExternalName::Named(name) if &**name == "__cranelift_throw"));
-    throws.then(|| "throwing exceptions is not supported".into())
 }
 
 /// Functions that call one that is left out are left out too, and so on.

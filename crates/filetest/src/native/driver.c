@@ -173,6 +173,70 @@ __asm__(".text\n"
 #endif
 uint64_t kingpost_saved_sp;
 
+/* The section `kingpost_handlers`, in which objects say where exceptions go on, as docs/sections.md describes it. */
+struct handler_table { uint32_t version, functions, handlers, zero; };
+struct handler_function { int32_t address; uint32_t length, first, count, body_offset, zero; };
+struct handler { uint32_t return_offset, offset, is_default, tag, context, place; };
+extern const char __start_kingpost_handlers[] __attribute__((weak)), __stop_kingpost_handlers[] __attribute__((weak));
+
+/* Where an exception goes on. */
+struct resume { uint64_t pc, fp, sp; } kingpost_resume;
+
+static int find_handler(uint64_t pc, uint64_t fp, uint32_t tag) {
+    const char *at = __start_kingpost_handlers;
+    while (at < __stop_kingpost_handlers) {
+        const struct handler_table *table = (const void *)at;
+        const struct handler_function *f = (const void *)(table + 1);
+        const struct handler *handlers = (const void *)(f + table->functions), *found = 0;
+        for (unsigned i = 0; i < table->functions; i++, f++) {
+            uint64_t start = (uint64_t)&f->address + f->address;
+            if (pc - start > f->length) continue;
+            for (const struct handler *h = handlers + f->first; h < handlers + f->first + f->count; h++) {
+                if (start + h->return_offset != pc || !(h->is_default ? !found : h->tag == tag)) continue;
+                found = h;
+                kingpost_resume = (struct resume){start + h->offset, fp, fp - f->body_offset};
+                if (!h->is_default) break;
+            }
+        }
+        if (found) return 1;
+        at = (const char *)(handlers + table->handlers);
+    }
+    return 0;
+}
+
+/* Finds the handler of an exception and leaves it in `kingpost_resume`. */
+void kingpost_find_handler(uint64_t entry_fp, uint64_t fp, uint64_t pc, uint32_t tag) {
+    while (!find_handler(pc, fp, tag)) {
+        if (fp == entry_fp) __builtin_trap();
+        pc = ((uint64_t *)fp)[1];
+        fp = ((uint64_t *)fp)[0];
+#if defined(__aarch64__)
+        /* xpaclri: the return address may be signed. */
+        __asm__("mov x30, %1; hint #7; mov %0, x30" : "=r"(pc) : "r"(pc) : "x30");
+#endif
+    }
+}
+
+/* The function that throws. Its arguments are those of `kingpost_find_handler` and two payloads. */
+#if defined(__x86_64__)
+__asm__(".text\n"
+        ".globl __cranelift_throw\n"
+        "__cranelift_throw: mov %r8, %rbx; mov %r9, %r12; and $-16, %rsp\n"
+        "call kingpost_find_handler\n"
+        "mov %rbx, %rax; mov %r12, %rdx\n"
+        "mov kingpost_resume+8(%rip), %rbp; mov kingpost_resume+16(%rip), %rsp\n"
+        "jmp *kingpost_resume(%rip)\n");
+#else
+__asm__(".text\n"
+        ".globl __cranelift_throw\n"
+        "__cranelift_throw: mov x19, x4; mov x20, x5\n"
+        "bl kingpost_find_handler\n"
+        "adrp x2, kingpost_resume; add x2, x2, :lo12:kingpost_resume\n"
+        "mov x0, x19; mov x1, x20\n"
+        "ldp x3, x29, [x2]; ldr x2, [x2, #16]; mov sp, x2\n"
+        "br x3\n");
+#endif
+
 int main(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};

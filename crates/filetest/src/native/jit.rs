@@ -11,6 +11,7 @@ use target_lexicon::Triple;
 use crate::native::build::Program;
 use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
 use crate::native::stub::{CONTROL, Stub};
+use crate::native::throw::{self, Throw};
 use crate::native::trampoline::SLOT_BYTES;
 use crate::outcome::Ending;
 
@@ -25,8 +26,13 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
     let architecture = program.triple.architecture;
     let stub = Stub::of(architecture).ok_or_else(|| format!("there is no stub for {architecture}"))?;
     let head = stub.record_head;
-    let image = Image::load(&program.module, &program.data, &mut |name| library(name, &program.triple));
-    let image = image.map_err(|error| error.to_string())?;
+    let mut throw = Throw::new(&program.module, architecture)?;
+    let mut resolve = |name: &SymbolName| match name {
+        SymbolName::Named(word) if **word == *throw::NAME => throw.address(),
+        _ => library(name, &program.triple),
+    };
+    let image = Image::load(&program.module, &program.data, &mut resolve).map_err(|error| error.to_string())?;
+    throw.fill(&image);
     let sizes = requests.iter().map(|request| head + request.count() * SLOT_BYTES);
     let size = CONTROL + sizes.clone().sum::<usize>();
     let mut shared = SharedMemory::new(size).map_err(|error| error.to_string())?;
@@ -47,7 +53,7 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
         calls.push(IsolatedCall { function: entry, argument: shared.address() + record.start });
         records.push(record);
     }
-    let endings = isolated(&[&image, &stub_image], &calls, &mut shared)?;
+    let endings = isolated(&[&image, &stub_image, throw.image()], &calls, &mut shared)?;
     let ended = requests.iter().zip(endings).zip(records);
     Ok(ended
         .map(|((request, ending), record)| ended_as(stub, request, ending, &image, &shared.bytes()[record]))

@@ -62,7 +62,7 @@ impl Stub {
 }
 
 /// Adds a function that consists of these bytes.
-fn add_bytes(module: &mut ModuleBuffer, name: &SymbolName, bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn add_bytes(module: &mut ModuleBuffer, name: &SymbolName, bytes: &[u8]) -> Result<(), String> {
     let mut buffer = Buffer::default();
     buffer.start(0);
     buffer.put(bytes);

@@ -104,6 +104,11 @@ impl DataFlowGraph {
         }
     }
 
+    /// How many of an instruction's destinations, the first ones, are for exceptions.
+    pub fn num_handlers(&self, inst: Inst) -> usize {
+        self.inst_exception_table(inst).map_or(0, |table| self.exception_tables[table].edges.len as usize - 1)
+    }
+
     pub(super) fn edges(&self, inst: Inst) -> Edges {
         let data = &self.insts[inst];
         match data.opcode.format() {

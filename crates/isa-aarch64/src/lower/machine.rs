@@ -25,6 +25,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         sequence_point: rows::SEQUENCE_POINT,
         // A linker puts something in between where a symbol is out of reach.
         call: CallRows { near: rows::BL_SYM, far: rows::BL_SYM, reg: rows::BLR_R },
+        try_call: CallRows { near: rows::TRY_SYM, far: rows::TRY_SYM, reg: rows::TRY_R },
+        block_address: rows::ADR_BLOCK,
         move32: rows::MOV_RR.of(32),
         move64: rows::MOV_RR.of(64),
         add64: rows::ADD_RRR.of(64),
@@ -45,6 +47,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         set_pinned: rows::MOV64_TO_X21,
     };
     const MEMCPY_ARGS: [PReg; 3] = [x(0), x(1), x(2)];
+    const PAYLOADS: [PReg; 2] = [x(0), x(1)];
     const LIBCALL_CLOBBERS: Clobbers =
         Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;

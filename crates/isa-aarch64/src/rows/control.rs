@@ -1,8 +1,8 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one, or
-//! the number of the tested bit. Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols
-//! have an address of kind `Symbol`.
+//! the number of the tested bit. Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers:
+//! `imm` is the number of their exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
 use crate::regs::AAPCS_TEMPORARIES;
@@ -32,6 +32,11 @@ rows! {
     // Calls. A linker puts something in between where a symbol is out of reach.
     BL_SYM = Clobber "bl {t}" [] op(0x9400_0000).reloc(RelocKind::Aarch64Call), .kind(RowKind::Call);
     BLR_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::Call);
+    // Calls with handlers.
+    TRY_SYM = Clobber "bl {t}" [] op(0x9400_0000).reloc(RelocKind::Aarch64Call), .kind(RowKind::TryCall);
+    TRY_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::TryCall);
+    // The address of one of the blocks that are targets: the one at the immediate.
+    ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xd65f_03c0).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);

@@ -5,7 +5,7 @@ use super::convert::sign_extend_rows;
 use super::cx::Cx;
 use crate::emit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
-use crate::regs::{RDI, RDX, RSI, SYSV_CLOBBERS};
+use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::lower::{CallRows, CommonRows, Machine};
@@ -25,6 +25,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         breakpoint: rows::INT3,
         sequence_point: rows::SEQUENCE_POINT,
         call: CallRows { near: rows::CALL_SYM, far: rows::CALL_PLT, reg: rows::CALL_R },
+        try_call: CallRows { near: rows::TRY_SYM, far: rows::TRY_PLT, reg: rows::TRY_R },
+        block_address: rows::LEA64_BLOCK,
         move32: rows::MOV_RR.of(32),
         move64: rows::MOV_RR.of(64),
         add64: rows::ADD_RR.of(64),
@@ -45,6 +47,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         set_pinned: rows::MOV64_TO_R15,
     };
     const MEMCPY_ARGS: [PReg; 3] = [RDI, RSI, RDX];
+    const PAYLOADS: [PReg; 2] = [RAX, RDX];
     const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
     const HAS_ENTRY_SCRATCH: bool = false;

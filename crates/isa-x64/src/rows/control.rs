@@ -1,8 +1,8 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one.
-//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls to symbols have an address of kind
-//! `Symbol`.
+//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers: `imm` is the number of their
+//! exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RBP, RSP, SYSV_CLOBBERED_INTS};
@@ -31,6 +31,12 @@ rows! {
     CALL_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::Call);
     CALL_M = Clobber "call {m}" [] op(0xff).digit(2).mem(8), .kind(RowKind::Call);
     CALL_GOT = Clobber "call {m}" [] op(0xff).digit(2).mem(8).reloc(RelocKind::X86GotPcRel4), .kind(RowKind::Call);
+    // Calls with handlers.
+    TRY_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::TryCall);
+    TRY_PLT = Clobber "call {t}@PLT" [] op(0xe8).id().reloc(RelocKind::X86CallPltRel4), .kind(RowKind::TryCall);
+    TRY_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::TryCall);
+    // The address of one of the blocks that are targets: the one at the immediate.
+    LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);

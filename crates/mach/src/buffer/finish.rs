@@ -14,7 +14,7 @@
 
 use super::tables::ENTRY_BYTES;
 use super::{BranchForms, Buffer, JumpTables, Reference, Target, UNBOUND};
-use crate::compiled::{FunctionHead, ModuleBuffer, SymbolName};
+use crate::compiled::{FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
 const MAX_ROUNDS: usize = 12;
@@ -57,6 +57,12 @@ impl Buffer {
         pools.debug_tags.extend_from_slice(&self.debug_tags);
         pools.patchable_calls.extend_from_slice(&self.patchable_calls);
         pools.keyed_slots.extend_from_slice(&self.keyed_slots);
+        pools.handlers.extend(
+            self.handlers.iter().map(|handler| HandlerSite {
+                handler_offset: self.labels[handler.handler_offset as usize],
+                ..*handler
+            }),
+        );
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
         let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
@@ -162,6 +168,7 @@ impl Buffer {
         move_table(references, self.stack_maps.iter_mut().map(|m| &mut m.return_offset));
         move_table(references, self.debug_tags.iter_mut().map(|t| &mut t.offset));
         move_table(references, self.patchable_calls.iter_mut().map(|c| &mut c.return_offset));
+        move_table(references, self.handlers.iter_mut().map(|h| &mut h.return_offset));
         move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
         move_table(references, self.block_starts.iter_mut());
         move_table(references, self.listing.offsets_mut());

@@ -16,8 +16,8 @@ pub use forms::{BranchForms, NoBranches, Reach};
 pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
-    CallSite, DebugTag, DebugTagSite, KeyedSlot, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, TrapSite,
-    UnwindOp, UnwindSite,
+    CallSite, ContextPlace, DebugTag, DebugTagSite, HandlerSite, KeyedSlot, PatchableCall, Reloc, RelocKind,
+    SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite,
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
@@ -95,6 +95,8 @@ pub struct Buffer {
     debug_tags: Vec<DebugTagSite>,
     patchable_calls: Vec<PatchableCall>,
     keyed_slots: Vec<KeyedSlot>,
+    /// Until the function is completed, the offset of a handler is the number of its label.
+    handlers: Vec<HandlerSite>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
     table_offsets: Vec<u32>,
@@ -124,6 +126,7 @@ impl Buffer {
         self.debug_tags.clear();
         self.patchable_calls.clear();
         self.keyed_slots.clear();
+        self.handlers.clear();
         self.unwind.clear();
         self.block_starts.clear();
         self.table_offsets.clear();
@@ -316,6 +319,12 @@ impl Buffer {
     /// Notes a stack slot with a key.
     pub fn keyed_slot(&mut self, slot: KeyedSlot) {
         self.keyed_slots.push(slot);
+    }
+
+    /// Notes that exceptions with this tag, or with any other, that come out of the call noted last go to `label`.
+    pub fn handler(&mut self, tag: Option<u32>, label: Label, context: Option<ContextPlace>) {
+        let return_offset = self.at();
+        self.handlers.push(HandlerSite { return_offset, tag, handler_offset: label.0, context });
     }
 
     /// Notes an unwind operation in force from here on.

@@ -10,7 +10,7 @@ use super::machine::{CallRows, Machine};
 use super::memory::{load_place_row, store_place_row};
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
-use super::{Address, Lower, Lowered};
+use super::{Address, Lower, Lowered, Parts};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use crate::error::LowerError;
 use crate::inst::MInst;
@@ -23,6 +23,8 @@ use smallvec::SmallVec;
 
 /// Operands of a call behind those of its row.
 pub(super) type Operands = SmallVec<[Operand; 16]>;
+/// Registers of a call's results, by number; none for those without use.
+pub(super) type Results = SmallVec<[Parts; 4]>;
 
 /// Structures up to this size are copied by moves, larger ones by `memcpy`.
 const MAX_COPIED: u32 = 128;
@@ -39,46 +41,62 @@ pub(super) enum Callee<'a> {
 /// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
 pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = direct(cx, inst)?;
-    let patchable = is_patchable(cx, inst);
-    let annotation = cx.annotate(inst, patchable)?;
-    call_signature(cx, inst, callee, sig, args, annotation)
+    call_signature(cx, inst, callee, sig, args)
 }
 
 /// `call_indirect`.
 ///
 /// # Errors
-/// What the convention cannot pass.
+/// What the convention cannot pass, and annotations of what has no fixed place.
 pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = indirect(cx, inst)?;
-    let annotation = cx.annotate(inst, false)?;
-    call_signature(cx, inst, callee, sig, args, annotation)
+    call_signature(cx, inst, callee, sig, args)
 }
 
-/// Can the call be overwritten?
-fn is_patchable(cx: &Lower<'_>, inst: Inst) -> bool {
+/// Notes what is known of a call beyond its instruction, and returns its number.
+pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) -> Result<Option<u32>, LowerError> {
     let dfg = &cx.func.dfg;
-    matches!(dfg.view(inst), InstView::Call { func, .. } if dfg.ext_funcs[func].patchable)
+    let patchable = match dfg.view(inst) {
+        InstView::Call { func, .. } | InstView::TryCall { func, .. } => dfg.ext_funcs[func].patchable,
+        _ => false,
+    };
+    if patchable && pops(abi) {
+        return Err(cx.unsupported_feature("a patchable call of a function that pops its arguments"));
+    }
+    cx.annotate(inst, patchable)
 }
 
-/// Callee, signature and arguments of `call` and `return_call`.
+/// Does the callee pop arguments?
+fn pops(abi: &AbiSignature) -> bool {
+    abi.callee_pops && abi.arg_bytes > 0
+}
+
+/// Callee, signature and arguments of a call of a function.
 pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
     let func = cx.func;
-    let InstView::Call { func: callee, args } = func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let (InstView::Call { func: callee, args } | InstView::TryCall { func: callee, args, .. }) = func.dfg.view(inst)
+    else {
+        return Err(cx.unsupported(inst));
+    };
     let data = &func.dfg.ext_funcs[callee];
     Ok((Callee::Symbol { name: &data.name, near: data.colocated }, data.signature, args))
 }
 
-/// Callee, signature and arguments of `call_indirect` and `return_call_indirect`.
+/// Callee, signature and arguments of a call of an address.
 pub(super) fn indirect<'f>(
     cx: &mut impl Machine<'f>,
     inst: Inst,
 ) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
-    match cx.func.dfg.view(inst) {
-        InstView::CallIndirect { sig, callee, args } if cx.ty(callee) == I64 => {
-            Ok((Callee::Address(cx.use_reg(callee)), sig, args))
-        }
-        _ => Err(cx.unsupported(inst)),
+    let func = cx.func;
+    let (sig, callee, args) = match func.dfg.view(inst) {
+        InstView::CallIndirect { sig, callee, args } => (sig, callee, args),
+        InstView::TryCallIndirect { callee, args, table } => (func.dfg.exception_table(table).sig, callee, args),
+        _ => return Err(cx.unsupported(inst)),
+    };
+    if cx.ty(callee) != I64 {
+        return Err(cx.unsupported(inst));
     }
+    Ok((Callee::Address(cx.use_reg(callee)), sig, args))
 }
 
 fn call_signature<'f, M: Machine<'f>>(
@@ -87,13 +105,23 @@ fn call_signature<'f, M: Machine<'f>>(
     callee: Callee<'_>,
     sig: SigRef,
     args: &[Value],
-    annotation: Option<u32>,
 ) -> Lowered {
     let abi = cx.call_abi(sig)?;
-    let pops = abi.callee_pops && abi.arg_bytes > 0;
-    if pops && annotation.is_some_and(|index| cx.code.annotations[index as usize].patchable) {
-        return Err(cx.unsupported_feature("a patchable call of a function that pops its arguments"));
-    }
+    let annotation = annotate_call(cx, inst, &abi)?;
+    let mut operands = pass_arguments(cx, inst, &abi, args)?;
+    let results: Results = cx.func.dfg.inst_results(inst).iter().map(|&result| cx.parts(result)).collect();
+    let defined = define_results(&results, &abi, &mut operands);
+    emit_call(cx, M::ROWS.call, callee, &operands, abi.lost(), defined).set_annotation(annotation);
+    after_call(cx, inst, &abi, &results)
+}
+
+/// Puts all arguments of a call where `abi` says, and returns the operands for those in registers.
+pub(super) fn pass_arguments<'f, M: Machine<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    abi: &AbiSignature,
+    args: &[Value],
+) -> Result<Operands, LowerError> {
     let mut operands = Operands::new();
     for (&arg, to) in args.iter().zip(&abi.args) {
         if let AbiArg::Struct { offset, size } = *to {
@@ -119,13 +147,43 @@ fn call_signature<'f, M: Machine<'f>>(
         }
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
-    let defined = cx.define_results(inst, &abi, &mut operands);
-    emit_call(cx, callee, &operands, abi.lost(), defined).set_annotation(annotation);
-    if pops {
+    Ok(operands)
+}
+
+/// The parts of the results of a call that have uses, each with where it is.
+fn places<'a>(results: &'a Results, abi: &'a AbiSignature) -> impl Iterator<Item = (VReg, &'a AbiPart)> {
+    results.iter().zip(&abi.results).flat_map(|(regs, from)| {
+        let parts = if let AbiArg::Value(parts) = from { &parts[..] } else { &[] };
+        regs.iter().filter_map(|reg| reg.expand()).zip(parts)
+    })
+}
+
+/// Adds the results that come in registers to the operands of a call, and returns their registers.
+pub(super) fn define_results(results: &Results, abi: &AbiSignature, operands: &mut Operands) -> PRegSet {
+    let mut defined = PRegSet::EMPTY;
+    for (def, part) in places(results, abi) {
+        if let AbiPlace::Reg(reg) = part.place {
+            operands.push(Operand::fixed_def(def, reg));
+            defined.insert(reg);
+        }
+    }
+    defined
+}
+
+/// Does what is left to be done when a call has returned.
+pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature, results: &Results) -> Lowered {
+    if pops(abi) {
         // The callee took its arguments off the stack, where the next call's will be.
         cx.take_back(abi.arg_bytes);
     }
-    load_results(cx, inst, &abi)
+    for (def, part) in places(results, abi) {
+        if let AbiPlace::Stack(offset) = part.place {
+            let area = cx.call_area(abi.return_bytes)?;
+            let row = load_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?;
+            cx.emit_mem(row, &[def], Address::Slot(area + offset));
+        }
+    }
+    Ok(())
 }
 
 /// Passes one part of an argument. None if there is no code for its type.
@@ -141,40 +199,22 @@ fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &m
     Some(())
 }
 
-/// Loads the results that came in memory.
-fn load_results<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature) -> Lowered {
-    for (&result, from) in cx.func.dfg.inst_results(inst).iter().zip(&abi.results) {
-        let AbiArg::Value(parts) = from else { continue };
-        if !cx.has_reg(result) {
-            continue;
-        }
-        let defs = cx.result_parts(result);
-        for (&def, part) in defs.iter().zip(parts) {
-            if let AbiPlace::Stack(offset) = part.place {
-                let area = cx.call_area(abi.return_bytes)?;
-                let row = load_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?;
-                cx.emit_mem(row, &[def], Address::Slot(area + offset));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Emits the call, which destroys `lost` but for the registers it defines.
-fn emit_call<'a, 'f: 'a, M: Machine<'f>>(
-    cx: &'a mut M,
+pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
+    cx: &'c mut M,
+    rows: CallRows,
     callee: Callee<'_>,
     operands: &[Operand],
     mut lost: Clobbers,
     defined: PRegSet,
-) -> &'a mut MInst {
+) -> &'c mut MInst {
     if cx.abi.partial_clobbers.is_empty() {
         // Callers rely on whole registers: those that a callee keeps in part are lost, and this function preserves them.
         lost = Clobbers::lost(lost.lost.union(lost.partial));
     }
     cx.code.has_calls = true;
     let clobbers = cx.clobbers(lost.lost.difference(defined), lost.partial.difference(defined), lost.kept_bytes);
-    go_to(cx, callee, M::ROWS.call, operands, clobbers)
+    go_to(cx, callee, rows, operands, clobbers)
 }
 
 /// Emits that one of `rows` that goes to `callee`.
@@ -223,5 +263,5 @@ fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size
 pub fn libcall<'f, M: Machine<'f>>(cx: &mut M, routine: LibCall, operands: &[Operand], defined: PRegSet) {
     let near = cx.settings.use_colocated_libcalls;
     let name = ExternalName::LibCall(routine);
-    emit_call(cx, Callee::Symbol { name: &name, near }, operands, M::LIBCALL_CLOBBERS, defined);
+    emit_call(cx, M::ROWS.call, Callee::Symbol { name: &name, near }, operands, M::LIBCALL_CLOBBERS, defined);
 }

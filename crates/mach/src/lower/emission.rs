@@ -58,6 +58,7 @@ impl Lower<'_> {
             RowKind::Move => InstFlags::MOVE,
             RowKind::Remat => InstFlags::REMAT,
             RowKind::Call => InstFlags::SAFEPOINT,
+            RowKind::TryCall => InstFlags::SAFEPOINT.and(InstFlags::BRANCH),
             RowKind::Branch | RowKind::Exit => InstFlags::BRANCH,
         };
         // An incoming stack argument can be loaded again at any time if nothing writes its place. It is loaded at the

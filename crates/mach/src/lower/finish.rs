@@ -57,8 +57,8 @@ impl Lower<'_> {
             }
         }
         for edge in &self.cx.edges {
-            let args = &self.cx.edge_args[edge.args.0 as usize..edge.args.1 as usize];
-            code.problem.add_edge(edge.from, edge.to, edge.freq, args, &[]);
+            let regs = |(start, end): (u32, u32)| &self.cx.edge_args[start as usize..end as usize];
+            code.problem.add_edge(edge.from, edge.to, edge.freq, regs(edge.args), regs(edge.defs));
         }
         code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
         code.problem.finish();

@@ -40,6 +40,10 @@ pub struct CommonRows {
     pub sequence_point: RowId,
     /// Calls.
     pub call: CallRows,
+    /// Calls with handlers, which end their blocks.
+    pub try_call: CallRows,
+    /// The address of the block that is the target with the number in the immediate.
+    pub block_address: RowId,
     /// A copy of 32 bits.
     pub move32: RowId,
     /// A copy of 64 bits.
@@ -95,6 +99,8 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const ROWS: CommonRows;
     /// Registers of the arguments of `memcpy`: target, source, bytes.
     const MEMCPY_ARGS: [PReg; 3];
+    /// Registers of the payloads of an exception.
+    const PAYLOADS: [PReg; 2];
     /// What calls of library routines destroy.
     const LIBCALL_CLOBBERS: Clobbers;
     /// Allocatable registers that probing the stack writes before a function's entry.

@@ -27,6 +27,7 @@
 //! |---|---|
 //! | `machine.rs` | what an instruction set provides |
 //! | `entry.rs`, `call.rs`, `tail_call.rs` | parameters, returns, calls |
+//! | `try_call.rs` | calls with handlers |
 //! | `annotations.rs` | stack maps and debug tags |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | predicates on types |
@@ -69,6 +70,7 @@ pub mod symbol;
 mod table;
 pub mod tail_call;
 mod tile;
+pub mod try_call;
 mod types;
 mod values;
 pub mod vector;
@@ -135,14 +137,19 @@ struct Record {
     srcloc: u32,
 }
 
-/// An edge of machine blocks with its arguments' place in [`Lowering::edge_args`].
+/// An edge of machine blocks with the place of its arguments, and of what its branch defines on it, in
+/// [`Lowering::edge_args`].
 #[derive(Clone, Copy, Debug)]
 struct EdgeRecord {
     from: Block,
     to: Block,
     freq: Freq,
     args: (u32, u32),
+    defs: (u32, u32),
 }
+
+/// Virtual registers of a value's parts, low part first.
+type Parts = [PackedOption<VReg>; 2];
 
 /// Memory of lowering. Cleared and used again for function after function.
 #[derive(Default, Debug)]
@@ -151,8 +158,8 @@ pub struct Lowering {
     analyses: Analyses,
     order: BlockOrder,
     needed: Needed,
-    /// Virtual registers of a value's parts, low part first.
-    value_regs: SecondaryMap<Value, [PackedOption<VReg>; 2]>,
+    value_regs: SecondaryMap<Value, Parts>,
+    edge_results: try_call::EdgeResults,
     /// Instructions that a user has taken in, so that they are not lowered themselves.
     sunk: SecondaryMap<Inst, bool>,
     operands: Vec<Operand>,
@@ -234,6 +241,7 @@ impl Lowering {
 
     fn clear(&mut self) {
         self.value_regs.clear();
+        self.edge_results.clear();
         self.sunk.clear();
         self.operands.clear();
         self.reversed.clear();
@@ -306,6 +314,7 @@ impl Lower<'_> {
             self.srcloc = self.func.srcloc(terminator).0;
             self.record_edges(block, machine);
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
+            self.cx.edge_results.clear();
             self.flush();
             next = self.func.layout.prev_inst(terminator);
         }
@@ -335,9 +344,11 @@ impl Lower<'_> {
 
     fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Lowered {
         self.srcloc = u32::MAX;
-        let target = destinations(self.func, from)[edge as usize].block;
+        let edge = edge as usize;
+        let target = destinations(self.func, from)[edge].block;
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        self.isa.lower_jump(self, target);
+        let branch = self.func.layout.last_inst(from).expect("a block with edges has a branch");
+        self.isa.lower_edge(self, branch, edge, target)?;
         self.flush();
         Ok(())
     }
@@ -345,6 +356,10 @@ impl Lower<'_> {
     /// Notes the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, machine: Block) {
         let dests = destinations(self.func, block);
+        let last = self.func.layout.last_inst(block).filter(|_| !dests.is_empty());
+        let table = last.and_then(|last| self.func.dfg.inst_exception_table(last));
+        let table = table.map(|table| self.func.dfg.exception_table(table));
+        let throws = table.is_some_and(|table| !table.handlers.is_empty());
         for (k, dest) in dests.iter().enumerate() {
             if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
                 continue;
@@ -354,21 +369,35 @@ impl Lower<'_> {
             let start = self.cx.edge_args.len() as u32;
             let params = self.func.dfg.block_params(dest.block);
             for (&param, arg) in params.iter().zip(self.func.dfg.block_args(*dest)) {
-                if let (true, BlockArgKind::Value(arg)) = (self.is_needed(param), arg.kind()) {
-                    for part in self.use_regs(arg) {
-                        self.cx.edge_args.push(part);
+                if !self.is_needed(param) {
+                    continue;
+                }
+                match (arg.kind(), table) {
+                    (BlockArgKind::Value(arg), _) => {
+                        for part in self.use_regs(arg) {
+                            self.cx.edge_args.push(part);
+                        }
                     }
+                    (kind, Some(table)) => {
+                        let parts = self.edge_result(table, k, kind);
+                        self.cx.edge_args.extend(parts.into_iter().filter_map(PackedOption::expand));
+                    }
+                    _ => {}
                 }
             }
             let args = (start, self.cx.edge_args.len() as u32);
+            let defs = (start, start);
             if to == direct {
                 // No critical edge is direct: it is the only one out of its source, or the only one into its target.
                 let freq = self.cx.order.freq(machine).min(self.cx.order.freq(to));
-                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args });
+                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args, defs });
             } else {
                 let freq = self.cx.order.freq(to);
-                self.cx.edges.push(EdgeRecord { from: to, to: direct, freq, args });
-                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args: (start, start) });
+                self.cx.edges.push(EdgeRecord { from: to, to: direct, freq, args, defs });
+                // A call with handlers adds this one itself, with what it defines on it.
+                if !throws {
+                    self.cx.edges.push(EdgeRecord { from: machine, to, freq, args: (start, start), defs });
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::{Lower, Lowered};
-use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::MInst;
 use crate::row::RowId;
@@ -11,8 +11,8 @@ use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::ArgumentPurpose;
 use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, Type, Value};
-use kingpost_regalloc::{Operand, PRegSet, RegClass, VReg};
-use smallvec::{Array, SmallVec};
+use kingpost_regalloc::{RegClass, VReg};
+use smallvec::SmallVec;
 
 /// Operands, results, temporaries.
 impl Lower<'_> {
@@ -77,32 +77,8 @@ pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered 
     Ok(())
 }
 
-/// Calls and global values.
+/// Global values.
 impl Lower<'_> {
-    /// Adds the results of a call that have uses and come in registers to its operands, and returns their registers.
-    pub fn define_results<A: Array<Item = Operand>>(
-        &mut self,
-        call: Inst,
-        abi: &AbiSignature,
-        operands: &mut SmallVec<A>,
-    ) -> PRegSet {
-        let mut defined = PRegSet::EMPTY;
-        let func = self.func;
-        for (&result, from) in func.dfg.inst_results(call).iter().zip(&abi.results) {
-            let AbiArg::Value(parts) = from else { continue };
-            if !self.has_reg(result) {
-                continue;
-            }
-            for (def, part) in self.result_parts(result).into_iter().zip(parts) {
-                if let AbiPlace::Reg(reg) = part.place {
-                    operands.push(Operand::fixed_def(def, reg));
-                    defined.insert(reg);
-                }
-            }
-        }
-        defined
-    }
-
     /// The parameter that holds the VM context.
     pub fn context_param(&self) -> Option<Value> {
         let index = self.func.signature.special_param_index(ArgumentPurpose::VmContext)?;

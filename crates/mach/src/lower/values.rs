@@ -1,7 +1,7 @@
 //! Values: their definitions, how often they are used, their registers.
 
-use super::{Lower, Shape, is_little};
-use crate::abi::{AbiSignature, first_part, reg_parts};
+use super::{Lower, Parts, Shape, is_little};
+use crate::abi::{AbiSignature, first_part};
 use crate::block_order::destinations;
 use crate::error::LowerError;
 use crate::limits::check_limit;
@@ -296,19 +296,22 @@ impl Lower<'_> {
     }
 
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
-        let (class, width, two) = first_part(self.func.dfg.value_type(value));
-        if !two {
-            let vreg = self.code.problem.add_vreg(class, width, false);
-            self.cx.value_regs[value][0] = vreg.into();
-            return vreg;
-        }
         // All parts at once, so that the definition finds them all.
-        let parts = reg_parts(self.func.dfg.value_type(value));
-        for (k, &(class, width)) in parts.iter().enumerate() {
-            let vreg = self.code.problem.add_vreg(class, width, false);
-            self.cx.value_regs[value][k] = vreg.into();
-        }
-        self.cx.value_regs[value][k].expand().expect("the value has that many parts")
+        let parts = self.new_parts(self.func.dfg.value_type(value));
+        self.cx.value_regs[value] = parts;
+        parts[k].expand().expect("the value has that many parts")
+    }
+
+    /// New registers for a value of type `ty`.
+    pub(super) fn new_parts(&mut self, ty: Type) -> Parts {
+        let (class, width, two) = first_part(ty);
+        let mut part = || self.code.problem.add_vreg(class, width, false).into();
+        [part(), if two { part() } else { None.into() }]
+    }
+
+    /// The registers of a value, if a user needs it in registers.
+    pub(super) fn parts(&self, value: Value) -> Parts {
+        self.cx.value_regs[value]
     }
 
     /// The value whose register serves for `value`: what free truncations and extensions start from.

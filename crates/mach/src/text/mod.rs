@@ -12,6 +12,7 @@
 //!   ;; symbol 0 name 0 near +16
 //!   ;; frame slots 32 align 16 outgoing 8 incoming 24 pops 24
 //!   ;; targets 1 2 2 table 0..2                      ; of branches with more than two
+//!   ;; exits 0 to 1 tag 7 to 2 context 1 default to 3 ; where a call with handlers goes on; contexts are operands
 //!   ;; zero_extended v0, v1                          ; what users rely on, and what lowering answers for
 //!   ;; declared_zeros v1
 //!   ;; annotation 0 patchable map i64 8 tag 5 tag slot 16 ; of calls and sequence points
@@ -27,8 +28,9 @@
 //! ```
 //!
 //! An instruction is its row, its memory operand, its immediate in 64 bits behind `#`, `aux` (of branches the blocks: `to`
-//! and `else`), its annotation, its trap code, and its source location behind `@`. A symbol of the library (`libcall`) or the
-//! linker (`known`) has this word before its name, a constant (`literal`) before its digits.
+//! and `else`, of calls with handlers the number of their `exits`), its annotation, its trap code, and its source location
+//! behind `@`. A symbol of the library (`libcall`) or the linker (`known`) has this word before its name, a constant
+//! (`literal`) before its digits.
 
 mod parse;
 mod print;

@@ -4,7 +4,7 @@
 //! read, line by line.
 
 use crate::buffer::JumpTable;
-use crate::code::{Annotation, Code, SymbolRef};
+use crate::code::{Annotation, CallExits, Code, Handler, SymbolRef};
 use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
 use crate::emit::NO_BLOCK;
 use crate::frame::{LimitStep, StackLimit};
@@ -218,6 +218,7 @@ impl Part<'_> {
             }
             "frame" => self.frame(code),
             "targets" => self.targets(code),
+            "exits" => self.exits(code),
             "annotation" => self.annotation(code),
             "keyed_slot" => self.keyed_slot(code),
             "preserves" => self.preserves(code),
@@ -403,6 +404,33 @@ impl Part<'_> {
         Ok(())
     }
 
+    /// Where a call with handlers goes on.
+    fn exits(&mut self, code: &mut Code) -> Result<()> {
+        self.index(code.exits.len())?;
+        let blocks = code.problem.num_blocks();
+        let normal = self.exit(blocks)?;
+        let first = code.handlers.len() as u32;
+        loop {
+            let tag = match self.word() {
+                "" => break,
+                "tag" => Some(self.number()?),
+                "default" => None,
+                word => return self.error(format!("`{word}` is no handler")),
+            };
+            let block = self.exit(blocks)?;
+            let context = if self.eat("context") { Some(self.number()?) } else { None };
+            code.handlers.push(Handler { tag, block, context });
+        }
+        code.exits.push(CallExits { normal, handlers: first..code.handlers.len() as u32 });
+        Ok(())
+    }
+
+    fn exit(&mut self, blocks: usize) -> Result<Block> {
+        self.expect("to")?;
+        let block = |word: &str| word.parse().ok().filter(|n: &u32| (*n as usize) < blocks);
+        self.read("a block's number", block).map(Block::from_u32)
+    }
+
     /// Entities separated by commas: `letter` and a number below `end`.
     fn list<T>(&mut self, letter: char, end: usize, make: impl Fn(u32) -> T) -> Result<Vec<T>> {
         let number = |word: &str| word.strip_prefix(letter)?.parse().ok().filter(|n: &u32| (*n as usize) < end);
@@ -435,10 +463,13 @@ impl Part<'_> {
             self.expect("to")?;
             inst.aux = self.read("a block's number", block)?;
             inst.extra = if self.eat("else") { self.read("a block's number", block)? } else { NO_BLOCK };
+        } else if kind == RowKind::TryCall {
+            self.expect("exits")?;
+            inst.imm = self.below(code.exits.len())? as i32;
         } else if self.eat("aux") {
             inst.aux = self.number()?;
         }
-        if matches!(kind, RowKind::Call | RowKind::SequencePoint) && self.eat("annotation") {
+        if matches!(kind, RowKind::Call | RowKind::TryCall | RowKind::SequencePoint) && self.eat("annotation") {
             let index = self.below(code.annotations.len())?;
             inst.set_annotation(Some(index));
         }

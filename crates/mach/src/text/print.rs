@@ -1,6 +1,6 @@
 //! Printing the text form of machine code.
 
-use crate::code::{Annotation, Code, SymbolRef};
+use crate::code::{Annotation, CallExits, Code, SymbolRef};
 use crate::compiled::{DebugTag, SymbolName};
 use crate::emit::NO_BLOCK;
 use crate::frame::LimitStep;
@@ -80,6 +80,7 @@ impl CodeText<'_> {
         lines.extend(code.symbols.iter().enumerate().map(|(i, symbol)| format!("symbol {i} {}", symbol_ref(symbol))));
         lines.push(self.frame());
         lines.push(self.tables());
+        lines.extend(code.exits.iter().enumerate().map(|(i, exits)| self.exits(i, exits)));
         if !code.also_preserved.is_empty() {
             lines.push(format!("preserves {}", code.also_preserved));
         }
@@ -121,6 +122,16 @@ impl CodeText<'_> {
         targets.chain(ranges).fold("targets".into(), |line, word| line + &word)
     }
 
+    fn exits(&self, index: usize, exits: &CallExits) -> String {
+        let mut line = format!("exits {index} to {}", exits.normal.as_u32());
+        for handler in &self.code.handlers[exits.handlers.start as usize..exits.handlers.end as usize] {
+            line.push_str(&handler.tag.map_or(" default".into(), |tag| format!(" tag {tag}")));
+            line.push_str(&format!(" to {}", handler.block.as_u32()));
+            line.extend(handler.context.map(|operand| format!(" context {operand}")));
+        }
+        line
+    }
+
     fn stack_limit(&self) -> Option<String> {
         let limit = self.code.stack_limit.as_ref()?;
         let mut line = format!("stack_limit {}", limit.base);
@@ -144,6 +155,7 @@ impl CodeText<'_> {
         let written = address(minst, &mut out).and_then(|()| match row.kind {
             RowKind::Branch => branch(minst, &mut out),
             RowKind::Call | RowKind::SequencePoint => annotated(minst, &mut out),
+            RowKind::TryCall => write!(out, " exits {}", minst.imm).and_then(|()| annotation_number(minst, &mut out)),
             _ => plain(minst, &mut out),
         });
         debug_assert!(written.is_ok(), "a string takes everything");
@@ -194,6 +206,10 @@ fn annotated(inst: &MInst, out: &mut String) -> fmt::Result {
     let mut bare = *inst;
     bare.set_annotation(None);
     plain(&bare, out)?;
+    annotation_number(inst, out)
+}
+
+fn annotation_number(inst: &MInst, out: &mut String) -> fmt::Result {
     inst.annotation().map_or(Ok(()), |index| write!(out, " annotation {index}"))
 }
 

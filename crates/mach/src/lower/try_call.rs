@@ -1,0 +1,249 @@
+//! Calls with handlers.
+//!
+//! Before: `try_call fn0(v0), sig0, block1(ret0), [ tag1: block2(exn0) ]`. After:
+//!
+//! ```text
+//! b0: try_sym %g, use v0 fixed rdi, def v1 fixed rax, def v2 fixed rax -> b1 defines (v1), b2 defines (v2)
+//! b1: jmp, v1 to the parameter of block1
+//! b2: jmp, v2 to the parameter of block2
+//! ```
+//! The call ends its block. What it defines exists on one of its edges each: results on the normal one, the payloads of an
+//! exception on those of handlers. Each edge has a block of its own, where that of the normal edge also does what else
+//! follows a call. An exception table without handlers makes an ordinary call and a jump.
+//!
+//! What the callee preserves is preserved for a handler too in the conventions of C, whose unwinders restore registers; in
+//! the others nothing is.
+
+use super::branch::jump_to;
+use super::call::{
+    Callee, Operands, Results, after_call, annotate_call, define_results, direct, emit_call, indirect, pass_arguments,
+};
+use super::machine::Machine;
+use super::{EdgeRecord, Lower, Lowered, Parts};
+use crate::abi::AbiSignature;
+use crate::block_order::destinations;
+use crate::code::{CallExits, Handler};
+use crate::error::LowerError;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::exception_table::{ExceptionItem, ExceptionTableView};
+use kingpost_ir::signature::CallConv;
+use kingpost_ir::types::{I64, I128};
+use kingpost_ir::{BlockArgKind, ExceptionTable, Inst, InstView, SigRef, Value};
+use kingpost_regalloc::{Block, Clobbers, Constraint, Kind, Operand, Pos, VReg};
+
+/// What the call being lowered defines on its edges, as far as it has uses. Empty between calls.
+#[derive(Default, Debug)]
+pub(super) struct EdgeResults {
+    /// By number of the result.
+    results: Vec<Parts>,
+    /// By number of the handler's edge.
+    payloads: Vec<[PackedOption<VReg>; 2]>,
+}
+
+impl EdgeResults {
+    pub(super) fn clear(&mut self) {
+        self.results.clear();
+        self.payloads.clear();
+    }
+}
+
+/// `try_call`.
+///
+/// # Errors
+/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
+pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let (callee, _, args) = direct(cx, inst)?;
+    lower(cx, inst, callee, args)
+}
+
+/// `try_call_indirect`.
+///
+/// # Errors
+/// What the convention cannot pass, and annotations of what has no fixed place.
+pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let (callee, _, args) = indirect(cx, inst)?;
+    lower(cx, inst, callee, args)
+}
+
+/// `get_exception_handler_address`.
+///
+/// # Errors
+/// Results of other types than `i64`.
+pub fn get_exception_handler_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let InstView::ExceptionHandlerAddress { block, index } = cx.func.dfg.view(inst) else {
+        return Err(cx.unsupported(inst));
+    };
+    if cx.result_ty(inst) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first_result(inst);
+    let def = cx.result(value);
+    let Some(handler) = cx.handler_block(block, index as usize) else {
+        // The call is never reached.
+        cx.load_constant(def, 0, 64);
+        return Ok(());
+    };
+    let target = cx.code.tables.targets(std::iter::once(handler.as_u32()));
+    cx.emit_imm(M::ROWS.block_address, &[def], target as i32);
+    Ok(())
+}
+
+fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &[Value]) -> Lowered {
+    let func = cx.func;
+    let Some(table) = func.dfg.inst_exception_table(inst) else { return Err(cx.unsupported(inst)) };
+    let table = func.dfg.exception_table(table);
+    let abi = cx.call_abi(table.sig)?;
+    let annotation = annotate_call(cx, inst, &abi)?;
+    let mut operands = pass_arguments(cx, inst, &abi, args)?;
+    let results = cx.results_on_edge(table);
+    let mut defined = define_results(&results, &abi, &mut operands);
+    if table.handlers.is_empty() {
+        emit_call(cx, M::ROWS.call, callee, &operands, abi.lost(), defined).set_annotation(annotation);
+        after_call(cx, inst, &abi, &results)?;
+        let target = cx.targets()[0];
+        jump_to(cx, target);
+        return Ok(());
+    }
+    cx.add_exit(table.handlers.len(), operands.iter().filter(|operand| operand.is_def()).map(|def| def.vreg()));
+    for handler in 0..table.handlers.len() {
+        let payloads = cx.payloads(handler);
+        let payloads = payloads.into_iter().zip(M::PAYLOADS).filter_map(|(vreg, reg)| Some((vreg.expand()?, reg)));
+        let first = operands.len();
+        for (vreg, reg) in payloads {
+            operands.push(Operand::fixed_def(vreg, reg));
+            defined.insert(reg);
+        }
+        cx.add_exit(handler, operands[first..].iter().map(|def| def.vreg()));
+    }
+    let exits = note_exits(cx, table, &mut operands)?;
+    let lost = lost(cx, table.sig, &abi);
+    let call = emit_call(cx, M::ROWS.try_call, callee, &operands, lost, defined);
+    call.imm = exits;
+    call.set_annotation(annotation);
+    Ok(())
+}
+
+/// Does a handler find registers as the callee preserves them?
+fn keeps_registers(cx: &Lower<'_>, sig: SigRef) -> bool {
+    matches!(cx.func.dfg.signatures[sig].call_conv, CallConv::SystemV | CallConv::AppleAarch64)
+}
+
+/// What a call with handlers destroys.
+fn lost(cx: &Lower<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
+    if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.env().allocatable()) }
+}
+
+/// Notes where the call being lowered goes on, and adds the contexts to its operands. Returns the number of its exits.
+fn note_exits<'f>(
+    cx: &mut impl Machine<'f>,
+    table: ExceptionTableView<'_>,
+    operands: &mut Operands,
+) -> Result<i32, LowerError> {
+    let first = cx.code.handlers.len() as u32;
+    let place = if keeps_registers(cx, table.sig) { Constraint::Any } else { Constraint::Stack };
+    let mut context = None;
+    for item in table.items {
+        let tag = match *item {
+            ExceptionItem::Context(value) if cx.ty(value) == I128 => {
+                return Err(cx.unsupported_feature("a context of 128 bits"));
+            }
+            ExceptionItem::Context(value) => {
+                context = Some(operands.len() as u32);
+                // The runtime reads it while the call is active.
+                let context = cx.use_reg(value);
+                operands.push(Operand::new(context, Kind::Use, Pos::Late, place));
+                continue;
+            }
+            ExceptionItem::Tag(tag) => Some(tag),
+            ExceptionItem::Default => None,
+        };
+        let block = cx.targets()[cx.code.handlers.len() - first as usize];
+        cx.code.handlers.push(Handler { tag, block, context });
+    }
+    let normal = cx.targets()[table.handlers.len()];
+    let handlers = first..cx.code.handlers.len() as u32;
+    cx.code.exits.push(CallExits { normal, handlers });
+    Ok(cx.code.exits.len() as i32 - 1)
+}
+
+/// The block of the edge to destination number `edge` of a call with handlers: on the normal edge, what follows the call.
+///
+/// # Errors
+/// Results of a type that there is no code for.
+pub(super) fn edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTable, edge: usize) -> Lowered {
+    let table = cx.func.dfg.exception_table(table);
+    if edge < table.handlers.len() {
+        return Ok(());
+    }
+    let abi = cx.call_abi(table.sig)?;
+    let results = cx.results_on_edge(table);
+    after_call(cx, call, &abi, &results)
+}
+
+impl Lower<'_> {
+    /// The block of a handler of the call at the end of a block, if that is ever reached.
+    fn handler_block(&self, block: kingpost_ir::Block, handler: usize) -> Option<Block> {
+        self.cx.order.block_of(block)?;
+        Some(self.cx.order.targets(block, destinations(self.func, block).len())[handler])
+    }
+
+    /// The registers of the results of a call that its normal edge passes to parameters with uses, by number.
+    fn results_on_edge(&mut self, table: ExceptionTableView<'_>) -> Results {
+        let func = self.func;
+        let params = func.dfg.block_params(table.normal.block);
+        for (&param, arg) in params.iter().zip(func.dfg.block_args(table.normal)) {
+            if self.is_needed(param) && arg.value().is_none() {
+                self.edge_result(table, table.handlers.len(), arg.kind());
+            }
+        }
+        let mut results = Results::from_slice(&self.cx.edge_results.results);
+        results.resize(func.dfg.signatures[table.sig].returns.len(), Parts::default());
+        results
+    }
+
+    /// The registers of the payloads that the edge of a handler passes on, by number.
+    fn payloads(&self, handler: usize) -> [PackedOption<VReg>; 2] {
+        self.cx.edge_results.payloads.get(handler).copied().unwrap_or_default()
+    }
+
+    /// The registers of what an argument of an edge out of a call stands for, which has a use.
+    pub(super) fn edge_result(&mut self, table: ExceptionTableView<'_>, edge: usize, kind: BlockArgKind) -> Parts {
+        match kind {
+            BlockArgKind::Value(_) => Parts::default(),
+            BlockArgKind::TryCallRet(number) => {
+                let number = number as usize;
+                let results = &mut self.cx.edge_results.results;
+                results.resize(results.len().max(number + 1), Parts::default());
+                if results[number] == Parts::default() {
+                    let parts = self.new_parts(self.func.dfg.signatures[table.sig].returns[number].value_type);
+                    self.cx.edge_results.results[number] = parts;
+                }
+                self.cx.edge_results.results[number]
+            }
+            BlockArgKind::TryCallExn(number) => {
+                let number = number as usize;
+                self.cx.edge_results.payloads.resize(table.handlers.len(), Default::default());
+                if self.cx.edge_results.payloads[edge][number].is_none() {
+                    self.cx.edge_results.payloads[edge][number] = self.new_parts(I64)[0];
+                }
+                [self.cx.edge_results.payloads[edge][number], None.into()]
+            }
+        }
+    }
+
+    /// Adds the edge from the call being lowered to its destination number `edge`, unless it is one with another, with what the
+    /// call defines on it.
+    fn add_exit(&mut self, edge: usize, defs: impl Iterator<Item = VReg>) {
+        let (block, dests) = (self.block, destinations(self.func, self.block).len());
+        if self.cx.order.same_as(block, dests)[edge] != edge as u32 {
+            return;
+        }
+        let from = self.cx.order.block_of(block).expect("a block being lowered is placed");
+        let to = self.cx.order.targets(block, dests)[edge];
+        let start = self.cx.edge_args.len() as u32;
+        self.cx.edge_args.extend(defs);
+        let defs = (start, self.cx.edge_args.len() as u32);
+        let freq = self.cx.order.freq(to);
+        self.cx.edges.push(EdgeRecord { from, to, freq, args: (start, start), defs });
+    }
+}
