@@ -116,8 +116,9 @@ impl Publisher {
         let base = func.params.base_srcloc();
         for reloc in view.relocs {
             // Constants are part of the code.
-            if let Some(name) = external_name(&view.symbols[reloc.symbol as usize], func) {
-                buffer.add_reloc_at_offset(reloc.offset, self::reloc(reloc.kind)?, &name, reloc.addend);
+            let Some(name) = external_name(&view.symbols[reloc.symbol as usize], func) else { continue };
+            if let Some((offset, kind)) = self::reloc(reloc.offset, reloc.kind)? {
+                buffer.add_reloc_at_offset(offset, kind, &name, reloc.addend);
             }
         }
         let align = literals::append(view, &mut self.code)?.max(view.function.head.align);
@@ -289,10 +290,12 @@ fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::Exter
     })
 }
 
+/// The relocation that Cranelift has for one, and where. Those of moves are one of a word, see `literals.rs`.
+///
 /// # Errors
 /// A relocation that Cranelift does not have.
-fn reloc(kind: RelocKind) -> CodegenResult<Reloc> {
-    Ok(match kind {
+fn reloc(offset: u32, kind: RelocKind) -> CodegenResult<Option<(u32, Reloc)>> {
+    let reloc = match kind {
         RelocKind::Abs8 => Reloc::Abs8,
         RelocKind::Abs4 => Reloc::Abs4,
         RelocKind::X86PcRel4 => Reloc::X86PCRel4,
@@ -307,5 +310,8 @@ fn reloc(kind: RelocKind) -> CodegenResult<Reloc> {
         RelocKind::Aarch64Ld32Lo12 | RelocKind::Aarch64Ld64Lo12 | RelocKind::Aarch64Ld128Lo12 => {
             return Err(CodegenError::Unsupported(format!("a relocation {kind:?}")));
         }
-    })
+        RelocKind::Aarch64MovwG0 => return Ok(Some((offset + literals::WORD, Reloc::Abs8))),
+        RelocKind::Aarch64MovwG1 | RelocKind::Aarch64MovwG2 | RelocKind::Aarch64MovwG3 => return Ok(None),
+    };
+    Ok(Some((offset, reloc)))
 }

@@ -2,7 +2,7 @@
 //!
 //! Our objects and images have constants in read-only memory of their own. Compiled code in Cranelift's form has them as its last
 //! bytes, and loads them by their distance, without relocations: on AArch64 `adr` takes the place of `adrp`, and the offset of
-//! the load stays zero.
+//! the load stays zero. The address of a far symbol stands among the code there, too, as Cranelift has no relocations of moves.
 
 use cranelift_codegen::{CodegenError, CodegenResult};
 use kingpost_mach::{FunctionView, Literal, Reloc, RelocKind, SymbolName};
@@ -14,6 +14,9 @@ use kingpost_mach::{FunctionView, Literal, Reloc, RelocKind, SymbolName};
 pub(crate) fn append(view: &FunctionView<'_>, code: &mut Vec<u8>) -> CodegenResult<u32> {
     code.clear();
     code.extend_from_slice(view.code);
+    for reloc in view.relocs.iter().filter(|reloc| reloc.kind == RelocKind::Aarch64MovwG0) {
+        load_word(&mut code[reloc.offset as usize..]);
+    }
     let mut places: Vec<Option<usize>> = vec![None; view.symbols.len()];
     let mut align = 1;
     for (reloc, literal) in literal_relocs(view) {
@@ -29,6 +32,19 @@ pub(crate) fn append(view: &FunctionView<'_>, code: &mut Vec<u8>) -> CodegenResu
         insert(reloc, distance, code).ok_or(CodegenError::CodeTooLarge)?;
     }
     Ok(align)
+}
+
+/// Where the word stands that [`load_word`]'s code loads, bytes from its start.
+pub(crate) const WORD: u32 = 8;
+
+/// Replaces the four moves at the start of `code` by `ldr xd, 1f; b 2f; 1: .xword 0; 2:`.
+fn load_word(code: &mut [u8]) {
+    let Some(moves) = code.first_chunk_mut::<16>() else { return };
+    let register = u32::from(moves[0] & 31);
+    let words = [0x5800_0040 | register, 0x1400_0003, 0, 0];
+    for (place, word) in moves.chunks_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
 }
 
 /// The relocations that name constants.
