@@ -10,8 +10,7 @@ use kingpost_regalloc::{Allocation, Problem, Slot, VReg};
 pub(crate) struct ClassSlots {
     /// Per class.
     slots: Vec<PackedOption<Slot>>,
-    /// Values that are in their slots anywhere.
-    pub(crate) placed: Vec<VReg>,
+    /// Per value: does an edit, an operand or a stack map name its slot?
     is_placed: Vec<bool>,
     /// Per slot, the class it belongs to.
     pub(crate) owners: Vec<PackedOption<VReg>>,
@@ -23,7 +22,11 @@ impl ClassSlots {
         reset(&mut self.slots, values, None.into());
         reset(&mut self.is_placed, values, false);
         self.owners.clear();
-        self.placed.clear();
+    }
+
+    /// Does an edit, an operand or a stack map name the slot of the value?
+    pub(crate) fn is_placed(&self, vreg: VReg) -> bool {
+        self.is_placed[vreg.index()]
     }
 
     /// The slot of a value, if it has one.
@@ -33,9 +36,7 @@ impl ClassSlots {
 
     /// The slot of a value, which is made if need be.
     pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Slot {
-        if !std::mem::replace(&mut self.is_placed[vreg.index()], true) {
-            self.placed.push(vreg);
-        }
+        self.is_placed[vreg.index()] = true;
         let class = classes.class(vreg);
         let width = u32::from(problem.width(vreg));
         let slot = match self.slots[class.index()].expand() {

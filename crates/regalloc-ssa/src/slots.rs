@@ -8,6 +8,7 @@
 use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
 use crate::liveness::reset;
+use crate::spill_plan::Placement;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -74,7 +75,12 @@ impl Slots {
                 *lifetime = EVERYWHERE;
             }
         }
-        for &vreg in &class_slots.placed {
+        // A value that is passed on in memory may be so without an edit or operand of its own.
+        let is_in_memory = |vreg: VReg| {
+            let placement = input.plan.placements[vreg.index()];
+            class_slots.is_placed(vreg) || matches!(placement, Placement::AtDefinition | Placement::AtEvictions)
+        };
+        for vreg in input.problem.vregs.keys().filter(|&vreg| is_in_memory(vreg)) {
             if let Some(slot) = class_slots.get(input.classes, vreg) {
                 let lifetime = &mut self.lifetimes[slot.index()];
                 add_value(input, vreg, lifetime);
