@@ -71,3 +71,27 @@ fn insert(reloc: &Reloc, distance: i64, code: &mut [u8]) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_loaded_over_themselves() {
+        // movz x3, #0; movk x3, #0, lsl #16; …
+        let mut code = [0xd280_0003_u32, 0xf2a0_0003, 0xf2c0_0003, 0xf2e0_0003].map(u32::to_le_bytes).concat();
+        load_word(&mut code);
+        // ldr x3, .+8; b .+12
+        assert_eq!(code, [0x43, 0, 0, 0x58, 3, 0, 0, 0x14, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn pages_become_distances() {
+        let reloc = Reloc { offset: 4, kind: RelocKind::Aarch64AdrPage, symbol: 0, addend: 0 };
+        let mut code = [0u32.to_le_bytes(), 0x9000_0001_u32.to_le_bytes()].concat();
+        // adr x1, .+22
+        assert_eq!(insert(&reloc, 22, &mut code), Some(()));
+        assert_eq!(code[4..], 0x5000_00a1_u32.to_le_bytes());
+        assert_eq!(insert(&reloc, 1 << 20, &mut code), None);
+    }
+}
