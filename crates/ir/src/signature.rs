@@ -154,12 +154,15 @@ pub struct Signature {
     pub returns: SmallVec<[AbiParam; 2]>,
     /// Convention.
     pub call_conv: CallConv,
+    /// Of a call to a variadic function of C, the number of parameters that C declares; those behind are variadic. In the
+    /// text `...` stands before them: `(i64, ..., i32, f64) -> i32`. An extension of the text.
+    pub variadic: Option<u32>,
 }
 
 impl Signature {
     /// A signature without parameters and results.
     pub fn new(call_conv: CallConv) -> Signature {
-        Signature { params: SmallVec::new(), returns: SmallVec::new(), call_conv }
+        Signature { params: SmallVec::new(), returns: SmallVec::new(), call_conv, variadic: None }
     }
 
     /// Forgets parameters and results.
@@ -167,6 +170,7 @@ impl Signature {
         self.params.clear();
         self.returns.clear();
         self.call_conv = call_conv;
+        self.variadic = None;
     }
 
     /// The index of the parameter with a purpose.
@@ -178,22 +182,28 @@ impl Signature {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("(")?;
-        write_list(f, &self.params)?;
+        write_list(f, &self.params, self.variadic)?;
         f.write_str(")")?;
         if !self.returns.is_empty() {
             f.write_str(" -> ")?;
-            write_list(f, &self.returns)?;
+            write_list(f, &self.returns, None)?;
         }
         write!(f, " {}", self.call_conv)
     }
 }
 
-fn write_list(f: &mut fmt::Formatter, params: &[AbiParam]) -> fmt::Result {
-    for (index, param) in params.iter().enumerate() {
-        if index > 0 {
-            f.write_str(", ")?;
+/// Parameters separated by commas, with `...` in front of those from number `variadic` on.
+fn write_list(f: &mut fmt::Formatter, params: &[AbiParam], variadic: Option<u32>) -> fmt::Result {
+    let mut comma = "";
+    for index in 0..=params.len() {
+        if variadic == Some(index as u32) {
+            write!(f, "{comma}...")?;
+            comma = ", ";
         }
-        write!(f, "{param}")?;
+        if let Some(param) = params.get(index) {
+            write!(f, "{comma}{param}")?;
+            comma = ", ";
+        }
     }
     Ok(())
 }
@@ -213,6 +223,10 @@ mod tests {
         sig.returns.push(AbiParam::new(F32));
         assert_eq!(sig.to_string(), "(i8 sext, i64 sarg(24), i64 vmctx) -> f32 system_v");
         assert_eq!(sig.special_param_index(ArgumentPurpose::VmContext), Some(2));
+        sig.variadic = Some(1);
+        assert_eq!(sig.to_string(), "(i8 sext, ..., i64 sarg(24), i64 vmctx) -> f32 system_v");
+        sig.variadic = Some(3);
+        assert_eq!(sig.to_string(), "(i8 sext, i64 sarg(24), i64 vmctx, ...) -> f32 system_v");
         for conv in CallConv::ALL {
             assert_eq!(CallConv::from_name(conv.name().as_bytes()), Some(conv));
         }

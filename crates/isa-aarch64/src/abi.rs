@@ -115,7 +115,15 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         let pointer = if is_argument { args.part(I64, ArgumentExtension::None) } else { pointer_in_x8() };
         abi.return_area = Some(pointer);
     }
-    for param in &signature.params {
+    if signature.variadic.is_some() && !matches!(signature.call_conv, CallConv::SystemV | CallConv::AppleAarch64) {
+        return Err(unsupported("a variadic signature of this calling convention"));
+    }
+    for (index, param) in signature.params.iter().enumerate() {
+        if convention.apple && signature.variadic == Some(index as u32) {
+            // Variadic arguments are in memory, 8 bytes each at least.
+            args = Places { next_int: REGS, next_float: REGS, apple: false, ..args };
+            args.bytes = args.bytes.next_multiple_of(8);
+        }
         let arg = match param.purpose {
             ArgumentPurpose::StructArgument(_) => return Err(unsupported("a structure as an argument")),
             ArgumentPurpose::StructReturn if convention.callee_pops => {
@@ -310,6 +318,21 @@ mod tests {
         let extension =
             |arg: &AbiArg| matches!(arg, AbiArg::Value(parts) if parts[0].extension == ArgumentExtension::Sext);
         assert_eq!(abi.args.iter().map(extension).collect::<Vec<_>>(), [[true; 8].as_slice(), &[false]].concat());
+    }
+
+    #[test]
+    fn variadic_arguments_of_apple_are_in_memory() {
+        let mut signature = Signature::new(CallConv::AppleAarch64);
+        signature.params.extend([I64, F64, I32, I8].map(AbiParam::new));
+        signature.variadic = Some(1);
+        let text = |signature: &Signature| {
+            assign(signature, &Settings::default()).unwrap().text(|reg| crate::regs::name(reg, 8))
+        };
+        assert_eq!(text(&signature), "x0 +0 +8 +16 (32) ->  (0)");
+        signature.call_conv = CallConv::SystemV;
+        assert_eq!(text(&signature), "x0 d0 x1 x2 (0) ->  (0)");
+        signature.call_conv = CallConv::Tail;
+        assert!(assign(&signature, &Settings::default()).is_err());
     }
 
     #[test]

@@ -160,6 +160,12 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         }
         abi.args.push(args.argument(param)?);
     }
+    if signature.variadic.is_some() {
+        if signature.call_conv != CallConv::SystemV {
+            return Err(unsupported("a variadic signature of another calling convention than `system_v`"));
+        }
+        abi.float_count = Some((RAX, (FLOATS.len() - args.floats.len()) as u32));
+    }
     args.place_copies(&mut abi.args);
     abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
@@ -342,6 +348,17 @@ mod tests {
     fn other_conventions_are_refused_by_name() {
         let error = check(CallConv::AppleAarch64, &[], &[], &[]).unwrap_err();
         assert!(error.contains("apple_aarch64"), "{error}");
+    }
+
+    #[test]
+    fn variadic_callees_are_told_of_float_registers() {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([I64, F64, I32, F64].map(AbiParam::new));
+        signature.variadic = Some(1);
+        let abi = assign(&signature, &Settings::default()).unwrap();
+        assert_eq!(abi.float_count, Some((RAX, 2)));
+        signature.call_conv = CallConv::Tail;
+        assert!(assign(&signature, &Settings::default()).is_err());
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub struct AbiSignature {
     pub return_area: Option<AbiPart>,
     /// The struct-return argument that the callee hands back, by index into `args`, and the register it goes to.
     pub sret: Option<(usize, PReg)>,
+    /// Of a variadic signature, the register in which the callee finds how many float registers hold arguments, and that
+    /// number.
+    pub float_count: Option<(PReg, u32)>,
     /// Bytes of the stack argument area, a multiple of the stack's alignment.
     pub arg_bytes: u32,
     /// Bytes of the return area.

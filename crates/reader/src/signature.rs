@@ -4,6 +4,7 @@ use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_ir::{MAX_VALUES_PER_OWNER, Type, UserNameRef};
+use smallvec::{Array, SmallVec};
 
 use crate::context::Context;
 use crate::error::{ErrorKind, Result, fault};
@@ -15,11 +16,11 @@ pub(crate) fn signature(lexer: &mut Lexer, default: CallConv, sig: &mut Signatur
     sig.clear(default);
     lexer.expect(b'(', "a signature")?;
     if !lexer.eat(b')') {
-        params(lexer, |param| sig.params.push(param))?;
+        params(lexer, &mut sig.params, Some(&mut sig.variadic))?;
         lexer.expect(b')', "`,` or `)`")?;
     }
     if lexer.eat_pair(*b"->") {
-        params(lexer, |param| sig.returns.push(param))?;
+        params(lexer, &mut sig.returns, None)?;
     }
     if lexer.peek().is_ascii_alphabetic() {
         let position = lexer.position();
@@ -33,9 +34,20 @@ pub(crate) fn signature(lexer: &mut Lexer, default: CallConv, sig: &mut Signatur
     Ok(())
 }
 
-fn params(lexer: &mut Lexer, mut push: impl FnMut(AbiParam)) -> Result<()> {
+/// Parameters, or results. If `variadic` is given, one `...` may stand among them, whose place it gets.
+fn params<A: Array<Item = AbiParam>>(
+    lexer: &mut Lexer,
+    params: &mut SmallVec<A>,
+    mut variadic: Option<&mut Option<u32>>,
+) -> Result<()> {
     for _ in 1..MAX_VALUES_PER_OWNER {
-        push(param(lexer)?);
+        match variadic.take_if(|_| lexer.eat_pair(*b"..")) {
+            Some(fixed) => {
+                lexer.expect(b'.', "`...`")?;
+                *fixed = Some(params.len() as u32);
+            }
+            None => params.push(param(lexer)?),
+        }
         if !lexer.eat(b',') {
             return Ok(());
         }

@@ -146,6 +146,10 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
             pass(cx, pointer, to, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
         }
     }
+    if let Some((reg, count)) = abi.float_count {
+        let count = cx.constant_temp(count.into(), 32);
+        operands.push(Operand::fixed_use(count, reg));
+    }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
     Ok(operands)
 }

@@ -217,6 +217,11 @@ impl Lowering {
         let Some(entry) = func.layout.entry_block() else {
             return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
         };
+        if func.signature.variadic.is_some() {
+            return Err(
+                LowerError::Feature { what: "the definition of a variadic function", target: isa.name() }.into()
+            );
+        }
         self.clear();
         code.clear();
         self.analyses.compute(func);
