@@ -46,8 +46,8 @@ demo: tools build
 
 # System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
 deps:
-	apt-get update && apt-get install -y binutils gcc libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5
+	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5
 
 tools:
 	@sh .ci/tools || $(MAKE) deps

@@ -9,26 +9,40 @@ use kingpost_codegen::DwarfRegisters;
 use kingpost_mach::{ModuleBuffer, UnwindOp};
 use object::Architecture;
 
-/// Contents of the section for all functions of `module`.
-pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture) -> Result<Relocated> {
+/// In relocations, not a function but the pointer to the personality routine.
+pub(crate) const PERSONALITY: usize = usize::MAX;
+/// In relocations, not a function but the start of `.gcc_except_table`.
+pub(crate) const EXCEPT_TABLE: usize = usize::MAX - 1;
+const RELATIVE: DwEhPe = DwEhPe(constants::DW_EH_PE_pcrel.0 | constants::DW_EH_PE_sdata4.0);
+
+/// Contents of the section for all functions of `module`. Those for which `handlers` has a place in `.gcc_except_table`
+/// name it, and the personality routine.
+pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture, handlers: &[Option<u64>]) -> Result<Relocated> {
     let registers = registers(architecture);
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 1 };
     let return_address = register(registers.return_address);
     let mut cie = CommonInformationEntry::new(encoding, registers.code_align, -8, return_address);
-    cie.fde_address_encoding = DwEhPe(constants::DW_EH_PE_pcrel.0 | constants::DW_EH_PE_sdata4.0);
+    cie.fde_address_encoding = RELATIVE;
     let entry_bytes = i32::from(registers.entry_bytes);
     cie.add_instruction(CallFrameInstruction::Cfa(register(registers.stack_pointer), entry_bytes));
     if entry_bytes > 0 {
         cie.add_instruction(CallFrameInstruction::Offset(return_address, -8));
     }
     let mut table = FrameTable::default();
+    let mut catching = cie.clone();
+    let pointer = Address::Symbol { symbol: PERSONALITY, addend: 0 };
+    catching.personality = Some((DwEhPe(RELATIVE.0 | constants::DW_EH_PE_indirect.0), pointer));
+    catching.lsda_encoding = Some(RELATIVE);
     let cie = table.add_cie(cie);
+    let catching = handlers.iter().any(Option::is_some).then(|| table.add_cie(catching));
     for (index, f) in module.functions().enumerate() {
         let mut fde = FrameDescriptionEntry::new(Address::Symbol { symbol: index, addend: 0 }, f.code.len() as u32);
         for site in f.unwind {
             fde.add_instruction(site.offset, instruction(site.op, registers));
         }
-        table.add_fde(cie, fde);
+        let start = handlers.get(index).copied().flatten();
+        fde.lsda = start.map(|start| Address::Symbol { symbol: EXCEPT_TABLE, addend: start as i64 });
+        table.add_fde(catching.filter(|_| start.is_some()).unwrap_or(cie), fde);
     }
     let mut frame = EhFrame(Relocated::new());
     table.write_eh_frame(&mut frame)?;

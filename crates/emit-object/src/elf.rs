@@ -35,6 +35,16 @@ pub(crate) struct Writer<'a> {
     literals: [Option<SectionId>; 3],
     /// Where each function starts in `.text`.
     pub(crate) starts: Vec<u64>,
+    pub(crate) handlers: Handlers,
+}
+
+/// Where tables for unwinders of other languages are, once there are such.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Handlers {
+    /// The section `.gcc_except_table`.
+    pub(crate) table: Option<SymbolId>,
+    /// A section, and the offset of the pointer to the personality routine in it.
+    pub(crate) personality: Option<(SymbolId, i64)>,
 }
 
 impl<'a> Writer<'a> {
@@ -54,11 +64,12 @@ impl<'a> Writer<'a> {
             defined: HashSet::new(),
             literals: [None; 3],
             starts: Vec::new(),
+            handlers: Handlers::default(),
         })
     }
 
     /// The symbol of a name, undefined so far unless it was defined.
-    fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
+    pub(crate) fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
         if let Some(&id) = self.symbols.get(name) {
             return Ok(id);
         }

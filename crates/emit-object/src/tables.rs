@@ -4,13 +4,14 @@
 
 use crate::elf::Writer;
 use crate::error::ObjectError;
+use crate::except_table::ExceptTable;
 use crate::function_tables::FunctionTable;
 use crate::names::symbol_name;
 use crate::relocated::Relocated;
 use crate::{debug, eh_frame};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::RelocationTarget;
-use kingpost_mach::ModuleBuffer;
+use kingpost_mach::{ModuleBuffer, SymbolName};
 use object::write::{Relocation, SectionId, StandardSection, SymbolId};
 use object::{Architecture, RelocationFlags, SectionFlags, SectionKind, elf};
 use std::collections::HashMap;
@@ -27,15 +28,37 @@ enum Field {
 }
 
 impl Writer<'_> {
-    /// Adds `.eh_frame`.
-    pub(crate) fn eh_frame(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+    /// Adds `.eh_frame`, and `.gcc_except_table` if there is a personality routine and a function with something for it.
+    pub(crate) fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
         if module.is_empty() {
             return Ok(());
         }
-        let frame = eh_frame::write(module, self.architecture)?;
+        let mut handlers = Vec::new();
+        if let Some(personality) = personality {
+            let table = ExceptTable::new(module)?;
+            if !table.bytes.is_empty() {
+                self.except_table(&table, personality)?;
+            }
+            handlers = table.starts;
+        }
+        let frame = eh_frame::write(module, self.architecture, &handlers)?;
         let section = self.object.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
         self.object.section_mut(section).flags = READ_ONLY;
         self.fill(section, frame, &HashMap::new())
+    }
+
+    /// Adds `.gcc_except_table`, and a pointer to the personality routine, which may be in a shared library.
+    fn except_table(&mut self, table: &ExceptTable, personality: &str) -> Result<(), ObjectError> {
+        let section = self.object.add_section(Vec::new(), b".gcc_except_table".to_vec(), SectionKind::ReadOnlyData);
+        self.object.section_mut(section).flags = READ_ONLY;
+        self.object.append_section_data(section, &table.bytes, 4);
+        self.handlers.table = Some(self.object.section_symbol(section));
+        let data = self.object.section_id(StandardSection::Data);
+        let offset = self.object.append_section_data(data, &[0; 8], 8);
+        let routine = self.symbol(&SymbolName::named(personality))?;
+        self.relocate(data, offset, routine, 0, Field::Absolute8)?;
+        self.handlers.personality = Some((self.object.section_symbol(data), offset as i64));
+        Ok(())
     }
 
     /// Adds `.debug_line` and its companions, if there are source locations.
@@ -102,7 +125,11 @@ impl Writer<'_> {
                 (size, _) => return Err(ObjectError::Format(format!("a relocation of {size} bytes"))),
             };
             let (symbol, addend) = match reloc.target {
-                RelocationTarget::Symbol(function) => (text, reloc.addend + self.starts[function] as i64),
+                RelocationTarget::Symbol(symbol) => match (symbol, self.handlers.table, self.handlers.personality) {
+                    (eh_frame::EXCEPT_TABLE, Some(table), _) => (table, reloc.addend),
+                    (eh_frame::PERSONALITY, _, Some((data, offset))) => (data, reloc.addend + offset),
+                    _ => (text, reloc.addend + self.starts[symbol] as i64),
+                },
                 RelocationTarget::Section(id) => (sections[&id], reloc.addend),
             };
             self.relocate(section, reloc.offset as u64, symbol, addend, field)?;

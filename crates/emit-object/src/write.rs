@@ -20,11 +20,20 @@ pub struct ObjectOptions {
     pub source: String,
     /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
     pub trap_table: bool,
+    /// With `.eh_frame`, write `.gcc_except_table` too: exceptions of other languages land in handlers of every tag, as this
+    /// personality routine finds them (`__gxx_personality_v0`, `rust_eh_personality`).
+    pub personality: Option<String>,
 }
 
 impl Default for ObjectOptions {
     fn default() -> ObjectOptions {
-        ObjectOptions { unwind_info: true, debug_lines: true, source: "source".into(), trap_table: false }
+        ObjectOptions {
+            unwind_info: true,
+            debug_lines: true,
+            source: "source".into(),
+            trap_table: false,
+            personality: None,
+        }
     }
 }
 
@@ -54,7 +63,7 @@ pub(crate) fn write_declared(
     writer.data(data)?;
     writer.check_undefined()?;
     if options.unwind_info {
-        writer.eh_frame(module)?;
+        writer.eh_frame(module, options.personality.as_deref())?;
     }
     if options.debug_lines {
         writer.debug(module, &options.source)?;

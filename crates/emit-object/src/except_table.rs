@@ -1,0 +1,77 @@
+//! Handlers of exceptions as `.gcc_except_table`: for unwinders of other languages, whose personality routines read it.
+//!
+//! What comes from another language has no tag here, so the handlers it can reach are those of every tag. They catch
+//! everything, and get in their payloads what such routines hand over: the exception and the number of the filter, 1.
+//! Layout: as libgcc reads it; offsets count from the function's start.
+
+use gimli::write::{EndianVec, Result, Writer};
+use gimli::{LittleEndian, constants};
+use kingpost_mach::{FunctionView, ModuleBuffer};
+
+/// The contents of the section, and where the part of each function with such a handler starts.
+#[derive(Debug)]
+pub(crate) struct ExceptTable {
+    pub(crate) bytes: Vec<u8>,
+    /// By function.
+    pub(crate) starts: Vec<Option<u64>>,
+}
+
+impl ExceptTable {
+    /// The table of a module.
+    pub(crate) fn new(module: &ModuleBuffer) -> Result<ExceptTable> {
+        let mut table = ExceptTable { bytes: Vec::new(), starts: Vec::new() };
+        for f in module.functions() {
+            let catches = f.handlers.iter().any(|handler| handler.tag.is_none());
+            table.starts.push(catches.then_some(table.bytes.len() as u64));
+            if catches {
+                table.bytes.extend(function(&f)?);
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// The part of one function.
+fn function(f: &FunctionView<'_>) -> Result<Vec<u8>> {
+    // One action: filter 1, the type of which is none, so that it catches everything.
+    const ACTIONS: &[u8] = &[1, 0];
+    const TYPES: &[u8] = &[0; 4];
+    let sites = call_sites(f)?;
+    let mut end = EndianVec::new(LittleEndian);
+    end.write_u8(constants::DW_EH_PE_uleb128.0)?;
+    end.write_uleb128(sites.len() as u64)?;
+    for part in [&sites[..], ACTIONS, TYPES] {
+        end.write(part)?;
+    }
+    let mut out = EndianVec::new(LittleEndian);
+    out.write_u8(constants::DW_EH_PE_omit.0)?;
+    out.write_u8(constants::DW_EH_PE_udata4.0)?;
+    out.write_uleb128(end.len() as u64)?;
+    out.write(end.slice())?;
+    Ok(out.into_vec())
+}
+
+/// What happens in each part of the code: start, length, landing pad, action. Where no call is, and where a call has no
+/// handler, exceptions go on to the caller.
+fn call_sites(f: &FunctionView<'_>) -> Result<Vec<u8>> {
+    let mut out = EndianVec::new(LittleEndian);
+    let mut site = |start: u32, end: u32, landing_pad: u32, action: u64| {
+        out.write_uleb128(start.into())?;
+        out.write_uleb128((end - start).into())?;
+        out.write_uleb128(landing_pad.into())?;
+        out.write_uleb128(action)
+    };
+    let mut from = 0;
+    for handler in f.handlers.iter().filter(|handler| handler.tag.is_none()) {
+        // A call is looked up by the byte before its return address. Of several handlers the first one counts.
+        let call = handler.return_offset - 1;
+        if call < from {
+            continue;
+        }
+        site(from, call, 0, 0)?;
+        site(call, call + 1, handler.handler_offset, 1)?;
+        from = call + 1;
+    }
+    site(from, f.code.len() as u32, 0, 0)?;
+    Ok(out.into_vec())
+}

@@ -1,0 +1,92 @@
+//! Exceptions of C++ land in handlers of compiled code, by the system's unwinder.
+
+use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_emit_object::{ObjectOptions, write};
+use std::process::Command;
+use target_lexicon::Triple;
+
+const FUNCTIONS: &str = "
+function %catches(i64, i64, f64) -> i64 system_v {
+    sig0 = (i64) -> i64 system_v
+    fn0 = %__cxa_begin_catch(i64) -> i64 system_v
+    fn1 = %__cxa_end_catch() system_v
+block0(v0: i64, v1: i64, v2: f64):
+    try_call_indirect v0(v1), sig0, block1(ret0), [ tag1: block3, default: block2(exn0, exn1) ]
+block1(v3: i64):
+    v13 = iconst.i64 0
+    v14 = icmp sgt v1, v13
+    brif v14, block4, block5
+block4:
+    return v13
+block5:
+    return v3
+block2(v4: i64, v5: i64):
+    v6 = call fn0(v4)
+    v7 = load.i64 v6
+    call fn1()
+    v8 = fcvt_from_sint.f64 v1
+    v9 = fmul v8, v2
+    v10 = fcvt_to_sint.i64 v9
+    v11 = iadd v7, v10
+    return v11
+block3:
+    trap user1
+}
+
+function %passes(i64, i64) -> i64 system_v {
+    sig0 = (i64) -> i64 system_v
+block0(v0: i64, v1: i64):
+    try_call_indirect v0(v1), sig0, block1(ret0), [ tag1: block2 ]
+block1(v2: i64):
+    return v2
+block2:
+    trap user1
+}
+";
+
+#[test]
+fn cpp_exceptions_land_in_handlers() {
+    run("x86_64-unknown-linux-gnu", "g++", &["-no-pie"], None);
+    run("x86_64-unknown-linux-gnu", "g++", &["-pie", "-fPIE"], None);
+    run("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-g++", &["-static", "-no-pie"], Some("qemu-aarch64"));
+}
+
+fn run(triple: &str, cxx: &str, options: &[&str], emulator: Option<&str>) {
+    for tool in [Some(cxx), emulator].into_iter().flatten() {
+        if Command::new(tool).arg("--version").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
+            eprintln!("SKIPPED: cpp_exceptions_land_in_handlers: no {tool}");
+            return;
+        }
+    }
+    if emulator.is_none() && !cfg!(target_arch = "x86_64") {
+        eprintln!("SKIPPED: cpp_exceptions_land_in_handlers: not an x86-64 machine");
+        return;
+    }
+    for &(name, _) in ALLOCATORS {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("handlers.o"), object(triple, name)).unwrap();
+        std::fs::write(at("main.cpp"), include_str!("exceptions.cpp")).unwrap();
+        let mut compile = Command::new(cxx);
+        compile.args(options).args([at("main.cpp"), at("handlers.o")]).arg("-o").arg(at("main"));
+        let output = compile.output().unwrap();
+        assert!(output.status.success(), "{cxx}: {}", String::from_utf8_lossy(&output.stderr));
+        let mut program = emulator.map_or(Command::new(at("main")), Command::new);
+        if emulator.is_some() {
+            program.arg(at("main"));
+        }
+        assert_eq!(program.status().unwrap().code(), Some(0), "{triple} {name}");
+    }
+}
+
+fn object(triple: &str, allocator: &str) -> Vec<u8> {
+    let triple: Triple = triple.parse().unwrap();
+    let settings =
+        Settings { regalloc_algorithm: allocator.into(), verify_each: true, is_pic: true, ..Settings::default() };
+    let compiler = Compiler::new(&triple, settings, &[]).unwrap();
+    let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(FUNCTIONS).unwrap(), 1);
+    assert!(batch.errors.is_empty(), "{:?}", batch.errors);
+    let options = ObjectOptions { personality: Some("__gxx_personality_v0".into()), ..ObjectOptions::default() };
+    write(&triple, &batch.module, &[], options).unwrap()
+}
