@@ -154,6 +154,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     let fail = |error| Stop::Failure(format!("{}: {error}", entry.place));
     let mut types: Vec<String> =
         typings(&entry.rule).map_err(fail)?.iter().map(|typing| typing.of(&entry.rule.source).to_string()).collect();
+    types.sort_unstable();
     types.dedup();
     writeln!(out, "types: {}", types.join(" "))?;
     let state = if entry.is_proved(&ledger) { "proved" } else { "not proved" };

@@ -1,7 +1,9 @@
 //! `rules check`: rewrite rules, each proved or refuted.
 
+use crate::diagnostics::Diagnostic;
+use crate::input::Input;
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::{diagnostics, input, ledger, output};
+use crate::{input, ledger, output};
 use clap::{Args, Subcommand, ValueEnum};
 use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check, check_clif};
 use kingpost_rules::clif::{self, ClifRule};
@@ -97,9 +99,9 @@ pub(crate) fn rules(args: &RulesArgs) -> Outcome {
     }
 }
 
-/// A rule, and the file that its errors name.
+/// A rule, and the number of the file that its errors are shown in.
 struct Job {
-    file: String,
+    input: usize,
     name: String,
     rule: Parsed,
 }
@@ -130,7 +132,7 @@ struct Counts {
 }
 
 fn check_files(args: &CheckArgs) -> Outcome {
-    let jobs = read(&args.files, args.dialect)?;
+    let (inputs, jobs) = read(&args.files, args.dialect)?;
     let solver = match args.solver {
         SolverName::Z3 => SolverChoice::Z3,
         SolverName::Cvc5 => SolverChoice::Cvc5,
@@ -145,6 +147,9 @@ fn check_files(args: &CheckArgs) -> Outcome {
     let mut out = output::stdout();
     let mut counts = Counts::default();
     in_order(&jobs, &options, threads(args.jobs), |job, verdict| {
+        if let RuleVerdict::Error(error) = &verdict {
+            complain(&inputs[job.input], error);
+        }
         write!(out, "{}", report(job, &verdict, &mut counts))?;
         Ok(out.flush()?)
     })?;
@@ -159,25 +164,26 @@ fn threads(jobs: usize) -> usize {
 }
 
 /// Rules without a name are called by their number among all.
-fn read(files: &[PathBuf], dialect: Dialect) -> Result<Vec<Job>, Stop> {
-    let mut jobs: Vec<Job> = Vec::new();
+fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), Stop> {
+    let (mut inputs, mut jobs): (Vec<Input>, Vec<Job>) = Default::default();
     for path in files {
         let input = input::read(path)?;
-        let text = String::from_utf8(input.text)
+        let text = std::str::from_utf8(&input.text)
             .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
         let rules: Vec<(Option<String>, Parsed)> = match dialect {
-            Dialect::Llvm => parse(&text).into_iter().map(|parsed| (parsed.name, Parsed::Llvm(parsed.rule))).collect(),
-            Dialect::Clif => clif::parse(&text)
+            Dialect::Llvm => parse(text).into_iter().map(|parsed| (parsed.name, Parsed::Llvm(parsed.rule))).collect(),
+            Dialect::Clif => clif::parse(text)
                 .into_iter()
                 .map(|parsed| (parsed.name, Parsed::Clif(parsed.rule.map(Box::new))))
                 .collect(),
         };
         for (name, rule) in rules {
             let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| (jobs.len() + 1).to_string());
-            jobs.push(Job { file: input.name.clone(), name, rule });
+            jobs.push(Job { input: inputs.len(), name, rule });
         }
+        inputs.push(input);
     }
-    Ok(jobs)
+    Ok((inputs, jobs))
 }
 
 /// Judges on several threads and hands over the verdicts in the order of the rules.
@@ -220,6 +226,14 @@ fn in_order(
     })
 }
 
+/// Shows an error in its place.
+fn complain(input: &Input, error: &RuleError) {
+    let text = String::from_utf8_lossy(&input.text);
+    let line_start: usize = text.split_inclusive('\n').take(error.at.line as usize - 1).map(str::len).sum();
+    let before = text[line_start..].chars().take(error.at.column as usize - 1).map(char::len_utf8).sum::<usize>();
+    Diagnostic::at(input, line_start + before, error.message.clone()).complain();
+}
+
 fn report(job: &Job, verdict: &RuleVerdict, counts: &mut Counts) -> String {
     let name = &job.name;
     match verdict {
@@ -239,7 +253,6 @@ fn report(job: &Job, verdict: &RuleVerdict, counts: &mut Counts) -> String {
         }
         RuleVerdict::Error(error) => {
             counts.errors += 1;
-            diagnostics::complain(&format!("{}:{error}", job.file));
             format!("{name}: error: {}\n", error.kind.name())
         }
     }
