@@ -1,6 +1,7 @@
 //! Compiles, loads and calls, in a process that may die.
 
 use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
+use kingpost_codegen::module::default_libcall_name;
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
 use kingpost_interpreter::DataValue;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
@@ -11,7 +12,7 @@ use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, MemFlags, TrapCode, Value};
 use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
-use kingpost_jit::{Image, LoadError};
+use kingpost_jit::{Image, LoadError, library_address};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use std::fmt;
 use std::str::FromStr;
@@ -192,7 +193,7 @@ fn library(name: &SymbolName) -> Option<usize> {
         LibCall::NearestF32 => nearestf as *const (),
         LibCall::FmaF64 => fma as *const (),
         LibCall::FmaF32 => fmaf as *const (),
-        _ => return None,
+        _ => return library_address(default_libcall_name(*libcall, &triple())),
     };
     Some(address as usize)
 }

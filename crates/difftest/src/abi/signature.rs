@@ -20,6 +20,7 @@ const SCALARS: &[Scalar] = &[
     ("f64", "double", "double", 8),
     ("f64", "double", "double", 8),
     ("i128", "__int128", "__int128", 16),
+    ("f16", "_Float16", "_Float16", 2),
     ("f128", "_Float128", "_Float128", 16),
     ("i8x16", "v16", "v16", 16),
 ];
@@ -173,12 +174,19 @@ impl Signature {
         let mut signature = self.clone();
         match rules {
             Rules::SystemV | Rules::Aapcs64 => {}
-            Rules::Microsoft => match signature.result {
-                Some(Param::Pair(_)) => signature.result = Some(Param::Struct(3)),
-                // C returns one in memory, and the other is refused.
-                Some(Param::Scalar(("f128" | "i128", ..))) => signature.result = Some(Param::SIMPLEST),
-                _ => {}
-            },
+            Rules::Microsoft => {
+                // Compilers do not agree on these.
+                let halves = signature.params.iter_mut().chain(&mut signature.result);
+                halves
+                    .filter(|param| matches!(param, Param::Scalar(("f16", ..))))
+                    .for_each(|param| *param = Param::SIMPLEST);
+                match signature.result {
+                    Some(Param::Pair(_)) => signature.result = Some(Param::Struct(3)),
+                    // C returns one in memory, and the other is refused.
+                    Some(Param::Scalar(("f128" | "i128", ..))) => signature.result = Some(Param::SIMPLEST),
+                    _ => {}
+                }
+            }
             Rules::Tail => {
                 let structs = signature.params.iter_mut().chain(&mut signature.result);
                 structs.filter(|param| matches!(param, Param::Struct(_))).for_each(|param| *param = Param::SIMPLEST);

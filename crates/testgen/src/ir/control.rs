@@ -1,13 +1,13 @@
 //! Functions: statements, branches, loops, calls, returns.
 
-use super::plan::{Plan, random_int, random_type};
+use super::plan::{Plan, random_type, random_word};
 use super::scope::Scope;
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
 use kingpost_ir::signature::CallConv;
-use kingpost_ir::types::{I32, I64, INVALID};
+use kingpost_ir::types::{I32, I64, I128, INVALID};
 use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
 
 /// Builds the function of a plan; gives it and its pinned instructions.
@@ -191,7 +191,7 @@ impl Scope<'_> {
 
     /// A loop that counts down and carries values along. It is tested above or below.
     fn looped(&mut self, depth: usize) {
-        let counter_type = random_int(self.rng);
+        let counter_type = random_word(self.rng);
         let types = self.types();
         let exit_types = self.types();
         let (header, exit) = (self.func.dfg.make_block(), self.func.dfg.make_block());
@@ -355,7 +355,14 @@ impl Scope<'_> {
     pub(super) fn mix(&mut self, sum: Value, value: Value) -> Value {
         let ty = self.type_of(value);
         let int = if ty.is_float() { self.bitcast(value, ty.as_int()) } else { value };
-        let wide = if self.type_of(int) == I64 { int } else { self.ins().uextend(I64, int) };
+        let wide = match self.type_of(int) {
+            I64 => int,
+            I128 => {
+                let (low, high) = self.ins().isplit(int);
+                self.ins().bxor(low, high)
+            }
+            _ => self.ins().uextend(I64, int),
+        };
         let seven = self.ins().iconst(I32, 7);
         let turned = self.ins().rotl(sum, seven);
         self.ins().bxor(turned, wide)

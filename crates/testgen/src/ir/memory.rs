@@ -3,7 +3,7 @@
 //! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
 //! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
 
-use super::plan::{POINTEE, random_int, random_type};
+use super::plan::{POINTEE, random_int, random_type, random_word};
 use super::scope::Scope;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::builder::InstBuilder;
@@ -245,7 +245,7 @@ impl Scope<'_> {
     }
 
     fn atomic(&mut self) {
-        let ty = random_int(self.rng);
+        let ty = random_word(self.rng);
         let (address, offset) = self.address(ty.bytes(), ty.bytes());
         let offset = self.pinned_const(I64, offset.into());
         let address = self.ins().iadd(address, offset);

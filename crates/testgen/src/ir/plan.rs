@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use kingpost_ir::Type;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, CallConv, Signature};
-use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
+use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128};
 
 /// Bytes behind each pointer that a function is given.
 pub(super) const POINTEE: u32 = 64;
@@ -18,19 +18,27 @@ pub(super) struct Plan {
     pub(super) pointers: Vec<bool>,
 }
 
-/// Types, the usual ones more than once.
-const TYPES: [Type; 12] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, F32, F64];
+/// Integer types, the usual ones more than once.
+const INTS: [Type; 11] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, I128];
+
+/// Float types, the usual ones more than once.
+const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
 pub(super) fn random_type(rng: &mut Rng) -> Type {
-    TYPES[rng.range(0..TYPES.len())]
+    if rng.range(0..6) == 0 { random_float(rng) } else { random_int(rng) }
 }
 
 pub(super) fn random_int(rng: &mut Rng) -> Type {
-    TYPES[rng.range(0..TYPES.len() - 2)]
+    INTS[rng.range(0..INTS.len())]
+}
+
+/// An integer type of at most 64 bits.
+pub(super) fn random_word(rng: &mut Rng) -> Type {
+    INTS[rng.range(0..INTS.len() - 1)]
 }
 
 pub(super) fn random_float(rng: &mut Rng) -> Type {
-    if rng.chance(50) { F32 } else { F64 }
+    FLOATS[rng.range(0..FLOATS.len())]
 }
 
 /// One to five functions; the first is the one to be run.
@@ -59,7 +67,7 @@ fn plan(index: usize, rng: &mut Rng) -> Plan {
     let mut pointers = Vec::new();
     for _ in 0..list_len(rng) {
         let pointer = index > 0 && rng.chance(12);
-        let param = if pointer { AbiParam::new(I64) } else { random_param(rng) };
+        let param = if pointer { AbiParam::new(I64) } else { random_param(index > 0, rng) };
         signature.params.push(param);
         pointers.push(pointer);
     }
@@ -68,7 +76,7 @@ fn plan(index: usize, rng: &mut Rng) -> Plan {
         signature.returns.push(AbiParam::new(I64));
     }
     for _ in 0..list_len(rng) / 2 {
-        signature.returns.push(random_param(rng));
+        signature.returns.push(random_param(index > 0, rng));
     }
     let name = if rng.chance(80) { FuncName::Named(format!("f{index}")) } else { FuncName::User(1, index as u32) };
     Plan { name, signature, pointers }
@@ -83,10 +91,12 @@ fn list_len(rng: &mut Rng) -> usize {
     }
 }
 
-fn random_param(rng: &mut Rng) -> AbiParam {
+/// A parameter or result; those of the function that is run have at most 64 bits.
+fn random_param(may_be_wide: bool, rng: &mut Rng) -> AbiParam {
     let ty = random_type(rng);
+    let ty = if may_be_wide || ty.bits() <= 64 { ty } else { I64 };
     let param = AbiParam::new(ty);
-    if !ty.is_int() || ty == I64 {
+    if !ty.is_int() || ty.bits() >= 64 {
         return param;
     }
     let extensions = [ArgumentExtension::None, ArgumentExtension::Uext, ArgumentExtension::Sext];
@@ -96,6 +106,6 @@ fn random_param(rng: &mut Rng) -> AbiParam {
 /// Arguments for the function of a plan.
 pub(super) fn inputs(plan: &Plan, rng: &mut Rng) -> Vec<Vec<u64>> {
     let count = if plan.signature.params.is_empty() { 1 } else { 4 };
-    let arguments = |rng: &mut Rng| plan.signature.params.iter().map(|p| edge_bits(p.value_type, rng)).collect();
+    let arguments = |rng: &mut Rng| plan.signature.params.iter().map(|p| edge_bits(p.value_type, rng) as u64).collect();
     (0..count).map(|_| arguments(rng)).collect()
 }

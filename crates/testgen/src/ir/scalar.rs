@@ -1,10 +1,10 @@
 //! Operations on values.
 
-use super::plan::{random_float, random_int, random_type};
+use super::plan::{random_float, random_int, random_type, random_word};
 use super::scope::{INTS, Scope};
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
-use kingpost_ir::types::{F32, I8, I16, I32, I64};
+use kingpost_ir::types::{F16, F32, F64, I8, I16, I32, I64};
 use kingpost_ir::{InstData, Opcode, TrapCode, Value};
 
 const INT_BINARY: &[Opcode] = &[
@@ -109,7 +109,8 @@ impl Scope<'_> {
 
     fn overflow(&mut self) {
         let opcode = self.opcode(OVERFLOW);
-        let ty = random_int(self.rng);
+        let is_product = matches!(opcode, Opcode::UmulOverflow | Opcode::SmulOverflow);
+        let ty = if is_product { random_word(self.rng) } else { random_int(self.rng) };
         let (x, y) = (self.pick(ty), self.pick(ty));
         self.binary(opcode, ty, x, y);
         if self.rng.chance(10) {
@@ -142,7 +143,7 @@ impl Scope<'_> {
     }
 
     fn halves(&mut self) {
-        let n = self.rng.range(0..3);
+        let n = self.rng.range(0..INTS.len() - 1);
         let (narrow, wide) = (INTS[n], INTS[n + 1]);
         if self.rng.chance(50) {
             let (low, high) = (self.pick(narrow), self.pick(narrow));
@@ -226,9 +227,15 @@ impl Scope<'_> {
         if self.rng.chance(75) {
             // A narrow integer as a float is in range; so is a float near to it.
             let narrow = self.pick(I8);
-            let one = self.constant_of(from, if from == F32 { 0x3f40_0000 } else { 0x3fe8 << 48 });
+            let most = match from {
+                F16 => 0x3a00,
+                F32 => 0x3f40_0000,
+                F64 => 0x3fe8 << 48,
+                _ => 0x3ffe_8000 << 96,
+            };
+            let most = self.constant_of(from, most);
             let integer = self.unary(Opcode::FcvtFromUint, from, narrow);
-            x = self.binary(Opcode::Fmul, from, integer, one);
+            x = self.binary(Opcode::Fmul, from, integer, most);
         }
         self.unary(opcode, to, x);
     }

@@ -6,8 +6,8 @@ use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::FloatCC;
-use kingpost_ir::immediates::{Ieee32, Ieee64};
-use kingpost_ir::types::{F32, F64, I8, I16, I32, I64, INVALID};
+use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
+use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128, INVALID};
 use kingpost_ir::{Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
 /// A function in the making.
@@ -144,10 +144,12 @@ impl Scope<'_> {
             return value;
         }
         let nan = match self.type_of(value) {
-            F32 => InstData::f32const(Ieee32::from_bits(0x7fc0_0000)),
-            _ => InstData::f64const(Ieee64::from_bits(0x7ff8 << 48)),
+            F16 => 0x7e00,
+            F32 => 0x7fc0_0000,
+            F64 => 0x7ff8 << 48,
+            _ => 0x7fff_8000 << 96,
         };
-        let nan = self.ins().insert_with_result(nan, INVALID);
+        let nan = self.float(self.type_of(value), nan);
         self.pin(nan);
         let unordered = self.ins().fcmp(FloatCC::Unordered, value, value);
         self.pin(unordered);
@@ -165,7 +167,7 @@ impl Scope<'_> {
             _ if from.bits() == ty.bits() => return Some(self.bitcast(value, ty)),
             (true, false) => [Opcode::FcvtFromUint, Opcode::FcvtFromSint][self.rng.range(0..2)],
             (false, true) => [Opcode::FcvtToUintSat, Opcode::FcvtToSintSat][self.rng.range(0..2)],
-            (false, false) if from == F32 => Opcode::Fpromote,
+            (false, false) if from.bits() < ty.bits() => Opcode::Fpromote,
             (false, false) => Opcode::Fdemote,
         };
         let result = self.unary(opcode, ty, value);
@@ -189,15 +191,30 @@ impl Scope<'_> {
         self.constant_of(ty, bits)
     }
 
-    pub(super) fn constant_of(&mut self, ty: Type, bits: u64) -> Value {
-        let data = match ty {
-            F32 => InstData::f32const(Ieee32::from_bits(bits as u32)),
-            F64 => InstData::f64const(Ieee64::from_bits(bits)),
-            _ => InstData::iconst(ty, bits as i64),
+    pub(super) fn constant_of(&mut self, ty: Type, bits: u128) -> Value {
+        let value = match ty {
+            I128 => {
+                let (low, high) = (self.constant_of(I64, bits as u64 as u128), self.constant_of(I64, bits >> 64));
+                self.binary(Opcode::Iconcat, I64, low, high)
+            }
+            _ if ty.is_int() => self.emit(InstData::iconst(ty, bits as i64), ty),
+            _ => {
+                let value = self.float(ty, bits);
+                self.pool.push(value);
+                value
+            }
         };
-        let ctrl = if ty.is_int() { ty } else { INVALID };
-        let value = self.emit(data, ctrl);
         self.mark_clean(value)
+    }
+
+    /// A float constant that nothing else uses.
+    fn float(&mut self, ty: Type, bits: u128) -> Value {
+        match ty {
+            F16 => self.ins().f16const(Ieee16::from_bits(bits as u16)),
+            F32 => self.ins().insert_with_result(InstData::f32const(Ieee32::from_bits(bits as u32)), INVALID),
+            F64 => self.ins().insert_with_result(InstData::f64const(Ieee64::from_bits(bits as u64)), INVALID),
+            _ => self.ins().f128const(Ieee128::from_bits(bits)),
+        }
     }
 
     /// A pinned constant that nothing else uses.
@@ -228,12 +245,23 @@ impl Scope<'_> {
 }
 
 /// Interesting bits of a type.
-pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u64 {
-    let bits = match ty {
-        F32 => return u64::from(edge_float(rng, 23, 8) as u32),
-        F64 => return edge_float(rng, 52, 11),
-        _ => ty.bits(),
-    };
+pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u128 {
+    match ty {
+        F16 => edge_float(rng, 10, 5),
+        F32 => edge_float(rng, 23, 8),
+        F64 => edge_float(rng, 52, 11),
+        F128 => edge_float(rng, 112, 15),
+        I128 => match rng.range(0..4) {
+            0 => edge_bits(I64, rng),
+            1 => edge_bits(I64, rng) << 64,
+            2 => !edge_bits(I64, rng),
+            _ => edge_bits(I64, rng) << 64 | edge_bits(I64, rng),
+        },
+        _ => edge_word(ty.bits(), rng).into(),
+    }
+}
+
+fn edge_word(bits: u32, rng: &mut Rng) -> u64 {
     let near = rng.range(0..3) as u64;
     let value = match rng.range(0..8) {
         0..2 => rng.range(0..12) as u64,
@@ -248,24 +276,25 @@ pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u64 {
 }
 
 /// Zeros, infinities, NaNs, limits of integers, small numbers, subnormals, and anything.
-fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u64 {
-    let sign = (rng.bits() & 1) << (fraction + exponent);
-    let bias = (1u64 << (exponent - 1)) - 1;
-    let mantissa = rng.bits() & ((1 << fraction) - 1);
-    let near = |power: u64, rng: &mut Rng| ((bias + power) << fraction) + rng.range(0..3) as u64 - 1;
+fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u128 {
+    let sign = u128::from(rng.bits() & 1) << (fraction + exponent);
+    let bias = (1u128 << (exponent - 1)) - 1;
+    let bits = u128::from(rng.bits()) << 64 | u128::from(rng.bits());
+    let mantissa = bits & ((1 << fraction) - 1);
+    let near = |power: u128, rng: &mut Rng| ((bias + power) << fraction) + rng.range(0..3) as u128 - 1;
     let magnitude = match rng.range(0..11) {
         0 => 0,
         1 => ((1 << exponent) - 1) << fraction,
         2 => ((1 << exponent) - 1) << fraction | 1 << (fraction - 1),
         3 => ((1 << exponent) - 1) << fraction | mantissa,
         4 => mantissa,
-        5 => near([7, 8, 15, 16, 31, 32, 63, 64][rng.range(0..8)], rng),
+        5 => near([7, 8, 15, 16, 31, 32, 63, 64, 127, 128][rng.range(0..10)].min(bias), rng),
         6 => near(0, rng),
-        7..10 => (bias + rng.range(0..10) as u64 - 2) << fraction | mantissa & !0 << (fraction - 4),
-        _ => rng.bits() & ((1 << (fraction + exponent)) - 1),
+        7..10 => (bias + rng.range(0..10) as u128 - 2) << fraction | mantissa & !0 << (fraction - 4),
+        _ => bits & ((1 << (fraction + exponent)) - 1),
     };
     sign | magnitude
 }
 
 /// The integer types, narrow to wide.
-pub(super) const INTS: [Type; 4] = [I8, I16, I32, I64];
+pub(super) const INTS: [Type; 5] = [I8, I16, I32, I64, I128];

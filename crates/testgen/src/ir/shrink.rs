@@ -7,7 +7,8 @@ use super::Program;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::cursor::Cursor;
 use kingpost_ir::extfunc::{ExternalName, FuncName};
-use kingpost_ir::types::{F32, F64, INVALID};
+use kingpost_ir::immediates::{Ieee16, Ieee128};
+use kingpost_ir::types::{F16, F32, F64, F128, I64, I128, INVALID};
 use kingpost_ir::verifier::verify;
 use kingpost_ir::{Block, Function, Inst, InstData, InstView, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -237,6 +238,12 @@ fn zero(function: &mut Function, ty: Type, before: Inst) -> Value {
     match ty {
         F32 => cursor.ins().f32const(0.0),
         F64 => cursor.ins().f64const(0.0),
+        F16 => cursor.ins().f16const(Ieee16::from_bits(0)),
+        F128 => cursor.ins().f128const(Ieee128::from_bits(0)),
+        I128 => {
+            let zero = cursor.ins().iconst(I64, 0);
+            cursor.ins().uextend(I128, zero)
+        }
         _ => cursor.ins().iconst(ty, 0),
     }
 }
