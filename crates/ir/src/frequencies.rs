@@ -110,4 +110,30 @@ mod tests {
         let edge = |edge| frequencies.edge(&cfg, Block::new(1), edge);
         assert_eq!((edge(0), edge(1), edge(2)), (7280, 910, 1));
     }
+    #[test]
+    fn exceptions_are_rare() {
+        use crate::exception_table::ExceptionItem;
+        use crate::extfunc::{ExtFuncData, ExternalName};
+        use crate::signature::{CallConv, Signature};
+        // Block 0 calls; 1 is where it returns, 2 its handler, 3 what both lead to.
+        let mut func = function_of_edges(&[&[], &[3], &[3], &[]]);
+        let signature = func.dfg.signatures.push(Signature::new(CallConv::Tail));
+        let name = ExternalName::Named("f".into());
+        let callee = func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated: false, patchable: false });
+        let [normal, handler] = [1, 2].map(|block| func.dfg.block_call_with_values(Block::new(block), &[]));
+        let table = func.dfg.make_exception_table(signature, normal, &[ExceptionItem::Tag(1)], &[handler]);
+        let data = func.dfg.try_call_data(callee, &[], table);
+        let call = func.dfg.make_inst(data);
+        if let Some(last) = func.layout.last_inst(Block::new(0)) {
+            func.layout.remove_inst(last);
+        }
+        func.layout.append_inst(call, Block::new(0));
+        let cfg = ControlFlowGraph::new(&func);
+        let tree = DominatorTree::new(&func, &cfg);
+        let loops = LoopForest::new(&func, &cfg, &tree);
+        let frequencies = Frequencies::new(&func, &cfg, &tree, &loops);
+        let blocks: Vec<u32> = (0..4).map(|b| frequencies.block(Block::new(b))).collect();
+        assert_eq!(blocks, [1024, 1024, 1, 1024]);
+        assert_eq!([0, 1].map(|edge| frequencies.edge(&cfg, Block::new(0), edge)), [1, 1024]);
+    }
 }

@@ -159,6 +159,7 @@ fn operands_fit(code: &Code, row: &Row, operands: &[Operand]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::{CallExits, Handler};
     use crate::inst::{AddrMode, MInst};
     use crate::operands::{D4, D8, M4, T4, U4};
     use crate::row::{OperandSpec, RowId};
@@ -178,8 +179,9 @@ mod tests {
     const NEWER: RowId = RowId(5);
     const RET: RowId = RowId(6);
     const STORE: RowId = RowId(7);
+    const TRY_CALL: RowId = RowId(8);
 
-    fn rows() -> [Row; 8] {
+    fn rows() -> [Row; 9] {
         [
             line("const", FlagsEffect::None, &[D4], 0).kind(RowKind::Remat),
             line("add", FlagsEffect::Def, &[T4, U4, M4], 0).twin(2, RowId(2)),
@@ -189,6 +191,7 @@ mod tests {
             line("newer", FlagsEffect::None, &[D4], 0).needs(NEW),
             line("ret", FlagsEffect::None, &[], 0).kind(RowKind::Exit),
             line("store", FlagsEffect::None, &[], 8),
+            line("try_call", FlagsEffect::Clobber, &[], 0).kind(RowKind::TryCall),
         ]
         .map(|line| line.row)
     }
@@ -305,6 +308,36 @@ mod tests {
         check(&[7], |code| {
             code.def(CONST, 1).set_trap(Some(TrapCode::HEAP_OUT_OF_BOUNDS));
         });
+    }
+
+    /// The rules broken by a call that goes to blocks 1 and 2, with `exits` and the context of the only handler.
+    fn call(exits: CallExits, context: Option<u32>) -> Vec<u8> {
+        let mut code = Maker::new();
+        code.def(CONST, 1);
+        let flags = InstFlags::BRANCH.and(InstFlags::SAFEPOINT);
+        code.inst(TRY_CALL, flags, &[Operand::late_use(VReg::from_u32(1))]);
+        for _ in 1..3 {
+            code.0.problem.begin_block(Freq::ENTRY, &[]);
+            code.inst(RET, InstFlags::BRANCH, &[]);
+        }
+        for to in [1, 2] {
+            code.0.problem.add_edge(Block::from_u32(0), Block::from_u32(to), Freq::ENTRY, &[], &[]);
+        }
+        code.0.problem.finish();
+        code.0.exits.push(exits);
+        code.0.handlers.push(Handler { tag: None, block: Block::from_u32(2), context });
+        verify(&code.0, &rows(), CpuFeatures::NONE).iter().map(|error| error.rule).collect()
+    }
+
+    #[test]
+    fn calls_lead_to_their_exits() {
+        let exits = |normal, handlers| CallExits { normal: Block::from_u32(normal), handlers };
+        assert_eq!(call(exits(1, 0..1), Some(0)), []);
+        // A handler is missing, the wrong one, or none there is; a context is no operand.
+        assert_eq!(call(exits(1, 0..0), None), [9]);
+        assert_eq!(call(exits(2, 0..1), None), [9]);
+        assert_eq!(call(exits(1, 0..2), None), [9]);
+        assert_eq!(call(exits(1, 0..1), Some(1)), [9]);
     }
 
     #[test]
