@@ -307,6 +307,11 @@ fn reloc(offset: u32, kind: RelocKind) -> CodegenResult<Option<(u32, Reloc)>> {
         RelocKind::Aarch64AddLo12 => Reloc::Aarch64AddAbsLo12Nc,
         RelocKind::Aarch64AdrGotPage => Reloc::Aarch64AdrGotPage21,
         RelocKind::Aarch64LdGotLo12 => Reloc::Aarch64Ld64GotLo12Nc,
+        RelocKind::X86TlsGd => Reloc::ElfX86_64TlsGd,
+        RelocKind::Aarch64TlsDescAdrPage => Reloc::Aarch64TlsDescAdrPage21,
+        RelocKind::Aarch64TlsDescLdLo12 => Reloc::Aarch64TlsDescLd64Lo12,
+        RelocKind::Aarch64TlsDescAddLo12 => Reloc::Aarch64TlsDescAddLo12,
+        RelocKind::Aarch64TlsDescCall => Reloc::Aarch64TlsDescCall,
         RelocKind::Aarch64Ld32Lo12 | RelocKind::Aarch64Ld64Lo12 | RelocKind::Aarch64Ld128Lo12 => {
             return Err(CodegenError::Unsupported(format!("a relocation {kind:?}")));
         }

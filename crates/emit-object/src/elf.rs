@@ -1,6 +1,6 @@
 //! Symbols, code and data of an ELF object.
 //!
-//! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, or `.data.rel.ro` if they hold pointers and are not
+//! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, thread-local ones to `.tdata` and `.tbss`, or `.data.rel.ro` if they hold pointers and are not
 //! written to. Literals go to `.rodata.cst4`, `.rodata.cst8` and `.rodata.cst16`, where linkers make one of equal ones.
 //! The declaration of a symbol says where it is visible, if there are declarations; else everything defined is
 //! global, and what is only mentioned is undefined.
@@ -174,6 +174,9 @@ impl<'a> Writer<'a> {
             let start = self.starts[index];
             for reloc in f.relocs {
                 let symbol = self.symbol(&f.symbols[reloc.symbol as usize])?;
+                if reloc.kind.is_thread_local() {
+                    self.object.symbol_mut(symbol).kind = SymbolKind::Tls;
+                }
                 let flags = RelocationFlags::Elf { r_type: relocation_type(reloc.kind, self.architecture)? };
                 let offset = start + u64::from(reloc.offset);
                 self.object.add_relocation(text, Relocation { offset, symbol, addend: reloc.addend, flags })?;
@@ -215,14 +218,15 @@ impl<'a> Writer<'a> {
         let mut starts = Vec::with_capacity(data.len());
         for object in data {
             let section = self.object.section_id(data_section(object));
-            let start = if object.bytes.is_empty() && object.writable {
+            let start = if object.bytes.is_empty() && (object.writable || object.tls) {
                 self.object.append_section_bss(section, object.size, object.align)
             } else {
                 let mut bytes = object.bytes.clone();
                 bytes.resize(object.size as usize, 0);
                 self.object.append_section_data(section, &bytes, object.align)
             };
-            self.define(&object.name, SymbolKind::Data, section, start, object.size)?;
+            let kind = if object.tls { SymbolKind::Tls } else { SymbolKind::Data };
+            self.define(&object.name, kind, section, start, object.size)?;
             starts.push((section, start));
         }
         let r_type = relocation_type(RelocKind::Abs8, self.architecture)?;
@@ -249,6 +253,10 @@ fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
 
 /// The section of a data object.
 fn data_section(object: &DataObject) -> StandardSection {
+    if object.tls {
+        let zeros = object.bytes.is_empty();
+        return if zeros { StandardSection::UninitializedTls } else { StandardSection::Tls };
+    }
     match (object.writable, object.pointers.is_empty(), object.bytes.is_empty()) {
         (true, true, true) => StandardSection::UninitializedData,
         (true, ..) => StandardSection::Data,
@@ -280,6 +288,11 @@ fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, O
         RelocKind::Aarch64MovwG3 if !x86 => elf::R_AARCH64_MOVW_UABS_G3,
         RelocKind::Aarch64AdrGotPage if !x86 => elf::R_AARCH64_ADR_GOT_PAGE,
         RelocKind::Aarch64LdGotLo12 if !x86 => elf::R_AARCH64_LD64_GOT_LO12_NC,
+        RelocKind::X86TlsGd if x86 => elf::R_X86_64_TLSGD,
+        RelocKind::Aarch64TlsDescAdrPage if !x86 => elf::R_AARCH64_TLSDESC_ADR_PAGE21,
+        RelocKind::Aarch64TlsDescLdLo12 if !x86 => elf::R_AARCH64_TLSDESC_LD64_LO12,
+        RelocKind::Aarch64TlsDescAddLo12 if !x86 => elf::R_AARCH64_TLSDESC_ADD_LO12,
+        RelocKind::Aarch64TlsDescCall if !x86 => elf::R_AARCH64_TLSDESC_CALL,
         _ => return Err(ObjectError::Relocation(kind)),
     })
 }

@@ -36,6 +36,7 @@ fn module() -> (ModuleBuffer, Vec<DataObject>) {
         name: named(name),
         align: 8,
         writable,
+        tls: false,
         bytes: bytes.into(),
         size,
         pointers,

@@ -61,8 +61,8 @@ fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, Strin
             }
         }
     }
-    let (name, align, writable) = (SymbolName::from(&object.name), object.align, object.writable);
-    Ok(DataObject { name, align, writable, bytes, size, pointers })
+    let (name, align, writable, tls) = (SymbolName::from(&object.name), object.align, object.writable, object.tls);
+    Ok(DataObject { name, align, writable, tls, bytes, size, pointers })
 }
 
 /// Fills up with zeros in front of something that is not zero.
@@ -85,6 +85,7 @@ mod tests {
             name: FuncName::Named("d".into()),
             align: 8,
             writable: true,
+            tls: false,
             items,
             start: 0,
         };

@@ -5,7 +5,7 @@ use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::{ArgumentPurpose, Signature};
-use kingpost_ir::{BlockArgKind, BlockCall, FuncRef, GlobalValue, InstView, SigRef, TrapCode, Value};
+use kingpost_ir::{BlockArgKind, BlockCall, FuncRef, GlobalValue, InstView, Opcode, SigRef, TrapCode, Value};
 
 use crate::access::Address;
 use crate::address::{CodeAddress, Place, Region};
@@ -233,13 +233,15 @@ impl<'a> Interpreter<'a> {
                     current = *base;
                 }
                 GlobalValueData::VmContext => break self.vmctx(cx)?,
-                GlobalValueData::Symbol { tls: true, .. } => return Err(cx.not_supported()),
-                GlobalValueData::Symbol { name, offset, .. } => {
+                // The only thread has one of each.
+                GlobalValueData::Symbol { name, offset, tls, .. } if *tls == (cx.opcode == Opcode::TlsValue) => {
                     let unknown = || Stop::UnknownSymbol { name: function.display_name(name).to_string() };
                     let address = self.environment.symbol_address(function, name).ok_or_else(unknown)?;
                     break address.wrapping_add_signed(*offset).into();
                 }
-                GlobalValueData::DynScaleTargetConst { .. } => return Err(cx.not_supported()),
+                GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => {
+                    return Err(cx.not_supported());
+                }
             }
             if chain.len() > function.global_values.len() {
                 return Err(cx.malformed());

@@ -45,7 +45,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Sload32 => m.load(cx, I32, true),
         Opcode::Istore32 => m.store(cx, I32),
         Opcode::StackAddr => m.stack_addr(cx),
-        Opcode::SymbolValue => m.symbol_value(cx),
+        Opcode::SymbolValue | Opcode::TlsValue => m.symbol_value(cx),
         Opcode::AtomicRmw => m.atomic_rmw(cx),
         Opcode::AtomicCas => m.atomic_cas(cx),
         Opcode::AtomicLoad => m.atomic_load(cx),
@@ -185,10 +185,8 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Sload32x2 => m.load_widened(cx, I64X2, true),
 
         // No meaning yet.
-        Opcode::StackSwitch
-        | Opcode::DynamicStackAddr
-        | Opcode::ExtractVector
-        | Opcode::TlsValue
-        | Opcode::GetReturnAddress => Err(cx.not_supported()),
+        Opcode::StackSwitch | Opcode::DynamicStackAddr | Opcode::ExtractVector | Opcode::GetReturnAddress => {
+            Err(cx.not_supported())
+        }
     }
 }

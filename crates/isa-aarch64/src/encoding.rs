@@ -85,6 +85,8 @@ pub enum Special {
     TrapTest,
     /// No bytes at all.
     Nothing,
+    /// The address of a thread-local symbol.
+    TlsAddress,
     /// Tear the frame down, then the instruction the other fields describe.
     Leave,
     /// The frame is taken down first, then a jump by way of x16.

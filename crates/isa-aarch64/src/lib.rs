@@ -14,6 +14,7 @@
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
+//! | `tls.rs` | the address of a thread-local symbol |
 //! | `stack_check.rs` | the check that a frame stays above the stack's limit |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
@@ -38,6 +39,7 @@ mod pairs;
 pub mod regs;
 pub mod rows;
 mod stack_check;
+pub mod tls;
 
 pub use flags::A64Flags;
 pub use isa::A64;

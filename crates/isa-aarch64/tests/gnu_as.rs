@@ -15,6 +15,7 @@ use kingpost_isa_aarch64::encoding::{Encoding, ImmField, MemField, Special};
 use kingpost_isa_aarch64::immediates::{self, Shift, bitfield, compare, logical_value, mov_wide, shifted};
 use kingpost_isa_aarch64::regs::{CC_NAMES, SP, v, x};
 use kingpost_isa_aarch64::rows::{self, ENCODINGS, ROWS};
+use kingpost_isa_aarch64::tls;
 use kingpost_mach::{Args, BranchForms, IndexExtend, Mem, MemBase, RelocKind, Row, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 use std::collections::BTreeSet;
@@ -149,6 +150,12 @@ fn addresses(encoding: &Encoding) -> Vec<Mem> {
 fn add_row(row_id: RowId, cases: &mut Cases) {
     let row = &ROWS[usize::from(row_id.0)];
     let encoding = &ENCODINGS[usize::from(row_id.0)];
+    if encoding.special == Special::TlsAddress {
+        let args = Args { regs: &assign(row, &[]), mem: Some(symbol(0)), symbols: &SYMBOLS, ..Args::default() };
+        cases.add_text(asm::text(row_id, &args), |buffer| tls::address(row_id, &args, buffer));
+        cases.rows += 1;
+        return;
+    }
     if !matches!(encoding.special, Special::No | Special::Leave) {
         return;
     }
@@ -336,6 +343,10 @@ fn our_type(kind: RelocKind) -> u32 {
         RelocKind::Aarch64MovwG3 => 269,
         RelocKind::Aarch64AdrGotPage => 311,
         RelocKind::Aarch64LdGotLo12 => 312,
+        RelocKind::Aarch64TlsDescAdrPage => 562,
+        RelocKind::Aarch64TlsDescLdLo12 => 563,
+        RelocKind::Aarch64TlsDescAddLo12 => 564,
+        RelocKind::Aarch64TlsDescCall => 569,
         other => panic!("{other:?} is not of this machine"),
     }
 }

@@ -83,6 +83,8 @@ pub enum Special {
     StackCheck,
     /// No bytes at all.
     Nothing,
+    /// The address of a thread-local symbol.
+    TlsAddress,
     /// Move to a float register unless a condition fails.
     Select,
     /// Tear the frame down, then the instruction the other fields describe.

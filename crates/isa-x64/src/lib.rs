@@ -11,6 +11,7 @@
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops around `lock cmpxchg` and `lock cmpxchg16b` |
 //! | `frame.rs` | prologue and epilogue |
+//! | `tls.rs` | the address of a thread-local symbol |
 //! | `stack_check.rs` | the check of the stack's limit in the prologue |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
@@ -32,6 +33,7 @@ mod lower;
 pub mod regs;
 pub mod rows;
 mod stack_check;
+pub mod tls;
 
 pub use flags::X64Flags;
 pub use isa::X64;

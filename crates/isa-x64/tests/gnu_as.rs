@@ -12,13 +12,14 @@ use kingpost_isa_x64::branches::X64Branches;
 use kingpost_isa_x64::encode::encode;
 use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
+use kingpost_isa_x64::tls;
 use kingpost_mach::{
     Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, JumpTables, Label, Mem, MemBase, ModuleBuffer,
     Reach, RelocKind, Row, RowId, SymbolName,
 };
 use kingpost_regalloc::{PReg, RegClass};
 
-/// Longer than any instruction (15 bytes).
+/// Longer than any instruction (15 bytes), and as long as the longest sequence.
 const STRIDE: usize = 16;
 const FILLER: u8 = 0xcc;
 
@@ -45,7 +46,7 @@ fn raw(cases: &mut Cases, text: String, bytes: &[u8]) {
 
 fn pad(cases: &mut Cases) {
     let len = cases.texts.len() * STRIDE;
-    assert!(cases.buffer.len() < len, "longer than an instruction can be: {:?}", cases.texts.last());
+    assert!(cases.buffer.len() <= len, "longer than an instruction can be: {:?}", cases.texts.last());
     cases.buffer.bytes_mut().resize(len, FILLER);
 }
 
@@ -123,6 +124,13 @@ fn few_addresses() -> Vec<Mem> {
 fn add_row(row_id: RowId, cases: &mut Cases) {
     let row = &ROWS[usize::from(row_id.0)];
     let encoding = &ENCODINGS[usize::from(row_id.0)];
+    if encoding.special == Special::TlsAddress {
+        let args = Args { regs: &assign(row, &[]), mem: Some(symbol(0)), imm: 1, symbols: &SYMBOLS, trap: None };
+        cases.add_text(asm::text(row_id, &args), |buffer| tls::address(row_id, &args, buffer));
+        pad(cases);
+        cases.rows += 1;
+        return;
+    }
     if !matches!(encoding.special, Special::No | Special::Leave) {
         return;
     }
@@ -211,6 +219,7 @@ fn our_type(kind: RelocKind) -> u32 {
         // The assembler says so for any call to a symbol: whether there is a PLT is the linker's affair.
         RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => 4,
         RelocKind::X86GotPcRel4 => 9,
+        RelocKind::X86TlsGd => 19,
         other => panic!("{other:?} is not of this machine"),
     }
 }

@@ -14,6 +14,8 @@ pub enum LoadError {
     OutOfReach(SymbolName, RelocKind),
     /// A relocation of another architecture.
     Relocation(RelocKind),
+    /// A thread-local symbol: code in memory has none.
+    ThreadLocal(SymbolName),
     /// Code for another machine than this.
     Target(String),
     /// The system refuses memory.
@@ -32,6 +34,7 @@ impl fmt::Display for LoadError {
             LoadError::Duplicate(name) => write!(f, "{name} is defined twice"),
             LoadError::OutOfReach(name, kind) => write!(f, "{name} is too far away for {kind:?}"),
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
+            LoadError::ThreadLocal(name) => write!(f, "{name} is thread-local, which code in memory has no place for"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
             LoadError::Process => f.write_str("the system refuses a process"),

@@ -336,6 +336,7 @@ mod tests {
             name: counter,
             align: 8,
             writable: true,
+            tls: false,
             bytes: 35u64.to_le_bytes().to_vec(),
             size: 8,
             pointers: vec![],

@@ -55,6 +55,11 @@ pub fn apply(
         RelocKind::Aarch64MovwG1 => insert(chunk(target.symbol, addend, 1), field),
         RelocKind::Aarch64MovwG2 => insert(chunk(target.symbol, addend, 2), field),
         RelocKind::Aarch64MovwG3 => insert(chunk(target.symbol, addend, 3), field),
+        RelocKind::X86TlsGd
+        | RelocKind::Aarch64TlsDescAdrPage
+        | RelocKind::Aarch64TlsDescLdLo12
+        | RelocKind::Aarch64TlsDescAddLo12
+        | RelocKind::Aarch64TlsDescCall => return Err(LoadError::ThreadLocal(name.clone())),
         // The offset of a load is in units of its bytes.
         RelocKind::Aarch64Ld32Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 2) << 10, field),
         RelocKind::Aarch64Ld64Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 3) << 10, field),

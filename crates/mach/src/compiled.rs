@@ -70,6 +70,9 @@ pub enum RelocKind {
     X86CallPltRel4,
     /// 4 bytes, `G + A - P`, a load from the GOT on x86-64.
     X86GotPcRel4,
+    /// 4 bytes, the address minus `P` of the pair of words that names a thread-local symbol, plus `A`, on x86-64. It stands in the
+    /// sequence of the general dynamic model.
+    X86TlsGd,
     /// 26 bits of words, `S + A - P`, a call on AArch64.
     Aarch64Call,
     /// 21 bits of pages, `adrp`.
@@ -94,9 +97,29 @@ pub enum RelocKind {
     Aarch64AdrGotPage,
     /// Low 12 bits of the GOT entry, `ldr`.
     Aarch64LdGotLo12,
+    /// 21 bits of pages of a thread-local symbol's descriptor, `adrp`.
+    Aarch64TlsDescAdrPage,
+    /// Low 12 bits of the descriptor, `ldr`.
+    Aarch64TlsDescLdLo12,
+    /// Low 12 bits of the descriptor, `add`.
+    Aarch64TlsDescAddLo12,
+    /// The call by the descriptor: writes nothing, unless a linker replaces the sequence.
+    Aarch64TlsDescCall,
 }
 
 impl RelocKind {
+    /// Does it name a symbol of which each thread has its own?
+    pub fn is_thread_local(self) -> bool {
+        matches!(
+            self,
+            RelocKind::X86TlsGd
+                | RelocKind::Aarch64TlsDescAdrPage
+                | RelocKind::Aarch64TlsDescLdLo12
+                | RelocKind::Aarch64TlsDescAddLo12
+                | RelocKind::Aarch64TlsDescCall
+        )
+    }
+
     /// Bytes of the field that it writes to.
     pub fn field_bytes(self) -> usize {
         if self == RelocKind::Abs8 { 8 } else { 4 }

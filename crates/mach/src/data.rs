@@ -22,6 +22,8 @@ pub struct DataObject {
     pub align: u64,
     /// May the program write to it?
     pub writable: bool,
+    /// Does each thread have one of its own? It is writable then.
+    pub tls: bool,
     /// First bytes; the rest up to `size` is zero.
     pub bytes: Vec<u8>,
     /// Bytes in all, at least as many as there are initial ones.

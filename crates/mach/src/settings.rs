@@ -254,7 +254,7 @@ impl Settings {
         if self.enable_compact_unwind_abi {
             return refuse("enable_compact_unwind_abi", "true".into());
         }
-        if self.tls_model != TlsModel::None {
+        if let TlsModel::Macho | TlsModel::Coff = self.tls_model {
             return refuse("tls_model", self.tls_model.to_string());
         }
         if self.stack_switch_model != StackSwitchModel::None {
@@ -286,6 +286,10 @@ mod tests {
         assert!(s.set("opt_level", "max").unwrap_err().to_string().contains("speed_and_size"));
         assert!(s.check().is_ok());
         s.set("tls_model", "elf_gd").unwrap();
-        assert!(s.check().unwrap_err().to_string().contains("tls_model=elf_gd"));
+        assert_eq!(s.check(), Ok(()));
+        for model in ["macho", "coff"] {
+            s.set("tls_model", model).unwrap();
+            assert!(s.check().unwrap_err().to_string().contains(&format!("tls_model={model}")));
+        }
     }
 }

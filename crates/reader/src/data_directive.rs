@@ -38,6 +38,8 @@ pub struct DataObject {
     pub align: u64,
     /// Whether it can be written.
     pub writable: bool,
+    /// Whether each thread has one of its own. It can be written then.
+    pub tls: bool,
     /// Its contents in order.
     pub items: Vec<DataItem>,
     /// The first byte of its directive; [`Position::of`](crate::Position::of) turns it into line and column.
@@ -74,13 +76,14 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
     Ok(objects)
 }
 
-/// `data: NAME [align=N] ro|rw`
+/// `data: NAME [align=N] ro|rw|tls`
 fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
     if !lexer.eat_word(b"data") {
         return lexer.expected("`data:`");
     }
     lexer.expect(b':', "`:`")?;
-    let mut object = DataObject { name: function_name(lexer)?, align: 1, writable: false, items: Vec::new(), start };
+    let name = function_name(lexer)?;
+    let mut object = DataObject { name, align: 1, writable: false, tls: false, items: Vec::new(), start };
     if lexer.eat_word(b"align") {
         lexer.expect(b'=', "`=`")?;
         lexer.skip();
@@ -90,10 +93,10 @@ fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
             return fault(position, ErrorKind::BadAlignment(object.align));
         }
     }
-    if lexer.eat_word(b"rw") {
-        object.writable = true;
-    } else if !lexer.eat_word(b"ro") {
-        return lexer.expected("`align=N`, `ro` or `rw`");
+    object.tls = lexer.eat_word(b"tls");
+    object.writable = object.tls || lexer.eat_word(b"rw");
+    if !object.writable && !lexer.eat_word(b"ro") {
+        return lexer.expected("`align=N`, `ro`, `rw` or `tls`");
     }
     Ok(object)
 }
@@ -216,6 +219,6 @@ mod tests {
             error("; data: %a rw zero=1,"),
             "1:22: expected more data behind the last comma, but the text ends here"
         );
-        assert_eq!(error("; data: %a = x\"00\""), "1:12: expected `align=N`, `ro` or `rw`, found `=`");
+        assert_eq!(error("; data: %a = x\"00\""), "1:12: expected `align=N`, `ro`, `rw` or `tls`, found `=`");
     }
 }

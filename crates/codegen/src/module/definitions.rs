@@ -259,9 +259,6 @@ impl Definitions {
         let name = self.declarations.data_symbol(id).expect("it is declared");
         let name = check_definable(name, &self.declarations, self.is_data_defined(id))?;
         check_align(&name, data.align)?;
-        if declared.tls {
-            return Err(ModuleError::Unsupported { name, what: "thread-local data" });
-        }
         if data.size() > MAX_DATA_BYTES {
             return Err(ModuleError::TooLarge { name, limit: MAX_DATA_BYTES });
         }
@@ -272,8 +269,8 @@ impl Definitions {
         };
         let end = pointers.last().map_or(0, |pointer| (pointer.offset + POINTER_BYTES) as usize);
         bytes.resize(bytes.len().max(end), 0);
-        let (align, writable, size) = (data.align, declared.writable, data.size());
-        self.data.push((id, DataObject { name, align, writable, bytes, size, pointers }));
+        let (align, writable, tls, size) = (data.align, declared.writable, declared.tls, data.size());
+        self.data.push((id, DataObject { name, align, writable, tls, bytes, size, pointers }));
         self.defined_data.insert(id);
         Ok(())
     }

@@ -65,6 +65,7 @@ fn table(module: &ModuleBuffer) -> DataObject {
         name: SymbolName::named(TABLE),
         align: 8,
         writable: true,
+        tls: false,
         size: bytes.len() as u64,
         bytes,
         pointers: pointers.collect(),

@@ -6,6 +6,7 @@ use crate::emit::{fill_row, spill_row};
 use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
+use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
 use kingpost_mach::lower::{CallRows, CommonRows, Machine, use_widened};
 use kingpost_mach::{Address, LowerError, RowId};
@@ -41,6 +42,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         address: rows::ADDR64_CONST,
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
+        tls_address: rows::TLS_ADDRESS,
         frame_pointer: rows::MOV64_FROM_FP,
         stack_pointer: rows::MOV64_FROM_SP,
         pinned: rows::MOV64_FROM_X21,
@@ -50,6 +52,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const PAYLOADS: [PReg; 2] = [x(0), x(1)];
     const LIBCALL_CLOBBERS: Clobbers =
         Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
+    const TLS_ROUTINE: Option<LibCall> = None;
+    const TLS_CLOBBERS: PRegSet = PRegSet::EMPTY.with(x(1));
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;

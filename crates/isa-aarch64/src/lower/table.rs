@@ -67,7 +67,7 @@ kingpost_mach::lowering_table! { LowerFn;
     StackAddr                  => shared::memory::stack_addr;
     DynamicStackAddr           => refuse;
     SymbolValue                => shared::symbol::symbol_value;
-    TlsValue                   => refuse;
+    TlsValue                   => shared::tls::tls_value;
 
     // Atomics.
     AtomicRmw [8]              => atomic::rmw, wide_atomic::rmw, none, none;

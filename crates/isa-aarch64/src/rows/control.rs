@@ -5,7 +5,7 @@
 //! `imm` is the number of their exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
-use crate::regs::AAPCS_TEMPORARIES;
+use crate::regs::{AAPCS_TEMPORARIES, x};
 use kingpost_mach::operands::{D8, FD8, FU8, T8, U4, U8};
 use kingpost_mach::rows;
 use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
@@ -37,6 +37,8 @@ rows! {
     TRY_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::TryCall);
     // The address of one of the blocks that are targets: the one at the immediate.
     ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
+    // The address of a thread-local symbol, by a descriptor: linkers know the first four instructions.
+    TLS_ADDRESS = Clobber "adrp x0, :tlsdesc:{t}; ldr x1, [x0, :tlsdesc_lo12:{t}]; add x0, x0, :tlsdesc_lo12:{t}; .tlsdesccall {t}; blr x1; mrs x1, tpidr_el0; add {0}, x0, x1" [D8.fixed(x(0))] special(Special::TlsAddress);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xd65f_03c0).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);

@@ -7,6 +7,7 @@ use crate::emit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
+use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::lower::{CallRows, CommonRows, Machine};
 use kingpost_mach::{Address, LowerError, RowId};
@@ -41,6 +42,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         address: rows::LEA64_CONST,
         address_got: rows::MOV64_GOT,
         address_absolute: rows::MOVABS_ABS,
+        tls_address: rows::TLS_ADDRESS,
         frame_pointer: rows::MOV64_FROM_RBP,
         stack_pointer: rows::MOV64_FROM_RSP,
         pinned: rows::MOV64_FROM_R15,
@@ -49,6 +51,8 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const MEMCPY_ARGS: [PReg; 3] = [RDI, RSI, RDX];
     const PAYLOADS: [PReg; 2] = [RAX, RDX];
     const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
+    const TLS_ROUTINE: Option<LibCall> = Some(LibCall::ElfTlsGetAddr);
+    const TLS_CLOBBERS: PRegSet = SYSV_CLOBBERS.difference(PRegSet::EMPTY.with(RAX));
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;

@@ -66,7 +66,7 @@ kingpost_mach::lowering_table! { LowerFn;
     StackAddr                  => shared::memory::stack_addr;
     DynamicStackAddr           => refuse;
     SymbolValue                => shared::symbol::symbol_value;
-    TlsValue                   => refuse;
+    TlsValue                   => shared::tls::tls_value;
 
     // Atomics.
     AtomicRmw                  => atomic::rmw, wide_atomic::rmw, none, none;

@@ -5,7 +5,7 @@
 //! exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
-use crate::regs::{R15, RBP, RSP, SYSV_CLOBBERED_INTS};
+use crate::regs::{R15, RAX, RBP, RSP, SYSV_CLOBBERED_INTS};
 use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
 use kingpost_mach::rows;
 use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
@@ -37,6 +37,8 @@ rows! {
     TRY_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::TryCall);
     // The address of one of the blocks that are targets: the one at the immediate.
     LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
+    // The address of a thread-local symbol, general dynamic model: linkers know these 16 bytes.
+    TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);

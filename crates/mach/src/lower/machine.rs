@@ -11,6 +11,7 @@ use super::width::use_widened;
 use super::{Address, Lower};
 use crate::error::LowerError;
 use crate::row::RowId;
+use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
@@ -72,6 +73,8 @@ pub struct CommonRows {
     pub address_got: RowId,
     /// The address of a symbol that may be anywhere, in code with a fixed place.
     pub address_absolute: RowId,
+    /// The address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
+    pub tls_address: RowId,
     /// The frame pointer.
     pub frame_pointer: RowId,
     /// The stack pointer.
@@ -103,6 +106,10 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const PAYLOADS: [PReg; 2];
     /// What calls of library routines destroy.
     const LIBCALL_CLOBBERS: Clobbers;
+    /// The routine that the address of a thread-local symbol is asked of, if it has a name.
+    const TLS_ROUTINE: Option<LibCall>;
+    /// What asking for the address of a thread-local symbol destroys, besides the register of the address.
+    const TLS_CLOBBERS: PRegSet;
     /// Allocatable registers that probing the stack writes before a function's entry.
     const PROBE_CLOBBERS: PRegSet;
     /// Is there a register to compute in before the entry, even if callers rely on all allocatable ones?

@@ -70,6 +70,7 @@ pub mod symbol;
 mod table;
 pub mod tail_call;
 mod tile;
+pub mod tls;
 pub mod try_call;
 mod types;
 mod values;

@@ -1,0 +1,47 @@
+//! Addresses of thread-local symbols.
+//!
+//! Before: `v0 = tls_value.i64 gv0`. After: `tls_address v0, %x`, one row, as linkers rewrite its bytes as a whole: what turns
+//! out to be in the program itself, or in a library that is loaded with it, is then reached without a call.
+
+use super::machine::Machine;
+use super::{Address, Lowered};
+use crate::error::LowerError;
+use crate::settings::TlsModel;
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::preamble::GlobalValueData;
+use kingpost_ir::types::I64;
+use kingpost_ir::{Inst, InstView, Opcode};
+
+/// `tls_value`.
+///
+/// # Errors
+/// No model of thread-local storage, global values other than thread-local symbols, results of other types than `i64`.
+pub fn tls_value<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    if cx.settings.tls_model == TlsModel::None {
+        return Err(LowerError::Setting { opcode: Opcode::TlsValue, key: "tls_model" });
+    }
+    let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let func = cx.func;
+    let GlobalValueData::Symbol { name, offset, colocated, tls: true } = &func.global_values[global] else {
+        return Err(cx.unsupported(inst));
+    };
+    if cx.result_ty(inst) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first_result(inst);
+    let def = cx.result(value);
+    let start = if *offset == 0 { def } else { cx.int_temp(64) };
+    // The routine is called by name, and not by an instruction of its own.
+    let routine = M::TLS_ROUTINE.map_or(0, |routine| {
+        let symbol = cx.symbol(&ExternalName::LibCall(routine), false, 0);
+        cx.code.symbols[symbol as usize].name
+    });
+    let symbol = cx.symbol(name, *colocated, 0);
+    let clobbers = cx.clobbers(M::TLS_CLOBBERS, Default::default(), 0);
+    cx.code.has_calls = true;
+    cx.emit_with(M::ROWS.tls_address, &[start], Some(Address::Symbol(symbol)), &[], clobbers).imm = routine as i32;
+    if *offset != 0 {
+        cx.add_offset(def, start, *offset);
+    }
+    Ok(())
+}
