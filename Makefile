@@ -64,7 +64,7 @@ matrix:
 fuzz:
 	$(CARGO) run --release --package kingpost-fuzz -- $(TARGET) $(N) $(SEED)
 
-# Compile time, code size and register allocation against published peers, each in one run. FILES='compile a.clif'
+# Compile time, code size, modules and register allocation against published peers, each in one run. FILES='compile a.clif'
 # measures files of yours, FILES='regalloc a.clif' the allocators on them; FILES=--help lists the rest.
 bench:
 	$(CARGO) build --release --manifest-path crates/bench/Cargo.toml

@@ -33,6 +33,12 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// `define_function` of Cranelift's modules and of ours, as clients of Cranelift call it, and what translation costs.
+    Module {
+        /// Functions in CLIF; `.xz` is unpacked by `xz`.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Peak memory of one compiler, for `compile` to call.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },

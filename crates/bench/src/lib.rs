@@ -7,6 +7,7 @@
 
 mod args;
 mod measure;
+mod module;
 mod ours;
 mod parse;
 pub mod regalloc;
@@ -29,6 +30,7 @@ pub fn run() -> Result<()> {
         Some(Command::Compile { files }) => compile(&files),
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
+        Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),
         Some(Command::Memory { name, file }) => memory(&name, &file),
         Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
@@ -68,6 +70,7 @@ fn everything() -> Result<()> {
     if let Some(file) = files.last() {
         compile(&files)?;
         parse(file)?;
+        module(file)?;
     }
     shapes::report(100_000)
 }
@@ -83,6 +86,10 @@ fn read(file: &Path) -> Result<String> {
 
 fn parse(file: &Path) -> Result<()> {
     parse::report(&file.display().to_string(), &read(file)?)
+}
+
+fn module(file: &Path) -> Result<()> {
+    module::report(&file.display().to_string(), &read(file)?)
 }
 
 fn compile(files: &[PathBuf]) -> Result<()> {

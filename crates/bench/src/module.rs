@@ -1,0 +1,154 @@
+//! Cranelift's and our modules as a client sees them: the same functions, built by Cranelift, through `define_function`.
+//!
+//! Two more rows show what that is made of: our compiler alone, on functions of our own, and the translation of
+//! Cranelift's functions to ours alone.
+
+use crate::measure::{self, measure};
+use crate::ours::Kingpost;
+use crate::print_rows;
+use anyhow::{Result, anyhow};
+use cranelift_codegen::ir::{ExternalName, Function, GlobalValueData, UserExternalName};
+use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+
+/// Defines all functions of a file with every module, and prints a row for each.
+///
+/// # Errors
+/// A file that does not parse.
+pub(crate) fn report(name: &str, text: &str) -> Result<()> {
+    let mut compilers: Vec<Box<dyn measure::Compiler>> = Vec::new();
+    for algorithm in ["backtracking", "single_pass"] {
+        let isa = isa(algorithm)?;
+        let builder = cranelift_object::ObjectBuilder::new(isa, "bench", default_libcall_names())?;
+        compilers.push(Box::new(Client::new("cranelift", algorithm, cranelift_object::ObjectModule::new(builder))));
+    }
+    for &(allocator, _) in kingpost_codegen::ALLOCATORS {
+        let mut builder = cranelift_compat::ObjectBuilder::new(isa("backtracking")?, "bench", default_libcall_names())?;
+        builder.regalloc(allocator)?;
+        compilers.push(Box::new(Client::new("kingpost", allocator, cranelift_compat::ObjectModule::new(builder))));
+    }
+    compilers.push(Box::new(Kingpost::new("ssa")?));
+    compilers.push(Box::new(Translation::default()));
+    println!("{name}, define_function");
+    let rows = measure(&mut compilers, text, 3)?;
+    print_rows(&rows, None);
+    let seconds = |name: &str| rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.seconds);
+    let share = 100.0 * seconds(TRANSLATION) / seconds("kingpost ssa");
+    println!("  translation takes {share:.1} % of the time of the compiler alone");
+    Ok(())
+}
+
+fn isa(algorithm: &str) -> Result<OwnedTargetIsa> {
+    let mut flags = settings::builder();
+    for (key, value) in [
+        ("opt_level", "none"),
+        ("regalloc_algorithm", algorithm),
+        ("enable_verifier", "false"),
+        ("preserve_frame_pointers", "true"),
+        ("enable_multi_ret_implicit_sret", "true"),
+    ] {
+        flags.set(key, value)?;
+    }
+    let mut builder = isa::lookup_by_name("x86_64-unknown-linux-gnu").map_err(|error| anyhow!("{error}"))?;
+    for flag in crate::ours::FLAGS {
+        builder.enable(flag)?;
+    }
+    Ok(builder.finish(settings::Flags::new(flags))?)
+}
+
+/// The functions of a file, their references to others by the numbers that modules have.
+fn functions(text: &str) -> Result<Vec<Function>> {
+    let mut functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
+    for func in &mut functions {
+        let any = func.declare_imported_user_function(UserExternalName::new(0, 0));
+        let user = |name: &mut ExternalName| {
+            if matches!(name, ExternalName::TestCase(_)) {
+                *name = ExternalName::user(any);
+            }
+        };
+        func.dfg.ext_funcs.values_mut().for_each(|callee| user(&mut callee.name));
+        for data in func.global_values.values_mut() {
+            if let GlobalValueData::Symbol { name, .. } = data {
+                user(name);
+            }
+        }
+    }
+    Ok(functions)
+}
+
+/// A client of a module.
+struct Client<M> {
+    name: String,
+    module: M,
+    functions: Vec<Function>,
+    context: cranelift_codegen::Context,
+    next: Option<FuncId>,
+    defined: usize,
+}
+
+impl<M: Module> Client<M> {
+    fn new(compiler: &str, allocator: &str, module: M) -> Client<M> {
+        let name = format!("{compiler} module {allocator}");
+        let context = module.make_context();
+        Client { name, module, functions: Vec::new(), context, next: None, defined: 0 }
+    }
+}
+
+impl<M: Module> measure::Compiler for Client<M> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn load(&mut self, text: &str) -> Result<()> {
+        self.functions = functions(text)?;
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    fn prepare(&mut self, index: usize) {
+        self.context.clear();
+        self.context.func = self.functions[index].clone();
+        let name = format!("f{}", self.defined);
+        self.defined += 1;
+        self.next = self.module.declare_function(&name, Linkage::Export, &self.context.func.signature).ok();
+    }
+
+    fn compile(&mut self, _: usize) -> Option<usize> {
+        self.module.define_function(self.next?, &mut self.context).ok()?;
+        Some(self.context.compiled_code()?.code_buffer().len())
+    }
+}
+
+const TRANSLATION: &str = "translation alone";
+
+/// Nothing but the translation.
+#[derive(Default)]
+struct Translation {
+    functions: Vec<Function>,
+    translated: kingpost_ir::Function,
+}
+
+impl measure::Compiler for Translation {
+    fn name(&self) -> &str {
+        TRANSLATION
+    }
+
+    fn load(&mut self, text: &str) -> Result<()> {
+        self.functions = functions(text)?;
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    fn prepare(&mut self, _: usize) {}
+
+    fn compile(&mut self, index: usize) -> Option<usize> {
+        cranelift_compat::translate(&self.functions[index], &mut self.translated).ok().map(|()| 0)
+    }
+}
