@@ -5,10 +5,10 @@
 
 use crate::asm;
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
+use crate::recipe::{RECIPES, Recipe};
 use crate::regs::{RAX, RBP, RSP};
-use crate::rows::{ENCODINGS, ROWS};
+use crate::rows::ENCODINGS;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
-use kingpost_regalloc::RegClass;
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
@@ -22,7 +22,9 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     if head.disp_bytes != 0 {
         buffer.put_low(u64::from(head.disp), head.disp_bytes);
     }
-    form.rip_displacement(args, buffer);
+    if head.is_relative {
+        form.rip_displacement(args, buffer);
+    }
     if form.imm_bytes != 0 {
         form.immediate(args, buffer);
     }
@@ -36,6 +38,8 @@ struct Head {
     len: usize,
     disp: u32,
     disp_bytes: usize,
+    /// Does a displacement follow that depends on where something is?
+    is_relative: bool,
 }
 
 impl Head {
@@ -43,6 +47,13 @@ impl Head {
     fn put(&mut self, byte: u8) {
         self.bytes |= u64::from(byte) << (8 * self.len);
         self.len += 1;
+    }
+
+    /// Appends the low `len` bytes of `bytes`; those above are zero.
+    #[inline(always)]
+    fn append(&mut self, bytes: u16, len: u8) {
+        self.bytes |= u64::from(bytes) << (8 * self.len);
+        self.len += usize::from(len);
     }
 }
 
@@ -62,6 +73,7 @@ enum Rm {
 /// An encoding with the choices made: numbers of registers, size of the immediate.
 struct Form<'a> {
     encoding: &'a Encoding,
+    recipe: &'a Recipe,
     opcode: u8,
     reg: u8,
     rm: Rm,
@@ -77,12 +89,9 @@ impl<'a> Form<'a> {
     #[inline]
     fn choose(row: RowId, args: &Args<'_>) -> Form<'a> {
         let encoding = &ENCODINGS[usize::from(row.0)];
-        let operands = ROWS[usize::from(row.0)].operands;
+        let recipe = &RECIPES[usize::from(row.0)];
         let number = |k: u8| args.regs[usize::from(k)].enc();
-        let needs_rex = |k: u8| {
-            let operand = operands[usize::from(k)];
-            operand.width == 1 && operand.class == RegClass::Int && (4..8).contains(&number(k))
-        };
+        let needs_rex = |k: u8| recipe.byte_regs >> k & 1 != 0 && (4..8).contains(&number(k));
         let mut byte_rex = false;
         let reg = match encoding.reg {
             RegField::None => 0,
@@ -107,15 +116,16 @@ impl<'a> Form<'a> {
             Scheme::Vex(Some(k), _) => number(k),
             _ => 0,
         };
-        let imm = sign_extend(args.imm, encoding.imm);
+        let imm = if encoding.imm == 0 { args.imm } else { sign_extend(args.imm, encoding.imm) };
         let opcode = encoding.opcode + if encoding.condition { args.imm as u8 & 15 } else { 0 };
-        let mut form = Form { encoding, opcode, reg, rm, second, imm, imm_bytes: encoding.imm, byte_rex };
-        form.shorten();
+        let mut form = Form { encoding, recipe, opcode, reg, rm, second, imm, imm_bytes: encoding.imm, byte_rex };
+        if recipe.shortens {
+            form.shorten();
+        }
         form
     }
 
     /// Takes a shorter form if the row has one that fits.
-    #[inline]
     fn shorten(&mut self) {
         let e = self.encoding;
         if e.one != 0 && self.imm == 1 {
@@ -156,28 +166,13 @@ impl<'a> Form<'a> {
         let (r, x, b) = (self.reg >> 3 & 1, index >> 3 & 1, base >> 3 & 1);
         match e.scheme {
             Scheme::Rex => {
-                if e.prefix != 0 {
-                    head.put(e.prefix);
-                }
-                if e.lock {
-                    head.put(0xf0);
-                }
-                let rex = 0x40 | u8::from(e.w) << 3 | r << 2 | x << 1 | b;
+                let recipe = self.recipe;
+                head.append(recipe.prefixes, recipe.prefix_len);
+                let rex = recipe.rex | r << 2 | x << 1 | b;
                 if rex != 0x40 || self.byte_rex {
                     head.put(rex);
                 }
-                match e.map {
-                    OpcodeMap::One => {}
-                    OpcodeMap::M0f => head.put(0x0f),
-                    OpcodeMap::M0f38 => {
-                        head.put(0x0f);
-                        head.put(0x38);
-                    }
-                    OpcodeMap::M0f3a => {
-                        head.put(0x0f);
-                        head.put(0x3a);
-                    }
-                }
+                head.append(recipe.escape, recipe.escape_len);
             }
             Scheme::Vex(_, long) => {
                 // All register bits are stored inverted (SDM volume 2, 2.3.5).
@@ -221,6 +216,7 @@ impl<'a> Form<'a> {
                 None => {
                     debug_assert!(mem.index.is_none() && args.mem.is_some());
                     head.put(reg | 5);
+                    head.is_relative = true;
                 }
             },
         }

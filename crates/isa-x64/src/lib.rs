@@ -5,7 +5,8 @@
 //! | `regs.rs` | registers and condition codes: numbers, names, what is allocated |
 //! | `rows/` | the instruction table, one line per form |
 //! | `encoding.rs` | what a line can say about its encoding |
-//! | `encode.rs` | bytes of one instruction, from the two |
+//! | `recipe.rs` | what follows from the two for all instructions of a row |
+//! | `encode.rs` | bytes of one instruction |
 //! | `asm.rs` | text of one instruction, likewise |
 //! | `emit.rs` | what also depends on blocks or the frame, and edits |
 //! | `branches.rs` | branches to labels |
@@ -30,6 +31,7 @@ mod flags;
 mod frame;
 mod isa;
 mod lower;
+mod recipe;
 pub mod regs;
 pub mod rows;
 mod stack_check;
