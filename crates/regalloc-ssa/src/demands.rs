@@ -40,6 +40,8 @@ pub(crate) struct Demands<'a> {
 pub(crate) struct Around<'a> {
     /// Is the value in a register when the instruction reads it?
     pub(crate) is_read_in_register: &'a dyn Fn(VReg) -> bool,
+    /// Do operands that may be in memory read the value there, whatever the others do?
+    pub(crate) is_read_in_memory: &'a dyn Fn(VReg) -> bool,
     /// Is the value in a register after the instruction?
     pub(crate) lives_on: &'a dyn Fn(VReg) -> bool,
     /// Does the definition begin in memory?
@@ -91,6 +93,7 @@ impl<'a> Demands<'a> {
             Constraint::Stack => Site::Memory,
             Constraint::MemOk | Constraint::Any => {
                 let in_register = match operand.is_use() {
+                    true if self.reuser(i).is_none() && (around.is_read_in_memory)(operand.vreg()) => false,
                     true => (around.is_read_in_register)(operand.vreg()),
                     false => !(around.begins_in_memory)(operand.vreg()),
                 };

@@ -25,7 +25,7 @@ pub(crate) fn transferred(plan: &ReloadPlan, d: &mut Diagnostics<'_>) {
         match transfer {
             Transfer::Evict | Transfer::EvictAfter | Transfer::Begin => observer.event(Event::Spill { vreg, at }),
             Transfer::Reload => observer.event(Event::Reload { vreg, at }),
-            Transfer::Store | Transfer::Compute => {}
+            Transfer::Store | Transfer::Compute | Transfer::ReadInMemory => {}
         }
     }
 }

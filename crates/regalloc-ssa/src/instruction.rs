@@ -19,6 +19,8 @@ pub(crate) struct Scratch {
     pub(crate) matching: Matching,
     /// Values that come from memory.
     pub(crate) reloads: Vec<VReg>,
+    /// Values that operands find in memory if they may, although others find them in registers.
+    copied: Vec<VReg>,
     /// Results that begin in memory.
     begins: Vec<VReg>,
     /// Per operand, where it is, and the number of its request if it needs a register.
@@ -37,6 +39,7 @@ impl Scratch {
     pub(crate) fn begin(&mut self, problem: &Problem) {
         self.matching.begin(problem);
         self.reloads.clear();
+        self.copied.clear();
         self.begins.clear();
     }
 
@@ -45,6 +48,7 @@ impl Scratch {
         let of =
             |kind: Transfer| transfers.iter().filter(move |transfer| transfer.2 == kind).map(|transfer| transfer.1);
         self.reloads.extend(of(Transfer::Reload));
+        self.copied.extend(of(Transfer::ReadInMemory));
         self.begins.extend(of(Transfer::Begin));
     }
 }
@@ -80,6 +84,7 @@ impl Coloring {
         self.move_values(&at, &scratch, out)?;
         self.finish(&at, &scratch, out);
         scratch.reloads.clear();
+        scratch.copied.clear();
         scratch.begins.clear();
         self.scratch = scratch;
         Ok(())
@@ -109,19 +114,20 @@ impl Coloring {
     }
 
     /// Calls `f` with what is known about the values around the instruction.
-    fn with_around<T>(&self, at: &At, reloads: &[VReg], begins: &[VReg], f: impl FnOnce(&Around) -> T) -> T {
+    fn with_around<T>(&self, at: &At, [reloads, copied, begins]: [&[VReg]; 3], f: impl FnOnce(&Around) -> T) -> T {
         let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
         f(&Around {
             is_read_in_register: &is_read,
+            is_read_in_memory: &|vreg| copied.contains(&vreg),
             lives_on: &|vreg| is_read(vreg) && self.map.lives_on(vreg, at.inst),
             begins_in_memory: &|vreg| begins.contains(&vreg),
         })
     }
 
     fn find_sites(&self, at: &At, scratch: &mut Scratch) {
-        let Scratch { sites, reloads, begins, .. } = scratch;
+        let Scratch { sites, reloads, copied, begins, .. } = scratch;
         sites.clear();
-        self.with_around(at, reloads, begins, |around| {
+        self.with_around(at, [reloads, copied, begins], |around| {
             sites.extend((0..at.demands.operands.len()).map(|i| (at.demands.site(i, around), 0)));
         });
     }
@@ -168,12 +174,14 @@ impl Coloring {
     /// Finds registers for all operands and all values that live through, as spilling did.
     #[cold]
     fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
-        let Scratch { matching, sites, moved, through, reloads, begins, .. } = scratch;
+        let Scratch { matching, sites, moved, through, reloads, copied, begins, .. } = scratch;
         let values = self.map.residents().map(|(vreg, _)| vreg).chain(reloads.iter().copied());
         through.clear();
         through.extend(values.filter(|&vreg| self.map.lives_on(vreg, at.inst)));
         through.sort_unstable();
-        self.with_around(at, reloads, begins, |around| at.demands.request_all(matching, around, sites, through))?;
+        self.with_around(at, [reloads, copied, begins], |around| {
+            at.demands.request_all(matching, around, sites, through)
+        })?;
         at.demands.solve(matching, at.input.env)?;
         let carrier = |vreg: VReg| matching.requests().iter().find(|request| carries(request, vreg))?.reg;
         moved.clear();

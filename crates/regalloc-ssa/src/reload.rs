@@ -223,6 +223,7 @@ impl ReloadPlan {
             for &(_, vreg, transfer) in self.transfers[start..].iter().take_while(|transfer| transfer.0 == inst) {
                 let holds = match transfer {
                     Transfer::Reload => stored.contains(&vreg) || is_remat(vreg),
+                    Transfer::ReadInMemory => stored.contains(&vreg),
                     _ => true,
                 };
                 check(holds || !is_settled, || format!("rule 1: {}", transfer.line(inst, vreg)))?;

@@ -28,6 +28,8 @@ pub(crate) struct Scratch {
     pub(crate) reads: u32,
     /// Values that operands find in registers.
     read_in_register: Vec<VReg>,
+    /// Values that operands find in memory if they may, although others find them in registers.
+    read_in_memory: Vec<VReg>,
     /// Results that begin in memory.
     begins_in_memory: Vec<VReg>,
     /// Values that live through, sorted.
@@ -333,7 +335,8 @@ impl Spilling {
     /// Notes the values that operands find in registers, and the results that begin in memory.
     fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
         let set = &self.set;
-        let Scratch { read_in_register, begins_in_memory, .. } = &mut self.scratch;
+        let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &mut self.scratch;
+        read_in_memory.clear();
         read_in_register.clear();
         let uses = operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         read_in_register.extend(uses.filter(|&vreg| set.contains(vreg)));
@@ -430,9 +433,10 @@ impl Spilling {
     /// # Errors
     /// There are too few registers, or augmenting paths do not suffice.
     fn try_to_fit(&mut self, input: Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
-        let Scratch { read_in_register, begins_in_memory, through, sites, .. } = &mut self.scratch;
+        let Scratch { read_in_register, read_in_memory, begins_in_memory, through, sites, .. } = &mut self.scratch;
         let around = Around {
             is_read_in_register: &|vreg| read_in_register.contains(&vreg),
+            is_read_in_memory: &|vreg| read_in_memory.contains(&vreg),
             lives_on: &|vreg| self.set.contains(vreg),
             begins_in_memory: &|vreg| begins_in_memory.contains(&vreg),
         };
@@ -473,6 +477,18 @@ impl Spilling {
                 let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
                 if uses.all(may_be_in_memory) {
                     self.read_in_memory(input, operands, vreg, now);
+                    return true;
+                }
+                if may_be_in_memory(operand)
+                    && operand.constraint() != Constraint::Stack
+                    && input.constraints.remat(vreg).is_none()
+                    && !self.scratch.read_in_memory.contains(&vreg)
+                {
+                    self.scratch.read_in_memory.push(vreg);
+                    if self.note_in_memory(vreg, u64::from(now.here)) {
+                        self.plan.transfers.push((now.inst, vreg, Transfer::Store));
+                    }
+                    self.plan.transfers.push((now.inst, vreg, Transfer::ReadInMemory));
                     return true;
                 }
             }

@@ -50,6 +50,8 @@ pub(crate) enum Transfer {
     EvictAfter,
     /// The definition is in memory from the start.
     Begin,
+    /// Memory has the value besides its register: operands that may be in memory read it there.
+    ReadInMemory,
 }
 
 /// When the slot of a value is written.
@@ -167,7 +169,7 @@ impl SpillPlan {
                 Transfer::Store | Transfer::EvictAfter => set.contains(&vreg),
                 Transfer::Evict => set.remove(&vreg),
                 Transfer::Reload => set.insert(vreg),
-                Transfer::Begin | Transfer::Compute => true,
+                Transfer::Begin | Transfer::Compute | Transfer::ReadInMemory => true,
             };
             check(holds, || format!("rule 3: {}", transfer.line(inst, vreg)))?;
         }
@@ -215,6 +217,7 @@ impl Transfer {
             Transfer::Reload => format!("before {inst}: reload {vreg}"),
             Transfer::EvictAfter => format!("after {inst}: evict {vreg}"),
             Transfer::Begin => format!("after {inst}: {vreg} is in memory"),
+            Transfer::ReadInMemory => format!("before {inst}: {vreg} is in memory as well"),
         }
     }
 }
