@@ -5,7 +5,7 @@ use crate::flags::A64Flags;
 use crate::frame::Signing;
 use crate::lower::{Cx, table, tiles};
 use crate::{abi, emit, frame, regs, rows};
-use kingpost_ir::signature::Signature;
+use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
@@ -57,7 +57,7 @@ impl A64 {
 
 /// Refuses what this target does not do yet.
 fn check(settings: &Settings, flags: &A64Flags) -> Result<(), SettingError> {
-    settings.require_system_v_libcalls()?;
+    settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast, CallConv::AppleAarch64])?;
     let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
     if settings.enable_probestack && settings.probestack_strategy == ProbestackStrategy::Outline {
         return refuse("probestack_strategy", settings.probestack_strategy.to_string());

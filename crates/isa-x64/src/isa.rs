@@ -4,7 +4,7 @@ use crate::branches::X64Branches;
 use crate::flags::X64Flags;
 use crate::lower::{Cx, table, tiles};
 use crate::{abi, emit, frame, regs, rows};
-use kingpost_ir::signature::Signature;
+use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
@@ -33,7 +33,7 @@ impl X64 {
     /// The first setting that is not supported here.
     pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
         settings.check()?;
-        settings.require_system_v_libcalls()?;
+        settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast])?;
         let env = regs::env(settings.enable_pinned_reg);
         Ok(X64 { settings, features: flags.features(), flags, env })
     }

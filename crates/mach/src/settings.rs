@@ -2,6 +2,7 @@
 //!
 //! A key is honoured or refused. [`Settings::check`] refuses values whose work is not done yet, by name.
 
+use kingpost_ir::signature::CallConv;
 use std::fmt;
 use std::str::FromStr;
 
@@ -225,21 +226,28 @@ impl Settings {
         }
     }
 
-    /// Refuses conventions of library routines other than the standard one of System V.
+    /// The convention of library routines.
+    pub fn libcall_convention(&self) -> CallConv {
+        match self.libcall_call_conv {
+            LibcallCallConv::IsaDefault | LibcallCallConv::SystemV => CallConv::SystemV,
+            LibcallCallConv::Fast => CallConv::Fast,
+            LibcallCallConv::WindowsFastcall => CallConv::WindowsFastcall,
+            LibcallCallConv::AppleAarch64 => CallConv::AppleAarch64,
+            LibcallCallConv::Probestack => CallConv::Probestack,
+            LibcallCallConv::PreserveAll => CallConv::PreserveAll,
+        }
+    }
+
+    /// Refuses conventions of library routines that are not among `conventions`.
     ///
     /// # Errors
     /// The setting.
-    pub fn require_system_v_libcalls(&self) -> Result<(), SettingError> {
-        match self.libcall_call_conv {
-            LibcallCallConv::IsaDefault | LibcallCallConv::Fast | LibcallCallConv::SystemV => Ok(()),
-            LibcallCallConv::WindowsFastcall
-            | LibcallCallConv::AppleAarch64
-            | LibcallCallConv::Probestack
-            | LibcallCallConv::PreserveAll => {
-                let value = self.libcall_call_conv.to_string();
-                Err(SettingError::Unsupported { key: "libcall_call_conv", value })
-            }
+    pub fn require_libcalls(&self, conventions: &[CallConv]) -> Result<(), SettingError> {
+        if conventions.contains(&self.libcall_convention()) {
+            return Ok(());
         }
+        let value = self.libcall_call_conv.to_string();
+        Err(SettingError::Unsupported { key: "libcall_call_conv", value })
     }
 
     /// Refuses values that no part of the compiler honours yet.
@@ -273,6 +281,15 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn library_routines_have_a_convention_of_the_target() {
+        let mut settings = Settings::default();
+        assert!(settings.require_libcalls(&[CallConv::SystemV]).is_ok());
+        settings.set("libcall_call_conv", "apple_aarch64").unwrap();
+        assert_eq!(settings.libcall_convention(), CallConv::AppleAarch64);
+        assert!(settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast]).is_err());
+    }
 
     #[test]
     fn keys_are_set_and_refused() {

@@ -7,7 +7,7 @@ use kingpost_ir::condcodes::FloatCC;
 use kingpost_ir::cursor::{Cursor, CursorInserter};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::libcall::LibCall;
-use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+use kingpost_ir::signature::{AbiParam, Signature};
 use kingpost_ir::types::{F16, F128, I64, I128};
 use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value};
 use kingpost_mach::{HalfPrecision, Settings};
@@ -161,7 +161,7 @@ impl<'f> Expander<'f> {
         if let Some(&(_, declared)) = self.routines.iter().find(|(known, _)| *known == routine) {
             return declared;
         }
-        let mut signature = Signature::new(CallConv::SystemV);
+        let mut signature = Signature::new(self.settings.libcall_convention());
         signature.params.extend(args.iter().map(|&arg| AbiParam::new(self.ty(arg))));
         let returns: &[Type] = if to == I128 { &[I64, I64] } else { &[to] };
         signature.returns.extend(returns.iter().map(|&ty| AbiParam::new(ty)));
