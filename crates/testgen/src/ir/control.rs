@@ -5,10 +5,11 @@ use super::scope::Scope;
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+use kingpost_ir::exception_table::ExceptionItem;
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I32, I64, I128, INVALID};
-use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
+use kingpost_ir::{Block, BlockArg, BlockArgKind, BlockCall, FuncRef, Function, Inst, Type, Value};
 
 /// Builds the function of a plan; gives it and its pinned instructions.
 pub(super) fn function(plans: &[Plan], index: usize, rng: &mut Rng) -> (Function, EntitySet<Inst>) {
@@ -257,6 +258,9 @@ impl Scope<'_> {
         let callee = self.rng.range(first..self.plans.len());
         let args = self.arguments(callee);
         let func = self.declare(callee);
+        if self.plans[callee].signature.call_conv.exception_payloads().is_some() && self.rng.chance(30) {
+            return self.try_call(callee, func, &args);
+        }
         let inst = if self.rng.chance(80) {
             self.ins().call(func, &args)
         } else {
@@ -266,6 +270,36 @@ impl Scope<'_> {
             self.ins().call_indirect(signature, address, &args)
         };
         self.pool.extend_from_slice(self.func.dfg.inst_results(inst));
+    }
+
+    /// A call with handlers, which nothing ever reaches: it ends its block, and its results are parameters of the next.
+    fn try_call(&mut self, callee: usize, func: FuncRef, args: &[Value]) {
+        let types: Vec<Type> = self.plans[callee].signature.returns.iter().map(|param| param.value_type).collect();
+        let (normal, handler) = (self.func.dfg.make_block(), self.func.dfg.make_block());
+        let results = self.append_params(normal, &types);
+        self.append_params(handler, &[I64]);
+        let numbers: Vec<BlockArg> =
+            (0..types.len() as u32).map(|number| BlockArg::new(BlockArgKind::TryCallRet(number))).collect();
+        let normal_call = self.func.dfg.block_call(normal, &numbers);
+        let payload = BlockArg::new(BlockArgKind::TryCallExn(self.rng.range(0..2) as u32));
+        let handler_call = self.func.dfg.block_call(handler, &[payload]);
+        let items = [ExceptionItem::Context(self.pick(I64)), ExceptionItem::Tag(1), ExceptionItem::Default];
+        let items = [&items[1..2], &items[..2], &items[..]][self.rng.range(0..3)];
+        let handlers = vec![handler_call; items.iter().filter(|item| item.context().is_none()).count()];
+        let signature = self.func.dfg.ext_funcs[func].signature;
+        let table = self.func.dfg.make_exception_table(signature, normal_call, items, &handlers);
+        if self.rng.chance(80) {
+            self.ins().try_call(func, args, table);
+        } else {
+            let address = self.ins().func_addr(I64, func);
+            self.pin(address);
+            self.ins().try_call_indirect(address, args, table);
+        }
+        self.func.layout.append_block(handler);
+        self.block = handler;
+        let code = self.trap_code();
+        self.ins().trap(code);
+        self.enter(normal, &results);
     }
 
     fn arguments(&mut self, callee: usize) -> Vec<Value> {

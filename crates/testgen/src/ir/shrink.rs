@@ -221,7 +221,7 @@ fn is_zero_float(function: &Function, inst: Inst) -> bool {
 fn mentions(user: &Function, name: &FuncName) -> bool {
     let insts = user.layout.blocks().flat_map(|block| user.layout.block_insts(block));
     let callees = insts.filter_map(|inst| match user.dfg.view(inst) {
-        InstView::Call { func, .. } => Some(func),
+        InstView::Call { func, .. } | InstView::TryCall { func, .. } => Some(func),
         InstView::FuncAddr { func } => Some(func),
         _ => None,
     });
