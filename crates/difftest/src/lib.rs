@@ -7,6 +7,7 @@
 //! | `memory/` | every access that may fold, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
 //! | `emulated.rs` | the same for another machine, by an emulator |
+//! | `tables.rs` | tables of compiled functions against their text |
 //! | `stub.rs` | machine code around each call that checks what must be preserved |
 //! | `failure.rs` | what is wrong with one case, and how to repeat it |
 
@@ -17,5 +18,6 @@ pub mod ir;
 pub mod memory;
 mod native;
 mod stub;
+mod tables;
 
 pub use failure::{Failure, Report};

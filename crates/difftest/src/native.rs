@@ -1,6 +1,7 @@
 //! Compiles, loads and calls, in a process that may die.
 
 use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
+use crate::tables;
 use kingpost_codegen::module::default_libcall_name;
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
 use kingpost_interpreter::DataValue;
@@ -122,6 +123,9 @@ impl Lane {
         for function in functions {
             let compiled = self.compiler.compile(&mut self.cx, &mut function.clone(), &mut module);
             compiled.map_err(|error| (function.name.to_string(), error))?;
+            if let Err(what) = tables::check(function, &module.function(module.len() - 1)) {
+                panic!("{}: wrong tables: {what}\n{function}", self.allocator);
+            }
         }
         Ok(module)
     }

@@ -270,6 +270,12 @@ impl Scope<'_> {
             self.ins().call_indirect(signature, address, &args)
         };
         self.pool.extend_from_slice(self.func.dfg.inst_results(inst));
+        if self.rng.chance(40) {
+            self.annotate(inst);
+        }
+        if self.rng.chance(10) {
+            self.sequence_point();
+        }
     }
 
     /// A call with handlers, which nothing ever reaches: it ends its block, and its results are parameters of the next.

@@ -7,10 +7,12 @@ use super::plan::{POINTEE, random_int, random_type, random_word};
 use super::scope::Scope;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::builder::InstBuilder;
+use kingpost_ir::function::{DebugTag, UserStackMapEntry};
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::preamble::StackSlotData;
-use kingpost_ir::types::{I8, I16, I32, I64};
-use kingpost_ir::{InstData, MemFlags, Opcode, StackSlot, Type, Value};
+use kingpost_ir::types::{F64, I8, I16, I32, I64};
+use kingpost_ir::{Inst, InstData, MemFlags, Opcode, StackSlot, Type, Value};
+use smallvec::{SmallVec, smallvec};
 
 /// Memory that a function may touch.
 #[derive(Clone, Copy)]
@@ -32,9 +34,36 @@ impl Scope<'_> {
         for n in 0..self.rng.range(1..4) {
             let size = if n == 0 { POINTEE } else { [8, 16, 32, 128, 1024][self.rng.range(0..5)] };
             let align_shift = self.rng.range(3..5) as u8;
-            let slot = self.func.stack_slots.push(StackSlotData { size, align_shift, key: None });
+            let key = self.rng.chance(20).then(|| self.rng.bits());
+            let slot = self.func.stack_slots.push(StackSlotData { size, align_shift, key });
             self.regions.push(Region { base: Base::Slot(slot), size });
         }
+    }
+
+    /// Gives a call a stack map of some things in its slots. A number tells it from all other calls.
+    pub(super) fn annotate(&mut self, call: Inst) {
+        let number = DebugTag::User(self.func.debug_tags.len() as u32);
+        let (mut map, mut tags): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = (SmallVec::new(), smallvec![number]);
+        for index in 0..self.regions.len() {
+            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            for _ in 0..self.rng.range(0..3) {
+                let ty = [I8, I16, I32, I64, F64][self.rng.range(0..5)];
+                let offset = ty.bytes() * self.rng.range(0..(size / ty.bytes()) as usize) as u32;
+                map.push(UserStackMapEntry { ty, slot, offset });
+            }
+            if self.rng.chance(20) {
+                tags.push(DebugTag::StackSlot(slot));
+            }
+        }
+        self.func.stack_maps.insert(call, map);
+        self.func.debug_tags.insert(call, tags);
+    }
+
+    /// A sequence point, with a number that no call has.
+    pub(super) fn sequence_point(&mut self) {
+        let number = DebugTag::User(self.func.debug_tags.len() as u32);
+        let point = self.ins().sequence_point();
+        self.func.debug_tags.insert(point, smallvec![number]);
     }
 
     pub(super) fn add_pointer(&mut self, pointer: Value) {

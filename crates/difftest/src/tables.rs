@@ -1,0 +1,117 @@
+//! What the tables of a compiled function must say of its text: each entry of a stack map names the place that the text
+//! names, whatever the order of the code.
+
+use kingpost_ir::function::DebugTag as IrDebugTag;
+use kingpost_ir::{Block, Function, Inst, StackSlot};
+use kingpost_mach::{DebugTag, FunctionView};
+use std::collections::BTreeMap;
+
+/// Checks the tables of `function`, of whose calls with stack maps, and sequence points, each has a number for its first tag.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn check(function: &Function, view: &FunctionView<'_>) -> Result<(), String> {
+    let mut tables = Tables { function, view, starts: BTreeMap::new(), entries: 0, tags: 0 };
+    for block in reachable(function) {
+        for inst in function.layout.block_insts(block).filter(|inst| function.debug_tags.contains_key(inst)) {
+            tables.annotated(inst).map_err(|what| format!("{}: {what}", function.display_inst(inst)))?;
+        }
+    }
+    if (tables.entries, tables.tags) != (view.stack_maps.len(), view.debug_tags.len()) {
+        return Err("the tables have entries that the text has not".into());
+    }
+    for (slot, keyed) in function.stack_slots.iter().filter(|(_, data)| data.key.is_some()).zip(view.keyed_slots) {
+        let (slot, data) = slot;
+        if (data.key, data.size) != (Some(keyed.key), keyed.bytes) {
+            return Err(format!("{slot} has another key or size"));
+        }
+        tables.starts_at(slot, keyed.offset)?;
+    }
+    tables.slots_are_apart()
+}
+
+struct Tables<'a> {
+    function: &'a Function,
+    view: &'a FunctionView<'a>,
+    /// Where each slot starts, as far as entries have said.
+    starts: BTreeMap<StackSlot, u32>,
+    /// Entries and tags that the text has.
+    entries: usize,
+    tags: usize,
+}
+
+impl Tables<'_> {
+    fn annotated(&mut self, inst: Inst) -> Result<(), String> {
+        let (function, view) = (self.function, self.view);
+        let tags = &function.debug_tags[&inst];
+        let IrDebugTag::User(number) = tags[0] else { return Err("the first tag is no number".into()) };
+        let mut sites = view.debug_tags.iter().enumerate().filter(|(_, site)| site.tag == DebugTag::User(number));
+        let (Some((first, &site)), None) = (sites.next(), sites.next()) else {
+            return Err("its number is not there once".into());
+        };
+        let is_call = function.dfg.opcode(inst).is_call();
+        if site.of_call != is_call || is_call && !view.calls.iter().any(|call| call.return_offset == site.offset) {
+            return Err("its tags are not at a call".into());
+        }
+        for (n, tag) in tags.iter().enumerate() {
+            match (view.debug_tags.get(first + n).filter(|other| other.offset == site.offset).map(|s| s.tag), *tag) {
+                (Some(DebugTag::User(found)), IrDebugTag::User(number)) if found == number => {}
+                (Some(DebugTag::StackSlot(offset)), IrDebugTag::StackSlot(slot)) => self.starts_at(slot, offset)?,
+                (found, _) => return Err(format!("tag {n} is {found:?}")),
+            }
+        }
+        let expected = function.stack_maps.get(&inst).map_or(&[][..], |map| map);
+        let found: Vec<_> = view.stack_maps.iter().filter(|e| is_call && e.return_offset == site.offset).collect();
+        if expected.len() != found.len() {
+            return Err(format!("its stack map has {} entries", found.len()));
+        }
+        for (expected, found) in expected.iter().zip(found) {
+            if expected.ty != found.ty {
+                return Err(format!("an entry has type {}", found.ty));
+            }
+            let start = found.offset.checked_sub(expected.offset).ok_or("an entry is below the frame")?;
+            self.starts_at(expected.slot, start)?;
+        }
+        self.entries += expected.len();
+        self.tags += tags.len();
+        Ok(())
+    }
+
+    /// All entries that name a slot must agree where it is.
+    fn starts_at(&mut self, slot: StackSlot, offset: u32) -> Result<(), String> {
+        match self.starts.insert(slot, offset) {
+            Some(other) if other != offset => Err(format!("{slot} is at {other} and at {offset}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Slots lie in the frame, aligned, and do not overlap.
+    fn slots_are_apart(&self) -> Result<(), String> {
+        let mut placed: Vec<(StackSlot, u32)> = self.starts.iter().map(|(&slot, &start)| (slot, start)).collect();
+        placed.sort_by_key(|&(_, start)| start);
+        let frame = self.view.function.head.frame.body_offset;
+        let ends = placed.iter().skip(1).map(|&(_, start)| start).chain([frame]);
+        for (&(slot, start), end) in placed.iter().zip(ends) {
+            let data = &self.function.stack_slots[slot];
+            if start + data.size > end || !start.is_multiple_of(1 << data.align_shift) {
+                return Err(format!("{slot} is at {start} and must end at {end}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn reachable(function: &Function) -> Vec<Block> {
+    let mut blocks: Vec<Block> = function.layout.entry_block().into_iter().collect();
+    let mut next = 0;
+    while let Some(&block) = blocks.get(next) {
+        next += 1;
+        let Some(last) = function.layout.last_inst(block) else { continue };
+        for destination in function.dfg.branch_destinations(last) {
+            if !blocks.contains(&destination.block) {
+                blocks.push(destination.block);
+            }
+        }
+    }
+    blocks
+}
