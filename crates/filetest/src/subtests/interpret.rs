@@ -9,7 +9,7 @@ use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
 
-/// Instructions that the interpreter may take to say who is right about one directive.
+/// Instructions that the interpreter may take to say whether code or expectation is wrong.
 const ORACLE_FUEL: u64 = 10_000_000;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
