@@ -98,7 +98,7 @@ impl Compiler {
     /// What the verifier must know of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {
-            pointer_type: I64,
+            pointer_type: Some(I64),
             enable_pinned_reg: self.settings.enable_pinned_reg,
             preserve_frame_pointers: self.settings.preserve_frame_pointers,
         }

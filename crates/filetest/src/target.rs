@@ -123,13 +123,16 @@ pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<
     for target in &header.targets {
         infos.extend(verifier_info(header, Some(target))?);
     }
+    // What is meant for several targets may mix their pointers.
+    let several = infos.len() > 1;
+    infos.iter_mut().for_each(|info| info.pointer_type = info.pointer_type.filter(|_| !several));
     let first = infos.first().copied();
     Ok(first.filter(|first| infos.iter().all(|info| info == first)))
 }
 
 fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {
     TargetInfo {
-        pointer_type: if triple.pointer_width() == Ok(PointerWidth::U32) { I32 } else { I64 },
+        pointer_type: Some(if triple.pointer_width() == Ok(PointerWidth::U32) { I32 } else { I64 }),
         enable_pinned_reg: settings.enable_pinned_reg,
         preserve_frame_pointers: settings.preserve_frame_pointers,
     }

@@ -188,7 +188,7 @@ impl Check<'_> {
             }
             (BlockArgKind::TryCallExn(number), Edge::Exception(sig)) => {
                 if number < signatures[sig].call_conv.exception_payloads().unwrap_or(0) {
-                    return Ok(self.target.map(|target| target.pointer_type));
+                    return Ok(self.target.and_then(|target| target.pointer_type));
                 }
                 "out-of-bounds `exnN` block argument"
             }

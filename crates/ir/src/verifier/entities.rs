@@ -173,8 +173,8 @@ impl Check<'_> {
     }
 
     fn address(&mut self, inst: Inst, addr: Value) {
-        let Some(target) = self.target else { return };
-        let (got, expected) = (self.func.dfg.value_type(addr).bits(), target.pointer_type.bits());
+        let Some(pointer) = self.target.and_then(|target| target.pointer_type) else { return };
+        let (got, expected) = (self.func.dfg.value_type(addr).bits(), pointer.bits());
         if got != expected {
             let addr = self.func.names.value(addr);
             self.report(

@@ -28,8 +28,8 @@ use crate::types::Type;
 /// What the verifier must know of the target; without it some rules are not checked.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct TargetInfo {
-    /// The type of pointers.
-    pub pointer_type: Type,
+    /// The type of pointers; `None` if several targets with different ones are meant.
+    pub pointer_type: Option<Type>,
     /// The setting `enable_pinned_reg`.
     pub enable_pinned_reg: bool,
     /// The setting `preserve_frame_pointers`.

@@ -77,7 +77,7 @@ impl Check<'_> {
             let base = self.func.names.global_value(base);
             return self.report(global, format_args!("invalid base global value {base}"));
         }
-        let pointer = self.target.map(|target| target.pointer_type);
+        let pointer = self.target.and_then(|target| target.pointer_type);
         let type_of = |base| pointer.map(|pointer| self.func.global_value_type(base, pointer));
         match *data {
             GlobalValueData::VmContext => {

@@ -155,7 +155,7 @@ fn target_rules() {
     append(&mut func, block, InstData::load(Opcode::Load, I8, flags, address, 0), I8);
     finish(&mut func, block, &[]);
     check(&func, &[]);
-    let target = TargetInfo { pointer_type: I64, enable_pinned_reg: false, preserve_frame_pointers: false };
+    let target = TargetInfo { pointer_type: Some(I64), enable_pinned_reg: false, preserve_frame_pointers: false };
     let errors = verify(&func, Some(target)).unwrap_err();
     assert_eq!(errors.to_string(), "invalid pointer width (got 32, expected 64) encountered v0");
     append(&mut func, block, InstData::nullary(Opcode::GetPinnedReg, I64), I64);

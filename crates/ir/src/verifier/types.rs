@@ -82,12 +82,13 @@ impl Check<'_> {
     }
 
     fn global_value_type(&mut self, inst: Inst) {
-        let (Some(target), InstView::UnaryGlobalValue { global }) = (self.target, self.func.dfg.view(inst)) else {
+        let pointer = self.target.and_then(|target| target.pointer_type);
+        let (Some(pointer), InstView::UnaryGlobalValue { global }) = (pointer, self.func.dfg.view(inst)) else {
             return;
         };
         let Some(result) = self.func.dfg.first_result(inst) else { return };
         let ty = self.func.dfg.value_type(result);
-        let expected = self.func.global_value_type(global, target.pointer_type);
+        let expected = self.func.global_value_type(global, pointer);
         if ty != expected {
             self.report(
                 inst,
