@@ -1,6 +1,6 @@
 //! What every register allocator must do, and what a good one does, as macros for their tests.
 //!
-//! ```ignore
+//! ```text
 //! kingpost_testgen::conformance! { kingpost_regalloc_linear::LinearScan::default() }
 //! kingpost_testgen::quality! { kingpost_regalloc_linear::LinearScan::default() }
 //! ```

@@ -2,7 +2,7 @@
 //! as comments. In the folder `events` it is what an observer is told. With `KINGPOST_BLESS=1` the comments are written
 //! anew.
 //!
-//! ```ignore
+//! ```text
 //! kingpost_testgen::phases! { SsaAllocator::default(); liveness, spilling, events }
 //! ```
 
