@@ -11,7 +11,7 @@ use cranelift_module::{FuncId, Linkage, Module, ModuleResult, default_libcall_na
 use kingpost_codegen::ALLOCATORS;
 use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_ir::{Inst, InstData, Opcode};
-use kingpost_testgen::ir::generate;
+use kingpost_testgen::ir::generate_with_usual_types;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -164,7 +164,7 @@ fn generated_functions_have_upstreams_results() {
     let (upstream, ours) = (isa(&[]), [isa(&[]), isa(&[("opt_level", "speed")])]);
     let (mut shared, mut programs, mut defined, mut refused) = (Shared::new(), 0, 0, 0);
     for seed in seeds() {
-        let program = generate(seed);
+        let program = generate_with_usual_types(seed);
         let functions = functions(&program);
         let builder = cranelift_jit::JITBuilder::with_isa(upstream.clone(), default_libcall_names());
         let mut module = cranelift_jit::JITModule::new(builder);

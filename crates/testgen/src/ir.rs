@@ -46,7 +46,17 @@ pub struct Program {
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> Program {
-    let rng = &mut Rng::new(seed);
+    generate_by(&mut Rng::new(seed))
+}
+
+/// The program of a seed that keeps to types that every compiler has: integers to 64 bits, floats of 32 and 64.
+pub fn generate_with_usual_types(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    rng.usual_types = true;
+    generate_by(&mut rng)
+}
+
+fn generate_by(rng: &mut Rng) -> Program {
     let plans = plan::plans(rng);
     let mut program = Program { functions: Vec::new(), pinned: Vec::new(), inputs: plan::inputs(&plans[0], rng) };
     for index in 0..plans.len() {

@@ -18,10 +18,10 @@ pub(super) struct Plan {
     pub(super) pointers: Vec<bool>,
 }
 
-/// Integer types, the usual ones more than once.
+/// Integer types, the usual ones more than once and first.
 const INTS: [Type; 11] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, I128];
 
-/// Float types, the usual ones more than once.
+/// Float types, the usual ones more than once and first.
 const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
 pub(super) fn random_type(rng: &mut Rng) -> Type {
@@ -29,7 +29,7 @@ pub(super) fn random_type(rng: &mut Rng) -> Type {
 }
 
 pub(super) fn random_int(rng: &mut Rng) -> Type {
-    INTS[rng.range(0..INTS.len())]
+    if rng.usual_types { random_word(rng) } else { INTS[rng.range(0..INTS.len())] }
 }
 
 /// An integer type of at most 64 bits.
@@ -38,7 +38,8 @@ pub(super) fn random_word(rng: &mut Rng) -> Type {
 }
 
 pub(super) fn random_float(rng: &mut Rng) -> Type {
-    FLOATS[rng.range(0..FLOATS.len())]
+    let unusual = if rng.usual_types { 2 } else { 0 };
+    FLOATS[rng.range(0..FLOATS.len() - unusual)]
 }
 
 /// One to five functions; the first is the one to be run.

@@ -143,7 +143,8 @@ impl Scope<'_> {
     }
 
     fn halves(&mut self) {
-        let n = self.rng.range(0..INTS.len() - 1);
+        let unusual = usize::from(self.rng.usual_types);
+        let n = self.rng.range(0..INTS.len() - 1 - unusual);
         let (narrow, wide) = (INTS[n], INTS[n + 1]);
         if self.rng.chance(50) {
             let (low, high) = (self.pick(narrow), self.pick(narrow));
