@@ -79,7 +79,8 @@ impl RunCommand {
         let text = &comment.text.as_bytes()[start..];
         directive(&mut Lexer::new(text, false), signature).map_err(|fault| {
             let error = fault.locate(text);
-            Error { file: None, line: comment.line, column: comment.column + start as u32 + error.column - 1, ..error }
+            let column = comment.column + start as u32 + error.column - 1;
+            Error { line: comment.line, column, offset: comment.start + start + error.offset, ..error }
         })
     }
 }
@@ -205,7 +206,7 @@ mod tests {
         let mut signature = Signature::new(CallConv::Fast);
         signature.params.extend(params.iter().map(|&ty| AbiParam::new(ty)));
         signature.returns.extend(returns.iter().map(|&ty| AbiParam::new(ty)));
-        let comment = Comment { entity: AnyEntity::Function, text, line: 7, column: 3 };
+        let comment = Comment { entity: AnyEntity::Function, text, start: 40, line: 7, column: 3 };
         RunCommand::parse(&comment, &signature).map_err(|error| error.to_string())
     }
 
@@ -214,6 +215,13 @@ mod tests {
             Ok(Some(RunCommand::Run { expected, .. })) => expected.iter().map(|datum| datum.bits).collect(),
             other => panic!("{text}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn errors_have_their_place_in_the_file() {
+        let comment = Comment { entity: AnyEntity::Function, text: "; run: ?", start: 40, line: 7, column: 3 };
+        let error = RunCommand::parse(&comment, &Signature::new(CallConv::Fast)).unwrap_err();
+        assert_eq!((error.line, error.column, error.offset), (7, 10, 47));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Comment<'a> {
     pub entity: AnyEntity,
     /// The comment from its first semicolon to the end of the line.
     pub text: &'a str,
+    /// Its first byte in the text.
+    pub start: usize,
     /// Line, from 1.
     pub line: u32,
     /// Column of the semicolon in characters, from 1.
@@ -78,7 +80,7 @@ pub fn parse_test(text: &str, options: Options) -> Result<TestFile<'_>, Error> {
 fn comment<'a>(text: &'a str, lines: &mut Lines, entity: AnyEntity, range: Range<usize>) -> Comment<'a> {
     let Position { line, column } = lines.position(text.as_bytes(), range.start);
     // Lines of some systems end in two characters.
-    Comment { entity, text: text[range].trim_end_matches('\r'), line, column }
+    Comment { entity, start: range.start, text: text[range].trim_end_matches('\r'), line, column }
 }
 
 #[cfg(test)]
