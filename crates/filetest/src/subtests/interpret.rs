@@ -13,19 +13,12 @@ use crate::target::{self, NoCompiler};
 const ORACLE_FUEL: u64 = 10_000_000;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
-    let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
-    let environment = match data_blocks(&job.file.data).map(|blocks| environment.with_data(&blocks)) {
-        Ok(Ok(environment)) => environment,
-        Ok(Err(error)) => return findings.skip(error),
-        Err(text) => return findings.fail(text),
-    };
-    let settings = match target::last_settings(&job.file.header) {
-        Ok(settings) => settings,
+    let (environment, canonical_nans) = match environment(job) {
+        Ok(environment) => environment,
         Err(NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(NoCompiler::Fail { key, text }) => return findings.fail(job.describe_word(&key, &text)),
     };
-    let interpreter = Interpreter::new(&environment);
-    let mut interpreter = interpreter.with_canonical_nans(settings.enable_nan_canonicalization);
+    let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
     let mut limits = Limits::default();
     for directive in directives(job, findings) {
         let test = &job.file.functions[directive.function];
@@ -49,17 +42,23 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
 
 /// How the call of one directive ends in the interpreter: of the function that it belongs to, as compiled code is called.
 pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
-    let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
-    let environment = match data_blocks(&job.file.data).map(|blocks| environment.with_data(&blocks)) {
-        Ok(Ok(environment)) => environment,
-        Ok(Err(error)) => return Ending::NotSupported(error.to_string()),
-        Err(text) => return Ending::NotSupported(text),
+    let (environment, canonical_nans) = match environment(job) {
+        Ok(environment) => environment,
+        Err(NoCompiler::Skip(reason) | NoCompiler::Fail { text: reason, .. }) => return Ending::NotSupported(reason),
     };
     let Some(id) = environment.by_index(directive.function) else { return Ending::Wrong("has no body".into()) };
-    let limits = Limits { fuel: ORACLE_FUEL, ..Limits::default() };
-    let mut interpreter = Interpreter::new(&environment);
-    interpreter.set_limits(limits);
+    let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
+    interpreter.set_limits(Limits { fuel: ORACLE_FUEL, ..Limits::default() });
     ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
+}
+
+/// The functions and data of a file, and whether its settings ask for canonical NaNs.
+fn environment<'a>(job: &Job<'a>) -> Result<(Environment<'a>, bool), NoCompiler> {
+    let wrong = |text| NoCompiler::Fail { key: String::new(), text };
+    let blocks = data_blocks(&job.file.data).map_err(wrong)?;
+    let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
+    let environment = environment.with_data(&blocks).map_err(|error| NoCompiler::Skip(error.to_string()))?;
+    Ok((environment, target::last_settings(&job.file.header)?.enable_nan_canonicalization))
 }
 
 fn ending(result: Result<Vec<DataValue>, Stop>) -> Ending {
