@@ -15,7 +15,7 @@ use kingpost_codegen::{CompileError, Compiler, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
-use kingpost_ir::near::near_names;
+use kingpost_ir::near::near_suffix;
 use kingpost_mach::{DataObject, ModuleBuffer, text};
 use kingpost_reader::{Error, Header, Parser};
 use std::collections::{BTreeMap, HashMap};
@@ -304,8 +304,7 @@ impl Session<'_> {
     /// Fails if `--only` names a function that there is not.
     fn check_only(&self) -> Result<(), Stop> {
         let Some(missing) = self.args.only.iter().find(|name| !self.names.contains(name)) else { return Ok(()) };
-        let near = near_names(missing, self.names.iter().map(String::as_str)).join(", ");
-        let hint = if near.is_empty() { near } else { format!("; near: {near}") };
+        let hint = near_suffix(missing, self.names.iter().map(String::as_str));
         Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 

@@ -7,7 +7,7 @@ use crate::output;
 use kingpost_codegen::{CpuFlags, Settings, TARGETS};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
-use kingpost_ir::near::near_names;
+use kingpost_ir::near::near_suffix;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -49,8 +49,7 @@ pub(crate) fn opcodes(args: &OpcodesArgs) -> Outcome {
         match Opcode::from_name(name.as_bytes()) {
             Some(opcode) => write!(out, "{}", opcode_doc(opcode))?,
             None => {
-                let near = near_names(name, Opcode::ALL.iter().map(|opcode| opcode.name())).join(", ");
-                let near = if near.is_empty() { near } else { format!("; near: {near}") };
+                let near = near_suffix(name, Opcode::ALL.iter().map(|opcode| opcode.name()));
                 complain(&format!("there is no opcode `{name}`{near}"));
                 verdict = Verdict::Bad;
             }

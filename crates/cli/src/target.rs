@@ -4,7 +4,7 @@ use crate::args::TargetArgs;
 use crate::lists;
 use crate::outcome::Stop;
 use kingpost_codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TargetError};
-use kingpost_ir::near::near_names;
+use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
@@ -85,20 +85,16 @@ impl From<TargetError> for Refused {
             TargetError::Setting(error) => error.key(),
             TargetError::Allocator(_) => "regalloc_algorithm",
         };
-        let text = match near_keys(key) {
-            near if matches!(error, TargetError::Setting(SettingError::Unknown(_))) && !near.is_empty() => {
-                format!("{error}; near: {}", near.join(", "))
+        let near = match error {
+            TargetError::Setting(SettingError::Unknown(_)) => {
+                near_suffix(key, Settings::KEYS.iter().map(|(key, _)| *key))
             }
-            _ => error.to_string(),
+            _ => String::new(),
         };
+        let text = format!("{error}{near}");
         // Words that are no shared settings are whole flags.
         Refused { key: key.split('=').next().unwrap_or_default().into(), text }
     }
-}
-
-/// Settings whose names are nearly `key`.
-fn near_keys(key: &str) -> Vec<&'static str> {
-    near_names(key, Settings::KEYS.iter().map(|(key, _)| *key))
 }
 
 /// The allocator of this name.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use kingpost_interpreter::DataValue;
-use kingpost_ir::near::near_names;
+use kingpost_ir::near::near_suffix;
 use kingpost_reader::{Comment, Comparison, Datum, Invocation, RunCommand, TestFunction};
 
 use crate::job::Job;
@@ -44,14 +44,13 @@ fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive
     let functions = &job.file.functions;
     let Some(function) = functions.iter().position(|test| test.function.name.to_string() == name) else {
         let names: Vec<String> = functions.iter().map(|test| test.function.name.to_string()).collect();
-        let near = near_names(name, names.iter().map(String::as_str)).join(", ");
-        let near = if near.is_empty() { near } else { format!("; near: {near}") };
+        let near = near_suffix(name, names.iter().map(String::as_str));
         findings.fail(format_args!("{}: there is no function `{name}`{near}", job.name));
         return None;
     };
     let test = &functions[function];
     let text = format!("; print: {call}");
-    let comment = Comment { entity: kingpost_ir::AnyEntity::Function, text: &text, line: 0, column: 1 };
+    let comment = Comment { entity: kingpost_ir::AnyEntity::Function, text: &text, start: 0, line: 0, column: 1 };
     match RunCommand::parse(&comment, &test.function.signature) {
         Ok(command) => command.map(|command| Directive { function, line: 0, command }),
         Err(error) => {

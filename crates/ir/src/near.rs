@@ -16,6 +16,12 @@ pub fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> V
     near.into_iter().map(|(_, name)| name).collect()
 }
 
+/// The end of a message about a name that does not exist: `; near: a, b`, or nothing.
+pub fn near_suffix<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let names = near_names(name, known);
+    if names.is_empty() { String::new() } else { format!("; near: {}", names.join(", ")) }
+}
+
 /// The least number of characters to insert, delete or replace that turns one word into the other (Levenshtein 1966), by
 /// rows of the table of prefixes.
 fn distance(a: &str, b: &str) -> usize {
@@ -47,6 +53,7 @@ mod tests {
         let known = ["%sieve", "%sieved", "%main", "%serve", "%sieve"];
         assert_eq!(near_names("%sieve", known), ["%sieve", "%sieved", "%serve"]);
         assert!(near_names("%printf", known).is_empty());
+        assert_eq!((near_suffix("%printf", known), near_suffix("%mai", known)), ("".into(), "; near: %main".into()));
         assert_eq!(near_names("ad", ["iadd", "and", "add_more", "b"]), ["and", "iadd"]);
     }
 }
