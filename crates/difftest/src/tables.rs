@@ -6,7 +6,7 @@ use kingpost_ir::{Block, Function, Inst, StackSlot};
 use kingpost_mach::{DebugTag, FunctionView};
 use std::collections::BTreeMap;
 
-/// Checks the tables of `function`, of whose calls with stack maps, and sequence points, each has a number for its first tag.
+/// Checks the tables of `function`. The first tag of each of its calls with stack maps and of its sequence points is a number.
 ///
 /// # Errors
 /// What is wrong.
