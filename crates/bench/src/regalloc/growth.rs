@@ -39,9 +39,9 @@ pub fn report(names: &[&'static str], shapes: &[&'static str], max: usize, round
             let fitted = fit(&sizes, points);
             let last = points.last().copied().unwrap_or_default();
             println!("  {shape:26} {name:14} {}   {:.3} s at {max}", cells(&fitted), last[2]);
-            for k in 0..4 {
-                if fitted[k] > worst.0[k] {
-                    (worst.0[k], worst.1[k]) = (fitted[k], shape);
+            for (k, &exponent) in fitted.iter().enumerate() {
+                if exponent > worst.0[k] {
+                    (worst.0[k], worst.1[k]) = (exponent, shape);
                 }
             }
         }
