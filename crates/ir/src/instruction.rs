@@ -301,6 +301,46 @@ impl InstData {
         self.opcode
     }
 
+    /// The controlling type, as it was given when the instruction was made; `INVALID` of stores and compare-and-swaps.
+    #[inline]
+    pub fn controlling_type(&self) -> Type {
+        match self.opcode.format() {
+            Format::Store | Format::StoreNoOffset | Format::AtomicCas => types::INVALID,
+            _ => self.ty,
+        }
+    }
+
+    /// The small immediate: condition code, lane, trap code or operation, as a number.
+    #[inline]
+    pub fn small(&self) -> u8 {
+        self.small
+    }
+
+    /// The condition of an `icmp`.
+    #[inline]
+    pub fn int_cond(&self) -> Option<IntCC> {
+        (self.opcode == Opcode::Icmp).then(|| IntCC::ALL[usize::from(self.small)])
+    }
+
+    /// The operand values of a format without operand lists; none of the others.
+    #[inline]
+    pub fn args(&self) -> &[Value] {
+        &self.words[..self.inline_args().unwrap_or(0)]
+    }
+
+    /// The operand values of a format without operand lists, to be changed; none of the others.
+    #[inline]
+    pub fn args_mut(&mut self) -> &mut [Value] {
+        let count = self.inline_args().unwrap_or(0);
+        &mut self.words[..count]
+    }
+
+    /// The bits of an `iconst`, zero-extended from its type.
+    #[inline]
+    pub fn iconst_bits(&self) -> Option<u64> {
+        (self.opcode == Opcode::Iconst).then(|| self.imm64(0) as u64)
+    }
+
     pub(crate) fn imm64(&self, first: usize) -> i64 {
         (u64::from(self.words[first].0) | u64::from(self.words[first + 1].0) << 32) as i64
     }

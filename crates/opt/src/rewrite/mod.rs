@@ -1,0 +1,35 @@
+//! Rewriting: the rules of one root opcode, tried on an instruction that is about to be made.
+//!
+//! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request goes
+//! through [`Graph::make`], the one constructor: constants are folded, operands put in order, the rules of the root are
+//! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a request.
+
+use kingpost_ir::{InstData, Type, Value};
+
+/// The graph of pure instructions, as rules see it.
+pub trait Graph {
+    /// The pure instruction whose only result the value is.
+    fn definition(&self, value: Value) -> Option<&InstData>;
+
+    /// The type of the value.
+    fn ty(&self, value: Value) -> Type;
+
+    /// The bits of an integer constant of at most 64 bits, zero-extended from its type.
+    fn constant(&self, value: Value) -> Option<u64>;
+
+    /// The value of a pure instruction with one result, simplified.
+    fn make(&mut self, request: InstData) -> Value;
+
+    /// An integer constant of at most 64 bits; bits above the type are ignored.
+    fn iconst(&mut self, ty: Type, bits: u64) -> Value;
+}
+
+/// The value that the first matching rule makes of the request; `None` if no rule matches.
+pub fn rewrite(_graph: &mut impl Graph, _request: &InstData) -> Option<Value> {
+    None
+}
+
+/// A value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.
+pub fn simplify_condition(_graph: &mut impl Graph, _condition: Value) -> Option<Value> {
+    None
+}
