@@ -88,8 +88,8 @@ kingpost_mach::lowering_table! { LowerFn;
     F16const                   => shared::constant::fconst;
     F32const                   => shared::constant::fconst;
     F64const                   => shared::constant::fconst;
-    F128const                  => shared::constant::quad;
-    Vconst                     => shared::constant::quad;
+    F128const                  => shared::constant::from_bytes;
+    Vconst                     => shared::constant::from_bytes;
 
     // Selection and comparison.
     Select [32]                => compare::select, wide::select, compare::select_float, shared::vector::in_register(compare::select_float);

@@ -4,6 +4,7 @@
 
 use super::Lowered;
 use super::machine::Machine;
+use super::types::is_float_reg;
 use kingpost_ir::{Inst, InstView};
 
 /// `iconst`.
@@ -36,23 +37,23 @@ pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `f128const`, and `vconst` of 128 bits.
+/// `f128const`, and `vconst` of up to 128 bits.
 ///
 /// # Errors
-/// Vectors of other sizes.
-pub fn quad<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+/// Larger vectors, and dynamic ones.
+pub fn from_bytes<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
-    let bytes = cx.func.dfg.constants.bytes(constant);
-    if cx.ty(value).bits() != 128 || cx.ty(value).is_dynamic_vector() || bytes.len() != 16 {
+    if !is_float_reg(cx.ty(value)) {
         return Err(cx.unsupported(inst));
     }
     let def = cx.result(value);
-    if bytes.iter().all(|&byte| byte == 0) {
-        cx.emit(M::ROWS.zero128, &[def]);
+    let bits = cx.ty(value).bits();
+    let image = cx.func.dfg.constants.bytes(constant).iter().rev().fold(0, |image, &byte| image << 8 | u128::from(byte));
+    if bits == 128 {
+        cx.load_vector(def, image);
     } else {
-        let literal = cx.literal(bytes);
-        cx.emit_mem(M::ROWS.literal128, &[def], literal);
+        cx.load_float(def, image as u64, bits.max(32));
     }
     Ok(())
 }

@@ -154,6 +154,16 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// Puts the float of 32 or 64 bits into `def`. Leaves the flags alone.
     fn load_float(&mut self, def: VReg, value: u64, bits: u32);
 
+    /// Puts 128 bits into `def`. Leaves the flags alone.
+    fn load_vector(&mut self, def: VReg, value: u128) {
+        if value == 0 {
+            self.emit(Self::ROWS.zero128, &[def]);
+        } else {
+            let literal = self.literal(&value.to_le_bytes());
+            self.emit_mem(Self::ROWS.literal128, &[def], literal);
+        }
+    }
+
     /// `def` is `source`, an integer of `bits` bits, in the other byte order.
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32);
 

@@ -8,7 +8,7 @@ use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::types::{F16, I64};
+use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
@@ -24,13 +24,17 @@ fn part_bytes(ty: Type) -> u8 {
     if ty.is_int() { bytes.min(8) } else { bytes }
 }
 
+/// Is this a value of 16 bits in a float register?
+fn is_half(ty: Type) -> bool {
+    is_float_reg(ty) && ty.bits() == 16
+}
+
 /// Class and bytes of the access to a value of this type in one register. None if there is no code for it.
 fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let bytes = ty.bytes() as u8;
     let class = match ty.bits() {
         8..=64 if ty.is_int() => RegClass::Int,
-        ..=64 if ty.is_scalar() && bytes >= M::LEAST_FLOAT_BYTES => RegClass::Float,
-        128 if is_float_reg(ty) => RegClass::Float,
+        _ if is_float_reg(ty) && bytes >= M::LEAST_FLOAT_BYTES => RegClass::Float,
         _ => return None,
     };
     Some((class, bytes))
@@ -38,7 +42,7 @@ fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
 
 /// The access to the place of an argument or result of this type on the stack, which has at least 8 bytes.
 fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
-    let narrow = ty.is_scalar() && !ty.is_int() && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
+    let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
     if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
 }
 
@@ -106,7 +110,7 @@ pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, si
 
 /// Why an access to a value of type `ty` is refused: for its byte order if there is code for the other one.
 fn refusal<'f, M: Machine<'f>>(cx: &M, inst: Inst, ty: Type, flags: MemFlags) -> LowerError {
-    let supported = ty == F16 || access::<M>(ty).is_some();
+    let supported = is_half(ty) || access::<M>(ty).is_some();
     if supported && !is_little(flags) { cx.unsupported_byte_order(inst, ty) } else { cx.unsupported(inst) }
 }
 
@@ -120,7 +124,7 @@ pub fn load_into<'f, M: Machine<'f>>(
 ) -> Option<()> {
     if let Some(row) = load_row::<M>(ty) {
         cx.emit_mem(row, &[def], address).set_trap(trap);
-    } else if ty == F16 {
+    } else if is_half(ty) {
         // Float registers are loaded with 32 bits at least, of which half may not be there.
         let image = cx.int_temp(16);
         cx.emit_mem(M::load_row(RegClass::Int, 2), &[image], address).set_trap(trap);
@@ -193,7 +197,7 @@ fn store_value<'f, M: Machine<'f>>(
     if let Some(row) = store_row::<M>(ty) {
         let source = cx.use_reg(value);
         cx.emit_mem(row, &[source], address).set_trap(trap);
-    } else if ty == F16 {
+    } else if is_half(ty) {
         let (image, source) = (cx.int_temp(16), cx.use_reg(value));
         cx.emit(M::ROWS.float_to_int32, &[image, source]);
         cx.emit_mem(M::store_row(RegClass::Int, 2), &[image], address).set_trap(trap);
