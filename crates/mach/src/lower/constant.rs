@@ -49,7 +49,8 @@ pub fn from_bytes<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     }
     let def = cx.result(value);
     let bits = cx.ty(value).bits();
-    let image = cx.func.dfg.constants.bytes(constant).iter().rev().fold(0, |image, &byte| image << 8 | u128::from(byte));
+    let image =
+        cx.func.dfg.constants.bytes(constant).iter().rev().fold(0, |image, &byte| image << 8 | u128::from(byte));
     if bits == 128 {
         cx.load_vector(def, image);
     } else {

@@ -43,11 +43,7 @@ pub fn half_in_memory<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Result<(Addr
 ///
 /// # Errors
 /// Addresses of other types than `i64`, and big-endian byte order.
-pub fn load_widened<'f, M: Machine<'f>>(
-    cx: &mut M,
-    inst: Inst,
-    widen: impl FnOnce(&mut M, VReg, VReg),
-) -> Lowered {
+pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, widen: impl FnOnce(&mut M, VReg, VReg)) -> Lowered {
     let (address, trap) = half_in_memory(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, half) = (cx.result(value), cx.float_temp(64));
