@@ -3,7 +3,7 @@
 use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
 use crate::outcome::{Outcome, Verdict};
-use crate::output;
+use crate::{output, target};
 use kingpost_codegen::{CpuFlags, Settings, TARGETS};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
@@ -14,7 +14,7 @@ use std::io::Write;
 /// All settings, and the flags of an instruction set, with their meanings and what they are by default.
 pub(crate) fn settings(flags: Option<CpuFlags>) -> String {
     let mut text = "Settings, with their values unless set:\n".to_string();
-    for ((key, doc), value) in Settings::KEYS.iter().zip(Settings::default().values()) {
+    for ((key, doc), value) in Settings::KEYS.iter().zip(target::defaults().values()) {
         let _ = writeln!(text, "  {:<45} {doc}", format!("{key}={value}"));
     }
     let Some(flags) = flags else { return text };

@@ -16,6 +16,11 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
     Triple::from_str(&full).map_err(|error| format!("target `{text}`: {error}"))
 }
 
+/// What commands that make code are set to: their objects go into programs, which Linux systems load anywhere.
+pub(crate) fn defaults() -> Settings {
+    Settings { is_pic: true, ..Settings::default() }
+}
+
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
@@ -39,7 +44,7 @@ pub(crate) fn with_header(
     verify_each: bool,
     header: &Header,
 ) -> Result<Compiler, Refused> {
-    let mut settings = Settings { verify_each, ..Settings::default() };
+    let mut settings = Settings { verify_each, ..defaults() };
     let mut flags = Vec::new();
     let mut set = |key: &str, value: Option<&str>| match settings.set(key, value.unwrap_or("true")) {
         Ok(()) => Ok(()),

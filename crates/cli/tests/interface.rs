@@ -132,7 +132,7 @@ block0(v0: i64, v1: i64, v2: i64, v3: i64):
 #[test]
 fn what_there_is_can_be_listed() {
     let (code, out, _) = check(&["compile", "in.clif", "--set", "help", "--target", "aarch64"], GOOD);
-    assert!(code == 0 && out.contains("is_pic=false ") && out.contains("has_lse "), "{out}");
+    assert!(code == 0 && out.contains("is_pic=true ") && out.contains("has_lse "), "{out}");
     let (code, out, _) = check(&["verify", "in.clif", "--target", "help"], GOOD);
     assert!(code == 0 && out.contains("x86_64 ") && out.contains("aarch64 "), "{out}");
     let (code, out, _) = check(&["opcodes"], "");
@@ -194,7 +194,7 @@ fn objects_link_and_run() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     for allocator in ["linear", "spill-all"] {
-        let args = ["compile", "-", "-o", "out.o", "--set", "is_pic", "--regalloc", allocator];
+        let args = ["compile", "-", "-o", "out.o", "--regalloc", allocator];
         let output = kingpost(folder.path(), &args, GOOD);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let cc = ["-Wl,--fatal-warnings", "out.o", "-o", "out"];

@@ -8,7 +8,7 @@ use kingpost_checker::Checker;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Lowering};
+use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Listing, Lowering};
 use kingpost_regalloc::{Allocation, Allocator};
 use std::sync::{Mutex, PoisonError};
 use target_lexicon::Triple;
@@ -155,8 +155,18 @@ impl Context {
         &self.code
     }
 
+    /// What lowering knows of the function compiled last: the blocks and values that its machine code is about.
+    pub fn lowering(&self) -> &Lowering {
+        &self.lowering
+    }
+
     /// The allocation of the function compiled last.
     pub fn allocation(&self) -> &Allocation {
         &self.allocation
+    }
+
+    /// The emitted instructions of the function compiled last, if [`Options::list`] asks for them.
+    pub fn listing(&self) -> &Listing {
+        self.emitter.listing()
     }
 }

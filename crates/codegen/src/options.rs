@@ -13,6 +13,8 @@ pub struct Options {
     pub time: bool,
     /// Count spills, fills, moves and their weighted cost.
     pub count: bool,
+    /// Keep the listing of each function, for [`Context::listing`](crate::Context::listing).
+    pub list: bool,
     /// Takes the text of what stages make.
     pub dump: Option<Arc<dyn DumpSink>>,
     /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.

@@ -87,7 +87,7 @@ pub(crate) fn compile_code(
 
     // The frame is laid out and everything becomes bytes.
     let code_bytes = module.code_bytes();
-    emitter.want_listing(s.wants(Stage::Emit));
+    emitter.want_listing(s.options.list || s.wants(Stage::Emit));
     s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name.into(), module))?;
     s.dump(|| emitter.listing().display(module.function(module.len() - 1)).to_string());
 

@@ -179,7 +179,7 @@ fn build_and_check(
         .args([programs.join("io.clif"), programs.join(format!("{}.clif", program.name))])
         .arg("-o")
         .arg(&object)
-        .args(["--target", machine.target, "--set", "is_pic", "--verify-each", "--regalloc", allocator]))?;
+        .args(["--target", machine.target, "--verify-each", "--regalloc", allocator]))?;
     let compile = start.elapsed();
     let mut cc = Command::new(machine.cc);
     let link = cc.arg("-Wl,--fatal-warnings").args(machine.link).arg(&object).arg("-o").arg(&binary).output()?;

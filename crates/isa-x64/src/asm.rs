@@ -65,7 +65,10 @@ fn address(mem: &Mem, reloc: RelocKind, args: &Args<'_>, out: &mut String) {
         }
     }
     if let Some((index, shift, _)) = mem.index {
-        let _ = write!(out, " + {}*{}", name(index, 8), 1 << shift);
+        let _ = write!(out, " + {}", name(index, 8));
+        if shift != 0 {
+            let _ = write!(out, "*{}", 1 << shift);
+        }
     }
     if disp != 0 {
         let _ = write!(out, " {} {}", if disp < 0 { '-' } else { '+' }, disp.unsigned_abs());

@@ -12,7 +12,7 @@ use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
 use crate::limits::{Limits, check_limit};
-use crate::listing::Listing;
+use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
 use crate::row::{MAX_REGS, RowKind};
 use cranelift_entity::EntityRef;
@@ -87,6 +87,7 @@ impl Emitter {
             let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
             self.buffer.bind(Label::new(block.index()));
             self.buffer.block_start();
+            self.buffer.listing.set_origin(Origin::Frame);
             if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
                 pad(&mut self.buffer);
             }
@@ -108,6 +109,7 @@ impl Emitter {
             }
             check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }
+        self.buffer.listing.set_origin(Origin::Frame);
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
         self.buffer.srcloc(u32::MAX);
         for &slot in &code.keyed_slots {
@@ -266,9 +268,11 @@ impl Body<'_> {
                 self.buffer.srcloc(srcloc);
             }
             while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
+                self.buffer.listing.set_origin(Origin::Edit(edit as u32));
                 self.edit(e.kind);
                 edit += 1;
             }
+            self.buffer.listing.set_origin(Origin::Inst(inst));
             if !self.allocation.is_dropped(inst) {
                 self.inst(inst, next);
             }

@@ -71,7 +71,7 @@ pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, HalfPrecision, Isa, MachineEdit, Mem, MemBase};
 pub use limits::{Guard, Limits, check_limit};
-pub use listing::Listing;
+pub use listing::{ListedInst, ListedLabel, Listing, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
 pub use row::{Effect, Family, FlagsEffect, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};

@@ -9,8 +9,53 @@
 //! The encoder says what it encodes; offsets move with branches that grow like those of all tables.
 
 use crate::buffer::{Buffer, Label};
-use crate::compiled::FunctionView;
+use crate::compiled::{FunctionView, SymbolName};
+use kingpost_regalloc::{Block, Inst};
 use std::fmt;
+use std::ops::Range;
+
+/// What an instruction of the listing was emitted for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Origin {
+    /// The prologue, a landing pad, or what stands behind the blocks.
+    #[default]
+    Frame,
+    /// An instruction of the problem.
+    Inst(Inst),
+    /// The edit at this index of [`Allocation::edits`](kingpost_regalloc::Allocation).
+    Edit(u32),
+}
+
+/// One instruction of the listing, or several with one text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedInst {
+    /// Its bytes, relative to the function's first.
+    pub range: Range<u32>,
+    /// In the assembler's syntax, without the label of a branch. Symbols are called as functions call them.
+    pub text: String,
+    /// The label that a branch goes to.
+    pub label: Option<ListedLabel>,
+    /// What it was emitted for.
+    pub origin: Origin,
+}
+
+/// A place that branches go to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListedLabel {
+    /// A block.
+    Block(Block),
+    /// A place within what an instruction became, by number.
+    Local(u32),
+}
+
+impl fmt::Display for ListedLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListedLabel::Block(block) => write!(f, "{block}"),
+            ListedLabel::Local(number) => write!(f, ".{number}"),
+        }
+    }
+}
 
 /// One instruction, or several with one text.
 #[derive(Clone, Debug)]
@@ -20,13 +65,18 @@ struct Line {
     text: String,
     /// Where it branches to.
     target: Option<Label>,
+    origin: Origin,
 }
 
 /// The instructions of one function.
 #[derive(Clone, Default, Debug)]
 pub struct Listing {
     wanted: bool,
+    /// Of what is emitted next.
+    origin: Origin,
     lines: Vec<Line>,
+    /// What `symbol0` and so on stand for.
+    symbols: Vec<SymbolName>,
     /// Labels and their offsets, ascending.
     labels: Vec<(Label, u32)>,
     /// How many labels are blocks: the first ones.
@@ -41,8 +91,7 @@ impl Buffer {
     #[inline]
     pub fn list(&mut self, text: impl FnOnce() -> String) {
         if self.listing.wanted {
-            let offset = self.len() as u32;
-            self.listing.lines.push(Line { offset, text: text(), target: None });
+            self.list_line(text(), None);
         }
     }
 
@@ -50,9 +99,13 @@ impl Buffer {
     #[inline]
     pub fn list_branch(&mut self, label: Label, text: impl FnOnce() -> String) {
         if self.listing.wanted {
-            let offset = self.len() as u32;
-            self.listing.lines.push(Line { offset, text: text(), target: Some(label) });
+            self.list_line(text(), Some(label));
         }
+    }
+
+    fn list_line(&mut self, text: String, target: Option<Label>) {
+        let (offset, origin) = (self.len() as u32, self.listing.origin);
+        self.listing.lines.push(Line { offset, text, target, origin });
     }
 }
 
@@ -62,6 +115,12 @@ impl Listing {
         self.wanted = wanted;
     }
 
+    /// Says what is emitted from now on.
+    #[inline]
+    pub(crate) fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
     /// Forgets the lines from this offset on.
     pub(crate) fn forget_from(&mut self, offset: usize) {
         while self.lines.pop_if(|line| line.offset as usize >= offset).is_some() {}
@@ -69,6 +128,7 @@ impl Listing {
 
     /// Starts a function whose first labels are its `blocks` blocks.
     pub(crate) fn start(&mut self, blocks: usize) {
+        self.origin = Origin::Frame;
         self.lines.clear();
         self.labels.clear();
         self.blocks = blocks;
@@ -80,18 +140,73 @@ impl Listing {
         self.lines.iter_mut().map(|line| &mut line.offset)
     }
 
-    /// Takes the final offsets of labels, ascending, and the length of the code.
-    pub(crate) fn finish(&mut self, labels: impl Iterator<Item = (Label, u32)>, code_bytes: u32) {
+    /// Takes the final offsets of labels, ascending, the names of symbols, and the length of the code.
+    pub(crate) fn finish(
+        &mut self,
+        labels: impl Iterator<Item = (Label, u32)>,
+        symbols: &[SymbolName],
+        code_bytes: u32,
+    ) {
         if self.wanted {
             self.labels.extend(labels);
+            self.symbols.clear();
+            self.symbols.extend_from_slice(symbols);
             self.code_bytes = code_bytes;
         }
+    }
+
+    /// Bytes of code, jump tables behind it not counted.
+    pub fn code_bytes(&self) -> u32 {
+        self.code_bytes
+    }
+
+    /// The instructions in the order of their bytes. `name` appends what a symbol is called.
+    pub fn insts(&self, name: impl Fn(&SymbolName, &mut String)) -> impl Iterator<Item = ListedInst> {
+        self.lines.iter().enumerate().map(move |(index, line)| ListedInst {
+            range: line.offset..self.end_of(index),
+            text: named(&line.text, &self.symbols, &name),
+            label: line.target.map(|label| self.listed(label)),
+            origin: line.origin,
+        })
+    }
+
+    /// The labels and their offsets, ascending.
+    pub fn labels(&self) -> impl Iterator<Item = (ListedLabel, u32)> {
+        self.labels.iter().map(|&(label, offset)| (self.listed(label), offset))
+    }
+
+    fn listed(&self, label: Label) -> ListedLabel {
+        let number = label.index() as u32;
+        match label.index() < self.blocks {
+            true => ListedLabel::Block(Block::from_u32(number)),
+            false => ListedLabel::Local(number),
+        }
+    }
+
+    /// The first byte behind a line.
+    fn end_of(&self, index: usize) -> u32 {
+        self.lines.get(index + 1).map_or(self.code_bytes, |next| next.offset)
     }
 
     /// The text, with the bytes of `function`, which this is the listing of.
     pub fn display<'a>(&'a self, function: FunctionView<'a>) -> impl fmt::Display + 'a {
         ListingText { listing: self, function }
     }
+}
+
+/// An encoder's text with names in place of `symbol0` and so on.
+fn named(text: &str, symbols: &[SymbolName], name: impl Fn(&SymbolName, &mut String)) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("symbol") {
+        out.push_str(before);
+        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        match after[..digits].parse().ok().and_then(|number: usize| symbols.get(number)) {
+            Some(symbol) => name(symbol, &mut out),
+            None => out.push_str(&rest[before.len()..rest.len() - after.len() + digits]),
+        }
+        rest = &after[digits..];
+    }
+    out + rest
 }
 
 struct ListingText<'a> {
@@ -102,29 +217,24 @@ struct ListingText<'a> {
 impl fmt::Display for ListingText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listing = self.listing;
-        let mut labels = listing.labels.iter().peekable();
-        for (index, line) in listing.lines.iter().enumerate() {
-            while let Some(&(label, _)) = labels.next_if(|(_, offset)| *offset <= line.offset) {
-                writeln!(f, "{}:", self.label(label))?;
+        let mut labels = listing.labels().peekable();
+        for inst in listing.insts(|name, out| *out += &name.to_string()) {
+            while let Some((label, _)) = labels.next_if(|(_, offset)| *offset <= inst.range.start) {
+                writeln!(f, "{label}:")?;
             }
-            let end = listing.lines.get(index + 1).map_or(listing.code_bytes, |next| next.offset);
-            self.line(f, line, end)?;
+            self.line(f, &inst)?;
         }
         self.tables(f)
     }
 }
 
 impl ListingText<'_> {
-    fn label(&self, label: Label) -> String {
-        if label.index() < self.listing.blocks { format!("b{}", label.index()) } else { format!(".{}", label.index()) }
-    }
-
-    fn line(&self, f: &mut fmt::Formatter<'_>, line: &Line, end: u32) -> fmt::Result {
-        let (start, end) = (line.offset as usize, end as usize);
+    fn line(&self, f: &mut fmt::Formatter<'_>, inst: &ListedInst) -> fmt::Result {
+        let (start, end) = (inst.range.start as usize, inst.range.end as usize);
         let bytes = self.function.code.get(start..end).unwrap_or_default();
-        let mut text = line.text.clone();
-        if let Some(label) = line.target {
-            text += &format!(" {}", self.label(label));
+        let mut text = inst.text.clone();
+        if let Some(label) = inst.label {
+            text += &format!(" {label}");
         }
         let mut separator = "  ; ";
         let within = |offset: u32| (start..end).contains(&(offset as usize));

@@ -42,7 +42,7 @@ impl Buffer {
         let base = pools.code.len();
         self.copy_code(forms, &mut pools.code);
         let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
-        self.listing.finish(labels, (pools.code.len() - base) as u32);
+        self.listing.finish(labels, symbols, (pools.code.len() - base) as u32);
         self.place_tables(tables, base, forms, &mut pools.code);
         if pools.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);

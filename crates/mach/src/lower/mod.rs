@@ -245,6 +245,16 @@ impl Lowering {
         Ok(())
     }
 
+    /// What the blocks of the code made last stand for.
+    pub fn machine_blocks(&self) -> &[MachineBlock] {
+        self.order.blocks()
+    }
+
+    /// The registers of a value in the code made last, low part first; none if no instruction needed it in a register.
+    pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {
+        self.value_regs[value].into_iter().filter_map(PackedOption::expand)
+    }
+
     fn clear(&mut self) {
         self.value_regs.clear();
         self.edge_results.clear();
