@@ -20,7 +20,7 @@
 #include <ucontext.h>
 #include <unwind.h>
 
-extern const uint32_t __start_kingpost_traps[];
+extern const uint32_t __start_kingpost_traps[], __start_kingpost_handlers[];
 extern const char enter[], enter_end[];
 long enter_function(long (*)(long), long);
 uintptr_t entered_sp;
@@ -67,6 +67,26 @@ asm(".text\n"
     ".cfi_endproc\n"
     "enter_end:\n");
 
+/* What `probestack` calls: touches every page of a frame of rax bytes. */
+asm(".text\n"
+    ".globl __kingpost_probestack\n"
+    "__kingpost_probestack: lea 8(%rsp), %r11\n"
+    "1: sub $4096, %r11\n"
+    "sub $4096, %rax\n"
+    "jb 2f\n"
+    "testb $0, (%r11)\n"
+    "jmp 1b\n"
+    "2: sub %rax, %r11\n"
+    "testb $0, (%r11)\n"
+    "ret\n");
+
+#define RESUME(fp, sp, pc, first, second)                                                                              \
+    asm volatile("mov %0, %%r11\nmov %1, %%r10\nmov %2, %%r9\nmov %3, %%rax\nmov %4, %%rdx\n"                          \
+                 "mov %%r11, %%rbp\nmov %%r10, %%rsp\njmp *%%r9"                                                        \
+                 :                                                                                                     \
+                 : "r"(fp), "r"(sp), "r"(pc), "r"(first), "r"(second)                                                  \
+                 : "rax", "rdx", "r9", "r10", "r11")
+
 static void plant(void) {}
 static void pull(uintptr_t ip) { (void)ip; }
 #else
@@ -101,6 +121,12 @@ asm(".text\n"
     "ret\n"
     ".cfi_endproc\n"
     "enter_end:\n");
+
+#define RESUME(fp, sp, pc, first, second)                                                                              \
+    asm volatile("mov x9, %0\nmov x10, %1\nmov x11, %2\nmov x0, %3\nmov x1, %4\nmov x29, x9\nmov sp, x10\nbr x11"      \
+                 :                                                                                                     \
+                 : "r"(fp), "r"(sp), "r"(pc), "r"(first), "r"(second)                                                  \
+                 : "x0", "x1", "x9", "x10", "x11")
 
 enum { BREAKPOINT = 0xd4200000, PAGE = 65536 };
 /* What stands in the code, by function. */
@@ -201,11 +227,33 @@ static void stop(int signal, siginfo_t *info, void *data) {
 
 long hook(long x) { return x + 1; }
 
+/*
+ * Resumes at the handler of a tag, or one of every tag, of the call that made the caller's frame, with two payloads. The
+ * callee's convention preserves no register for a handler. Returns if the payload is the tag, so that what follows is come by.
+ */
+void resume(long tag, long payload) {
+    if (payload == tag)
+        return;
+    uintptr_t *throws = *(uintptr_t **)__builtin_frame_address(0), frame = throws[0];
+    /* Without the signature of AArch64. */
+    uintptr_t from = throws[1] & 0xffffffffffff;
+    const uint32_t *function = __start_kingpost_handlers + 4;
+    const uint32_t *handlers = function + 6 * __start_kingpost_handlers[1];
+    for (uint32_t i = 0; i < __start_kingpost_handlers[1]; i++, function += 6) {
+        uintptr_t start = (uintptr_t)function + (intptr_t)(int32_t)function[0];
+        const uint32_t *handler = handlers + 6 * function[2], *end = handler + 6 * function[3];
+        for (; handler < end; handler += 6)
+            if (start + handler[0] == from && (handler[2] || handler[3] == tag))
+                RESUME(frame, frame - function[4], start + handler[1], payload, tag);
+    }
+    exit(2);
+}
+
 long leaf(long), saves(long), returns(long), cold(long), pops(long), tails(long), big(long), recurse(long),
-    traps(long), traps_bare(long), divides(long), limits(long);
+    catches(long), pages(long), traps(long), traps_bare(long), divides(long), limits(long);
 
 int main(void) {
-    static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops,
+    static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops, catches, pages,
                                               big,   recurse, traps,   traps_bare, divides, limits, tails};
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++)
         visited[i] = calloc(__start_kingpost_traps[4 + 6 * i + 1], 1);
@@ -218,7 +266,7 @@ int main(void) {
     sigaction(SIGFPE, &action, NULL);
     plant();
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
-        for (long x = -1; x < 5; x++)
+        for (long x = -1; x < 7; x++)
             if (!sigsetjmp(end_of_call, 1))
                 enter_function(functions[i], x);
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++) {

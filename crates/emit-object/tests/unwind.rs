@@ -2,11 +2,12 @@
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
+use kingpost_mach::settings::ProbestackStrategy;
 use kingpost_mach::{ModuleBuffer, UnwindOp};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::process::Command;
-use target_lexicon::{Triple, triple};
+use target_lexicon::{Architecture, Triple, triple};
 
 /// Parameters `vN` from 0 on.
 fn params(count: usize) -> String {
@@ -94,7 +95,46 @@ fn text() -> String {
         "block0(v0: i64): v1 = call fn4(v0) v2 = call fn5(v1) v3 = iconst.i64 0 v4 = call fn4(v3) v5 = iadd v2, v4
          v6 = iadd v5, v0 return v6",
     );
-    // A large frame.
+    // Calls with handlers, the callees of which pop their arguments or do not, and both edges of them.
+    let throws = "fn1 = %resume(i64, i64) system_v";
+    let body = "block0(v0: i64): v1 = iconst.i64 2 v2 = icmp sgt v0, v1 brif v2, block1, block2
+         block1: v3 = iconst.i64 3 call fn1(v3, v0) trap user1
+         block2: return v0";
+    add("throws", "(i64) -> i64 tail", throws, body);
+    let values = params(10);
+    let body = format!(
+        "block0({values}): v20 = iconst.i64 2 v21 = icmp sgt v9, v20 brif v21, block1, block2
+         block1: v23 = iconst.i64 8 call fn1(v23, v9) trap user1
+         block2: v22 = iadd v0, v9 return v22"
+    );
+    add("throws_far", &ten, throws, &body);
+    let tries = format!(
+        "ss0 = explicit_slot 5000\nsig1 = (i64) -> i64 tail\nfn1 = colocated %throws sig1\nsig2 = {ten}\nfn2 = %throws_far sig2"
+    );
+    let (products, sums) = (list(10, "v18"), list(10, "v16"));
+    add(
+        "catches",
+        plain,
+        &tries,
+        &format!(
+            "block0(v0: i64): v1 = iadd v0, v0 try_call fn1(v0), sig1, block1(ret0), [ default: block3(exn0, exn1) ]
+             block1(v2: i64): v3 = stack_addr.i64 ss0 store v2, v3 v17 = iconst.i64 9 v18 = imul v2, v17
+             try_call fn2({products}), sig2, block2(ret0), [ tag1: block4(exn0), tag8: block4(exn0) ]
+             block2(v4: i64): v5 = call fn0(v4) v6 = iadd v5, v1 return v6
+             block3(v7: i64, v8: i64): v9 = iadd v7, v8 v13 = iconst.i64 6 v14 = icmp ult v7, v13 v15 = iconst.i64 1
+             v16 = select v14, v9, v15 v10 = call fn0(v9)
+             try_call fn2({sums}), sig2, block2(ret0), [ tag1: block4(exn0), tag8: block4(exn0) ]
+             block4(v11: i64): v12 = iadd v11, v1 return v12"
+        ),
+    );
+    // Large frames, of which one is probed step by step and one in a loop.
+    add(
+        "pages",
+        plain,
+        "ss0 = explicit_slot 9000",
+        "block0(v0: i64): v1 = stack_addr.i64 ss0 store v0, v1+8 v2 = call fn0(v0) v3 = load.i64 v1+8
+         v4 = iadd v2, v3 return v4",
+    );
     add(
         "big",
         plain,
@@ -123,11 +163,29 @@ fn text() -> String {
     text
 }
 
-fn compile(target: &Triple, allocator: &str, keep_frame_pointers: bool, flags: &[String]) -> ModuleBuffer {
+/// What all functions have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frames {
+    AllWithPointers,
+    Probed(ProbestackStrategy),
+}
+
+impl Frames {
+    fn probes(self) -> Option<ProbestackStrategy> {
+        match self {
+            Frames::AllWithPointers => None,
+            Frames::Probed(strategy) => Some(strategy),
+        }
+    }
+}
+
+fn compile(target: &Triple, allocator: &str, frames: Frames, flags: &[String]) -> ModuleBuffer {
     let settings = Settings {
         regalloc_algorithm: allocator.into(),
         verify_each: true,
-        preserve_frame_pointers: keep_frame_pointers,
+        preserve_frame_pointers: frames == Frames::AllWithPointers,
+        enable_probestack: frames.probes().is_some(),
+        probestack_strategy: frames.probes().unwrap_or(ProbestackStrategy::Inline),
         // No addresses stand among the instructions then.
         is_pic: true,
         ..Settings::default()
@@ -155,8 +213,12 @@ fn check(target: &Triple, flags: &[&str], cc: &[&str], run: &[&str]) {
     std::fs::write(at("main.c"), include_str!("unwind.c")).unwrap();
     let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
     for (allocator, _) in ALLOCATORS {
-        for keep_frame_pointers in [false, true] {
-            let module = compile(target, allocator, keep_frame_pointers, &flags);
+        let outline = match target.architecture {
+            Architecture::X86_64 => ProbestackStrategy::Outline,
+            _ => ProbestackStrategy::Inline,
+        };
+        for frames in [Frames::AllWithPointers, Frames::Probed(ProbestackStrategy::Inline), Frames::Probed(outline)] {
+            let module = compile(target, allocator, frames, &flags);
             let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
             std::fs::write(at("a.o"), write(target, &module, &[], options).unwrap()).unwrap();
             let mut link = Command::new(cc[0]);
