@@ -4,56 +4,86 @@
 //! is given an empty function and a cache that has our code for it.
 
 use crate::translate::lib_call_back;
-use crate::{library, literals, stack_map};
+use crate::{library, literals};
 use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::bitset::CompoundBitSet;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::SecondaryMap;
-use cranelift_codegen::incremental_cache::{CacheKvStore, serialize_compiled};
+use cranelift_codegen::incremental_cache::CacheKvStore;
 use cranelift_codegen::ir::function::FunctionParameters;
-use cranelift_codegen::ir::{self, InstBuilder, RelSourceLoc, SourceLoc};
+use cranelift_codegen::ir::{self, ExceptionTag, InstBuilder, RelSourceLoc, SourceLoc, types};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInst;
-use cranelift_codegen::isa::x64::{EmitState, Inst};
 use cranelift_codegen::{
-    CodegenError, CodegenResult, CompiledCode, Context, FrameLayout, MachBuffer, MachBufferFrameLayout,
-    MachDebugTagPos, RealReg, VCodeConstants,
+    CodegenError, CodegenResult, CompiledCode, Context, ExceptionContextLoc, FinalizedMachExceptionHandler,
+    FinalizedRelocTarget, MachBufferFrameLayout, MachDebugTagPos, MachTrap, RealReg, ValueLocRange,
 };
 use kingpost_ir::libcall::KnownSymbol;
-use kingpost_mach::{DebugTag, FunctionView, KeyedSlot, RelocKind, SymbolName, UnwindOp};
+use kingpost_mach::{
+    ContextPlace, DebugTag, FunctionView, HandlerSite, KeyedSlot, RelocKind, StackMapEntry, SymbolName, UnwindOp,
+};
 use kingpost_regalloc::{PReg, RegClass};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::num::NonZeroU8;
+use std::ops::Range;
 
 /// Makes compiled code known as Cranelift's contexts have it.
 pub(crate) struct Publisher {
-    /// Turns a buffer and a listing into an entry of the cache. The type of what it owns for that has no name.
-    serialize: Box<Serialize>,
+    stencil: Stencil,
     /// The empty function, in place of a context's own during publication.
     empty: ir::Function,
-    events: Vec<(u32, Event)>,
-    /// The code, and constants behind it.
-    code: Vec<u8>,
 }
 
-type Serialize = dyn FnMut(MachBuffer<Inst>, Option<String>) -> Option<Vec<u8>> + Send;
+/// Compiled code, as the cache stores it.
+///
+/// Most fields of Cranelift's `MachBufferFinalized`, and some types of their entries, are private. `postcard`, which writes
+/// entries of the cache, writes fields one behind the other, so that tuples stand for such types here. The version at the
+/// start is Cranelift's own check that the form is the one it reads.
+#[derive(Serialize)]
+struct Stencil {
+    version: &'static str,
+    /// The code, and constants behind it.
+    #[serde(serialize_with = "bytes")]
+    code: Vec<u8>,
+    /// Offset, kind, target, addend.
+    relocs: Vec<(u32, Reloc, FinalizedRelocTarget, i64)>,
+    traps: Vec<MachTrap>,
+    /// Return address, distance from the frame pointer down to the stack pointer, entries of `handlers`.
+    calls: Vec<(u32, Option<u32>, Range<u32>)>,
+    /// Return address, bytes.
+    patchable_calls: Vec<(u32, u32)>,
+    handlers: Vec<FinalizedMachExceptionHandler>,
+    /// Start, end, location relative to the function's first.
+    srclocs: Vec<(u32, u32, RelSourceLoc)>,
+    /// Offset, position, entries of `tags`.
+    tag_sites: Vec<(u32, MachDebugTagPos, Range<u32>)>,
+    tags: Vec<ir::DebugTag>,
+    /// Return address, bytes of the frame, references.
+    stack_maps: Vec<(u32, u32, StackMap)>,
+    frame_layout: Option<MachBufferFrameLayout>,
+    unwind: Vec<(u32, UnwindInst)>,
+    align: u32,
+    nop_units: Vec<Vec<u8>>,
+    listing: Option<String>,
+    value_labels: Vec<(ir::ValueLabel, Vec<ValueLocRange>)>,
+    /// Without `machine_code_cfg_info`, there are none.
+    block_starts: Vec<u32>,
+    block_edges: Vec<(u32, u32)>,
+}
 
-/// What Cranelift's buffer notes at the offset that it has reached.
-#[derive(Clone)]
-enum Event {
-    SrcLoc(u32),
-    Trap(ir::TrapCode),
-    Unwind(UnwindInst),
-    Patchable(u32),
-    Call,
-    StackMap(std::ops::Range<usize>),
-    Tag(MachDebugTagPos, ir::DebugTag),
+/// Offsets of references by their type, from this many bytes above the stack pointer.
+type StackMap = (Vec<(ir::Type, CompoundBitSet)>, Option<u32>);
+
+fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes)
 }
 
 /// A cache with one entry, for every function.
-struct Entry(Vec<u8>);
+struct Cache(Vec<u8>);
 
-impl CacheKvStore for Entry {
+impl CacheKvStore for Cache {
     fn get(&self, _key: &[u8]) -> Option<Cow<'_, [u8]>> {
         Some(Cow::Borrowed(&self.0))
     }
@@ -72,18 +102,8 @@ impl Publisher {
         empty.layout.append_block(block);
         FuncCursor::new(&mut empty).at_bottom(block).ins().return_(&[]);
         let mut context = Context::for_function(empty.clone());
-        let mut code = Some(context.compile_stencil(isa, &mut ControlPlane::default())?);
-        let serialize = move |buffer: MachBuffer<Inst>, listing| {
-            let mut stencil = code.take()?;
-            let nop_units = std::mem::take(&mut stencil.buffer.nop_units);
-            stencil.buffer = buffer.finish(&VCodeConstants::default(), &mut ControlPlane::default());
-            stencil.buffer.nop_units = nop_units;
-            stencil.vcode = listing;
-            let (stencil, bytes) = serialize_compiled(stencil);
-            code = Some(stencil);
-            bytes.ok()
-        };
-        Ok(Publisher { serialize: Box::new(serialize), empty, events: Vec::new(), code: Vec::new() })
+        let nop_units = context.compile_stencil(isa, &mut ControlPlane::default())?.buffer.nop_units;
+        Ok(Publisher { stencil: Stencil::new(nop_units), empty })
     }
 
     /// Sets the compiled code of `ctx` to `view`, which was compiled from its function, and `listing`.
@@ -97,94 +117,150 @@ impl Publisher {
         listing: Option<String>,
         ctx: &'a mut Context,
     ) -> CodegenResult<&'a CompiledCode> {
-        let buffer = self.buffer(view, &mut ctx.func)?;
-        let not_taken = || CodegenError::Unsupported("compiled code that Cranelift does not take".into());
-        let entry = (self.serialize)(buffer, listing).ok_or_else(not_taken)?;
+        self.stencil.set(view, listing, &mut ctx.func)?;
+        let entry = postcard::to_allocvec(&self.stencil).expect("a vector takes everything");
         // The empty function's parameters are the base of source locations, and nothing else.
         self.empty.params = FunctionParameters::new();
         self.empty.params.ensure_base_srcloc(ctx.func.params.base_srcloc());
         std::mem::swap(&mut ctx.func, &mut self.empty);
         let is_ours =
-            matches!(ctx.compile_with_cache(isa, &mut Entry(entry), &mut ControlPlane::default()), Ok((_, true)));
+            matches!(ctx.compile_with_cache(isa, &mut Cache(entry), &mut ControlPlane::default()), Ok((_, true)));
         std::mem::swap(&mut ctx.func, &mut self.empty);
+        let not_taken = || CodegenError::Unsupported("compiled code that Cranelift does not take".into());
         if is_ours { ctx.compiled_code().ok_or_else(not_taken) } else { Err(not_taken()) }
     }
+}
 
-    /// Cranelift's buffer with the code and all tables.
-    fn buffer(&mut self, view: &FunctionView<'_>, func: &mut ir::Function) -> CodegenResult<MachBuffer<Inst>> {
-        let mut buffer = MachBuffer::new();
-        let base = func.params.base_srcloc();
+impl Stencil {
+    fn new(nop_units: Vec<Vec<u8>>) -> Stencil {
+        Stencil {
+            version: cranelift_codegen::VERSION,
+            code: Vec::new(),
+            relocs: Vec::new(),
+            traps: Vec::new(),
+            calls: Vec::new(),
+            patchable_calls: Vec::new(),
+            handlers: Vec::new(),
+            srclocs: Vec::new(),
+            tag_sites: Vec::new(),
+            tags: Vec::new(),
+            stack_maps: Vec::new(),
+            frame_layout: None,
+            unwind: Vec::new(),
+            align: 1,
+            nop_units,
+            listing: None,
+            value_labels: Vec::new(),
+            block_starts: Vec::new(),
+            block_edges: Vec::new(),
+        }
+    }
+
+    /// Makes this the code of `view`, compiled from `func`.
+    ///
+    /// # Errors
+    /// A relocation that Cranelift does not have, or a constant that is too far away.
+    fn set(&mut self, view: &FunctionView<'_>, listing: Option<String>, func: &mut ir::Function) -> CodegenResult<()> {
+        self.align = literals::append(view, &mut self.code)?.max(view.function.head.align);
+        self.set_relocs(view, func)?;
+        replace(&mut self.traps, view.traps.iter().map(|s| MachTrap { offset: s.offset, code: trap_code(s.code) }));
+        self.set_calls(view);
+        let patchable_calls = view.patchable_calls.iter();
+        replace(&mut self.patchable_calls, patchable_calls.map(|call| (call.return_offset, call.bytes)));
+        self.set_srclocs(view, func);
+        self.set_debug_tags(view, func);
+        let span = view.function.head.frame.body_offset;
+        let stack_maps = view.stack_maps.chunk_by(|a, b| a.return_offset == b.return_offset);
+        replace(&mut self.stack_maps, stack_maps.map(|call| (call[0].return_offset, span, stack_map(call))));
+        self.frame_layout = frame_layout(view, func);
+        self.unwind.clear();
+        unwind(view, |offset, inst| self.unwind.push((offset, inst)));
+        self.listing = listing;
+        Ok(())
+    }
+
+    fn set_relocs(&mut self, view: &FunctionView<'_>, func: &mut ir::Function) -> CodegenResult<()> {
+        self.relocs.clear();
         for reloc in view.relocs {
             // Constants are part of the code.
             let Some(name) = external_name(&view.symbols[reloc.symbol as usize], func) else { continue };
             if let Some((offset, kind)) = self::reloc(reloc.offset, reloc.kind)? {
-                buffer.add_reloc_at_offset(offset, kind, &name, reloc.addend);
+                self.relocs.push((offset, kind, FinalizedRelocTarget::ExternalName(name), reloc.addend));
             }
         }
-        let align = literals::append(view, &mut self.code)?.max(view.function.head.align);
-        self.collect(view, func);
-        let mut state = EmitState::default();
-        state.frame_layout =
-            FrameLayout { fixed_frame_storage_size: view.function.head.frame.body_offset, ..FrameLayout::default() };
-        let (mut at, mut in_srcloc) = (0, false);
-        for (offset, event) in self.events.drain(..) {
-            buffer.put_data(&self.code[at..offset as usize]);
-            at = offset as usize;
-            match event {
-                Event::SrcLoc(bits) => {
-                    if std::mem::take(&mut in_srcloc) {
-                        buffer.end_srcloc();
-                    }
-                    if bits != u32::MAX {
-                        buffer.start_srcloc(RelSourceLoc::from_base_offset(base, SourceLoc::new(bits)));
-                        in_srcloc = true;
-                    }
-                }
-                Event::Trap(code) => buffer.add_trap(code),
-                Event::Unwind(inst) => buffer.add_unwind(inst),
-                Event::Patchable(bytes) => buffer.add_patchable_call_site(bytes),
-                Event::Call => buffer.add_call_site(),
-                Event::StackMap(entries) => {
-                    let map = stack_map::user_stack_map(&view.stack_maps[entries]);
-                    buffer.push_user_stack_map(&state, offset, map);
-                }
-                Event::Tag(position, tag) => buffer.push_debug_tags(position, &[tag]),
-            }
-        }
-        buffer.put_data(&self.code[at..]);
-        if in_srcloc {
-            buffer.end_srcloc();
-        }
-        if let Some(layout) = frame_layout(view, func) {
-            buffer.set_frame_layout(layout);
-        }
-        buffer.set_log2_min_function_alignment(align.trailing_zeros() as u8);
-        Ok(buffer)
+        Ok(())
     }
 
-    /// Sets `self.events` to what stands at offsets, in their order.
-    fn collect(&mut self, view: &FunctionView<'_>, func: &ir::Function) {
-        let events = &mut self.events;
-        events.clear();
-        events.extend(view.srclocs.iter().map(|site| (site.offset, Event::SrcLoc(site.srcloc))));
-        events.extend(view.traps.iter().map(|site| (site.offset, Event::Trap(trap_code(site.code)))));
-        unwind(view, |offset, inst| events.push((offset, Event::Unwind(inst))));
-        let patchable = view.patchable_calls.iter();
-        events.extend(patchable.map(|call| (call.return_offset, Event::Patchable(call.bytes))));
-        events.extend(view.calls.iter().map(|call| (call.return_offset, Event::Call)));
-        let mut start = 0;
-        for entries in view.stack_maps.chunk_by(|a, b| a.return_offset == b.return_offset) {
-            events.push((entries[0].return_offset, Event::StackMap(start..start + entries.len())));
-            start += entries.len();
+    /// The calls, and their handlers.
+    fn set_calls(&mut self, view: &FunctionView<'_>) {
+        self.calls.clear();
+        self.handlers.clear();
+        for call in view.calls {
+            let start = self.handlers.len() as u32;
+            handlers(view.handlers_at(call.return_offset), |handler| self.handlers.push(handler));
+            let end = self.handlers.len() as u32;
+            let frame_offset = (start < end).then_some(view.function.head.frame.body_offset);
+            self.calls.push((call.return_offset, frame_offset, start..end));
         }
-        let tags = view.debug_tags.iter();
-        events.extend(tags.filter_map(|site| {
-            let position = if site.of_call { MachDebugTagPos::Post } else { MachDebugTagPos::Pre };
-            Some((site.offset, Event::Tag(position, debug_tag(site.tag, view, func)?)))
-        }));
-        // Sorting sorted runs takes linear time, and leaves what stands at one place in this order.
-        events.sort_by_key(|&(offset, _)| offset);
     }
+
+    fn set_srclocs(&mut self, view: &FunctionView<'_>, func: &ir::Function) {
+        let base = func.params.base_srcloc();
+        let ends = view.srclocs.iter().skip(1).map(|site| site.offset).chain([view.code.len() as u32]);
+        let ranges = view.srclocs.iter().zip(ends);
+        let known = ranges.filter(|(site, end)| site.srcloc != u32::MAX && site.offset < *end);
+        let location = |srcloc| RelSourceLoc::from_base_offset(base, SourceLoc::new(srcloc));
+        replace(&mut self.srclocs, known.map(|(site, end)| (site.offset, end, location(site.srcloc))));
+    }
+
+    fn set_debug_tags(&mut self, view: &FunctionView<'_>, func: &ir::Function) {
+        self.tag_sites.clear();
+        self.tags.clear();
+        for sites in view.debug_tags.chunk_by(|a, b| (a.offset, a.of_call) == (b.offset, b.of_call)) {
+            let position = if sites[0].of_call { MachDebugTagPos::Post } else { MachDebugTagPos::Pre };
+            let start = self.tags.len() as u32;
+            self.tags.extend(sites.iter().filter_map(|site| debug_tag(site.tag, view, func)));
+            self.tag_sites.push((sites[0].offset, position, start..self.tags.len() as u32));
+        }
+    }
+}
+
+/// Replaces what a table holds, and keeps its memory.
+fn replace<T>(table: &mut Vec<T>, entries: impl Iterator<Item = T>) {
+    table.clear();
+    table.extend(entries);
+}
+
+/// The handlers of a call. Those of Cranelift stand behind the context that their tags are of.
+fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionHandler)) {
+    let mut context = None;
+    for handler in of_call {
+        if let Some(place) = handler.context.filter(|place| context != Some(*place)) {
+            context = Some(place);
+            add(FinalizedMachExceptionHandler::Context(match place {
+                ContextPlace::Stack(offset) => ExceptionContextLoc::SPOffset(offset),
+                ContextPlace::Reg(reg) => ExceptionContextLoc::GPR(reg.enc()),
+            }));
+        }
+        add(match handler.tag {
+            Some(tag) => FinalizedMachExceptionHandler::Tag(ExceptionTag::from_u32(tag), handler.handler_offset),
+            None => FinalizedMachExceptionHandler::Default(handler.handler_offset),
+        });
+    }
+}
+
+/// The references of one call.
+fn stack_map(entries: &[StackMapEntry]) -> StackMap {
+    let mut by_type: Vec<(ir::Type, CompoundBitSet)> = Vec::new();
+    for entry in entries {
+        let ty = ir::Type::int(entry.ty.bits() as u16).unwrap_or(types::I64);
+        let index = by_type.iter().position(|(known, _)| *known == ty).unwrap_or_else(|| {
+            by_type.push((ty, CompoundBitSet::new()));
+            by_type.len() - 1
+        });
+        by_type[index].1.insert(entry.offset as usize);
+    }
+    (by_type, Some(0))
 }
 
 fn frame_layout(view: &FunctionView<'_>, func: &ir::Function) -> Option<MachBufferFrameLayout> {

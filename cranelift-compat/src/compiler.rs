@@ -4,6 +4,7 @@ use crate::compiled_code::Publisher;
 use crate::{settings, translate};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, isa};
+use cranelift_module::{FuncId, ModuleReloc};
 use kingpost_codegen::{CompileError, DumpSink, Options, Stage};
 use kingpost_mach::ModuleBuffer;
 use std::fmt;
@@ -85,6 +86,22 @@ impl Compiler {
         self.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
         self.compiler.compile(&mut self.context, &mut self.func, &mut self.module).map_err(codegen_error)?;
         self.publisher.publish(&*self.isa, &self.module.function(0), self.listing.take(), ctx)
+    }
+
+    /// Compiles `ctx.func` as a module's function `id`: its code, and its relocations as modules have them.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub(crate) fn define<'a>(
+        &mut self,
+        id: FuncId,
+        ctx: &'a mut Context,
+    ) -> CodegenResult<(&'a CompiledCode, Vec<ModuleReloc>)> {
+        self.compile(ctx)?;
+        let ctx: &'a Context = ctx;
+        let code = ctx.compiled_code().expect("it was just compiled");
+        let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
+        Ok((code, relocs.collect()))
     }
 }
 

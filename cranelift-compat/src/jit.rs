@@ -385,10 +385,8 @@ impl Module for JITModule {
         _ctrl_plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
         self.check_function(id)?;
-        self.compiler.compile(ctx)?;
-        let code = ctx.compiled_code().expect("it was just compiled");
-        let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
-        let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs.collect())?;
+        let (code, relocs) = self.compiler.define(id, ctx)?;
+        let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_address(self.compiler.isa(), code, address)?;
         }

@@ -13,7 +13,6 @@
 //! | `compiled_code.rs` | what was compiled, in Cranelift's form |
 //! | `library.rs` | library routines that Cranelift does not have |
 //! | `literals.rs` | constants behind the code that loads them |
-//! | `stack_map.rs` | stack maps in Cranelift's form |
 //! | `unwind.rs` | `.eh_frame` |
 //! | `object.rs` | a module that becomes an object file |
 //! | `elf.rs` | relocations in ELF files |
@@ -31,7 +30,6 @@ mod memory;
 mod object;
 mod relocate;
 mod settings;
-mod stack_map;
 mod translate;
 mod unwind;
 

@@ -401,10 +401,8 @@ impl Module for ObjectModule {
         _ctrl_plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
         self.check_function(id)?;
-        self.compiler.compile(ctx)?;
-        let code = ctx.compiled_code().expect("it was just compiled");
-        let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
-        let symbol = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs.collect())?;
+        let (code, relocs) = self.compiler.define(id, ctx)?;
+        let symbol = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_symbol(self.compiler.isa(), code, symbol)?;
         }

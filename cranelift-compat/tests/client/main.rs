@@ -6,7 +6,7 @@ mod programs;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, TrapCode, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable, Flags};
-use cranelift_codegen::{CodegenError, FinalizedRelocTarget};
+use cranelift_codegen::{CodegenError, FinalizedMachExceptionHandler, FinalizedRelocTarget};
 use cranelift_compat::{ArenaMemoryProvider, SystemMemoryProvider};
 use cranelift_module::{DataDescription, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
 use cranelift_module::{FuncId, default_libcall_names};
@@ -416,4 +416,39 @@ fn stack_maps_and_tags_are_published() {
     assert!(*span >= 16 && layout.frame_to_fp_offset == *span);
     let tags: Vec<_> = buffer.debug_tags().flat_map(|list| list.tags.to_vec()).collect();
     assert_eq!(tags.len(), 2, "{tags:?}");
+}
+
+#[test]
+fn handlers_are_published() {
+    for (allocator, _) in ALLOCATORS {
+        let more = [("preserve_frame_pointers", "true")];
+        let func = cranelift_reader::parse_functions(
+            "function %f(i64, i64) -> i64 tail {
+                sig0 = (i64) -> i64 tail
+            block0(v0: i64, v1: i64):
+                try_call_indirect v0(v1), sig0, block1(ret0), [ context v1, tag7: block2(exn0), tag1: block3(exn0), context v0, default: block3(exn1) ]
+            block1(v2: i64):
+                v3 = iadd v2, v1
+                return v3
+            block2(v4: i64):
+                v5 = isub v4, v1
+                return v5
+            block3(v6: i64):
+                return v6
+            }",
+        );
+        let mut context = cranelift_codegen::Context::for_function(func.unwrap().remove(0));
+        let mut compiler = cranelift_compat::Compiler::with_regalloc(isa(false, &more), Some(allocator)).unwrap();
+        compiler.compile(&mut context).unwrap();
+        let buffer = &context.compiled_code().unwrap().buffer;
+        let call = buffer.call_sites().next().unwrap();
+        assert!(call.frame_offset.is_some(), "{allocator}");
+        use FinalizedMachExceptionHandler::{Context, Default, Tag};
+        let [Context(first), Tag(seven, a), Tag(one, b), Context(second), Default(c)] = *call.exception_handlers else {
+            panic!("{allocator}: {:?}", call.exception_handlers)
+        };
+        assert_eq!((seven.as_u32(), one.as_u32()), (7, 1), "{allocator}");
+        assert!(first != second && a != b && b != c, "{allocator}: {:?}", call.exception_handlers);
+        assert!([a, b, c].iter().all(|&at| at >= call.ret_addr && at < buffer.data().len() as u32), "{allocator}");
+    }
 }
