@@ -17,10 +17,9 @@ use cranelift_module::{
     ModuleRelocTarget, ModuleResult,
 };
 use kingpost_codegen::module::default_libcall_name;
-use kingpost_jit::{Registration, library_address};
+use kingpost_jit::{NamedCode, Registration, SymbolFile, add_to_perf_map, library_address};
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Write;
 
 type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
 type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send>;
@@ -34,6 +33,7 @@ pub struct JITBuilder {
     lookups: Vec<Lookup>,
     memory: Option<Box<dyn JITMemoryProvider + Send>>,
     registers_frames: bool,
+    for_debugger: bool,
 }
 
 impl fmt::Debug for JITBuilder {
@@ -77,6 +77,7 @@ impl JITBuilder {
             lookups: Vec::new(),
             memory: None,
             registers_frames: true,
+            for_debugger: std::env::var("KINGPOST_DEBUGGER").is_ok_and(|value| value == "1"),
         }
     }
 
@@ -90,6 +91,13 @@ impl JITBuilder {
     /// unless this or the setting `unwind_info` is off.
     pub fn register_frames(&mut self, yes: bool) -> &mut JITBuilder {
         self.registers_frames = yes;
+        self
+    }
+
+    /// Do gdb and lldb get to know the functions: their names, and with `unwind_info` their callers? They do not, unless this or
+    /// `KINGPOST_DEBUGGER=1` in the environment is on.
+    pub fn debugger(&mut self, yes: bool) -> &mut JITBuilder {
+        self.for_debugger = yes;
         self
     }
 
@@ -158,6 +166,8 @@ pub struct JITModule {
     frames: Option<Frames>,
     /// Of those that are.
     pub(crate) registrations: Vec<Registration>,
+    for_debugger: bool,
+    pub(crate) symbol_files: Vec<SymbolFile>,
 }
 
 impl fmt::Debug for JITModule {
@@ -197,6 +207,8 @@ impl JITModule {
             memory: builder.memory.unwrap_or_else(|| Box::new(SystemMemoryProvider::new())),
             frames: registers_frames.then(Frames::default),
             registrations: Vec::new(),
+            for_debugger: builder.for_debugger,
+            symbol_files: Vec::new(),
         })
     }
 
@@ -216,11 +228,33 @@ impl JITModule {
         }
         let has_bti = self.compiler.isa().isa_flags().iter().any(|f| f.name == "use_bti" && f.as_bool() == Some(true));
         self.memory.finalize(if has_bti { BranchProtection::BTI } else { BranchProtection::None })?;
+        let section = self.frames.as_mut().map(Frames::take_section).transpose()?.flatten();
+        self.announce(section.as_deref().unwrap_or_default());
         self.pending = Default::default();
-        if let Some(section) = self.frames.as_mut().map(Frames::take_section).transpose()?.flatten() {
+        if let Some(section) = section {
             self.registrations.push(Registration::of_section(section.into()));
         }
         Ok(())
+    }
+
+    /// Makes the pending functions, which have this `.eh_frame` section, known to debuggers if they are to know them, and to the
+    /// profiler `perf` if it saves what was run.
+    fn announce(&mut self, unwind_info: &[u8]) {
+        let for_profiler = std::env::var_os("PERF_BUILDID_DIR").is_some();
+        if self.pending.0.is_empty() || !self.for_debugger && !for_profiler {
+            return;
+        }
+        let placed = self.pending.0.iter().filter_map(|id| Some((id, self.functions.get(id)?)));
+        let named = placed.map(|(&id, placed)| (placed, self.declarations.get_function_decl(id).linkage_name(id)));
+        let named: Vec<_> = named.collect();
+        let functions = named.iter().map(|(placed, name)| (placed.block.address(), placed.len, &**name));
+        let functions: Vec<NamedCode<'_>> = functions.collect();
+        if for_profiler {
+            add_to_perf_map(functions.iter().copied());
+        }
+        if self.for_debugger {
+            self.symbol_files.push(SymbolFile::register(&functions, unwind_info));
+        }
     }
 
     /// The addresses of what the relocations of a definition name.
@@ -305,13 +339,12 @@ impl JITModule {
         definable(declared.linkage, self.functions.contains_key(&id), || declared.linkage_name(id).into_owned())
     }
 
-    /// Puts a function into memory, and tells the profiler if it wants to know. Returns its address.
+    /// Puts a function into memory. Returns its address.
     fn place_function(&mut self, id: FuncId, align: u64, code: &[u8], relocs: Vec<ModuleReloc>) -> ModuleResult<usize> {
         let isa = self.compiler.isa();
         let align = align.max(isa.function_alignment().minimum.into()).max(isa.symbol_alignment());
         let placed = self.place(code, code.len(), align, relocs, JITMemoryKind::Executable)?;
         let address = placed.block.address();
-        write_perf_map(address, code.len(), &self.declarations.get_function_decl(id).linkage_name(id));
         self.functions.insert(id, placed);
         self.pending.0.push(id);
         Ok(address)
@@ -337,18 +370,8 @@ impl Drop for JITModule {
     fn drop(&mut self) {
         // Memory stays until it is freed in so many words, and functions in it may still be running.
         std::mem::forget(std::mem::take(&mut self.registrations));
+        std::mem::forget(std::mem::take(&mut self.symbol_files));
     }
-}
-
-/// Adds a line to the map by which the profiler `perf` names code of this process, if it saves what was run.
-fn write_perf_map(address: usize, size: usize, name: &str) {
-    if std::env::var_os("PERF_BUILDID_DIR").is_none() {
-        return;
-    }
-    let path = format!("/tmp/perf-{}.map", std::process::id());
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    // A profile without names is no reason to fail.
-    let _ = file.and_then(|mut file| writeln!(file, "{address:x} {size:x} {name}"));
 }
 
 impl Module for JITModule {

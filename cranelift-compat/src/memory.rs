@@ -87,6 +87,7 @@ impl JITModule {
     /// No function of the module is running or called again, and no data of it is used again.
     pub unsafe fn free_memory(mut self) {
         self.registrations.clear();
+        self.symbol_files.clear();
         // SAFETY: promised by the caller.
         unsafe { self.memory.free_memory() };
     }

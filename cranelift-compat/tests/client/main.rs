@@ -452,3 +452,41 @@ fn handlers_are_published() {
         assert!([a, b, c].iter().all(|&at| at >= call.ret_addr && at < buffer.data().len() as u32), "{allocator}");
     }
 }
+
+/// What [`debuggers_know_functions`] stops in.
+#[test]
+fn a_function_runs_for_a_debugger() {
+    let mut module = cranelift_compat::JITModule::new(builder(&[]));
+    let signature = signature(&module, &[types::I64, types::I64], &[types::I64]);
+    let id = module.declare_function("known_to_debuggers", Linkage::Export, &signature).unwrap();
+    function(&mut module, id, |_, builder, params| {
+        builder.ins().return_(&params[..1]);
+    })
+    .unwrap();
+    module.finalize_definitions().unwrap();
+    // SAFETY: the function has this type.
+    let f = unsafe { std::mem::transmute::<*const u8, Function>(module.get_finalized_function(id)) };
+    assert_eq!(f(3, 4), 3);
+}
+
+#[test]
+fn debuggers_know_functions() {
+    let test = std::env::current_exe().unwrap();
+    let interface = b"__jit_debug_register_code\0";
+    if !std::fs::read(&test).unwrap().windows(interface.len()).any(|bytes| bytes == interface) {
+        println!(
+            "SKIPPED: the test is stripped, so that debuggers do not find the interface: set CARGO_PROFILE_DEV_STRIP=none"
+        );
+        return;
+    }
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-nx", "-batch", "-ex", "set breakpoint pending on", "-ex", "break known_to_debuggers", "-ex", "run"]);
+    gdb.args(["-ex", "backtrace 1", "-ex", "kill", "--args"]).arg(&test);
+    gdb.args(["--exact", "a_function_runs_for_a_debugger", "--test-threads=1"]).env("KINGPOST_DEBUGGER", "1");
+    let Ok(output) = gdb.output() else {
+        println!("SKIPPED: there is no gdb");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("in known_to_debuggers ()"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -249,6 +249,11 @@ impl Image {
         Ok(())
     }
 
+    /// Address, length in bytes and name of each function, by ascending address.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = (usize, usize, &SymbolName)> {
+        self.functions.iter().map(|&(address, bytes, ref name)| (address, bytes, name))
+    }
+
     /// Address of a function or data object of the module.
     pub fn address(&self, name: &SymbolName) -> Option<usize> {
         self.symbols.get(name).copied()

@@ -12,6 +12,8 @@
 //! | `relocate.rs` | what each relocation writes |
 //! | `libcalls.rs` | library routines that a process may lack |
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
+//! | `debugger.rs` | names and frames for debuggers; `unsafe` |
+//! | `profiler.rs` | names for the profiler `perf` |
 //! | `memory.rs` | pages; `unsafe` |
 //! | `isolate.rs` | calls in a process of their own, for tests; `unsafe` |
 //! | `error.rs` | why a module could not be loaded |
@@ -19,6 +21,7 @@
 //! No other file of the project has `unsafe`. Loading code is safe, calling it is not: what it does is what the module's
 //! author wrote.
 
+mod debugger;
 mod entry;
 mod error;
 mod image;
@@ -26,13 +29,16 @@ pub mod isolate;
 mod libcalls;
 mod memory;
 mod module;
+mod profiler;
 pub mod relocate;
 mod unwind;
 
+pub use debugger::{NamedCode, SymbolFile};
 pub use entry::EntryPoint;
 pub use error::LoadError;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
 pub use memory::{process_symbol, publish_instructions};
 pub use module::{JitModule, Lookup};
+pub use profiler::add_to_perf_map;
 pub use unwind::Registration;

@@ -1,9 +1,11 @@
 //! A module whose functions can be called.
 
+use crate::debugger::{NamedCode, SymbolFile};
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
 use crate::image::{Handler, Image, StackMap};
 use crate::libcalls::library_address;
+use crate::profiler::add_to_perf_map;
 use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
@@ -27,6 +29,10 @@ pub struct JitModule {
     images: Vec<Image>,
     /// Of the functions in `images`, if they have any.
     unwind_info: Vec<Registration>,
+    /// The same, if debuggers are to know them.
+    symbol_files: Vec<SymbolFile>,
+    for_debugger: bool,
+    for_profiler: bool,
     /// Functions and data that are defined but not loaded.
     pending: (ModuleBuffer, Vec<DataObject>),
 }
@@ -61,6 +67,9 @@ impl JitModule {
             imports: Imports::default(),
             images: Vec::new(),
             unwind_info: Vec::new(),
+            symbol_files: Vec::new(),
+            for_debugger: false,
+            for_profiler: false,
             pending: Default::default(),
         }
     }
@@ -74,6 +83,16 @@ impl JitModule {
     /// after those set by [`JitModule::symbol`].
     pub fn symbol_lookup(&mut self, lookup: Lookup) {
         self.imports.lookups.push(lookup);
+    }
+
+    /// Are debuggers to know the functions that are loaded from now on: their names, and their callers?
+    pub fn set_debugger(&mut self, yes: bool) {
+        self.for_debugger = yes;
+    }
+
+    /// Is the profiler `perf` to know the functions that are loaded from now on? It reads `/tmp/perf-PID.map`.
+    pub fn set_profiler(&mut self, yes: bool) {
+        self.for_profiler = yes;
     }
 
     /// Loads everything defined since the last time. Its addresses are then known, and its functions can be called.
@@ -98,9 +117,30 @@ impl JitModule {
         if self.definitions.compiler().settings().unwind_info {
             self.unwind_info.push(Registration::new(functions, &image));
         }
+        self.announce(&image);
         self.images.push(image);
         self.pending = Default::default();
         Ok(())
+    }
+
+    /// Makes the functions of an image, whose unwind information is the last, known where they are to be.
+    fn announce(&mut self, image: &Image) {
+        if !self.for_debugger && !self.for_profiler {
+            return;
+        }
+        let names: Vec<String> = image.functions().map(|(.., name)| symbol_text(name)).collect();
+        let functions =
+            image.functions().zip(&names).map(|((address, bytes, _), name)| (address, bytes, name.as_str()));
+        let functions: Vec<NamedCode<'_>> = functions.collect();
+        if self.for_debugger {
+            let has_unwind_info = self.definitions.compiler().settings().unwind_info;
+            let unwind_info =
+                self.unwind_info.last().filter(|_| has_unwind_info).map_or(&[][..], Registration::section);
+            self.symbol_files.push(SymbolFile::register(&functions, unwind_info));
+        }
+        if self.for_profiler {
+            add_to_perf_map(functions);
+        }
     }
 
     /// Address of what the definitions being loaded mention but are not.
@@ -183,9 +223,15 @@ impl JitModule {
 
 impl Drop for JitModule {
     fn drop(&mut self) {
-        // Unwinders must not find functions in memory that is gone.
+        // Unwinders and debuggers must not find functions in memory that is gone.
         self.unwind_info.clear();
+        self.symbol_files.clear();
     }
+}
+
+/// A name without the sign that the text form has.
+fn symbol_text(name: &SymbolName) -> String {
+    name.to_string().trim_start_matches('%').into()
 }
 
 impl Module for JitModule {

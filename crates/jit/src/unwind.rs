@@ -51,6 +51,11 @@ impl Registration {
         registration
     }
 
+    /// The section.
+    pub fn section(&self) -> &[u8] {
+        &self.section
+    }
+
     /// Calls `function` of the unwinder, if it has one, with what it wants to know: LLVM's takes each FDE, that of GCC the whole
     /// section.
     fn tell(&self, function: &str) {
