@@ -8,7 +8,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix fuzz bench doc
+.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix rules fuzz bench doc
 
 all: build
 
@@ -55,6 +55,13 @@ tools:
 # Rewrites the expectations of our own tests. Read the diff as you would read code.
 bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
+
+# Proves the rules that are new or changed, and writes the optimiser's matcher from them.
+RULES = rules/integers.rules rules/floats.rules
+rules:
+	KINGPOST_STALE_RULES=1 $(CARGO) build --bin kingpost
+	target/debug/kingpost rules prove $(RULES)
+	target/debug/kingpost rules generate $(RULES)
 
 # Rewrites the list of what is refused of all opcodes at all types, filetests/matrix/refused.txt.
 matrix:

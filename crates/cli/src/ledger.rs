@@ -1,4 +1,4 @@
-//! `rules prove`, `list` and `explain`: rules on CLIF and the ledger of their proofs.
+//! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher made of them.
 //!
 //! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases, and the solvers. The hash
 //! covers the rule and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a cache:
@@ -11,7 +11,7 @@ use clap::Args;
 use kingpost_rule_verify::{
     Obligations, Options, Prover, SolverChoice, Verdict as RuleVerdict, check_clif, obligations,
 };
-use kingpost_rules::clif::{ClifRule, parse, typings};
+use kingpost_rules::clif::{self, ClifRule, Dependency, parse, typings};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,15 @@ pub(crate) struct ExplainArgs {
     name: String,
     #[command(flatten)]
     rules: ListArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    rules: ListArgs,
+    /// The file that is written.
+    #[arg(long, value_name = "FILE", default_value = "crates/opt/src/rewrite/generated.rs")]
+    output: PathBuf,
 }
 
 /// A rule, its text and where it stands.
@@ -161,4 +170,37 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     writeln!(out, "{} cases, {state}", entry.obligations.cases)?;
     out.flush()?;
     Ok(Verdict::Good)
+}
+
+pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
+    let (entries, ledger) = read(&args.rules)?;
+    if let Some(entry) = entries.iter().find(|entry| !entry.is_proved(&ledger)) {
+        return Err(Stop::Failure(format!("{}: rule {} is not proved: rules prove", entry.place, entry.rule.name)));
+    }
+    let mut files = Vec::new();
+    for path in args.rules.files.iter().chain([&args.rules.ledger]) {
+        files.push((path_from(&args.output, path)?, std::fs::read(path)?));
+    }
+    let dependency = |(path, bytes): &'_ (String, Vec<u8>)| Dependency { path: path.clone(), bytes: bytes.clone() };
+    let files: Vec<Dependency> = files.iter().map(dependency).collect();
+    let rules: Vec<clif::Entry<'_>> =
+        entries.iter().map(|entry| clif::Entry { rule: &entry.rule, text: &entry.text }).collect();
+    let place = |at| entries.iter().find(|entry| entry.rule.at == at).map_or("rules", |entry| entry.place.as_str());
+    let text = clif::generate(&rules, &files)
+        .map_err(|error| Stop::Failure(format!("{}: {}", place(error.at), error.message)))?;
+    std::fs::write(&args.output, text)?;
+    let mut out = output::stdout();
+    writeln!(out, "{} rules in {}", rules.len(), args.output.display())?;
+    out.flush()?;
+    Ok(Verdict::Good)
+}
+
+/// The path of a file as the one that is written names it.
+fn path_from(output: &Path, file: &Path) -> Result<String, Stop> {
+    let folder = std::path::absolute(output)?;
+    let (folder, file) = (folder.parent().unwrap_or(&folder), std::path::absolute(file)?);
+    let common = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(common).map(|_| "..".to_string());
+    let down = file.components().skip(common).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Ok(up.chain(down).collect::<Vec<_>>().join("/"))
 }

@@ -1,4 +1,4 @@
-//! `rules check`: rewrite rules, each proved or refuted.
+//! `rules check`: rewrite rules, each proved or refuted. The other verbs on rules are in `ledger.rs`.
 
 use crate::diagnostics::Diagnostic;
 use crate::input::Input;
@@ -35,6 +35,8 @@ enum RulesCommand {
     List(ledger::ListArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
     Explain(ledger::ExplainArgs),
+    /// Write the optimiser's matcher from proved rules.
+    Generate(ledger::GenerateArgs),
 }
 
 #[derive(Args, Debug)]
@@ -96,6 +98,7 @@ pub(crate) fn rules(args: &RulesArgs) -> Outcome {
         RulesCommand::Prove(args) => ledger::prove(args),
         RulesCommand::List(args) => ledger::list(args),
         RulesCommand::Explain(args) => ledger::explain(args),
+        RulesCommand::Generate(args) => ledger::generate(args),
     }
 }
 

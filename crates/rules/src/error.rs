@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Function,
     /// No assignment of types satisfies the rule.
     Type,
+    /// Rewriting by the rule need not end, or the rule is never applied.
+    Order,
     /// The language has it, this implementation does not.
     Unsupported,
 }
@@ -32,6 +34,7 @@ impl ErrorKind {
             ErrorKind::Flag => "flag",
             ErrorKind::Function => "function",
             ErrorKind::Type => "type",
+            ErrorKind::Order => "order",
             ErrorKind::Unsupported => "unsupported",
         }
     }

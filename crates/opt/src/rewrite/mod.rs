@@ -3,7 +3,22 @@
 //! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request goes
 //! through [`Graph::make`], the one constructor: constants are folded, operands put in order, the rules of the root are
 //! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a request.
+//!
+//! Constants stand on the right of commutative opcodes and of comparisons; the rules rely on that.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `generated.rs` | the matcher of the proved rules, written by `kingpost rules generate` |
+//! | `support.rs` | what it calls |
+//! | `bits.rs` | constants of rules |
 
+mod bits;
+#[rustfmt::skip]
+mod generated;
+mod support;
+
+pub use bits::Bits;
+pub use generated::Rule;
 use kingpost_ir::{InstData, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
@@ -22,14 +37,26 @@ pub trait Graph {
 
     /// An integer constant of at most 64 bits; bits above the type are ignored.
     fn iconst(&mut self, ty: Type, bits: u64) -> Value;
+
+    /// Whether a rule that matches is to be applied; asked once for each application.
+    fn may_apply(&mut self, _rule: Rule) -> bool {
+        true
+    }
+}
+
+impl Rule {
+    /// The rule of this name.
+    pub fn named(name: &str) -> Option<Rule> {
+        Rule::ALL.iter().copied().find(|rule| rule.name() == name)
+    }
 }
 
 /// The value that the first matching rule makes of the request; `None` if no rule matches.
-pub fn rewrite(_graph: &mut impl Graph, _request: &InstData) -> Option<Value> {
-    None
+pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
+    generated::match_request(graph, request)
 }
 
 /// A value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.
-pub fn simplify_condition(_graph: &mut impl Graph, _condition: Value) -> Option<Value> {
-    None
+pub fn simplify_condition(graph: &mut impl Graph, condition: Value) -> Option<Value> {
+    generated::match_condition(graph, condition)
 }

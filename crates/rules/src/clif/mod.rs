@@ -17,11 +17,21 @@
 //! | `ast.rs` | the tree |
 //! | `parse.rs` | a file into rules |
 //! | `types.rs` | the types at which a rule holds |
+//! | `variants.rs` | the orders of commutative operands |
+//! | `order.rs` | the order that every rule descends |
+//! | `cover.rs` | rules that are never applied |
+//! | `generate/` | Rust from rules |
 
 mod ast;
+mod cover;
+mod generate;
+mod order;
 mod parse;
 mod types;
+mod variants;
 
 pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+pub use generate::{Dependency, Entry, check_order, generate};
 pub use parse::{ParsedClifRule, parse};
 pub use types::{ClifTyping, typings};
+pub use variants::is_commutative;

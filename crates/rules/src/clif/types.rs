@@ -22,9 +22,9 @@ struct Var(usize);
 /// One assignment of types.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClifTyping {
-    nodes: Vec<Type>,
-    controls: Vec<Type>,
-    exprs: Vec<Type>,
+    pub(super) nodes: Vec<Type>,
+    pub(super) controls: Vec<Type>,
+    pub(super) exprs: Vec<Type>,
 }
 
 impl ClifTyping {

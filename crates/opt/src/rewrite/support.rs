@@ -1,0 +1,81 @@
+//! What the generated matcher calls.
+
+use super::Graph;
+use super::bits::Bits;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::types::{I64, I128, INVALID};
+use kingpost_ir::{InstData, Opcode, Type, Value};
+
+/// The pure instruction that defines a value; `nop` if there is none.
+#[inline]
+pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
+    g.definition(value).copied().unwrap_or_else(|| InstData::nullary(Opcode::Nop, INVALID))
+}
+
+/// The constant that a value is; of a vector the constant of all lanes.
+#[inline]
+pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
+    match g.constant(value) {
+        Some(bits) => Some(Bits::new(g.ty(value).lane_bits(), bits.into())),
+        None => made_constant(g, value),
+    }
+}
+
+/// A constant of a type that has no `iconst`.
+fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
+    let inst = g.definition(value)?;
+    let part = |index: usize| {
+        let arg = *inst.args().get(index)?;
+        Some(Bits::new(g.ty(arg).bits(), g.constant(arg)?.into()))
+    };
+    match inst.opcode() {
+        Opcode::Splat if g.ty(value).lane_type().is_int() => part(0),
+        Opcode::Uextend => Some(part(0)?.resize(I128.bits())),
+        Opcode::Sextend => Some(part(0)?.sign_extend(I128.bits())),
+        Opcode::Iconcat if g.ty(value) == I128 => {
+            let [low, high] = [part(0)?, part(1)?].map(Bits::unsigned);
+            Some(Bits::new(I128.bits(), (low | high << I64.bits()) as i128))
+        }
+        _ => None,
+    }
+}
+
+/// A constant; of a vector with this constant in all lanes.
+pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
+    if ty.is_vector() {
+        let lane = g.iconst(ty.lane_type(), bits.unsigned() as u64);
+        return g.make(InstData::unary(Opcode::Splat, ty, lane));
+    }
+    if ty != I128 {
+        return g.iconst(ty, bits.unsigned() as u64);
+    }
+    let low = g.iconst(I64, bits.unsigned() as u64);
+    if i128::from(bits.signed() as i64) == bits.signed() {
+        return g.make(InstData::unary(Opcode::Sextend, ty, low));
+    }
+    let high = g.iconst(I64, (bits.unsigned() >> I64.bits()) as u64);
+    g.make(InstData::binary(Opcode::Iconcat, I64, [low, high]))
+}
+
+/// The condition of a comparison.
+#[inline]
+pub(super) fn condition(inst: &InstData) -> IntCC {
+    inst.int_cond().unwrap_or(IntCC::Equal)
+}
+
+/// Scalar integers, and vectors of integers of 128 bits.
+#[inline]
+pub(super) fn is_int_or_lanes(ty: Type) -> bool {
+    ty.is_int() || ty.lane_type().is_int() && ty.is_vector() && ty.bits() == 128
+}
+
+/// Whether a file is the one that the matcher was made of, by Fowler, Noll and Vo's hash. `make rules` builds a stale matcher
+/// once more, to make the next one.
+pub(super) const fn fits(bytes: &[u8], hash: u64) -> bool {
+    let (mut state, mut index) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while index < bytes.len() {
+        state = (state ^ bytes[index] as u64).wrapping_mul(0x100_0000_01b3);
+        index += 1;
+    }
+    state == hash || option_env!("KINGPOST_STALE_RULES").is_some()
+}

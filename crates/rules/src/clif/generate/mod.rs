@@ -1,0 +1,200 @@
+//! Rust from rules: a function for each opcode that is the root of a source, and one for each rule.
+//!
+//! ```text
+//! fn match_iadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {      a decision tree over opcodes and constants
+//!     ...
+//!     if let Some(value) = add_neg(g, ty, a0, a1_0) { return Some(value); }     its leaves
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `tree.rs` | the decision trees |
+//! | `leaf.rs` | the function of a rule |
+//! | `types.rs` | the tests of types |
+//! | `constant.rs` | constant expressions and conditions |
+
+mod constant;
+mod leaf;
+mod tree;
+mod types;
+
+use super::ast::ClifRule;
+use super::cover::{self, Typed};
+use super::order;
+use crate::error::RuleError;
+use kingpost_ir::opcodes::Suffix;
+use kingpost_ir::{Opcode, Type};
+use leaf::{Leaf, LeafText};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use tree::{Candidate, Statement, contains_word, print, tree, with_operands};
+use types::Types;
+
+/// A rule and its text.
+pub struct Entry<'r> {
+    /// The rule.
+    pub rule: &'r ClifRule,
+    /// The text, with comments and line breaks.
+    pub text: &'r str,
+}
+
+/// A file that the code depends on: its path from the code, and its bytes.
+pub struct Dependency {
+    /// The path, as `include_bytes!` takes it.
+    pub path: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Complains of a rule by which rewriting need not end, or that is never applied.
+///
+/// # Errors
+/// The first such rule.
+pub fn check_order(rules: &[&ClifRule]) -> Result<(), RuleError> {
+    for rule in rules {
+        order::check(rule)?;
+    }
+    let typed = rules.iter().map(|rule| Typed::new(rule)).collect::<Result<Vec<_>, _>>()?;
+    cover::check(&typed)
+}
+
+/// The matcher of rules, which are tried in this order. It does not compile if one of the files is another than those given.
+///
+/// # Errors
+/// The first rule that cannot be compiled, by which rewriting need not end, or that is never applied.
+pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, RuleError> {
+    let rules: Vec<&ClifRule> = entries.iter().map(|entry| entry.rule).collect();
+    check_order(&rules)?;
+    let leaves = entries.iter().map(leaf).collect::<Result<Vec<LeafText>, RuleError>>()?;
+    let (mut roots, mut conditions): (BTreeMap<Opcode, Vec<Candidate<'_>>>, Vec<Candidate<'_>>) = Default::default();
+    for (rule, leaf) in rules.iter().zip(&leaves) {
+        for variant in super::variants::variants(rule) {
+            let mut candidate = Candidate::new(rule, &variant, &leaf.params);
+            if rule.is_condition {
+                conditions.push(candidate);
+            } else if let Some(root) = candidate.take_root() {
+                roots.entry(root).or_default().push(candidate);
+            }
+        }
+    }
+    let mut text = head(&rules, files);
+    dispatch(&mut text, &roots);
+    for (&opcode, candidates) in &roots {
+        match_root(&mut text, opcode, candidates);
+    }
+    let _ = writeln!(text, "/// The value that the first matching rule on `cond(value)` makes.");
+    let _ = writeln!(text, "pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value> {{");
+    let _ = writeln!(text, "{}    None\n}}\n", print(&tree(&conditions), 1));
+    let leaves: Vec<&str> = leaves.iter().map(|leaf| leaf.text.as_str()).collect();
+    text.push_str(&leaves.join("\n"));
+    Ok(text)
+}
+
+fn leaf(entry: &Entry<'_>) -> Result<LeafText, RuleError> {
+    let typings = super::typings(entry.rule)?;
+    let types = Types::new(entry.rule, typings)?;
+    let without_comments = entry.text.lines().map(|line| line.split(';').next().unwrap_or_default());
+    let words: Vec<&str> = without_comments.flat_map(str::split_whitespace).skip(2).collect();
+    Leaf::build(entry.rule, types, words.join(" ").trim_start_matches(": "))
+}
+
+fn head(rules: &[&ClifRule], files: &[Dependency]) -> String {
+    let mut text = String::from(
+        "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
+         use super::bits::Bits;\n\
+         use super::support::{condition, constant, definition, fits, is_int_or_lanes, make_constant};\n\
+         use super::Graph;\n\
+         use kingpost_ir::condcodes::IntCC;\n\
+         use kingpost_ir::{InstData, Opcode, Type, Value, types};\n\n",
+    );
+    for Dependency { path, bytes } in files {
+        let _ = writeln!(
+            text,
+            "const _: () = assert!(fits(include_bytes!(\"{path}\"), {:#018x}), \"the matcher is stale: make rules\");",
+            hash(bytes)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n/// A proved rule.\n#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]\npub enum Rule {{"
+    );
+    for rule in rules {
+        let _ = writeln!(text, "    /// `{}`\n    {},", rule.name, camel_case(&rule.name));
+    }
+    let _ = writeln!(
+        text,
+        "}}\n\nimpl Rule {{\n    /// All, in the order in which they are tried.\n    pub const ALL: &[Rule] = &["
+    );
+    for rule in rules {
+        let _ = writeln!(text, "        Rule::{},", camel_case(&rule.name));
+    }
+    let _ = writeln!(
+        text,
+        "    ];\n\n    /// The name in the text.\n    pub fn name(self) -> &'static str {{\n        match self {{"
+    );
+    for rule in rules {
+        let _ = writeln!(text, "            Rule::{} => \"{}\",", camel_case(&rule.name), rule.name);
+    }
+    let _ = writeln!(text, "        }}\n    }}\n}}\n");
+    text
+}
+
+fn dispatch(text: &mut String, roots: &BTreeMap<Opcode, Vec<Candidate<'_>>>) {
+    let _ = writeln!(text, "/// The value that the first matching rule makes of the request.");
+    let _ = writeln!(text, "pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Value> {{");
+    let _ = writeln!(text, "    match request.opcode() {{");
+    for opcode in roots.keys() {
+        let _ = writeln!(text, "        {} => match_{}(g, request),", opcode_name(*opcode), opcode.name());
+    }
+    let _ = writeln!(text, "        _ => None,\n    }}\n}}\n");
+}
+
+fn match_root(text: &mut String, opcode: Opcode, candidates: &[Candidate<'_>]) {
+    let code = tree(candidates);
+    let printed = print(&code, 0);
+    let mut lines = Vec::new();
+    let operand = match opcode.info().suffix {
+        Suffix::From(index) => Some(index),
+        _ => None,
+    };
+    if contains_word(&printed, "ty") {
+        let ty =
+            operand.map_or("request.controlling_type()".to_string(), |index| format!("g.ty(request.args()[{index}])"));
+        lines.push(Statement::Line(format!("let ty = {ty};")));
+    }
+    lines.extend(with_operands("request", &Vec::new(), opcode, code));
+    let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<Value> {{", opcode.name());
+    let _ = writeln!(text, "{}    None\n}}\n", print(&lines, 1));
+}
+
+/// `a0_1`: the second operand of the first operand.
+fn snake_path(letter: &str, path: &[usize]) -> String {
+    let numbers: Vec<String> = path.iter().map(usize::to_string).collect();
+    format!("{letter}{}", numbers.join("_"))
+}
+
+/// `add_zero` as `AddZero`.
+fn camel_case(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+    };
+    name.split('_').map(capital).collect()
+}
+
+fn opcode_name(opcode: Opcode) -> String {
+    format!("Opcode::{}", camel_case(opcode.name()))
+}
+
+fn int_cc(condition: kingpost_ir::condcodes::IntCC) -> String {
+    format!("IntCC::{condition:?}")
+}
+
+fn type_name(ty: Type) -> String {
+    format!("types::{}", ty.to_string().to_uppercase())
+}
+
+/// Fowler, Noll and Vo's hash.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,302 @@
+//! The decision tree over the opcodes and constants of sources. Rules keep their order: in every branch those that may still
+//! match are tried as they are written.
+
+use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
+use super::leaf::Param;
+use super::{int_cc, opcode_name, snake_path};
+use crate::ast::ExprKind;
+use kingpost_ir::Opcode;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Numbers of operands, from the root.
+type Path = Vec<usize>;
+
+/// What must stand at a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Need {
+    Opcode(Opcode),
+    Constant,
+}
+
+/// A source that may match.
+#[derive(Clone)]
+pub(super) struct Candidate<'r> {
+    name: &'r str,
+    needs: Vec<(Path, Need)>,
+    /// What must hold once the opcodes are known.
+    tests: Vec<String>,
+    /// What stands for the parameters of the leaf.
+    bound: HashMap<Param, String>,
+    params: &'r [Param],
+}
+
+impl<'r> Candidate<'r> {
+    /// A source in one of its orders.
+    pub(super) fn new(rule: &'r ClifRule, source: &Node, params: &'r [Param]) -> Candidate<'r> {
+        let mut candidate =
+            Candidate { name: &rule.name, needs: Vec::new(), tests: Vec::new(), bound: HashMap::new(), params };
+        candidate.bound.insert(Param::Control, "ty".to_string());
+        candidate.add(rule, source, &mut Vec::new());
+        candidate
+    }
+
+    /// The root's opcode, which is known where the tree begins.
+    pub(super) fn take_root(&mut self) -> Option<Opcode> {
+        let at = self.needs.iter().position(|(path, _)| path.is_empty())?;
+        match self.needs.remove(at).1 {
+            Need::Opcode(opcode) => Some(opcode),
+            Need::Constant => None,
+        }
+    }
+
+    fn bind(&mut self, param: Param, text: String) {
+        match self.bound.get(&param) {
+            Some(known) => self.tests.push(format!("{known} == {text}")),
+            None => drop(self.bound.insert(param, text)),
+        }
+    }
+
+    fn add(&mut self, rule: &ClifRule, node: &Node, path: &mut Path) {
+        let value = value_at(path);
+        match &node.kind {
+            NodeKind::Value(name) => self.bind(Param::Value(name.clone()), value),
+            NodeKind::Constant(expr) => {
+                self.needs.push((path.clone(), Need::Constant));
+                self.bind(Param::Node(node.id), value);
+                let constant = snake_path("c", path);
+                match &expr.kind {
+                    ExprKind::Constant(name) => self.bind(Param::Constant(name.clone()), constant),
+                    ExprKind::Literal(value) => self.tests.push(format!("{constant}.is({value})")),
+                    _ => {}
+                }
+            }
+            NodeKind::Inst { opcode, condition, operands } => {
+                self.needs.push((path.clone(), Need::Opcode(*opcode)));
+                self.bind(Param::Node(node.id), value);
+                if let Some(condition) = condition {
+                    let is_request = path.is_empty() && !rule.is_condition;
+                    let inst = if is_request { "request".to_string() } else { format!("&{}", snake_path("d", path)) };
+                    self.condition(rule, condition, &inst);
+                }
+                for (index, operand) in operands.iter().enumerate() {
+                    path.push(index);
+                    self.add(rule, operand, path);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    fn condition(&mut self, rule: &ClifRule, condition: &ConditionName, inst: &str) {
+        let text = format!("condition({inst})");
+        match condition {
+            ConditionName::Fixed(condition) => self.tests.push(format!("{text} == {}", int_cc(*condition))),
+            ConditionName::Named { name, inverse, swapped } => {
+                let inverse = if *inverse { ".inverse()" } else { "" };
+                let swapped = if *swapped { ".swap_args()" } else { "" };
+                let text = format!("{text}{inverse}{swapped}");
+                let choices =
+                    rule.conditions().into_iter().find(|(known, _)| known == name).map(|(_, choices)| choices);
+                let choices = choices.unwrap_or_default();
+                if choices.len() < kingpost_ir::condcodes::IntCC::ALL.len() {
+                    let choices: Vec<String> = choices.into_iter().map(int_cc).collect();
+                    self.tests.push(format!("matches!({text}, {})", choices.join(" | ")));
+                }
+                self.bind(Param::Condition(name.clone()), text);
+            }
+        }
+    }
+
+    /// A need that can be looked at: what is above it is known.
+    fn open(&self) -> impl Iterator<Item = &(Path, Need)> {
+        let is_open =
+            |path: &Path| self.needs.iter().all(|(other, _)| other.len() >= path.len() || !path.starts_with(other));
+        self.needs.iter().filter(move |(path, _)| is_open(path))
+    }
+
+    fn needs_at(&self, path: &Path, is_constant: bool) -> Option<Need> {
+        let same = |need: Need| (need == Need::Constant) == is_constant;
+        self.needs.iter().find(|(other, need)| other == path && same(*need)).map(|(_, need)| *need)
+    }
+
+    fn without(&self, path: &Path, is_constant: bool) -> Candidate<'r> {
+        let mut other = self.clone();
+        other.needs.retain(|(at, need)| at != path || (*need == Need::Constant) != is_constant);
+        other
+    }
+
+    fn attempt(&self) -> Statement {
+        let args: Vec<&str> = self.params.iter().map(|param| self.bound[param].as_str()).collect();
+        let call = format!("let Some(value) = {}(g, {})", self.name, args.join(", ")).replace(", )", ")");
+        let mut tests = self.tests.clone();
+        tests.push(call);
+        Statement::If(tests, vec![Statement::Line("return Some(value);".to_string())], Vec::new())
+    }
+}
+
+/// The variable of the value at a path.
+fn value_at(path: &Path) -> String {
+    if path.is_empty() { "value".to_string() } else { snake_path("a", path) }
+}
+
+/// Code with its blocks.
+#[derive(Clone)]
+pub(super) enum Statement {
+    Line(String),
+    /// Joined by `and`; what to do then, and else.
+    If(Vec<String>, Vec<Statement>, Vec<Statement>),
+    /// A variable, and what to do for its opcodes.
+    Match(String, Vec<(String, Vec<Statement>)>),
+}
+
+/// Tries candidates in their order.
+pub(super) fn tree(candidates: &[Candidate<'_>]) -> Vec<Statement> {
+    let mut code = Vec::new();
+    let mut rest = candidates;
+    while let Some((first, others)) = rest.split_first() {
+        if first.needs.is_empty() {
+            code.push(first.attempt());
+            rest = others;
+            continue;
+        }
+        let asked = |need: &&(Path, Need)| {
+            let is_constant = need.1 == Need::Constant;
+            (rest.iter().filter(|other| other.needs_at(&need.0, is_constant).is_some()).count(), is_constant)
+        };
+        // Of those asked most often the first, and constants before opcodes.
+        let open: Vec<&(Path, Need)> = first.open().collect();
+        let Some((path, need)) = open.into_iter().rev().max_by_key(asked) else { break };
+        if *need == Need::Constant {
+            by_constant(rest, path, &mut code)
+        } else {
+            by_opcode(rest, path, &mut code)
+        }
+        break;
+    }
+    code
+}
+
+/// Constants that an opcode makes, besides `iconst`.
+fn may_be_constant(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Splat | Opcode::Uextend | Opcode::Sextend | Opcode::Iconcat)
+}
+
+fn by_constant(rest: &[Candidate<'_>], path: &Path, code: &mut Vec<Statement>) {
+    let (mut yes, mut no) = (Vec::new(), Vec::new());
+    for candidate in rest {
+        let needs_constant = candidate.needs_at(path, true).is_some();
+        if !needs_constant {
+            no.push(candidate.clone());
+        }
+        match candidate.needs_at(path, false) {
+            Some(Need::Opcode(opcode)) if !may_be_constant(opcode) => {}
+            _ => yes.push(candidate.without(path, true)),
+        }
+    }
+    let test = format!("let Some({}) = constant(g, {})", snake_path("c", path), value_at(path));
+    code.push(Statement::If(vec![test], tree(&yes), tree(&no)));
+}
+
+fn by_opcode(rest: &[Candidate<'_>], path: &Path, code: &mut Vec<Statement>) {
+    let mut opcodes: Vec<Opcode> = Vec::new();
+    for candidate in rest {
+        if let Some(Need::Opcode(opcode)) = candidate.needs_at(path, false)
+            && !opcodes.contains(&opcode)
+        {
+            opcodes.push(opcode);
+        }
+    }
+    let inst = snake_path("d", path);
+    code.push(Statement::Line(format!("let {inst} = definition(g, {});", value_at(path))));
+    let others: Vec<Candidate<'_>> =
+        rest.iter().filter(|candidate| candidate.needs_at(path, false).is_none()).cloned().collect();
+    let branch = |opcode: Opcode| {
+        let fits = |candidate: &&Candidate<'_>| {
+            candidate.needs_at(path, false).is_none_or(|need| need == Need::Opcode(opcode))
+        };
+        let kept: Vec<Candidate<'_>> =
+            rest.iter().filter(fits).map(|candidate| candidate.without(path, false)).collect();
+        with_operands(&inst, path, opcode, tree(&kept))
+    };
+    if let [opcode] = opcodes[..] {
+        let test = format!("{inst}.opcode() == {}", opcode_name(opcode));
+        code.push(Statement::If(vec![test], branch(opcode), tree(&others)));
+        return;
+    }
+    let mut arms: Vec<(String, Vec<Statement>)> =
+        opcodes.into_iter().map(|opcode| (opcode_name(opcode), branch(opcode))).collect();
+    arms.push(("_".to_string(), tree(&others)));
+    code.push(Statement::Match(format!("{inst}.opcode()"), arms));
+}
+
+/// Names the operands of an instruction that the code uses.
+pub(super) fn with_operands(inst: &str, path: &Path, opcode: Opcode, code: Vec<Statement>) -> Vec<Statement> {
+    let text = print(&code, 0);
+    let names: Vec<String> = (0..opcode.info().operands.len())
+        .map(|index| {
+            let name = snake_path("a", &[path.as_slice(), &[index]].concat());
+            if contains_word(&text, &name) { name } else { "_".to_string() }
+        })
+        .collect();
+    if names.iter().all(|name| name == "_") {
+        return code;
+    }
+    let line = format!("let &[{}] = {inst}.args() else {{ return None }};", names.join(", "));
+    std::iter::once(Statement::Line(line)).chain(code).collect()
+}
+
+pub(super) fn contains_word(text: &str, word: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + word.len()..].starts_with(is_word))
+}
+
+/// Code as text, indented.
+pub(super) fn print(code: &[Statement], depth: usize) -> String {
+    let mut text = String::new();
+    let indent = "    ".repeat(depth);
+    for statement in code {
+        match statement {
+            Statement::Line(line) => {
+                let _ = writeln!(text, "{indent}{line}");
+            }
+            Statement::If(..) => {
+                let _ = writeln!(text, "{indent}{}", print_if(statement, depth));
+            }
+            Statement::Match(subject, arms) => {
+                let _ = writeln!(text, "{indent}match {subject} {{");
+                for (pattern, code) in arms {
+                    let body = print(code, depth + 2);
+                    let body = if body.is_empty() { "{}".to_string() } else { format!("{{\n{body}{indent}    }}") };
+                    let _ = writeln!(text, "{indent}    {pattern} => {body}");
+                }
+                let _ = writeln!(text, "{indent}}}");
+            }
+        }
+    }
+    text
+}
+
+fn print_if(statement: &Statement, depth: usize) -> String {
+    let Statement::If(tests, then, otherwise) = statement else { return String::new() };
+    if otherwise.is_empty()
+        && let [Statement::If(inner_tests, inner, none)] = &then[..]
+        && none.is_empty()
+    {
+        let tests = tests.iter().chain(inner_tests).cloned().collect();
+        return print_if(&Statement::If(tests, inner.clone(), Vec::new()), depth);
+    }
+    let indent = "    ".repeat(depth);
+    let mut text = format!("if {} {{\n{}{indent}}}", tests.join(" && "), print(then, depth + 1));
+    match &otherwise[..] {
+        [] => {}
+        [other @ Statement::If(..)] => {
+            let _ = write!(text, " else {}", print_if(other, depth));
+        }
+        others => {
+            let _ = write!(text, " else {{\n{}{indent}}}", print(others, depth + 1));
+        }
+    }
+    text
+}
