@@ -5,7 +5,7 @@
 //! | `system_v` | System V ABI, AMD64 supplement, section 3.2 |
 //! | `fast` | as `system_v`, but the halves of an i128 are placed independently |
 //! | `tail` | as `fast`, with more result registers; callees pop their stack arguments |
-//! | `windows_fastcall` | Microsoft's "x64 calling convention": places go by position, callers leave 32 bytes for the first four, what has more than 8 bytes goes by address |
+//! | `windows_fastcall` | Microsoft's "x64 calling convention": places go by position, callers leave 32 bytes for the first four, what has more than 8 bytes goes by address; results of type i128 were made vectors before |
 //! | `winch` | as `system_v`, but nothing is preserved, and only the last result is in a register |
 //! | `preserve_all` | as `system_v` without results; everything is preserved |
 //! | `probestack` | the routine that touches the pages of a frame: the bytes in rax; all but rax and r11 is preserved |
@@ -181,13 +181,8 @@ fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg
     let mut places = Places::new(convention.result_ints, convention.result_floats, convention);
     // Each result takes the next register of its class only.
     places.by_position = false;
-    let result = |result: &AbiParam| {
-        if convention.wide == Wide::Indirect && result.value_type == I128 {
-            return Err(unsupported("i128 as a result in the calling convention `windows_fastcall`"));
-        }
-        Ok(AbiArg::Value(places.value(result)?))
-    };
-    let results = signature.returns.iter().map(result).collect::<Result<_, _>>()?;
+    let results = signature.returns.iter().map(|result| Ok(AbiArg::Value(places.value(result)?)));
+    let results = results.collect::<Result<_, _>>()?;
     Ok((results, places.bytes))
 }
 
@@ -377,7 +372,6 @@ mod tests {
             "rcx *rdx+48 r8 *r9+64:+72 *+32+80 (96) ->  (0)"
         );
         assert!(check(WindowsFastcall, &[F16], &[], &[]).unwrap_err().contains("enable_llvm_abi_extensions"));
-        assert!(check(WindowsFastcall, &[], &[I128], &llvm).unwrap_err().contains("i128 as a result"));
         let results = [I64, I64, F64, F64];
         assert_eq!(
             check(WindowsFastcall, &[F64, I64], &results, &["enable_multi_ret_implicit_sret"]).unwrap(),

@@ -8,18 +8,21 @@
 //! |---|---|
 //! | `global_values.rs` | global values but for symbols |
 //! | `wide.rs` | what no machine does with integers of 128 bits and floats of 16 and 128 bits |
-//! | `floats.rs`, `conversions.rs` | the same, by family |
+//! | `floats.rs`, `conversions.rs`, `byte_order.rs` | the same, by family |
+//! | `windows_results.rs` | results of 128 bits in `windows_fastcall` |
 //!
-//! Cost: linear in instructions where there is anything to expand, else in values.
+//! Cost: linear in instructions where there is anything to expand, else nothing.
 
 use crate::compiler::Compiler;
 use kingpost_ir::Function;
 use kingpost_mach::Refusal;
 
+mod byte_order;
 mod conversions;
 mod floats;
 mod global_values;
 mod wide;
+mod windows_results;
 
 /// Expands `func` and resolves its aliases.
 ///

@@ -2,25 +2,32 @@
 //! for: routines of the compiler's library do them, or the machine in another precision. Whatever traps does so before
 //! a routine is called: routines do not.
 
+use super::windows_results;
+use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::condcodes::FloatCC;
 use kingpost_ir::cursor::{Cursor, CursorInserter};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::libcall::LibCall;
+use kingpost_ir::memflags::Endianness;
 use kingpost_ir::signature::{AbiParam, Signature};
 use kingpost_ir::types::{F16, F128, I64, I128};
-use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value};
+use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value, ValueDef};
 use kingpost_mach::{HalfPrecision, Settings};
 
-/// Is there any value of such a type?
+/// Is there anything that may have to be expanded?
 pub(super) fn occurs(func: &Function) -> bool {
-    func.dfg.values().any(|value| matches!(func.dfg.value_type(value), I128 | F16 | F128))
+    [I128, F16, F128].into_iter().any(|ty| func.dfg.has_lanes_of(ty)) || func.dfg.has_big_bitcasts()
 }
 
-/// Expands all operations on such values that the machine does not have.
+/// Expands all operations on such values that the machine does not have and that have a use.
 pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings) {
+    if settings.enable_llvm_abi_extensions {
+        windows_results::run(func);
+    }
+    let used = used_values(func);
     let mut next_block = func.layout.entry_block();
-    let mut expander = Expander { cursor: Cursor::new(func), half, settings, routines: Vec::new() };
+    let mut expander = Expander { cursor: Cursor::new(func), half, settings, used, routines: Vec::new() };
     while let Some(block) = next_block {
         let mut next_inst = expander.func().layout.first_inst(block);
         while let Some(inst) = next_inst {
@@ -31,12 +38,34 @@ pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings)
     }
 }
 
+/// The values that are used, directly or not, by what has an effect.
+fn used_values(func: &Function) -> EntitySet<Value> {
+    let mut used = EntitySet::with_capacity(func.dfg.num_values());
+    let mut open: Vec<Inst> = Vec::new();
+    for block in func.layout.blocks() {
+        open.extend(func.layout.block_insts(block).filter(|&inst| func.dfg.opcode(inst).has_side_effects()));
+    }
+    while let Some(inst) = open.pop() {
+        func.dfg.for_each_use(inst, |value| {
+            let value = func.dfg.resolve_aliases(value);
+            if used.insert(value)
+                && let ValueDef::Result(inst, _) = func.dfg.value_def(value)
+            {
+                open.push(inst);
+            }
+        });
+    }
+    used
+}
+
 /// What expands the operations of one function.
 pub(super) struct Expander<'f> {
     cursor: Cursor<'f>,
     /// What the machine does itself with floats of 16 bits.
     pub(super) half: HalfPrecision,
     pub(super) settings: &'f Settings,
+    /// What has a use. A call for anything else would be made in vain, but made.
+    used: EntitySet<Value>,
     /// The routines called so far.
     routines: Vec<(LibCall, FuncRef)>,
 }
@@ -57,6 +86,9 @@ impl<'f> Expander<'f> {
 
     fn expand(&mut self, inst: Inst) {
         let Some(result) = self.func().dfg.first_result(inst) else { return };
+        if !self.used.contains(result) && !self.func().dfg.opcode(inst).can_trap() {
+            return;
+        }
         self.cursor.before(inst);
         let Some(value) = self.value_of(inst, self.ty(result)) else { return };
         let func = &mut *self.cursor.func;
@@ -73,6 +105,11 @@ impl<'f> Expander<'f> {
             InstView::Unary { arg } => self.unary(opcode, arg, to),
             InstView::Binary { args } => self.binary(opcode, args, to),
             InstView::Ternary { args } if opcode == Opcode::Fma => self.float(opcode, &args, to),
+            InstView::LoadNoOffset { flags, arg }
+                if opcode == Opcode::Bitcast && flags.endianness() == Some(Endianness::Big) =>
+            {
+                self.bitcast_big(arg, to)
+            }
             InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F16 | F128) => {
                 Some(self.compare(cond, args))
             }

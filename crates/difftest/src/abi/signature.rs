@@ -182,8 +182,8 @@ impl Signature {
                     .for_each(|param| *param = Param::SIMPLEST);
                 match signature.result {
                     Some(Param::Pair(_)) => signature.result = Some(Param::Struct(3)),
-                    // C returns one in memory, and the other is refused.
-                    Some(Param::Scalar(("f128" | "i128", ..))) => signature.result = Some(Param::SIMPLEST),
+                    // C returns it in memory.
+                    Some(Param::Scalar(("f128", ..))) => signature.result = Some(Param::SIMPLEST),
                     _ => {}
                 }
             }

@@ -22,6 +22,7 @@ use crate::entities::{Block, ExceptionTable, FuncRef, Inst, JumpTable, ShuffleMa
 use crate::exception_table::{ExceptionItem, ExceptionTableData};
 use crate::extfunc::ExtFuncData;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
+use crate::memflags::{Endianness, MemFlags};
 use crate::opcodes::{Format, Opcode, SUFFIXES, Suffix};
 use crate::pool::{List, Pool};
 use crate::signature::Signature;
@@ -47,6 +48,10 @@ pub struct DataFlowGraph {
     has_aliases: bool,
     /// Was any `symbol_value` made?
     has_symbols: bool,
+    /// Was any `bitcast` in big-endian byte order ever made?
+    has_big_bitcasts: bool,
+    /// Lane codes of the types that values ever had, a bit each.
+    lane_types: u16,
     /// For aliases: the value that the alias was made for, as written.
     alias_targets: SecondaryMap<Value, PackedOption<Value>>,
     insts: PrimaryMap<Inst, InstData>,
@@ -73,6 +78,8 @@ impl DataFlowGraph {
         self.values.clear();
         self.has_aliases = false;
         self.has_symbols = false;
+        self.has_big_bitcasts = false;
+        self.lane_types = 0;
         self.alias_targets.clear();
         self.insts.clear();
         self.results.clear();
@@ -96,8 +103,16 @@ impl DataFlowGraph {
     #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         self.results.push(NO_RESULTS);
-        self.has_symbols |= data.opcode == Opcode::SymbolValue;
+        self.note(&data);
         self.insts.push(data)
+    }
+
+    /// Notes what there is of instructions that few functions have.
+    #[inline]
+    fn note(&mut self, data: &InstData) {
+        self.has_symbols |= data.opcode == Opcode::SymbolValue;
+        self.has_big_bitcasts |=
+            data.opcode == Opcode::Bitcast && data.memflags().and_then(MemFlags::endianness) == Some(Endianness::Big);
     }
 
     /// Number of instructions, those that are not in the layout included.
@@ -110,6 +125,16 @@ impl DataFlowGraph {
         self.has_symbols
     }
 
+    /// Was any `bitcast` in big-endian byte order ever made?
+    pub fn has_big_bitcasts(&self) -> bool {
+        self.has_big_bitcasts
+    }
+
+    /// Did any value ever have lanes of the type `lane`, alone or in a vector?
+    pub fn has_lanes_of(&self, lane: Type) -> bool {
+        self.lane_types >> lane.lane_code() & 1 != 0
+    }
+
     /// The instruction as it is stored.
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
@@ -118,13 +143,15 @@ impl DataFlowGraph {
 
     /// Replaces an instruction; the results stay.
     pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
-        self.has_symbols |= data.opcode == Opcode::SymbolValue;
+        self.note(&data);
         self.insts[inst] = data;
     }
 
     /// Changes the memory flags of an instruction that has them.
-    pub fn set_memflags(&mut self, inst: Inst, flags: crate::memflags::MemFlags) {
-        self.insts[inst].set_memflags(flags);
+    pub fn set_memflags(&mut self, inst: Inst, flags: MemFlags) {
+        let mut data = self.insts[inst];
+        data.set_memflags(flags);
+        self.replace_inst(inst, data);
     }
 
     /// The opcode of an instruction.
@@ -159,9 +186,9 @@ impl DataFlowGraph {
 
     /// Flags, address and offset of an instruction of the format `Load`.
     #[inline]
-    pub fn load_parts(&self, inst: Inst) -> (crate::memflags::MemFlags, Value, i32) {
+    pub fn load_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
         let [addr, offset, flags] = self.insts[inst].words;
-        (crate::memflags::MemFlags::from_bits(flags.0), addr, offset.0 as i32)
+        (MemFlags::from_bits(flags.0), addr, offset.0 as i32)
     }
 
     /// All operand values in the order of the text, without the arguments of block calls. The
@@ -215,6 +242,7 @@ impl DataFlowGraph {
         let results = &mut self.results[inst];
         let number = results.len & !(1 << 31);
         self.values[value] = ValueData::result(inst, number, ty);
+        self.lane_types |= 1 << ty.lane_code();
         *results = match number {
             0 => InstResults { len: 1, first: value },
             1 => {
