@@ -63,6 +63,9 @@ pub(crate) struct TestArgs {
     /// The register allocator, or `all`.
     #[arg(long, value_name = "A", default_value = "all")]
     pub(crate) regalloc: String,
+    /// The optimisation level of run tests, or `all`; by default what each file says.
+    #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
+    pub(crate) opt: Option<String>,
     /// How compiled code is run.
     #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,

@@ -27,10 +27,16 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
             vec![name.to_string()]
         }
     };
+    let opt_levels = match args.opt.as_deref() {
+        None => Vec::new(),
+        Some("all") => ["none", "speed", "speed_and_size"].map(String::from).into(),
+        Some(level) => vec![level.to_string()],
+    };
     let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
     let options = Options {
         targets: args.targets.clone(),
         allocators,
+        opt_levels,
         jobs: args.jobs,
         bless,
         via: args.via.into(),

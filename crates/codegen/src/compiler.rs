@@ -9,6 +9,7 @@ use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
 use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Listing, Lowering};
+use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator};
 use std::sync::{Mutex, PoisonError};
 use target_lexicon::Triple;
@@ -27,6 +28,7 @@ pub struct Compiler {
 /// Memory of one compiling thread, used for function after function.
 pub struct Context {
     pub(crate) verifier: Verifier,
+    pub(crate) optimizer: Optimizer,
     pub(crate) lowering: Lowering,
     pub(crate) code: Code,
     pub(crate) allocator: Box<dyn Allocator>,
@@ -119,6 +121,7 @@ impl Compiler {
         let guard = self.options.guard();
         Context {
             verifier: Verifier::default(),
+            optimizer: Optimizer::default(),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             code: Code::default(),

@@ -7,7 +7,9 @@ use crate::stage::Stage;
 use crate::stages::{Log, Stages, phases_text, solution_text};
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
+use kingpost_mach::settings::OptLevel;
 use kingpost_mach::{ModuleBuffer, check_limit, text, verify};
+use kingpost_opt::Pass;
 use kingpost_regalloc::{Allocation, Diagnostics, cost::Cost};
 
 /// Compiles `func` into `module`.
@@ -19,7 +21,7 @@ pub(crate) fn compile(
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
-    let Context { verifier, lowering, code, .. } = cx;
+    let Context { verifier, optimizer, lowering, code, .. } = cx;
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
 
@@ -33,6 +35,19 @@ pub(crate) fn compile(
     s.run(Stage::Expand, || expand::run(func, compiler))?;
     s.dump(|| func.to_string());
     s.verify(|| verifier.verify(func, target).err())?;
+
+    // The same with less work.
+    if settings.opt_level != OptLevel::None {
+        optimizer.start();
+        for pass in Pass::ALL {
+            s.run(Stage::of_pass(pass), || {
+                optimizer.run(pass, func);
+                Ok::<(), CompileError>(())
+            })?;
+            s.dump(|| func.to_string());
+            s.verify(|| verifier.verify(func, target).err())?;
+        }
+    }
 
     // SSA values become virtual registers, opcodes become machine instructions.
     s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;

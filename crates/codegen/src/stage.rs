@@ -1,5 +1,6 @@
 //! The list of stages. A new stage is a row here and a line in `pipeline.rs`.
 
+use kingpost_opt::Pass;
 use std::fmt;
 
 macro_rules! stages {
@@ -33,6 +34,9 @@ macro_rules! stages {
 stages! {
     Verify "verify" "clif" "Check the rules of the intermediate representation.";
     Expand "expand" "clif" "Replace global values and aliases by plain instructions.";
+    Shape "shape" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
+    Simplify "simplify" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
+    Place "place" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
     Check "check" "mach" "Prove the allocation right.";
@@ -40,6 +44,15 @@ stages! {
 }
 
 impl Stage {
+    /// The stage that a pass of the optimiser is.
+    pub(crate) fn of_pass(pass: Pass) -> Stage {
+        match pass {
+            Pass::Shape => Stage::Shape,
+            Pass::Simplify => Stage::Simplify,
+            Pass::Place => Stage::Place,
+        }
+    }
+
     /// The stage of this name.
     pub fn named(name: &str) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.name() == name)

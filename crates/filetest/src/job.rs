@@ -56,7 +56,7 @@ impl Job<'_> {
 
     /// The compiler of the unit; without one the findings say why.
     pub(crate) fn compiler(&self, findings: &mut Findings) -> Option<Compiler> {
-        match target::compiler(&self.file.header, self.unit.target?, self.unit.allocator.as_deref()) {
+        match target::compiler(&self.file.header, self.unit.target?, self.unit) {
             Ok(compiler) => Some(compiler),
             Err(NoCompiler::Skip(reason)) => {
                 findings.skip(reason);

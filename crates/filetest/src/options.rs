@@ -10,6 +10,8 @@ pub struct Options {
     pub targets: Vec<String>,
     /// The register allocators; all if empty. A file that sets one is run with that one.
     pub allocators: Vec<String>,
+    /// The optimisation levels of run tests; what each file says if empty.
+    pub opt_levels: Vec<String>,
     /// Threads; as many as there are processors if 0.
     pub jobs: usize,
     /// Whether to write what was found over the expectations of `precise-output` tests.

@@ -1,4 +1,4 @@
-//! The units of a file: every subtest, and every target or target × allocator for those that run once for each.
+//! The units of a file: every subtest, and every target, target × allocator or target × allocator × optimisation level for those that run once for each.
 
 use kingpost_reader::{Header, Target, TestCommand};
 
@@ -23,14 +23,22 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
     for (_, command, what) in commands {
         let per = if let What::Run(subtest) = what { subtest.per } else { Per::File };
         if per == Per::File || header.targets.is_empty() {
-            units.push((what, Unit { command, target: None, allocator: None }));
+            units.push((what, Unit { command, target: None, allocator: None, opt_level: None }));
             continue;
         }
         for target in header.targets.iter().filter(|target| options.wants_target(&target.triple)) {
-            let unit = |allocator| (what, Unit { command, target: Some(target), allocator });
-            match per {
-                Per::Allocator => units.extend(allocators(header, target, options).into_iter().map(Some).map(unit)),
-                Per::File | Per::Target => units.push(unit(None)),
+            let unit = |allocator, opt_level| (what, Unit { command, target: Some(target), allocator, opt_level });
+            if per == Per::Target {
+                units.push(unit(None, None));
+                continue;
+            }
+            for allocator in allocators(header, target, options) {
+                if per == Per::Code && !options.opt_levels.is_empty() {
+                    let levels = options.opt_levels.iter().cloned();
+                    units.extend(levels.map(|level| unit(Some(allocator.clone()), Some(level))));
+                } else {
+                    units.push(unit(Some(allocator), None));
+                }
             }
         }
     }

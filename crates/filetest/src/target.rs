@@ -8,6 +8,8 @@ use kingpost_ir::verifier::TargetInfo;
 use kingpost_reader::{Header, Setting, Target};
 use target_lexicon::{Architecture, PointerWidth, Triple};
 
+use crate::unit::Unit;
+
 /// Why there is no compiler for a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NoCompiler {
@@ -81,11 +83,14 @@ fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<Stri
     Ok((triple(&target.triple)?, settings, flags))
 }
 
-/// The compiler of a `target` line, with an allocator or that of the settings.
-pub(crate) fn compiler(header: &Header, target: &Target, allocator: Option<&str>) -> Result<Compiler, NoCompiler> {
+/// The compiler of a `target` line, with the unit's allocator and optimisation level, or those of the settings.
+pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<Compiler, NoCompiler> {
     let (triple, mut settings, flags) = words(header, target)?;
-    if let Some(name) = allocator {
-        settings.regalloc_algorithm = name.to_string();
+    if let Some(name) = &unit.allocator {
+        settings.regalloc_algorithm = name.clone();
+    }
+    if let Some(level) = &unit.opt_level {
+        settings.set("opt_level", level)?;
     }
     Compiler::new(&triple, settings, &flags).map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),

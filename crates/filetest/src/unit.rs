@@ -4,12 +4,14 @@ use kingpost_reader::{Target, TestCommand};
 
 use crate::native::Via;
 
-/// A subtest of a file, for a target and an allocator if it needs them.
+/// A subtest of a file, for a target, an allocator and an optimisation level if it needs them.
 #[derive(Debug)]
 pub(crate) struct Unit<'a> {
     pub(crate) command: &'a TestCommand,
     pub(crate) target: Option<&'a Target>,
     pub(crate) allocator: Option<String>,
+    /// In place of the file's `opt_level`.
+    pub(crate) opt_level: Option<String>,
 }
 
 impl Unit<'_> {
@@ -25,6 +27,9 @@ impl Unit<'_> {
         if let Some(allocator) = &self.allocator {
             name += &format!(", allocator {allocator}");
         }
+        if let Some(level) = &self.opt_level {
+            name += &format!(", opt_level {level}");
+        }
         name
     }
 
@@ -32,8 +37,9 @@ impl Unit<'_> {
     pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
+        let level = self.opt_level.as_ref().map(|level| format!(" --opt {level}")).unwrap_or_default();
         // The other way is the usual one.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
-        format!("kingpost test{target}{allocator}{via} {file}")
+        format!("kingpost test{target}{allocator}{level}{via} {file}")
     }
 }

@@ -34,6 +34,11 @@ struct Node {
     post: u32,
     child: PackedOption<Block>,
     sibling: PackedOption<Block>,
+    /// Distance from the entry.
+    depth: u32,
+    /// Some ancestor, so that any ancestor is reached in logarithmically many steps over these and immediate dominators:
+    /// Myers, "An applicative random-access stack" (1983).
+    jump: PackedOption<Block>,
 }
 
 /// The dominator tree of a function.
@@ -84,9 +89,14 @@ impl DominatorTree {
 
     fn number_tree(&mut self, entry: Block) {
         let mut stack = vec![entry];
+        self.nodes[entry].jump = entry.into();
         while let Some(block) = stack.pop() {
             self.preorder.push(block);
             self.nodes[block].pre = self.preorder.len() as u32;
+            if let Some(idom) = self.nodes[block].idom.expand() {
+                self.nodes[block].depth = self.nodes[idom].depth + 1;
+                self.nodes[block].jump = self.jump_below(idom).into();
+            }
             let first = stack.len();
             stack.extend(self.children(block));
             stack[first..].reverse();
@@ -98,6 +108,14 @@ impl DominatorTree {
                 self.nodes[idom].last = self.nodes[idom].last.max(last);
             }
         }
+    }
+
+    /// Where the children of a block jump to.
+    fn jump_below(&self, block: Block) -> Block {
+        let jump = |block: Block| self.nodes[block].jump.expand().unwrap_or(block);
+        let (once, twice) = (jump(block), jump(jump(block)));
+        let depth = |block: Block| self.nodes[block].depth;
+        if depth(block) - depth(once) == depth(once) - depth(twice) { twice } else { block }
     }
 
     /// Whether there is a path from the entry to the block.
@@ -158,6 +176,25 @@ impl DominatorTree {
     /// The position of a reachable block in [`DominatorTree::cfg_postorder`].
     pub fn postorder_number(&self, block: Block) -> u32 {
         self.nodes[block].post
+    }
+
+    /// The deepest block that dominates both of two reachable blocks. Takes time in proportion to the logarithm of the
+    /// tree's depth.
+    pub fn common_dominator(&self, a: Block, b: Block) -> Block {
+        let mut block = a;
+        while !self.dominates(block, b) {
+            let node = &self.nodes[block];
+            // The entry dominates everything, so that there is a parent.
+            let (Some(idom), Some(jump)) = (node.idom.expand(), node.jump.expand()) else { break };
+            block = if self.dominates(jump, b) { idom } else { jump };
+        }
+        block
+    }
+
+    /// The position of a reachable block in [`DominatorTree::preorder`], from 1; 0 for unreachable ones. It increases
+    /// downwards.
+    pub fn preorder_number(&self, block: Block) -> u32 {
+        self.nodes[block].pre
     }
 
     /// The reachable blocks in preorder of the tree.
@@ -377,6 +414,14 @@ mod tests {
                     let expected = all[a] && all[b] && !rest[b];
                     let got = tree.dominates(Block::new(a), Block::new(b));
                     assert_eq!(got, expected, "{a} dominates {b} in {edges:?}");
+                    if all[a] && all[b] {
+                        let common = tree.common_dominator(Block::new(a), Block::new(b));
+                        let above = |block| tree.dominates(Block::new(block), Block::new(a));
+                        let both =
+                            (0..edges.len()).filter(|&c| above(c) && tree.dominates(Block::new(c), Block::new(b)));
+                        let deepest = both.max_by_key(|&c| tree.preorder_number(Block::new(c)));
+                        assert_eq!(Some(common.index()), deepest, "{a} and {b} in {edges:?}");
+                    }
                 }
             }
         }

@@ -310,6 +310,21 @@ impl InstData {
         }
     }
 
+    /// All sixteen bytes: equal exactly if the instructions are. Operand lists count by where they are stored.
+    #[inline]
+    pub fn key(&self) -> [u64; 2] {
+        let [a, b, c] = self.words.map(|word| u64::from(word.0));
+        let head = self.opcode as u64 | u64::from(self.small) << 8 | u64::from(self.ty.code()) << 16;
+        [head | a << 32, b | c << 32]
+    }
+
+    /// The same instruction with another small immediate.
+    #[inline]
+    #[must_use]
+    pub fn with_small(self, small: u8) -> InstData {
+        InstData { small, ..self }
+    }
+
     /// The small immediate: condition code, lane, trap code or operation, as a number.
     #[inline]
     pub fn small(&self) -> u8 {

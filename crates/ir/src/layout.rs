@@ -278,6 +278,15 @@ impl Layout {
         }
     }
 
+    /// Moves all instructions of `from` behind those of `block`, and takes `from` out of the layout. Linear in what moves.
+    pub fn append_insts_of(&mut self, block: Block, from: Block) {
+        while let Some(inst) = self.first_inst(from) {
+            self.remove_inst(inst);
+            self.append_inst(inst, block);
+        }
+        self.remove_block(from);
+    }
+
     /// Numbers the instructions of a block anew, in the lower half of the number space.
     fn renumber(&mut self, block: Block) {
         let count = self.block_insts(block).count() as u32;

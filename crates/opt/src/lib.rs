@@ -2,6 +2,23 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `shape.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
+//! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
+//! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
+//! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rewrite/` | the matcher of the rewrite rules and what it asks of the value graph |
+//! | `fold.rs`, `purity.rs`, `table.rs`, `analyses.rs` | constants, effects of opcodes, the numbering table, control flow |
 
+mod analyses;
+mod branches;
+mod fold;
+mod memory;
+mod optimizer;
+mod place;
+mod purity;
 pub mod rewrite;
+mod shape;
+mod simplify;
+mod table;
+
+pub use optimizer::{Optimizer, Pass};

@@ -19,6 +19,8 @@ pub(crate) enum Per {
     File,
     Target,
     Allocator,
+    /// Target, allocator and optimisation level: what is judged by what the code does.
+    Code,
 }
 
 /// A `test` command.
@@ -43,7 +45,7 @@ static SUBTESTS: &[Subtest] = &[
     Subtest { name: "lower", per: Per::Target, needs_verifier: true, run: stage::lower },
     Subtest { name: "regalloc", per: Per::Allocator, needs_verifier: true, run: stage::regalloc },
     Subtest { name: "compile", per: Per::Allocator, needs_verifier: true, run: stage::compile },
-    Subtest { name: "run", per: Per::Allocator, needs_verifier: true, run: run::run },
+    Subtest { name: "run", per: Per::Code, needs_verifier: true, run: run::run },
 ];
 
 /// Commands that are known but whose stages do not exist yet.

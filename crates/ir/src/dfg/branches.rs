@@ -145,6 +145,26 @@ impl DataFlowGraph {
         self.block_args.push(&mut self.block_calls[edges][edge].args, arg);
     }
 
+    /// Keeps those arguments of an edge that `keep` accepts by their number.
+    pub fn retain_block_args(&mut self, inst: Inst, edge: usize, mut keep: impl FnMut(usize) -> bool) {
+        let edges = self.edges(inst).range();
+        let list = &mut self.block_calls[edges][edge].args;
+        let args = self.block_args.get_mut(*list);
+        let mut kept = 0;
+        for index in 0..args.len() {
+            if keep(index) {
+                args[kept] = args[index];
+                kept += 1;
+            }
+        }
+        self.block_args.truncate(list, kept);
+    }
+
+    /// Whether any exception table was ever made.
+    pub fn has_exception_tables(&self) -> bool {
+        !self.exception_tables.is_empty()
+    }
+
     /// Removes an argument of an edge.
     pub fn remove_block_arg(&mut self, inst: Inst, edge: usize, index: usize) {
         let edges = self.edges(inst).range();

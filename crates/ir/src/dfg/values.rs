@@ -181,8 +181,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Removes all parameters of a block that have become aliases.
-    pub(crate) fn drop_aliased_params(&mut self, block: Block) {
+    /// Removes all parameters of a block that have become aliases. The branches to the block are not changed.
+    pub fn drop_aliased_params(&mut self, block: Block) {
         let params = self.value_lists.get_mut(self.blocks[block]);
         let mut kept = 0;
         for index in 0..params.len() {

@@ -1,0 +1,194 @@
+//! Memory: what is known of its contents along the walk of [`crate::simplify`].
+//!
+//! ```text
+//! store v1, v0+8                           store v1, v0+8
+//! v2 = load.i32 v0+8                       store v3, v0
+//! store v2, v0                             v4 = iadd v1, v1
+//! store v3, v0
+//! v4 = iadd v1, v2
+//! ```
+//!
+//! Each alias region has a version, a number that changes whenever something may write to it. Equal loads of one version
+//! are one value, and a store says what a load of the next version returns. A block inherits the versions on which
+//! its predecessors agree, the header of a loop those of regions that no block of the loop writes. A store is dead
+//! if another one to the same place follows in its block and nothing between them reads the region, traps or leaves. No
+//! fixpoint is computed: linear in blocks, edges and instructions.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::loops::Loop;
+use kingpost_ir::memflags::{Endianness, MemFlags};
+use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
+
+use crate::analyses::Analyses;
+use crate::purity::{Purity, purity};
+
+/// Alias regions with numbers of at least this, less one, count as one. Region 0 here is that of accesses that name none.
+const REGIONS: usize = 8;
+
+/// The version of each region.
+type Versions = [u32; REGIONS];
+
+/// A set of regions, a bit each.
+type Regions = u8;
+
+/// What is known of memory.
+#[derive(Default, Debug)]
+pub(crate) struct Memory {
+    current: Versions,
+    next_version: u32,
+    /// By block: the versions at its end.
+    exits: SecondaryMap<Block, Versions>,
+    /// By loop: what its blocks write, those of inner loops included.
+    written: SecondaryMap<Loop, Regions>,
+    /// By region: the last store, with its place, if it is dead should another one to the same place follow now.
+    pending: [Option<(Inst, [u64; 2])>; REGIONS],
+}
+
+impl Memory {
+    /// Prepares for the walk over a function.
+    pub(crate) fn reset(&mut self, func: &Function, analyses: &Analyses) {
+        self.next_version = 0;
+        self.current = [0; REGIONS];
+        self.pending = Default::default();
+        self.exits.clear();
+        self.exits.resize(func.dfg.num_blocks());
+        self.written.clear();
+        if analyses.loops.loops().next().is_some() {
+            self.find_written(func, analyses);
+        }
+    }
+
+    fn find_written(&mut self, func: &Function, analyses: &Analyses) {
+        for &block in analyses.tree.preorder() {
+            if let Some(innermost) = analyses.loops.innermost_loop(block) {
+                let insts = func.layout.block_insts(block);
+                let written = insts.fold(0, |set, inst| set | writes(func.dfg.inst(inst)));
+                self.written[innermost] |= written;
+            }
+        }
+        for each in analyses.loops.loops() {
+            if let Some(parent) = analyses.loops.parent(each) {
+                let written = self.written[each];
+                self.written[parent] |= written;
+            }
+        }
+    }
+
+    /// Starts a block whose dominators have been visited, and all predecessors but those of back edges.
+    pub(crate) fn enter(&mut self, block: Block, analyses: &Analyses) {
+        let tree = &analyses.tree;
+        let number = tree.preorder_number(block);
+        let mut known = true;
+        let mut changed: Regions = 0;
+        let mut first: Option<Versions> = None;
+        for pred in analyses.cfg.preds(block) {
+            if !tree.is_reachable(pred.block) {
+                continue;
+            }
+            if tree.preorder_number(pred.block) >= number {
+                // A back edge; one of an irreducible cycle says nothing.
+                known &= tree.dominates(block, pred.block);
+                changed |= analyses.loops.innermost_loop(block).map_or(!0, |each| self.written[each]);
+                continue;
+            }
+            let exit = self.exits[pred.block];
+            let versions = *first.get_or_insert(exit);
+            for region in 0..REGIONS {
+                changed |= Regions::from(versions[region] != exit[region]) << region;
+            }
+        }
+        self.current = first.unwrap_or_default();
+        self.clobber(if known { changed } else { !0 });
+        self.pending = Default::default();
+    }
+
+    /// Ends a block.
+    pub(crate) fn leave(&mut self, block: Block) {
+        self.exits[block] = self.current;
+    }
+
+    /// Whatever these regions hold is not known any more.
+    pub(crate) fn clobber(&mut self, regions: Regions) {
+        for region in 0..REGIONS {
+            if regions & 1 << region != 0 {
+                self.next_version += 1;
+                self.current[region] = self.next_version;
+            }
+        }
+    }
+
+    /// Something sees all of memory now: a trap, a call, another thread.
+    pub(crate) fn observe(&mut self) {
+        self.pending = Default::default();
+    }
+
+    /// What an instruction that is neither load nor store means for memory.
+    pub(crate) fn visit(&mut self, data: &InstData) {
+        self.clobber(writes(data));
+        if data.opcode().has_side_effects() {
+            self.observe();
+        }
+    }
+
+    /// A load happens that is not superfluous.
+    pub(crate) fn load(&mut self, flags: MemFlags) {
+        self.pending[region(flags)] = None;
+        if !flags.notrap() {
+            self.observe();
+        }
+    }
+
+    /// A store happens. Returns an earlier one that it makes superfluous.
+    pub(crate) fn store(&mut self, inst: Inst, flags: MemFlags, place: [u64; 2]) -> Option<Inst> {
+        let region = region(flags);
+        let dead = self.pending[region].filter(|&(_, earlier)| earlier == place);
+        if !flags.notrap() {
+            self.observe();
+        }
+        self.clobber(1 << region);
+        self.pending[region] = Some((inst, place));
+        dead.map(|(inst, _)| inst)
+    }
+
+    /// The key of a load that would happen now: equal keys are equal values.
+    pub(crate) fn load_key(&self, load: &InstData) -> [u64; 2] {
+        let flags = load.memflags().unwrap_or_default();
+        let region = region(flags);
+        let version = if flags.readonly() { 0 } else { self.current[region] };
+        let order = match flags.endianness() {
+            None => 0,
+            Some(Endianness::Little) => 1,
+            Some(Endianness::Big) => 2,
+        };
+        // Loads have no small immediate; the upper half of the second word holds the flags.
+        let [head, rest] = load.key();
+        let small = 0x80 | (region << 2 | order) as u64;
+        [head | small << 8, rest & u64::from(u32::MAX) | u64::from(version) << 32]
+    }
+}
+
+/// The region of an access.
+fn region(flags: MemFlags) -> usize {
+    flags.alias_region().map_or(0, |region| (region.index() + 1).min(REGIONS - 1))
+}
+
+/// The regions that an instruction may write.
+fn writes(data: &InstData) -> Regions {
+    match purity(data.opcode()) {
+        Purity::Pure | Purity::Trap | Purity::Load | Purity::Local => 0,
+        Purity::Store => 1 << region(data.memflags().unwrap_or_default()),
+        Purity::Effect if data.opcode().is_call() || data.opcode().other_side_effects() => !0,
+        Purity::Effect => 0,
+    }
+}
+
+/// The load that reads back what a store of a value of type `ty` writes. Its result is that value if the opcode is `load`.
+pub(crate) fn load_of_store(store: &InstData, ty: Type, addr: Value, offset: i32) -> InstData {
+    let opcode = match store.opcode() {
+        Opcode::Istore8 => Opcode::Uload8,
+        Opcode::Istore16 => Opcode::Uload16,
+        Opcode::Istore32 => Opcode::Uload32,
+        _ => Opcode::Load,
+    };
+    InstData::load(opcode, ty, store.memflags().unwrap_or_default(), addr, offset)
+}

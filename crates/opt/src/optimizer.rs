@@ -1,0 +1,87 @@
+//! The list of passes, and their memory.
+
+use crate::analyses::Analyses;
+use crate::place::Place;
+use crate::shape::Shape;
+use crate::simplify::Simplify;
+use kingpost_ir::Function;
+use std::fmt;
+
+/// A pass, in the order in which they run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pass {
+    /// Unreachable blocks, constant block parameters, merging.
+    Shape,
+    /// Value numbering and rules.
+    Simplify,
+    /// Dead code, motion.
+    Place,
+}
+
+impl Pass {
+    /// All passes, in order. `shape` comes first so that there are fewer joins, `place` behind `simplify` because that
+    /// leaves what is no longer used.
+    pub const ALL: [Pass; 3] = [Pass::Shape, Pass::Simplify, Pass::Place];
+
+    /// The pass's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Shape => "shape",
+            Pass::Simplify => "simplify",
+            Pass::Place => "place",
+        }
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The optimiser: memory of all passes, used for function after function.
+#[derive(Default, Debug)]
+pub struct Optimizer {
+    analyses: Analyses,
+    /// Whether the analyses are those of the function as it is.
+    is_current: bool,
+    shape: Shape,
+    simplify: Simplify,
+    place: Place,
+}
+
+impl Optimizer {
+    /// Tells that a function comes that it has not seen.
+    pub fn start(&mut self) {
+        self.is_current = false;
+    }
+
+    /// Runs one pass. The function has no aliases in use, before and after.
+    pub fn run(&mut self, pass: Pass, func: &mut Function) {
+        match pass {
+            Pass::Shape => {
+                if self.shape.run(func) {
+                    self.is_current = false;
+                }
+            }
+            Pass::Simplify => {
+                self.analyze(func);
+                if self.simplify.run(func, &self.analyses) {
+                    self.shape.run(func);
+                    self.is_current = false;
+                }
+            }
+            Pass::Place => {
+                self.analyze(func);
+                self.place.run(func, &self.analyses);
+            }
+        }
+    }
+
+    fn analyze(&mut self, func: &Function) {
+        if !self.is_current {
+            self.analyses.compute(func);
+            self.is_current = true;
+        }
+    }
+}

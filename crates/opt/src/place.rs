@@ -1,0 +1,175 @@
+//! Placement: what is not used goes, what does not change in a loop is computed in front of it, and what only some paths use
+//! is computed there.
+//!
+//! ```text
+//! block1(v2: i64):                         v3 = imul v0, v1
+//!   v3 = imul v0, v1                       jump block1(v4)
+//!   v5 = iadd v2, v3                       block1(v2: i64):
+//!   brif v5, block1(v5), block2              v5 = iadd v2, v3
+//! ```
+//!
+//! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree: the
+//! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
+//! numbering", 1995). On that path the block that runs least often is taken, the last such one if the instruction has
+//! to move at all. One sweep down the tree finds the upper ends, one up decides, users before operands. Linear in
+//! instructions but for a logarithm of the tree's depth at each use in another block.
+
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
+
+use crate::analyses::Analyses;
+use crate::purity::{self, Purity, is_constant, is_movable, purity};
+
+/// Loops that are looked at for one instruction, from the innermost outwards.
+const MAX_LOOPS: usize = 8;
+
+/// Where the uses of an instruction are that have been seen.
+#[derive(Copy, Clone, Default, Debug)]
+struct Uses {
+    /// The common dominator of the uses.
+    block: PackedOption<Block>,
+    /// The first user in that block; none if it has no user itself.
+    first: PackedOption<Inst>,
+}
+
+/// Memory of the pass.
+#[derive(Default, Debug)]
+pub(crate) struct Place {
+    /// By value: the preorder number of the earliest block where it can be computed.
+    earliest: SecondaryMap<Value, u32>,
+    uses: SecondaryMap<Inst, Uses>,
+    /// By instruction: whether it has moved, and need not be looked at again.
+    placed: SecondaryMap<Inst, bool>,
+}
+
+impl Place {
+    /// Runs the pass.
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) {
+        self.uses.clear();
+        self.uses.resize(func.dfg.num_insts());
+        self.placed.clear();
+        self.find_earliest(func, analyses);
+        for &block in analyses.tree.preorder().iter().rev() {
+            let mut next = func.layout.last_inst(block);
+            while let Some(inst) = next {
+                next = func.layout.prev_inst(inst);
+                if !self.placed[inst] {
+                    self.visit(func, analyses, inst, block);
+                }
+            }
+        }
+    }
+
+    fn find_earliest(&mut self, func: &Function, analyses: &Analyses) {
+        self.earliest.clear();
+        self.earliest.resize(func.dfg.num_values());
+        for &block in analyses.tree.preorder() {
+            let here = analyses.tree.preorder_number(block);
+            for &param in func.dfg.block_params(block) {
+                self.earliest[param] = here;
+            }
+            for inst in func.layout.block_insts(block) {
+                let results = func.dfg.inst_results(inst);
+                if results.is_empty() {
+                    continue;
+                }
+                let number = if is_movable(func, inst) {
+                    let operands = func.dfg.inst_args(inst).iter();
+                    operands.map(|&operand| self.earliest[operand]).max().unwrap_or(1)
+                } else {
+                    here
+                };
+                for &result in results {
+                    self.earliest[result] = number;
+                }
+            }
+        }
+    }
+
+    /// Decides where an instruction goes whose users have been decided.
+    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, block: Block) {
+        let uses = self.uses[inst];
+        let mut target = block;
+        match uses.block.expand() {
+            None if is_removable(func, inst) => return func.layout.remove_inst(inst),
+            Some(late) if is_movable(func, inst) => {
+                target = self.best_block(func, analyses, inst, late);
+                if target != block {
+                    self.move_to(func, inst, target, if target == late { uses.first.expand() } else { None });
+                }
+            }
+            _ => {}
+        }
+        let uses = &mut self.uses;
+        let dfg = &func.dfg;
+        dfg.for_each_use(inst, |value| {
+            if let ValueDef::Result(def, _) = dfg.value_def(value) {
+                let seen = &mut uses[def];
+                *seen = seen.with(inst, target, func, analyses);
+            }
+        });
+    }
+
+    /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
+    fn best_block(&self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
+        let Some(result) = func.dfg.first_result(inst) else { return late };
+        if is_constant(func.dfg.opcode(inst)) {
+            return late;
+        }
+        let earliest = self.earliest[result];
+        let frequency = |block| analyses.frequencies.block(block);
+        let mut best = late;
+        let mut innermost = analyses.loops.innermost_loop(late);
+        for _ in 0..MAX_LOOPS {
+            let Some(each) = innermost else { break };
+            // What can be computed above the header can be computed in its immediate dominator.
+            let Some(outside) = analyses.tree.idom(analyses.loops.header(each)) else { break };
+            if analyses.tree.preorder_number(outside) < earliest {
+                break;
+            }
+            if frequency(outside) < frequency(best) {
+                best = outside;
+            }
+            innermost = analyses.loops.parent(each);
+        }
+        best
+    }
+
+    /// Moves an instruction in front of its first user in a block, or to the block's end.
+    fn move_to(&mut self, func: &mut Function, inst: Inst, block: Block, first_user: Option<Inst>) {
+        if let Some(before) = first_user.or_else(|| func.layout.last_inst(block)) {
+            func.layout.remove_inst(inst);
+            func.layout.insert_inst(inst, before);
+            self.placed[inst] = true;
+        }
+    }
+}
+
+impl Uses {
+    /// These uses and the one by `user`, which stands in `block`.
+    fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
+        let here = Uses { block: block.into(), first: user.into() };
+        let Some(seen) = self.block.expand() else { return here };
+        if seen == block {
+            let is_first = self.first.expand().is_none_or(|first| func.layout.seq(user) < func.layout.seq(first));
+            return if is_first { here } else { self };
+        }
+        match analyses.tree.common_dominator(seen, block) {
+            common if common == block => here,
+            common if common == seen => self,
+            common => Uses { block: common.into(), first: None.into() },
+        }
+    }
+}
+
+/// Whether nothing is lost with an instruction whose results are not used.
+fn is_removable(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    match purity(data.opcode()) {
+        Purity::Pure | Purity::Local => true,
+        Purity::Load => data.memflags().is_some_and(|flags| flags.notrap()),
+        Purity::Trap => purity::never_traps(func, data),
+        Purity::Store | Purity::Effect => false,
+    }
+}

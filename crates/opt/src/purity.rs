@@ -1,0 +1,117 @@
+//! What an instruction does besides computing its results, as far as the passes must know.
+
+use kingpost_ir::{Format, Function, Inst, InstData, Opcode};
+
+/// What an instruction does besides computing its results.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Purity {
+    /// Nothing: it can be computed anywhere, once, or not at all.
+    Pure,
+    /// It may trap: an equal one that dominates it makes it superfluous.
+    Trap,
+    /// A load with flags.
+    Load,
+    /// A store with flags.
+    Store,
+    /// Nothing, but its result depends on where it stands.
+    Local,
+    /// Anything else; it stays.
+    Effect,
+}
+
+/// What instructions of an opcode do.
+#[inline]
+pub(crate) fn purity(opcode: Opcode) -> Purity {
+    match opcode.format() {
+        Format::Load => Purity::Load,
+        Format::Store => Purity::Store,
+        _ if opcode.is_mergeable_trap() => Purity::Trap,
+        _ if opcode.has_side_effects() => Purity::Effect,
+        _ => match opcode {
+            Opcode::GetFramePointer
+            | Opcode::GetStackPointer
+            | Opcode::GetReturnAddress
+            | Opcode::GetExceptionHandlerAddress
+            | Opcode::Nop => Purity::Local,
+            _ => Purity::Pure,
+        },
+    }
+}
+
+/// Whether an instruction computes the same wherever its operands exist and cannot trap: pure ones, loads of memory that
+/// never changes, divisions by constants.
+pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    match purity(data.opcode()) {
+        Purity::Pure => true,
+        Purity::Load => is_pure_load(data),
+        Purity::Trap => never_traps(func, data),
+        Purity::Store | Purity::Local | Purity::Effect => false,
+    }
+}
+
+/// Whether a load reads memory that never changes, and cannot trap.
+pub(crate) fn is_pure_load(data: &InstData) -> bool {
+    data.memflags().is_some_and(|flags| flags.readonly() && flags.notrap() && flags.can_move())
+}
+
+/// Whether a division has a constant divisor with which it cannot trap.
+pub(crate) fn never_traps(func: &Function, data: &InstData) -> bool {
+    let &[_, divisor] = data.args() else { return false };
+    let ty = func.dfg.value_type(divisor);
+    let Some(bits) = constant(func, divisor) else { return false };
+    match data.opcode() {
+        Opcode::Udiv | Opcode::Urem | Opcode::Srem => bits != 0,
+        Opcode::Sdiv => bits != 0 && bits != ty.lane_mask() as u64,
+        _ => false,
+    }
+}
+
+/// The bits of an `iconst`, zero-extended from its type.
+#[inline]
+pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64> {
+    func.dfg.inst(func.dfg.first_result_of(value)?).iconst_bits()
+}
+
+/// Whether the operands of a pure instruction of two operands may be exchanged.
+#[inline]
+pub(crate) fn is_commutative(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Iadd
+            | Opcode::Imul
+            | Opcode::Umulhi
+            | Opcode::Smulhi
+            | Opcode::Smin
+            | Opcode::Smax
+            | Opcode::Umin
+            | Opcode::Umax
+            | Opcode::Band
+            | Opcode::Bor
+            | Opcode::Bxor
+            | Opcode::UaddOverflow
+            | Opcode::SaddOverflow
+            | Opcode::UmulOverflow
+            | Opcode::SmulOverflow
+            | Opcode::UaddSat
+            | Opcode::SaddSat
+            | Opcode::AvgRound
+    )
+}
+
+/// Whether instructions of an opcode have no operands and cost next to nothing, or nothing, where they are used.
+pub(crate) fn is_constant(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Iconst
+            | Opcode::F16const
+            | Opcode::F32const
+            | Opcode::F64const
+            | Opcode::F128const
+            | Opcode::Vconst
+            | Opcode::StackAddr
+            | Opcode::DynamicStackAddr
+            | Opcode::SymbolValue
+            | Opcode::FuncAddr
+    )
+}

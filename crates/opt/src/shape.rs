@@ -1,0 +1,198 @@
+//! The shape of control flow: blocks that are never reached, block parameters that always have one value, and blocks that
+//! follow their only predecessor.
+//!
+//! ```text
+//! block0(v0: i32): jump block1(v0)         block0(v0: i32): v2 = iadd v0, v0
+//! block1(v1: i32): v2 = iadd v1, v1        return v2
+//!                  return v2
+//! ```
+//!
+//! Needs nothing; leaves no aliases in use and no analysis valid. A parameter is superfluous if all its arguments are one
+//! value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013, section 3). Blocks are swept
+//! backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
+//! in irreducible control flow stay. Linear in blocks, edges and their arguments.
+
+use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::{Block, Function, InstView, Opcode, Value};
+
+/// How often parameters are looked at. Each sweep but the first follows one that found something.
+const SWEEPS: usize = 4;
+
+/// Memory of the pass.
+#[derive(Default, Debug)]
+pub(crate) struct Shape {
+    cfg: ControlFlowGraph,
+    /// By block: whether it is reached.
+    reached: Vec<bool>,
+    /// By block: whether an instruction names it other than as a destination. Empty if there can be none.
+    named: Vec<bool>,
+    stack: Vec<Block>,
+    blocks: Vec<Block>,
+}
+
+impl Shape {
+    /// Runs the pass. Returns whether anything changed.
+    pub(crate) fn run(&mut self, func: &mut Function) -> bool {
+        let Some(entry) = func.layout.entry_block() else { return false };
+        self.cfg.compute(func);
+        self.find_named_blocks(func);
+        let mut changed = self.remove_unreachable(func, entry);
+        if changed {
+            self.cfg.compute(func);
+        }
+        changed |= self.remove_constant_params(func, entry);
+        changed | self.merge_blocks(func, entry)
+    }
+
+    /// Takes blocks that no path from the entry reaches out of the layout.
+    fn remove_unreachable(&mut self, func: &mut Function, entry: Block) -> bool {
+        self.reached.clear();
+        self.reached.resize(func.dfg.num_blocks(), false);
+        for block in func.layout.blocks() {
+            if block == entry || self.is_named(block) {
+                self.stack.push(block);
+                self.reached[block.as_u32() as usize] = true;
+            }
+        }
+        let mut count = 0;
+        while let Some(block) = self.stack.pop() {
+            count += 1;
+            for &succ in self.cfg.succs(block) {
+                if !std::mem::replace(&mut self.reached[succ.as_u32() as usize], true) {
+                    self.stack.push(succ);
+                }
+            }
+        }
+        self.blocks.clear();
+        self.blocks.extend(func.layout.blocks());
+        if count == self.blocks.len() {
+            return false;
+        }
+        for &block in &self.blocks {
+            if !self.reached[block.as_u32() as usize] {
+                while let Some(inst) = func.layout.first_inst(block) {
+                    func.layout.remove_inst(inst);
+                }
+                func.layout.remove_block(block);
+            }
+        }
+        self.blocks.retain(|block| self.reached[block.as_u32() as usize]);
+        true
+    }
+
+    /// Replaces parameters that always have one value by that value.
+    fn remove_constant_params(&mut self, func: &mut Function, entry: Block) -> bool {
+        let mut found = 0;
+        for sweep in 0..SWEEPS {
+            let before = found;
+            for index in 0..self.blocks.len() {
+                let index = if sweep % 2 == 0 { self.blocks.len() - 1 - index } else { index };
+                let block = self.blocks[index];
+                if block != entry {
+                    found += self.alias_constant_params(func, block);
+                }
+            }
+            if found == before {
+                break;
+            }
+        }
+        if found == 0 {
+            return false;
+        }
+        for &block in &self.blocks {
+            let params = func.dfg.block_params(block);
+            if params.iter().all(|&param| func.dfg.value_alias(param).is_none()) {
+                continue;
+            }
+            let keep: Vec<bool> = params.iter().map(|&param| func.dfg.value_alias(param).is_none()).collect();
+            for pred in self.cfg.preds(block) {
+                func.dfg.retain_block_args(pred.inst, pred.edge as usize, |number| keep[number]);
+            }
+            func.dfg.drop_aliased_params(block);
+        }
+        func.dfg.resolve_all_aliases();
+        true
+    }
+
+    /// Makes the superfluous parameters of a block aliases, and returns their number.
+    fn alias_constant_params(&self, func: &mut Function, block: Block) -> usize {
+        let mut found = 0;
+        for number in 0..func.dfg.block_params(block).len() {
+            let param = func.dfg.block_params(block)[number];
+            if func.dfg.value_alias(param).is_none()
+                && let Some(value) = self.only_value(func, block, number, param)
+                && func.dfg.change_to_alias(param, value).is_ok()
+            {
+                found += 1;
+            }
+        }
+        found
+    }
+
+    /// The one value besides itself that a parameter has, if it is one.
+    fn only_value(&self, func: &Function, block: Block, number: usize, param: Value) -> Option<Value> {
+        let mut only = None;
+        for pred in self.cfg.preds(block) {
+            let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
+            let value = func.dfg.resolve_aliases(func.dfg.block_args(call)[number].value()?);
+            if value != param && *only.get_or_insert(value) != value {
+                return None;
+            }
+        }
+        only
+    }
+
+    /// Appends each block to its only predecessor where that ends in a jump.
+    fn merge_blocks(&self, func: &mut Function, entry: Block) -> bool {
+        let mut changed = false;
+        for &block in &self.blocks {
+            // Only whole chains, from their first block, so that no instruction moves twice.
+            if self.follows_jump(func, entry, block) {
+                continue;
+            }
+            while let Some(jump) = func.layout.last_inst(block)
+                && let InstView::Jump { dest } = func.dfg.view(jump)
+                && self.follows_jump(func, entry, dest.block)
+            {
+                func.layout.remove_inst(jump);
+                // The entry cannot be cold.
+                if block != entry && func.layout.is_cold(dest.block) {
+                    func.layout.set_cold(block);
+                }
+                func.layout.append_insts_of(block, dest.block);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Whether a block has one predecessor and nothing else stands between them.
+    fn follows_jump(&self, func: &Function, entry: Block, block: Block) -> bool {
+        let &[pred] = self.cfg.preds(block) else { return false };
+        func.dfg.opcode(pred.inst) == Opcode::Jump
+            && pred.block != block
+            && block != entry
+            && func.dfg.block_params(block).is_empty()
+            && !self.is_named(block)
+    }
+
+    fn is_named(&self, block: Block) -> bool {
+        self.named.get(block.as_u32() as usize).is_some_and(|&named| named)
+    }
+
+    /// Finds the blocks that `get_exception_handler_address` names: they end in a call with handlers, and keep their name.
+    fn find_named_blocks(&mut self, func: &Function) {
+        self.named.clear();
+        if !func.dfg.has_exception_tables() {
+            return;
+        }
+        self.named.resize(func.dfg.num_blocks(), false);
+        for inst in func.layout.blocks().flat_map(|block| func.layout.block_insts(block)) {
+            if func.dfg.opcode(inst) == Opcode::GetExceptionHandlerAddress
+                && let InstView::ExceptionHandlerAddress { block, .. } = func.dfg.view(inst)
+            {
+                self.named[block.as_u32() as usize] = true;
+            }
+        }
+    }
+}

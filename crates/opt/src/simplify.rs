@@ -1,0 +1,393 @@
+//! Value numbering: equal pure instructions become one, and each is simplified by the rewrite rules before it is looked up.
+//!
+//! ```text
+//! v2 = iadd v0, v1                         v2 = iadd v0, v1
+//! brif v0, block1, block2                  v5 = imul v2, v2
+//! block1: v3 = iadd v1, v0                 brif v0, block1, block2
+//!         v4 = imul v3, v3                 block1: return v5
+//!         return v4                        block2: return v5
+//! block2: v5 = imul v2, v2
+//!         return v5
+//! ```
+//!
+//! Needs the analyses; leaves them valid unless it says that an edge has died. Blocks are visited in preorder of the
+//! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
+//! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
+//! than the two together. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions,
+//! with at most [`FUEL`] rule applications for each.
+
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::type_class::Allowed;
+use kingpost_ir::{Block, Function, Inst, InstData, InstView, Opcode, Type, Value, ValueDef};
+
+use crate::analyses::Analyses;
+use crate::fold::{self, Constant};
+use crate::memory::{Memory, load_of_store};
+use crate::purity::{Purity, constant, is_commutative, is_constant, is_pure_load, never_traps, purity};
+use crate::rewrite::{self, Graph};
+use crate::table::Table;
+
+/// How many rules may be applied for each instruction of the input.
+const FUEL: u32 = 16;
+
+/// Memory of the pass.
+#[derive(Default, Debug)]
+pub(crate) struct Simplify {
+    table: Table,
+    memory: Memory,
+    /// What stands for a value; itself if there is no entry.
+    representatives: SecondaryMap<Value, PackedOption<Value>>,
+}
+
+impl Simplify {
+    /// Runs the pass. Returns whether an edge of the control-flow graph is gone.
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
+        self.table.reset(func.dfg.num_insts());
+        self.representatives.clear();
+        self.representatives.resize(func.dfg.num_values());
+        self.memory.reset(func, analyses);
+        let Some(entry) = func.layout.entry_block() else { return false };
+        let Simplify { table, memory, representatives } = self;
+        let mut walk = Walk {
+            func,
+            analyses,
+            table,
+            memory,
+            representatives,
+            block: entry,
+            before: Inst::new(0),
+            fuel: 0,
+            edge_died: false,
+        };
+        for &block in analyses.tree.preorder() {
+            walk.visit_block(block);
+        }
+        walk.edge_died
+    }
+}
+
+/// The walk over the instructions.
+pub(crate) struct Walk<'a> {
+    pub(crate) func: &'a mut Function,
+    analyses: &'a Analyses,
+    table: &'a mut Table,
+    memory: &'a mut Memory,
+    representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
+    /// The block that is visited.
+    block: Block,
+    /// The instruction that is visited: new ones go in front of it.
+    before: Inst,
+    fuel: u32,
+    pub(crate) edge_died: bool,
+}
+
+impl Walk<'_> {
+    fn visit_block(&mut self, block: Block) {
+        self.block = block;
+        self.memory.enter(block, self.analyses);
+        let mut next = self.func.layout.first_inst(block);
+        while let Some(inst) = next {
+            next = self.func.layout.next_inst(inst);
+            self.before = inst;
+            self.visit(inst);
+        }
+        self.memory.leave(block);
+    }
+
+    fn visit(&mut self, inst: Inst) {
+        self.resolve_operands(inst);
+        self.fuel = FUEL;
+        match purity(self.func.dfg.opcode(inst)) {
+            Purity::Pure => self.visit_pure(inst),
+            Purity::Trap => self.visit_trap(inst),
+            Purity::Load => self.visit_load(inst),
+            Purity::Store => self.visit_store(inst),
+            Purity::Local => {}
+            Purity::Effect => self.visit_effect(inst),
+        }
+    }
+
+    /// Replaces operands by what stands for them.
+    fn resolve_operands(&mut self, inst: Inst) {
+        let representatives = &*self.representatives;
+        self.func.dfg.map_values(inst, |value| representatives[value].expand().unwrap_or(value));
+    }
+
+    fn visit_pure(&mut self, inst: Inst) {
+        let data = *self.func.dfg.inst(inst);
+        match *self.func.dfg.inst_results(inst) {
+            [result] => {
+                let value = self.insert(data, Some(inst));
+                self.replace(inst, result, value);
+            }
+            [first, ..] => {
+                let value = self.number(data, Some(inst));
+                if value != first {
+                    self.replace_all(inst, value);
+                }
+            }
+            [] => {}
+        }
+    }
+
+    /// Something that traps, or does nothing if an equal one has not trapped.
+    fn visit_trap(&mut self, inst: Inst) {
+        if matches!(self.func.dfg.opcode(inst), Opcode::Trapz | Opcode::Trapnz) {
+            return self.visit_conditional_trap(inst);
+        }
+        let data = *self.func.dfg.inst(inst);
+        if never_traps(self.func, &data) {
+            return self.visit_pure(inst);
+        }
+        if let Some(result) = self.func.dfg.first_result(inst)
+            && let Some(value) = self.simplified(&data)
+        {
+            return self.replace(inst, result, value);
+        }
+        self.number_trap(inst);
+    }
+
+    fn visit_conditional_trap(&mut self, inst: Inst) {
+        let [condition] = *self.func.dfg.inst_args(inst) else { return };
+        let condition = self.simplify_condition(condition);
+        self.func.dfg.inst_args_mut(inst)[0] = condition;
+        let traps_if_zero = self.func.dfg.opcode(inst) == Opcode::Trapz;
+        match constant(self.func, condition) {
+            Some(bits) if (bits == 0) != traps_if_zero => self.func.layout.remove_inst(inst),
+            _ => self.number_trap(inst),
+        }
+    }
+
+    /// Removes a trap that an equal one dominates.
+    fn number_trap(&mut self, inst: Inst) {
+        let key = self.func.dfg.inst(inst).key();
+        let (place, entry) = self.table.find(key);
+        if let Some(earlier) = entry.map(Inst::from_u32)
+            && let Some(block) = self.func.layout.inst_block(earlier)
+            && self.analyses.tree.dominates(block, self.block)
+        {
+            match self.func.dfg.first_result(earlier) {
+                Some(value) => self.replace_all(inst, value),
+                None => self.func.layout.remove_inst(inst),
+            }
+            return;
+        }
+        self.table.set(place, key, inst.as_u32());
+        self.memory.observe();
+    }
+
+    fn visit_load(&mut self, inst: Inst) {
+        let data = *self.func.dfg.inst(inst);
+        if is_pure_load(&data) {
+            return self.visit_pure(inst);
+        }
+        let (Some(result), Some(flags)) = (self.func.dfg.first_result(inst), data.memflags()) else { return };
+        let key = self.memory.load_key(&data);
+        let (place, entry) = self.table.find(key);
+        if let Some(value) = entry.map(Value::from_u32)
+            && self.is_available(value)
+        {
+            return self.replace(inst, result, value);
+        }
+        self.table.set(place, key, result.as_u32());
+        self.memory.load(flags);
+    }
+
+    fn visit_store(&mut self, inst: Inst) {
+        let InstView::Store { flags, value, addr, offset } = self.func.dfg.view(inst) else { return };
+        let data = *self.func.dfg.inst(inst);
+        let load = load_of_store(&data, self.func.dfg.value_type(value), addr, offset);
+        let is_whole = load.opcode() == Opcode::Load;
+        let known = self.table.find(self.memory.load_key(&load)).1;
+        if is_whole && flags.notrap() && known == Some(value.as_u32()) {
+            return self.func.layout.remove_inst(inst);
+        }
+        if let Some(dead) = self.memory.store(inst, flags, load.key()) {
+            self.func.layout.remove_inst(dead);
+        }
+        if is_whole {
+            let key = self.memory.load_key(&load);
+            let (place, _) = self.table.find(key);
+            self.table.set(place, key, value.as_u32());
+        }
+    }
+
+    fn visit_effect(&mut self, inst: Inst) {
+        self.memory.visit(self.func.dfg.inst(inst));
+        if self.func.dfg.opcode(inst).is_branch() {
+            self.visit_branch(inst);
+        }
+    }
+
+    /// The single value that stands for a pure instruction. `existing` is the instruction if it exists.
+    fn insert(&mut self, mut data: InstData, existing: Option<Inst>) -> Value {
+        self.order_operands(&mut data);
+        match self.simplified(&data) {
+            Some(value) => value,
+            None => self.number(data, existing),
+        }
+    }
+
+    /// Puts a constant on the right.
+    fn order_operands(&self, data: &mut InstData) {
+        let opcode = data.opcode();
+        let cond = data.int_cond();
+        if (is_commutative(opcode) || cond.is_some())
+            && let [x, y] = data.args_mut()
+            && constant(self.func, *x).is_some()
+            && constant(self.func, *y).is_none()
+        {
+            std::mem::swap(x, y);
+            if let Some(cond) = cond {
+                *data = data.with_small(cond.swap_args() as u8);
+            }
+        }
+    }
+
+    /// What constants and rules make of an instruction.
+    fn simplified(&mut self, data: &InstData) -> Option<Value> {
+        if let Some((ty, bits)) = self.folded(data) {
+            return Some(self.iconst(ty, bits));
+        }
+        self.fuel = self.fuel.checked_sub(1)?;
+        rewrite::rewrite(self, data)
+    }
+
+    /// Type and bits of an instruction on constants.
+    fn folded(&self, data: &InstData) -> Option<(Type, u64)> {
+        let constant = |value| {
+            let bits = constant(self.func, value)?;
+            Some(Constant { bits, width: self.func.dfg.value_type(value).bits() })
+        };
+        let ty = result_type(data)?;
+        let bits = match *data.args() {
+            [x] => fold::unary(data.opcode(), ty, constant(x)?)?,
+            [x, y] => fold::binary(data, constant(x)?, constant(y)?)?,
+            _ => return None,
+        };
+        Some((ty, bits))
+    }
+
+    /// The value that is numbered equal, or the instruction itself, which is made if it does not exist.
+    fn number(&mut self, data: InstData, existing: Option<Inst>) -> Value {
+        let mut key = data.key();
+        if is_commutative(data.opcode())
+            && let [x, y] = *data.args()
+            && x > y
+        {
+            let mut ordered = data;
+            ordered.args_mut().swap(0, 1);
+            key = ordered.key();
+        }
+        let (place, entry) = self.table.find(key);
+        if let Some(value) = entry.map(Value::from_u32)
+            && self.make_available(value)
+        {
+            return value;
+        }
+        let inst = match existing {
+            Some(inst) => {
+                self.func.dfg.replace_inst(inst, data);
+                inst
+            }
+            None => self.new_inst(data),
+        };
+        // Every pure instruction has a result.
+        let value = self.func.dfg.inst_results(inst)[0];
+        self.table.set(place, key, value.as_u32());
+        value
+    }
+
+    /// Makes an instruction in front of the one that is visited.
+    fn new_inst(&mut self, data: InstData) -> Inst {
+        let inst = self.func.dfg.make_inst(data);
+        self.func.dfg.make_results(inst, data.controlling_type());
+        self.func.layout.insert_inst(inst, self.before);
+        let location = self.func.srcloc(self.before);
+        if !location.is_none() {
+            self.func.srclocs[inst] = location;
+        }
+        inst
+    }
+
+    /// Whether a value is defined on all paths to where the walk is.
+    fn is_available(&self, value: Value) -> bool {
+        match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => {
+                let block = self.func.layout.inst_block(inst);
+                block.is_some_and(|block| self.analyses.tree.dominates(block, self.block))
+            }
+            ValueDef::Param(block, _) => self.analyses.tree.dominates(block, self.block),
+            ValueDef::Undefined => false,
+        }
+    }
+
+    /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
+    fn make_available(&mut self, value: Value) -> bool {
+        if self.is_available(value) {
+            return true;
+        }
+        let ValueDef::Result(inst, _) = self.func.dfg.value_def(value) else { return false };
+        let Some(block) = self.func.layout.inst_block(inst) else { return false };
+        let common = self.analyses.tree.common_dominator(block, self.block);
+        let frequency = |block| u64::from(self.analyses.frequencies.block(block));
+        let pays = frequency(common) <= frequency(block) + frequency(self.block);
+        let Some(terminator) = self.func.layout.last_inst(common) else { return false };
+        if !pays || is_constant(self.func.dfg.opcode(inst)) {
+            return false;
+        }
+        self.func.layout.remove_inst(inst);
+        self.func.layout.insert_inst(inst, terminator);
+        true
+    }
+
+    /// Removes an instruction; `value` stands for its only result, if it is another one.
+    fn replace(&mut self, inst: Inst, result: Value, value: Value) {
+        if value != result {
+            self.representatives[result] = value.into();
+            self.func.layout.remove_inst(inst);
+        }
+    }
+
+    /// Removes an instruction; the results of the one whose first result is `first` stand for its own.
+    fn replace_all(&mut self, inst: Inst, first: Value) {
+        let Some(equal) = self.func.dfg.first_result_of(first) else { return };
+        for (&result, &value) in self.func.dfg.inst_results(inst).iter().zip(self.func.dfg.inst_results(equal)) {
+            self.representatives[result] = value.into();
+        }
+        self.func.layout.remove_inst(inst);
+    }
+}
+
+impl Graph for Walk<'_> {
+    fn definition(&self, value: Value) -> Option<&InstData> {
+        let data = self.func.dfg.inst(self.func.dfg.first_result_of(value)?);
+        (purity(data.opcode()) == Purity::Pure && data.opcode().info().results.len() == 1).then_some(data)
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        self.func.dfg.value_type(value)
+    }
+
+    fn constant(&self, value: Value) -> Option<u64> {
+        constant(self.func, value)
+    }
+
+    fn make(&mut self, request: InstData) -> Value {
+        self.insert(request, None)
+    }
+
+    fn iconst(&mut self, ty: Type, bits: u64) -> Value {
+        self.number(InstData::iconst(ty, bits as i64), None)
+    }
+}
+
+/// The type of the only result of a pure instruction if it is an integer of at most 64 bits.
+fn result_type(data: &InstData) -> Option<Type> {
+    let [result] = data.opcode().info().results else { return None };
+    match result.resolve(data.controlling_type()) {
+        Allowed::Exactly(ty) if ty.is_int() && ty.bits() <= 64 => Some(ty),
+        _ => None,
+    }
+}
