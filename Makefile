@@ -47,7 +47,7 @@ demo: tools build
 # System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb
 
 tools:
 	@sh .ci/tools || $(MAKE) deps

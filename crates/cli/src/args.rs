@@ -38,8 +38,10 @@ pub(crate) enum Command {
     Cat(FilesArgs),
     /// Check functions against the rules of the language.
     Verify(VerifyArgs),
-    /// Print control-flow graphs in the language of Graphviz.
+    /// Print control-flow graphs in the language of Graphviz, with instructions, frequencies and loops.
     PrintCfg(FilesArgs),
+    /// Write a page that shows what becomes of functions: graph, machine code, live ranges, the allocator's decisions.
+    Explain(ExplainArgs),
     /// Compile functions and data into one relocatable object.
     Compile(CompileArgs),
     /// List the opcodes of the language, or explain some of them.
@@ -199,6 +201,24 @@ pub(crate) struct AllocArgs {
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: String,
     /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The register allocator, or `all`.
+    #[arg(long, value_name = "A")]
+    pub(crate) regalloc: Option<String>,
+    /// Explain the function of this name only, as `%f` or `u0:1`; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// The page; `-` is standard output.
+    #[arg(short, value_name = "PAGE.html", required = true)]
+    pub(crate) output: PathBuf,
+    /// Functions; `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -7,7 +7,8 @@
 //! | `diagnostics.rs` | what is wrong with a text, shown in its place |
 //! | `dump.rs` | what stages make, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
-//! | `show.rs` | `cat`, `verify`, `print-cfg` |
+//! | `show.rs` | `cat`, `verify` |
+//! | `explain.rs` | `explain`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: judges allocations given as text |
@@ -24,6 +25,7 @@ mod check;
 mod compile;
 mod diagnostics;
 mod dump;
+mod explain;
 mod input;
 mod ledger;
 mod lists;
@@ -53,7 +55,8 @@ fn main() -> ExitCode {
         Command::Interpret(args) => test::directives("interpret", &args),
         Command::Cat(args) => show::cat(&args),
         Command::Verify(args) => show::verify(&args),
-        Command::PrintCfg(args) => show::print_cfg(&args),
+        Command::PrintCfg(args) => explain::print_cfg(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Opcodes(args) => lists::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),

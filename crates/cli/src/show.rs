@@ -1,4 +1,4 @@
-//! `cat`, `verify`, `print-cfg`: functions are read one by one and shown.
+//! `cat`, `verify`: functions are read one by one and shown.
 
 use crate::args::{FilesArgs, VerifyArgs};
 use crate::diagnostics::Diagnostic;
@@ -7,14 +7,23 @@ use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
 use kingpost_ir::Function;
 use kingpost_ir::verifier::Verifier;
-use kingpost_reader::{Options, Parser};
+use kingpost_reader::{Header, Options, Parser};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Hands every function of the files to `visit`, with its first byte; errors in the text are said, and reading goes on behind them.
-fn each_function(
+/// Where a function stands.
+pub(crate) struct Place<'a> {
+    pub(crate) input: &'a Input,
+    /// The lines before the first function.
+    pub(crate) header: &'a Header,
+    /// The function's first byte.
+    pub(crate) start: usize,
+}
+
+/// Hands every function of the files to `visit`; errors in the text are said, and reading goes on behind them.
+pub(crate) fn each_function(
     files: &[PathBuf],
-    mut visit: impl FnMut(&Input, usize, &Function) -> Result<Verdict, Stop>,
+    mut visit: impl FnMut(&Place, &Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     let mut func = Function::default();
@@ -28,10 +37,12 @@ fn each_function(
                 continue;
             }
         };
+        let header = parser.header().clone();
         loop {
             match parser.next_function(&mut func) {
                 Ok(true) => {
-                    if visit(&input, parser.function_start(), &func)? == Verdict::Bad {
+                    let place = Place { input: &input, header: &header, start: parser.function_start() };
+                    if visit(&place, &func)? == Verdict::Bad {
                         verdict = Verdict::Bad;
                     }
                 }
@@ -53,20 +64,9 @@ fn each_function(
 pub(crate) fn cat(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = each_function(&args.files, |_, _, func| {
+    let verdict = each_function(&args.files, |_, func| {
         write!(out, "{separator}{func}")?;
         separator = "\n";
-        Ok(Verdict::Good)
-    })?;
-    out.flush()?;
-    Ok(verdict)
-}
-
-/// Prints control-flow graphs.
-pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
-    let mut out = output::stdout();
-    let verdict = each_function(&args.files, |_, _, func| {
-        write!(out, "{}", kingpost_filetest::cfg_text(func))?;
         Ok(Verdict::Good)
     })?;
     out.flush()?;
@@ -77,10 +77,10 @@ pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     let info = target::compiler(&args.target, None, false)?.target_info();
     let mut verifier = Verifier::default();
-    each_function(&args.files, |input, start, func| match verifier.verify(func, Some(info)) {
+    each_function(&args.files, |place, func| match verifier.verify(func, Some(info)) {
         Ok(()) => Ok(Verdict::Good),
         Err(errors) => {
-            let diagnostics = Diagnostic::of_function(input, start, &func.name.to_string(), errors.0);
+            let diagnostics = Diagnostic::of_function(place.input, place.start, &func.name.to_string(), errors.0);
             diagnostics.iter().for_each(Diagnostic::complain);
             Ok(Verdict::Bad)
         }

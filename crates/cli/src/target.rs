@@ -21,6 +21,11 @@ pub(crate) fn defaults() -> Settings {
     Settings { is_pic: true, ..Settings::default() }
 }
 
+/// Checks options before a file is read, and answers those that ask what there is.
+pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
+    compiler(args, None, false).map(drop)
+}
+
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {

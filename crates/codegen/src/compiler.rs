@@ -97,6 +97,11 @@ impl Compiler {
         &self.options
     }
 
+    /// A new allocator, as those of contexts are.
+    pub fn new_allocator(&self) -> Box<dyn Allocator> {
+        (self.allocator)()
+    }
+
     /// What the verifier must know of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {
@@ -125,7 +130,7 @@ impl Compiler {
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             code: Code::default(),
-            allocator: (self.allocator)(),
+            allocator: self.new_allocator(),
             allocation: Allocation::default(),
             checker: Checker::new(),
             stats: Stats::default(),

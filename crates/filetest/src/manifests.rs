@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &str)] = &[
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
     ("jit", "codegen ir mach"),
+    ("explain", "codegen ir mach regalloc"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
 
@@ -56,6 +57,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("isa-x64", "reader"),
     ("isa-aarch64", "reader"),
     ("codegen", "reader"),
+    ("explain", "reader"),
 ];
 
 fn allowed(arrows: &[(&str, &str)], name: &str) -> Vec<String> {

@@ -1,0 +1,162 @@
+//! A function compiled by several compilers, and everything that can be said of it.
+
+use crate::code::{block_names, inst_text};
+use crate::decisions::{Decision, Recorder};
+use crate::live_ranges::{LiveRange, live_ranges};
+use crate::rows::{Row, RowKind, rows};
+use crate::source::Graph;
+use cranelift_entity::EntityRef;
+use kingpost_codegen::{CompileError, Compiler, Context, Options};
+use kingpost_ir::Function;
+use kingpost_mach::{Isa, ModuleBuffer};
+use kingpost_regalloc::{Allocation, Cost, Diagnostics, Inst, Loc, Stats, VReg};
+use std::collections::BTreeSet;
+
+/// Everything that can be said of a function.
+pub struct Explanation {
+    /// As `%f`.
+    pub name: String,
+    /// The target's triple.
+    pub target: String,
+    /// Its text and its control-flow graph.
+    pub graph: Graph,
+    /// What virtual registers are called.
+    pub vregs: Vec<VRegName>,
+    /// What machine blocks are called: as the function's blocks, or `block1→block2`.
+    pub machine_blocks: Vec<String>,
+    /// The machine instructions before allocation.
+    pub code: Vec<String>,
+    /// One for each compiler.
+    pub solutions: Vec<Solution>,
+}
+
+/// A virtual register.
+pub struct VRegName {
+    /// The value's name, as `v4`, behind a dot the half of a value of two registers; else `t` and a number.
+    pub name: String,
+    /// Its class and width in bytes, as `int 8`.
+    pub kind: String,
+}
+
+/// What one compiler made of the function.
+pub struct Solution {
+    /// The allocator.
+    pub allocator: String,
+    /// What its answer costs.
+    pub cost: Cost,
+    /// Its own counters.
+    pub stats: Stats,
+    /// Bytes of code.
+    pub code_bytes: usize,
+    /// All locations that the code names, registers first, with their names.
+    pub locs: Vec<(Loc, String)>,
+    /// The code.
+    pub rows: Vec<Row>,
+    /// Where values are.
+    pub ranges: Vec<LiveRange>,
+    /// What the allocator decided.
+    pub decisions: Vec<Decision>,
+}
+
+/// What virtual registers, blocks and locations are called.
+pub(crate) struct Names<'a> {
+    pub(crate) vregs: Vec<VRegName>,
+    pub(crate) blocks: Vec<String>,
+    pub(crate) isa: &'a dyn Isa,
+}
+
+impl Names<'_> {
+    pub(crate) fn vreg(&self, vreg: VReg) -> &str {
+        self.vregs.get(vreg.index()).map_or("?", |vreg| &vreg.name)
+    }
+
+    pub(crate) fn loc(&self, loc: Loc) -> String {
+        loc.as_reg().map_or_else(|| loc.to_string(), |reg| self.isa.reg_name(reg, 8))
+    }
+}
+
+/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it.
+///
+/// # Errors
+/// The first compiler's error.
+///
+/// # Panics
+/// If there is no compiler.
+pub fn explain(func: &Function, compilers: impl IntoIterator<Item = Compiler>) -> Result<Explanation, CompileError> {
+    let graph = Graph::new(func);
+    let mut explanation = None;
+    for compiler in compilers {
+        let compiler = {
+            let options = Options { list: true, ..compiler.options().clone() };
+            compiler.with_options(options)
+        };
+        let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
+        let mut compiled = func.clone();
+        graph.number(&mut compiled);
+        compiler.compile(&mut cx, &mut compiled, &mut module)?;
+        let names = names(&compiler, &cx, &compiled);
+        let solution = solution(&compiler, &cx, &names, &graph, &module);
+        let explanation = explanation.get_or_insert_with(|| {
+            let insts = (0..cx.code().problem.num_insts()).map(Inst::new);
+            Explanation {
+                name: func.name.to_string(),
+                target: compiler.triple().to_string(),
+                graph: graph.clone(),
+                code: insts.map(|inst| inst_text(compiler.isa(), cx.code(), &names, inst)).collect(),
+                vregs: names.vregs,
+                machine_blocks: names.blocks,
+                solutions: Vec::new(),
+            }
+        });
+        explanation.solutions.push(solution);
+    }
+    Ok(explanation.expect("there is a compiler"))
+}
+
+fn names<'a>(compiler: &'a Compiler, cx: &Context, func: &Function) -> Names<'a> {
+    let problem = &cx.code().problem;
+    let named = |(vreg, data): (VReg, &kingpost_regalloc::VRegData)| VRegName {
+        name: format!("t{}", vreg.index()),
+        kind: format!("{} {}", data.class, data.width),
+    };
+    let mut vregs: Vec<VRegName> = problem.vregs.iter().map(named).collect();
+    for value in func.dfg.values() {
+        let registers: Vec<VReg> = cx.lowering().registers(value).collect();
+        for (vreg, half) in registers.iter().zip([".lo", ".hi"]) {
+            let half = if registers.len() == 1 { "" } else { half };
+            vregs[vreg.index()].name = format!("{}{half}", func.names.value(value));
+        }
+    }
+    Names { vregs, blocks: block_names(func, cx.lowering().machine_blocks()), isa: compiler.isa() }
+}
+
+fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Solution {
+    let (code, allocation) = (cx.code(), cx.allocation());
+    let problem = &code.problem;
+    let mut rows = rows(cx, names, graph, module);
+    let ranges = live_ranges(problem, allocation, &mut rows);
+    let mut recorder = Recorder { names, decisions: Vec::new() };
+    let mut allocator = compiler.new_allocator();
+    let mut diagnostics = Diagnostics { observer: Some(&mut recorder), ..Diagnostics::default() };
+    // The same problem again, this time observed. It was solved before, and equal problems have equal answers.
+    let mut again = Allocation::default();
+    let _solved_before = allocator.allocate_with(problem, compiler.isa().env(), &mut again, &mut diagnostics);
+    Solution {
+        allocator: allocator.name().into(),
+        cost: Cost::of(problem, compiler.isa().env(), allocation),
+        stats: allocation.stats,
+        code_bytes: module.function(module.len() - 1).code.len(),
+        locs: locs(&rows, &ranges).into_iter().map(|loc| (loc, names.loc(loc))).collect(),
+        rows,
+        ranges,
+        decisions: recorder.decisions,
+    }
+}
+
+/// All locations that are named. Registers are before slots.
+fn locs(rows: &[Row], ranges: &[LiveRange]) -> BTreeSet<Loc> {
+    let places = rows.iter().filter(|row| matches!(row.kind, RowKind::Inst { .. })).flat_map(|row| &row.places);
+    let used = places.map(|&(_, loc)| loc).chain(ranges.iter().map(|range| range.loc));
+    let moved = rows.iter().flat_map(|row| &row.moves).flat_map(|step| step.from.into_iter().chain([step.to]));
+    used.chain(moved).filter(|loc| !loc.is_none()).collect()
+}

@@ -1,0 +1,37 @@
+//! What became of a function: its text, its control-flow graph, machine code before and after allocation, bytes, where each
+//! value is at each instruction, and what allocators decided. As a page for a browser, or as text.
+//!
+//! ```text
+//! Function, Compiler ──explain──▶ Explanation ──page──▶ HTML     text ──▶ columns
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `explain.rs` | a function compiled by several compilers: [`Explanation`] |
+//! | `source.rs` | its text, line by line, and its control-flow graph |
+//! | `code.rs` | its machine instructions before allocation, by the names of the text |
+//! | `rows.rs` | one allocation, instruction by instruction: edits, assembly, bytes |
+//! | `live_ranges.rs` | which value is in which location when |
+//! | `decisions.rs` | what the allocator decided, in its order |
+//! | `page.rs`, `page/` | one page that needs nothing else |
+//! | `text.rs` | columns of text, one for each allocator |
+//! | `dot.rs` | the control-flow graph in the language of Graphviz |
+
+mod code;
+mod decisions;
+mod dot;
+mod explain;
+mod live_ranges;
+mod page;
+mod rows;
+mod source;
+mod text;
+
+pub use decisions::Decision;
+pub use dot::dot;
+pub use explain::{Explanation, Solution, VRegName, explain};
+pub use live_ranges::LiveRange;
+pub use page::page;
+pub use rows::{Move, Row, RowKind};
+pub use source::{Graph, GraphBlock, GraphEdge, Line};
+pub use text::text;

@@ -1,0 +1,185 @@
+//! One allocation, instruction by instruction, in the order of emission: the function's lines, edits, assembly, bytes.
+
+use crate::explain::Names;
+use crate::source::Graph;
+use kingpost_codegen::Context;
+use kingpost_mach::block_order::MachineBlock;
+use kingpost_mach::{ListedInst, ListedLabel, ModuleBuffer, Origin};
+use kingpost_regalloc::{Block, EditKind, Inst, Loc, VReg};
+use std::iter::Peekable;
+
+/// One row of a listing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// What it is.
+    pub kind: RowKind,
+    /// The line of the function that begins here: an index into [`Graph::lines`].
+    pub line: Option<usize>,
+    /// The assembler's text; empty where nothing is emitted.
+    pub asm: String,
+    /// Where its bytes are, relative to the function's first.
+    pub offset: u32,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its operands: what was in which location.
+    pub places: Vec<(VReg, Loc)>,
+    /// What an edit moves.
+    pub moves: Vec<Move>,
+}
+
+/// What a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowKind {
+    /// A machine block begins.
+    Block(Block),
+    /// A line of the function for which nothing is emitted here.
+    Line,
+    /// What no instruction asks for: the prologue, traps behind the code.
+    Frame,
+    /// An instruction of the problem.
+    Inst {
+        /// Which one.
+        inst: Inst,
+        /// Did the allocator elide it?
+        is_dropped: bool,
+    },
+    /// An edit of the allocator, by its kind.
+    Edit(&'static str),
+    /// More of the row above.
+    More,
+}
+
+/// A value goes from one location to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// The value, where it is known.
+    pub vreg: Option<VReg>,
+    /// Where it was; nowhere if it is computed again.
+    pub from: Option<Loc>,
+    /// Where it is then.
+    pub to: Loc,
+}
+
+impl Row {
+    fn new(kind: RowKind) -> Row {
+        let (line, asm, places, moves) = (None, String::new(), Vec::new(), Vec::new());
+        Row { kind, line, asm, offset: 0, bytes: Vec::new(), places, moves }
+    }
+}
+
+/// The rows of the function compiled last in `cx`, which is the last one of `module`.
+pub(crate) fn rows(cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Vec<Row> {
+    let insts = cx.listing().insts(|symbol, out| *out += &symbol.to_string()).peekable();
+    let code = module.function(module.len() - 1).code;
+    let mut rows = Rows { cx, names, graph, code, insts, rows: Vec::new() };
+    rows.emitted(Origin::Frame, RowKind::Frame);
+    for &block in &cx.code().layout {
+        rows.block(block);
+    }
+    rows.emitted(Origin::Frame, RowKind::Frame);
+    rows.rows
+}
+
+struct Rows<'a, I: Iterator<Item = ListedInst>> {
+    cx: &'a Context,
+    names: &'a Names<'a>,
+    graph: &'a Graph,
+    code: &'a [u8],
+    insts: Peekable<I>,
+    rows: Vec<Row>,
+}
+
+impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
+    fn block(&mut self, block: Block) {
+        let (code, allocation) = (self.cx.code(), self.cx.allocation());
+        let mut head = Row::new(RowKind::Block(block));
+        let source = match self.cx.lowering().machine_blocks()[block.as_u32() as usize] {
+            MachineBlock::Ir(block) => self.graph.block(block),
+            MachineBlock::Edge { .. } if self.is_empty(block) => return,
+            MachineBlock::Edge { .. } => None,
+        };
+        let lines = source.map(|source| self.graph.blocks[source].lines.clone()).unwrap_or_default();
+        head.line = source.map(|_| lines.start);
+        self.rows.push(head);
+        self.emitted(Origin::Frame, RowKind::Frame);
+        let mut next = lines.start + 1;
+        for inst in code.problem.insts(block) {
+            let line = code.srclocs.get(inst).map(|&line| line as usize);
+            let line = line.filter(|line| (next..lines.end).contains(line));
+            if let Some(line) = line {
+                self.lines(next..line);
+                next = line + 1;
+            }
+            let first = allocation.edits.partition_point(|edit| edit.at < inst);
+            let edits = allocation.edits[first..].iter().take_while(|edit| edit.at == inst);
+            for (index, edit) in (first..).zip(edits) {
+                self.emitted(Origin::Edit(index as u32), RowKind::Edit(edit_word(&edit.kind)));
+            }
+            let is_dropped = allocation.is_dropped(inst);
+            let row = self.emitted(Origin::Inst(inst), RowKind::Inst { inst, is_dropped });
+            let operands = code.problem.operands(inst).iter().map(|operand| operand.vreg());
+            let places = operands.zip(allocation.operand_locs(&code.problem, inst).iter().copied());
+            self.rows[row].places = places.collect();
+            self.rows[row].line = line;
+        }
+        self.lines(next..lines.end);
+    }
+
+    /// Is nothing emitted for a block?
+    fn is_empty(&mut self, block: Block) -> bool {
+        let (problem, edits) = (&self.cx.code().problem, &self.cx.allocation().edits);
+        let (first, last) = (problem.first_inst(block), problem.terminator(block));
+        let next = edits.partition_point(|edit| edit.at < first);
+        let has_edits = edits.get(next).is_some_and(|edit| edit.at <= last);
+        let begins = |inst: &ListedInst| matches!(inst.origin, Origin::Inst(inst) if (first..=last).contains(&inst));
+        !has_edits && !self.insts.peek().is_some_and(begins)
+    }
+
+    /// Lines of the function without code of their own.
+    fn lines(&mut self, lines: std::ops::Range<usize>) {
+        for line in lines {
+            self.rows.push(Row { line: Some(line), ..Row::new(RowKind::Line) });
+        }
+    }
+
+    /// The instructions that were emitted for `origin`; without any, one row all the same, but none for the frame. Returns
+    /// the index of the first.
+    fn emitted(&mut self, origin: Origin, kind: RowKind) -> usize {
+        let first = self.rows.len();
+        while let Some(inst) = self.insts.next_if(|inst| inst.origin == origin) {
+            let is_first = self.rows.len() == first || kind == RowKind::Frame;
+            let bytes = self.code.get(inst.range.start as usize..inst.range.end as usize);
+            self.rows.push(Row {
+                asm: self.asm(&inst),
+                offset: inst.range.start,
+                bytes: bytes.unwrap_or_default().to_vec(),
+                ..Row::new(if is_first { kind } else { RowKind::More })
+            });
+        }
+        if self.rows.len() == first && kind != RowKind::Frame {
+            self.rows.push(Row::new(kind));
+        }
+        first
+    }
+
+    fn asm(&self, inst: &ListedInst) -> String {
+        match inst.label {
+            None => inst.text.clone(),
+            Some(ListedLabel::Block(block)) => {
+                format!("{} {}", inst.text, self.names.blocks[block.as_u32() as usize])
+            }
+            Some(label) => format!("{} {label}", inst.text),
+        }
+    }
+}
+
+fn edit_word(kind: &EditKind) -> &'static str {
+    match kind {
+        EditKind::Move { .. } => "move",
+        EditKind::Exchange { .. } => "exchange",
+        EditKind::Spill { .. } => "spill",
+        EditKind::Fill { .. } => "fill",
+        EditKind::SlotMove { .. } => "slot move",
+        EditKind::Remat { .. } => "remat",
+    }
+}

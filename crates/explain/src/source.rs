@@ -1,0 +1,160 @@
+//! The function's text, line by line, and its control-flow graph.
+
+use cranelift_entity::SecondaryMap;
+use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::dominators::DominatorTree;
+use kingpost_ir::frequencies::Frequencies;
+use kingpost_ir::function::SourceLoc;
+use kingpost_ir::loops::LoopForest;
+use kingpost_ir::{Block, Function, Inst, Opcode};
+use std::ops::Range;
+
+/// A line of the function: the header of a block, or an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// Without indentation.
+    pub text: String,
+    /// Index into [`Graph::blocks`].
+    pub block: usize,
+    /// Is it a block's header?
+    pub is_header: bool,
+}
+
+/// The control-flow graph.
+#[derive(Clone, Default, Debug)]
+pub struct Graph {
+    /// Blocks in the order of the text; the first is the entry.
+    pub blocks: Vec<GraphBlock>,
+    /// The lines of all blocks.
+    pub lines: Vec<Line>,
+    /// Of each block of the function, its index.
+    pub(crate) index: SecondaryMap<Block, Option<u32>>,
+}
+
+/// A block.
+#[derive(Clone, Debug)]
+pub struct GraphBlock {
+    /// As `block1`.
+    pub name: String,
+    /// Its lines, the header first.
+    pub lines: Range<usize>,
+    /// How often it runs per call, as the compiler estimates; `None` if it cannot be reached.
+    pub frequency: Option<f64>,
+    /// How many loops it is in.
+    pub loop_depth: u32,
+    /// The header of the innermost loop it is in: an index into [`Graph::blocks`].
+    pub loop_header: Option<usize>,
+    /// Is it marked as cold?
+    pub is_cold: bool,
+    /// Where it goes.
+    pub edges: Vec<GraphEdge>,
+}
+
+/// An edge to a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphEdge {
+    /// Index into [`Graph::blocks`].
+    pub to: usize,
+    /// When it is taken: `T` and `F` of a condition, the numbers of a table; empty if always.
+    pub when: String,
+    /// Does it lead back to the header of a loop?
+    pub is_back: bool,
+}
+
+impl Graph {
+    /// The graph of a function.
+    pub fn new(func: &Function) -> Graph {
+        let cfg = ControlFlowGraph::new(func);
+        let dominators = DominatorTree::new(func, &cfg);
+        let loops = LoopForest::new(func, &cfg, &dominators);
+        let frequencies = Frequencies::new(func, &cfg, &dominators, &loops);
+        let mut graph = Graph::default();
+        for (index, block) in func.layout.blocks().enumerate() {
+            graph.index[block] = Some(index as u32);
+        }
+        for (index, block) in func.layout.blocks().enumerate() {
+            let first = graph.lines.len();
+            let mut line = |text: String, is_header| graph.lines.push(Line { text, block: index, is_header });
+            line(func.display_block_header(block).to_string(), true);
+            func.layout.block_insts(block).for_each(|inst| line(func.display_inst(inst).to_string(), false));
+            let is_reachable = dominators.is_reachable(block);
+            let innermost = loops.innermost_loop(block).and_then(|each| graph.index[loops.header(each)]);
+            let edge = |(edge, &to): (usize, &Block)| GraphEdge {
+                to: graph.index[to].map_or(0, |to| to as usize),
+                when: when(func, block, edge),
+                is_back: is_reachable && dominators.dominates(to, block),
+            };
+            let edges = merged(cfg.succs(block).iter().enumerate().map(edge));
+            graph.blocks.push(GraphBlock {
+                name: func.names.block(block).to_string(),
+                lines: first..graph.lines.len(),
+                frequency: is_reachable.then(|| f64::from(frequencies.block(block)) / f64::from(Frequencies::ENTRY)),
+                loop_depth: loops.block_depth(block),
+                loop_header: innermost.map(|header| header as usize),
+                is_cold: func.layout.is_cold(block),
+                edges,
+            });
+        }
+        graph
+    }
+
+    /// Gives each instruction its line as source location, so that machine code says which line it is of.
+    pub(crate) fn number(&self, func: &mut Function) {
+        let mut line = 0;
+        let blocks: Vec<Block> = func.layout.blocks().collect();
+        for block in blocks {
+            line += 1;
+            let insts: Vec<Inst> = func.layout.block_insts(block).collect();
+            for inst in insts {
+                func.srclocs[inst] = SourceLoc(line);
+                line += 1;
+            }
+        }
+    }
+
+    /// The index of a block of the function.
+    pub(crate) fn block(&self, block: Block) -> Option<usize> {
+        self.index.get(block).copied().flatten().map(|index| index as usize)
+    }
+}
+
+/// Edges of one block to one place become one.
+fn merged(edges: impl Iterator<Item = GraphEdge>) -> Vec<GraphEdge> {
+    let mut out: Vec<GraphEdge> = Vec::new();
+    for edge in edges {
+        match out.iter_mut().find(|known| known.to == edge.to) {
+            Some(known) if known.when.len() < 12 => known.when = format!("{}, {}", known.when, edge.when),
+            Some(known) if known.when.ends_with('…') => {}
+            Some(known) => known.when.push('…'),
+            None => out.push(edge),
+        }
+    }
+    out
+}
+
+/// When a block goes to its destination number `edge`.
+fn when(func: &Function, block: Block, edge: usize) -> String {
+    let Some(inst) = func.layout.last_inst(block) else { return String::new() };
+    let handlers = func.dfg.num_handlers(inst);
+    match func.dfg.opcode(inst) {
+        Opcode::Brif => ["T", "F"][edge.min(1)].into(),
+        Opcode::BrTable if edge == 0 => "else".into(),
+        Opcode::BrTable => (edge - 1).to_string(),
+        _ if edge < handlers => "throws".into(),
+        _ => String::new(),
+    }
+}
+
+impl GraphBlock {
+    /// How often it runs per call, in few digits.
+    pub fn frequency_text(&self) -> String {
+        match self.frequency {
+            None => "unreachable".into(),
+            Some(frequency) if frequency >= 10.0 => format!("{frequency:.0}"),
+            Some(frequency) => {
+                let text = format!("{frequency:.2}");
+                text.trim_end_matches('0').trim_end_matches('.').into()
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The page in a browser: it comes up without an error, shows what it should, and stays quick at ten thousand instructions.
+
+use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_explain::{Explanation, RowKind, explain, page, text};
+use std::fmt::Write;
+use std::process::Command;
+use target_lexicon::{Triple, triple};
+
+const FIB: &str = "\
+function %fib(i32) -> i64 {
+block0(v0: i32):
+    v1 = iconst.i64 0
+    v2 = iconst.i64 1
+    jump block1(v0, v1, v2)
+
+block1(v3: i32, v4: i64, v5: i64):
+    brif v3, block2, block3
+
+block2:
+    v6 = iadd v4, v5
+    v7 = iconst.i32 1
+    v8 = isub v3, v7
+    jump block1(v8, v5, v6)
+
+block3:
+    return v4
+}
+";
+
+/// A function of about `insts` instructions with calls, loops and more values than registers.
+fn large(insts: usize) -> String {
+    let mut text = "function %large(i64) -> i64 {\n    fn0 = %callee(i64) -> i64\nblock0(v0: i64):\n".to_string();
+    let (mut value, mut block) = (1, 0);
+    while value < insts {
+        let first = value;
+        for k in 0..40 {
+            let (x, y) = (value - 1, value.saturating_sub(2 + k % 25).max(if block == 0 { 0 } else { first - 1 }));
+            let _ = match k % 20 {
+                7 => writeln!(text, "    v{value} = load.i64 notrap v{x}+{}", 8 * k),
+                19 => writeln!(text, "    v{value} = call fn0(v{x})"),
+                _ => writeln!(text, "    v{value} = iadd v{x}, v{y}"),
+            };
+            value += 1;
+        }
+        let (this, next) = (2 * block, 2 * block + 2);
+        let _ = writeln!(text, "    jump block{}(v{})\nblock{}(v{value}: i64):", this + 1, value - 1, this + 1);
+        let back = if block % 3 == 0 { this + 1 } else { next };
+        let _ = writeln!(text, "    brif v{value}, block{back}(v{first}), block{next}(v{value})");
+        let _ = writeln!(text, "block{next}(v{}: i64):", value + 1);
+        (value, block) = (value + 2, block + 1);
+    }
+    text + &format!("    return v{}\n}}\n", value - 1)
+}
+
+fn explained(source: &str, target: &Triple) -> Explanation {
+    let functions = kingpost_reader::parse_functions(source.as_bytes()).unwrap();
+    let compiler = |&(name, _): &(&str, _)| {
+        let settings = Settings { regalloc_algorithm: name.into(), verify_each: true, ..Settings::default() };
+        Compiler::new(target, settings, &[]).unwrap()
+    };
+    explain(&functions[0], ALLOCATORS.iter().map(compiler)).unwrap()
+}
+
+fn x64() -> Triple {
+    triple!("x86_64-unknown-linux-gnu")
+}
+
+/// The page as a browser has it after its program has run; `None` without a browser.
+fn browse(page: &str, hash: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, page).unwrap();
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
+    let Some(browser) = browser else {
+        assert!(std::env::var_os("CI").is_none(), "CI has a browser");
+        eprintln!("SKIPPED: page: no chromium");
+        return None;
+    };
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"])
+        .args(["--disable-background-networking", "--disable-component-update", "--window-size=1500,900", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg(format!("file://{}#{hash}", file.display()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("data-ready="), "the program did not end: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(!text.contains("data-error="), "{}", attribute(&text, "data-error"));
+    Some(text)
+}
+
+fn attribute<'a>(text: &'a str, name: &str) -> &'a str {
+    text.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split_once('"')).map_or("", |(value, _)| value)
+}
+
+#[test]
+fn values_light_up_in_every_pane() {
+    for target in [x64(), triple!("aarch64-unknown-linux-gnu")] {
+        let page = page("fib.clif", &[explained(FIB, &target)]);
+        let Some(text) = browse(&page, "theme=light&value=v4") else { return };
+        // In the text, in the machine code over values, in the allocated code, and in the graph.
+        let lit = text.matches(r#"class="hot""#).count();
+        assert!(lit >= 8, "v4 lights up {lit} times");
+        assert!(text.contains("<tspan data-v=\"v4\" class=\"hot\">"), "in the graph");
+        let register = if target == x64() { ">rcx</span>" } else { ">x" };
+        assert!(text.contains(&format!("data-v=\"v4\" class=\"hot\"{register}")), "in the allocated code");
+        let stepped = browse(&page, "allocator=linear&decision=5").unwrap();
+        assert!(stepped.contains("decision") && stepped.contains("later") && stepped.contains("5 of "), "decisions");
+        let compared = browse(&page, "compare").unwrap();
+        assert!(compared.contains("<body class=\"compare\""), "side by side");
+    }
+}
+
+#[test]
+fn ten_thousand_instructions_are_quick() {
+    let explanation = explained(&large(10_000), &x64());
+    assert!(explanation.code.len() > 9_000);
+    let page = page("large.clif", &[explanation]);
+    let Some(text) = browse(&page, "allocator=linear&measure") else { return };
+    let median: f64 = attribute(&text, "data-scroll").parse().unwrap();
+    // A frame has 16 ms; the machine may have other work.
+    assert!(median < 60.0, "{median} ms for another part of the listing");
+    let rows = text.matches("class=\"row ").count();
+    assert!(rows < 300, "only what is in view is in the page, not {rows} rows");
+}
+
+#[test]
+fn pages_need_nothing_else() {
+    let page = page("</script><b>&", &[explained(FIB, &x64())]);
+    assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org/").count());
+    assert!(!page.contains("https://") && !page.contains("src=\"") && !page.contains("@import"));
+    assert!(page.contains("<title>&lt;/script&gt;&lt;b&gt;&amp;</title>"));
+    assert_eq!(page.matches("</script>").count(), 3, "titles do not end the data");
+}
+
+/// The ranges of each location do not overlap, and every operand is within one of its value's.
+#[test]
+fn live_ranges_hold_what_operands_read() {
+    for source in [FIB, &large(2_000)] {
+        let explanation = explained(source, &x64());
+        for solution in &explanation.solutions {
+            for pair in solution.ranges.windows(2).filter(|pair| pair[0].loc == pair[1].loc) {
+                assert!(pair[0].to <= pair[1].from, "{}: {pair:?}", solution.allocator);
+            }
+            for (index, row) in solution.rows.iter().enumerate() {
+                let RowKind::Inst { is_dropped: false, .. } = row.kind else { continue };
+                for &(vreg, loc) in row.places.iter().filter(|(_, loc)| !loc.is_none()) {
+                    let middle = 2 * index as u32 + 1;
+                    let holds = |range: &&kingpost_explain::LiveRange| {
+                        range.loc == loc && range.from <= middle && middle <= range.to
+                    };
+                    let name = &explanation.vregs[vreg.as_u32() as usize].name;
+                    assert!(
+                        solution.ranges.iter().any(|range| holds(&range)),
+                        "{}: {name} in {loc}",
+                        solution.allocator
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_have_names_of_the_text() {
+    let mut explanation = explained(FIB, &x64());
+    let all = text(&explanation);
+    assert!(all.contains("ssa") && all.contains("spill-all") && all.contains("block2:"), "{all}");
+    explanation.solutions.truncate(1);
+    let one = text(&explanation);
+    assert!(
+        one.contains("v6 = iadd.i64 v4, v5") && one.contains("lea rcx, [rcx + rax]") && one.contains("v5 rax"),
+        "{one}"
+    );
+}
