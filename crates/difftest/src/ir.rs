@@ -2,7 +2,7 @@
 
 use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
-use crate::native::{Caller, Lane, NotLoaded, Outcome, Request, display, load, runs_here};
+use crate::native::{Caller, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here};
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_jit::LoadError;
@@ -239,7 +239,8 @@ fn arguments(function: &Function, input: &[u64]) -> String {
 
 /// The program as a filetest, with the interpreter's endings as directives.
 fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: &str) -> String {
-    let mut text = format!("test interpret\ntest run\nset enable_multi_ret_implicit_sret\ntarget {target}\n");
+    let frames = if needs_frame_pointers(&program.functions) { "set preserve_frame_pointers\n" } else { "" };
+    let mut text = format!("test interpret\ntest run\nset enable_multi_ret_implicit_sret\n{frames}target {target}\n");
     for function in program.functions.iter().rev() {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{function}");
@@ -261,7 +262,8 @@ fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: 
 mod tests {
     use super::*;
     use kingpost_ir::verifier::verify;
-    use kingpost_ir::{InstData, Opcode};
+    use kingpost_ir::{InstData, Opcode, TrapCode};
+    use kingpost_testgen::ir::TARGET;
 
     #[test]
     fn smoke() {
@@ -296,6 +298,26 @@ mod tests {
         assert!(planted > 20 && seen * 2 > planted, "{seen} of {planted}");
     }
 
+    /// A trap in place of every exception shows which calls throw.
+    #[test]
+    fn programs_throw() {
+        let code = TrapCode::user(250).unwrap();
+        let mut thrown = 0;
+        for seed in 0..300 {
+            let mut program = generate(seed);
+            let thrower = program.functions.last_mut().filter(|f| f.name.to_string() == "%throw");
+            let Some(f) = thrower else { continue };
+            let last = f.layout.entry_block().and_then(|block| f.layout.last_inst(block)).unwrap();
+            let block = f.layout.entry_block().unwrap();
+            let others: Vec<_> = f.layout.block_insts(block).filter(|&inst| inst != last).collect();
+            others.into_iter().for_each(|inst| f.layout.remove_inst(inst));
+            f.dfg.replace_inst(last, InstData::trap(code));
+            let outcomes = expected(&program).unwrap();
+            thrown += outcomes.iter().filter(|outcome| **outcome == Outcome::Trapped(code)).count();
+        }
+        assert!(thrown > 50, "{thrown}");
+    }
+
     #[test]
     fn programs_read_again() {
         for seed in 0..60 {
@@ -304,7 +326,7 @@ mod tests {
             let read = kingpost_reader::parse_functions(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
             let again: String = read.iter().map(ToString::to_string).collect();
             assert_eq!(again, text);
-            read.iter().for_each(|function| assert_eq!(verify(function, None), Ok(())));
+            read.iter().for_each(|function| assert_eq!(verify(function, Some(TARGET)), Ok(())));
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
 use crate::tables;
 use kingpost_codegen::module::default_libcall_name;
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
+use kingpost_filetest::native::throw::{self, Throw};
 use kingpost_interpreter::DataValue;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::cursor::Cursor;
@@ -11,7 +12,7 @@ use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
-use kingpost_ir::{Function, MemFlags, TrapCode, Value};
+use kingpost_ir::{Function, MemFlags, Opcode, TrapCode, Value};
 use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
 use kingpost_jit::{Image, LoadError, library_address};
 use kingpost_mach::{ModuleBuffer, SymbolName};
@@ -34,8 +35,9 @@ pub(crate) struct Lane {
     pub(crate) architecture: Architecture,
     /// Words of a `target` line.
     pub(crate) flags: Vec<String>,
-    compiler: Compiler,
-    cx: Context,
+    plain: (Compiler, Context),
+    /// The same with frame pointers in all functions.
+    framed: (Compiler, Context),
 }
 
 impl fmt::Display for Lane {
@@ -103,9 +105,14 @@ impl Lane {
 
     /// A compiler for `allocator` and a processor of some machine.
     pub(crate) fn for_target(triple: &Triple, allocator: &'static str, flags: Vec<String>) -> Lane {
-        let compiler = Compiler::new(triple, settings(allocator), &flags).expect("settings of the table");
-        let cx = compiler.context();
-        Lane { allocator, architecture: triple.architecture, flags, compiler, cx }
+        let compiler = |preserve_frame_pointers| {
+            let settings = Settings { preserve_frame_pointers, ..settings(allocator) };
+            let compiler = Compiler::new(triple, settings, &flags).expect("settings of the table");
+            let cx = compiler.context();
+            (compiler, cx)
+        };
+        let (plain, framed) = (compiler(false), compiler(true));
+        Lane { allocator, architecture: triple.architecture, flags, plain, framed }
     }
 
     /// Every allocator.
@@ -114,14 +121,15 @@ impl Lane {
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {
-        &self.compiler
+        &self.plain.0
     }
 
     /// Compiles functions into one module.
     pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, (String, CompileError)> {
         let mut module = ModuleBuffer::default();
+        let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
         for function in functions {
-            let compiled = self.compiler.compile(&mut self.cx, &mut function.clone(), &mut module);
+            let compiled = compiler.compile(cx, &mut function.clone(), &mut module);
             compiled.map_err(|error| (function.name.to_string(), error))?;
             if let Err(what) = tables::check(function, &module.function(module.len() - 1)) {
                 panic!("{}: wrong tables: {what}\n{function}", self.allocator);
@@ -131,9 +139,19 @@ impl Lane {
     }
 }
 
+/// Does any of these functions look for its callers, so that all must have frame pointers?
+pub(crate) fn needs_frame_pointers(functions: &[Function]) -> bool {
+    let looks = |f: &Function| {
+        let mut insts = f.layout.blocks().flat_map(|block| f.layout.block_insts(block));
+        insts.any(|inst| f.dfg.opcode(inst) == Opcode::GetFramePointer)
+    };
+    functions.iter().any(looks)
+}
+
 /// A module in memory, with entries that take their arguments from a record.
 pub(crate) struct Loaded {
     image: Image,
+    throw: Throw,
     /// Address and signature of what each entry calls.
     entries: Vec<(usize, Signature)>,
 }
@@ -144,10 +162,16 @@ pub(crate) fn load(lane: &mut Lane, functions: &[Function], entries: usize) -> R
     let callees = &functions[..entries];
     let stubs: Vec<Function> = callees.iter().enumerate().map(|(n, callee)| entry(n, callee)).collect();
     module.append(&lane.compile(&stubs).map_err(|(name, error)| NotLoaded::Compile(name, error))?);
-    let image = Image::load(&module, &[], &mut library).map_err(NotLoaded::Load)?;
+    let mut throw = Throw::new(&module, lane.architecture).map_err(NotLoaded::Throw)?;
+    let mut resolve = |name: &SymbolName| match name {
+        SymbolName::Named(word) if **word == *throw::NAME => throw.address(),
+        _ => library(name),
+    };
+    let image = Image::load(&module, &[], &mut resolve).map_err(NotLoaded::Load)?;
+    throw.fill(&image);
     let address = |n| image.address(&SymbolName::named(&entry_name(n))).expect("it was just compiled");
     let entries = callees.iter().enumerate().map(|(n, callee)| (address(n), callee.signature.clone())).collect();
-    Ok(Loaded { image, entries })
+    Ok(Loaded { image, throw, entries })
 }
 
 fn entry_name(number: usize) -> String {
@@ -159,6 +183,7 @@ fn entry_name(number: usize) -> String {
 pub(crate) enum NotLoaded {
     Compile(String, CompileError),
     Load(LoadError),
+    Throw(String),
 }
 
 impl fmt::Display for NotLoaded {
@@ -166,6 +191,7 @@ impl fmt::Display for NotLoaded {
         match self {
             NotLoaded::Compile(name, error) => write!(f, "{name}: {error}"),
             NotLoaded::Load(error) => write!(f, "{error}"),
+            NotLoaded::Throw(error) => f.write_str(error),
         }
     }
 }
@@ -277,7 +303,8 @@ impl Caller {
             calls.push(IsolatedCall { function: self.stub, argument: self.shared.address() + range.start });
             records.push(range);
         }
-        let mut images: Vec<&Image> = requests.iter().map(|request| &request.module.image).collect();
+        let mut images: Vec<&Image> =
+            requests.iter().flat_map(|request| [&request.module.image, request.module.throw.image()]).collect();
         images.push(&self.stub_image);
         let mut memory: Vec<&mut SharedMemory> = more.iter_mut().map(|memory| &mut **memory).collect();
         memory.push(&mut self.shared);

@@ -7,6 +7,7 @@
 //! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are masked.
 //!   Some accesses go to the lowest addresses, which no one may touch, and trap.
 //! - No address is observed.
+//! - Every exception is caught: whatever may throw is called with a handler for everything or by what may throw itself.
 //! - No bits of a NaN that arithmetic made are observed: such a NaN is replaced before its bits are looked at.
 //!
 //! The instructions that keep these promises are *pinned*: [`shrink`] leaves them alone for as long as they are used.
@@ -18,9 +19,11 @@
 //! | `scalar.rs` | operations on values |
 //! | `memory.rs` | addresses, loads, stores, atomics |
 //! | `control.rs` | branches, loops, calls, returns |
+//! | `exceptions.rs` | calls with handlers, and what throws |
 //! | `shrink.rs` | makes a failing program small |
 
 mod control;
+mod exceptions;
 mod memory;
 mod plan;
 mod scalar;
@@ -29,7 +32,10 @@ mod shrink;
 
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
+use kingpost_ir::types::I64;
+use kingpost_ir::verifier::TargetInfo;
 use kingpost_ir::{Function, Inst};
+use plan::TypeSet;
 
 pub use shrink::shrink;
 
@@ -44,23 +50,29 @@ pub struct Program {
     pub inputs: Vec<Vec<u64>>,
 }
 
+/// What programs are made for. Exceptions find their handlers by the chain of frame pointers.
+pub const TARGET: TargetInfo =
+    TargetInfo { pointer_type: Some(I64), enable_pinned_reg: false, preserve_frame_pointers: true };
+
 /// The program of a seed.
 pub fn generate(seed: u64) -> Program {
-    generate_by(&mut Rng::new(seed))
+    generate_by(TypeSet::All, &mut Rng::new(seed))
 }
 
 /// The program of a seed that keeps to types that every compiler has: integers to 64 bits, floats of 32 and 64.
 pub fn generate_with_usual_types(seed: u64) -> Program {
-    let mut rng = Rng::new(seed);
-    rng.usual_types = true;
-    generate_by(&mut rng)
+    generate_by(TypeSet::Usual, &mut Rng::new(seed))
 }
 
-fn generate_by(rng: &mut Rng) -> Program {
-    let plans = plan::plans(rng);
+fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {
+    let plans = plan::plans(type_set, rng);
+    let throws = plans.iter().any(|plan| plan.may_throw);
     let mut program = Program { functions: Vec::new(), pinned: Vec::new(), inputs: plan::inputs(&plans[0], rng) };
     for index in 0..plans.len() {
-        let (function, pinned) = control::function(&plans, index, rng);
+        let (function, pinned) = match throws && index + 1 == plans.len() {
+            true => exceptions::thrower(&plans[index]),
+            false => control::function(&plans, index, type_set, rng),
+        };
         program.functions.push(function);
         program.pinned.push(pinned);
     }
@@ -88,7 +100,7 @@ mod tests {
         for seed in 0..400 {
             let program = generate(seed);
             for function in &program.functions {
-                assert_eq!(verify(function, None), Ok(()), "seed {seed}\n{function}");
+                assert_eq!(verify(function, Some(TARGET)), Ok(()), "seed {seed}\n{function}");
                 let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
                 opcodes.extend(insts.map(|inst| function.dfg.opcode(inst).name()));
             }

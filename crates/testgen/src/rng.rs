@@ -10,14 +10,12 @@ pub struct Rng {
     state: u64,
     /// Decisions to come, the next one last.
     bytes: Vec<u8>,
-    /// Whether programs keep to types that every compiler has: integers to 64 bits, floats of 32 and 64.
-    pub(crate) usual_types: bool,
 }
 
 impl Rng {
     /// The generator of one seed. Neighbouring seeds are unrelated.
     pub fn new(seed: u64) -> Rng {
-        let mut rng = Rng { state: seed, bytes: Vec::new(), usual_types: false };
+        let mut rng = Rng { state: seed, bytes: Vec::new() };
         rng.state ^= rng.bits();
         rng
     }

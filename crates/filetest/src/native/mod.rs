@@ -16,7 +16,7 @@ mod machine;
 mod object;
 mod rename;
 mod stub;
-mod throw;
+pub mod throw;
 mod trampoline;
 
 pub use build::Program;

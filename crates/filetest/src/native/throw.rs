@@ -13,7 +13,7 @@ use target_lexicon::Architecture;
 use crate::native::stub::add_bytes;
 
 /// Its name, without the sign.
-pub(crate) const NAME: &str = "__cranelift_throw";
+pub const NAME: &str = "__cranelift_throw";
 /// Words of an entry: return address, tag, address of the handler, bytes by which the stack pointer is below the frame
 /// pointer.
 const ENTRY_WORDS: usize = 4;
@@ -22,7 +22,7 @@ const EVERY_TAG: u64 = 1 << 32;
 
 /// The function, and the table it looks into, which is filled once the code is loaded.
 #[derive(Debug)]
-pub(crate) struct Throw {
+pub struct Throw {
     image: Image,
     table: SharedMemory,
 }
@@ -32,7 +32,7 @@ impl Throw {
     ///
     /// # Errors
     /// If the system refuses memory.
-    pub(crate) fn new(module: &ModuleBuffer, architecture: Architecture) -> Result<Throw, String> {
+    pub fn new(module: &ModuleBuffer, architecture: Architecture) -> Result<Throw, String> {
         let text = |error: LoadError| error.to_string();
         let bytes = module.functions().map(|f| f.handlers.len()).sum::<usize>() * 8 * ENTRY_WORDS;
         let table = SharedMemory::new(bytes).map_err(text)?;
@@ -48,17 +48,17 @@ impl Throw {
     }
 
     /// Its address.
-    pub(crate) fn address(&self) -> Option<usize> {
+    pub fn address(&self) -> Option<usize> {
         self.image.address(&SymbolName::named(NAME))
     }
 
     /// Its code.
-    pub(crate) fn image(&self) -> &Image {
+    pub fn image(&self) -> &Image {
         &self.image
     }
 
     /// Fills the table with the handlers of the loaded code.
-    pub(crate) fn fill(&mut self, image: &Image) {
+    pub fn fill(&mut self, image: &Image) {
         let mut handlers = image.handlers().to_vec();
         // A handler of every tag comes after those of the call that catch one.
         handlers.sort_by_key(|&(address, handler)| (address, handler.tag.is_none()));

@@ -1,18 +1,18 @@
 //! Functions: statements, branches, loops, calls, returns.
 
-use super::plan::{Plan, random_type, random_word};
+use super::plan::{Plan, TypeSet, random_word};
 use super::scope::Scope;
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
-use kingpost_ir::exception_table::ExceptionItem;
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName, FuncName};
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I32, I64, I128, INVALID};
-use kingpost_ir::{Block, BlockArg, BlockArgKind, BlockCall, FuncRef, Function, Inst, Type, Value};
+use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
+use std::ops::Range;
 
 /// Builds the function of a plan; gives it and its pinned instructions.
-pub(super) fn function(plans: &[Plan], index: usize, rng: &mut Rng) -> (Function, EntitySet<Inst>) {
+pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mut Rng) -> (Function, EntitySet<Inst>) {
     let plan = &plans[index];
     let mut func = Function::new(plan.name.clone(), plan.signature.clone());
     let entry = func.dfg.make_block();
@@ -21,6 +21,7 @@ pub(super) fn function(plans: &[Plan], index: usize, rng: &mut Rng) -> (Function
     let mut scope = Scope {
         rng,
         func,
+        type_set,
         plans,
         index,
         declared: vec![None; plans.len()],
@@ -63,10 +64,14 @@ impl Scope<'_> {
         while self.budget > 0 && most > 0 {
             self.budget -= 1;
             most -= 1;
+            if self.plans[self.index].may_throw && self.rng.chance(12) {
+                self.throw();
+                continue;
+            }
             match self.rng.range(0..100) {
                 0..62 => self.scalar(),
                 62..80 => self.memory(),
-                80..86 => self.call(),
+                80..86 => self.call(depth),
                 86..91 if depth < 4 => self.diamond(depth),
                 91..95 if depth < 4 && self.loops < 2 => self.looped(depth),
                 95..98 if depth < 4 => self.switch(depth),
@@ -77,12 +82,12 @@ impl Scope<'_> {
     }
 
     /// Types of some block parameters.
-    fn types(&mut self) -> Vec<Type> {
+    pub(super) fn types(&mut self) -> Vec<Type> {
         let count = if self.rng.chance(10) { self.rng.range(5..12) } else { self.rng.range(0..4) };
-        (0..count).map(|_| random_type(self.rng)).collect()
+        (0..count).map(|_| self.any_type()).collect()
     }
 
-    fn append_params(&mut self, block: Block, types: &[Type]) -> Vec<Value> {
+    pub(super) fn append_params(&mut self, block: Block, types: &[Type]) -> Vec<Value> {
         types.iter().map(|&ty| self.func.dfg.append_block_param(block, ty)).collect()
     }
 
@@ -169,7 +174,7 @@ impl Scope<'_> {
         self.enter(join, &params);
     }
 
-    fn arms(&mut self, arms: &[Block], depth: usize, join: Block, types: &[Type]) {
+    pub(super) fn arms(&mut self, arms: &[Block], depth: usize, join: Block, types: &[Type]) {
         for &arm in arms {
             self.func.layout.append_block(arm);
             if self.rng.chance(15) {
@@ -184,7 +189,7 @@ impl Scope<'_> {
     }
 
     /// Goes on in a block whose parameters are new values.
-    fn enter(&mut self, block: Block, params: &[Value]) {
+    pub(super) fn enter(&mut self, block: Block, params: &[Value]) {
         self.func.layout.append_block(block);
         self.block = block;
         self.pool.extend_from_slice(params);
@@ -249,17 +254,29 @@ impl Scope<'_> {
         self.block = on;
     }
 
+    /// The functions behind this one but for the one that throws.
+    fn callees(&self) -> Range<usize> {
+        let throws = self.plans.iter().any(|plan| plan.may_throw);
+        self.index + 1..self.plans.len() - usize::from(throws)
+    }
+
     /// Calls a function that stands behind this one. Loops in loops make no calls, so that programs end soon.
-    fn call(&mut self) {
-        let first = self.index + 1;
-        if first == self.plans.len() || self.loops > 1 {
+    fn call(&mut self, depth: usize) {
+        let callees = self.callees();
+        if callees.is_empty() || self.loops > 1 {
             return self.scalar();
         }
-        let callee = self.rng.range(first..self.plans.len());
+        let callee = self.rng.range(callees);
+        let plan = &self.plans[callee];
+        let must_catch = plan.may_throw && !self.plans[self.index].may_throw;
+        if must_catch && depth >= 4 {
+            return self.scalar();
+        }
+        let may_catch = plan.signature.call_conv.exception_payloads().is_some() && depth < 4;
         let args = self.arguments(callee);
         let func = self.declare(callee);
-        if self.plans[callee].signature.call_conv.exception_payloads().is_some() && self.rng.chance(30) {
-            return self.try_call(callee, func, &args);
+        if must_catch || may_catch && self.rng.chance(30) {
+            return self.try_call(callee, func, &args, must_catch, depth);
         }
         let inst = if self.rng.chance(80) {
             self.ins().call(func, &args)
@@ -276,36 +293,6 @@ impl Scope<'_> {
         if self.rng.chance(10) {
             self.sequence_point();
         }
-    }
-
-    /// A call with handlers, which nothing ever reaches: it ends its block, and its results are parameters of the next.
-    fn try_call(&mut self, callee: usize, func: FuncRef, args: &[Value]) {
-        let types: Vec<Type> = self.plans[callee].signature.returns.iter().map(|param| param.value_type).collect();
-        let (normal, handler) = (self.func.dfg.make_block(), self.func.dfg.make_block());
-        let results = self.append_params(normal, &types);
-        self.append_params(handler, &[I64]);
-        let numbers: Vec<BlockArg> =
-            (0..types.len() as u32).map(|number| BlockArg::new(BlockArgKind::TryCallRet(number))).collect();
-        let normal_call = self.func.dfg.block_call(normal, &numbers);
-        let payload = BlockArg::new(BlockArgKind::TryCallExn(self.rng.range(0..2) as u32));
-        let handler_call = self.func.dfg.block_call(handler, &[payload]);
-        let items = [ExceptionItem::Context(self.pick(I64)), ExceptionItem::Tag(1), ExceptionItem::Default];
-        let items = [&items[1..2], &items[..2], &items[..]][self.rng.range(0..3)];
-        let handlers = vec![handler_call; items.iter().filter(|item| item.context().is_none()).count()];
-        let signature = self.func.dfg.ext_funcs[func].signature;
-        let table = self.func.dfg.make_exception_table(signature, normal_call, items, &handlers);
-        if self.rng.chance(80) {
-            self.ins().try_call(func, args, table);
-        } else {
-            let address = self.ins().func_addr(I64, func);
-            self.pin(address);
-            self.ins().try_call_indirect(address, args, table);
-        }
-        self.func.layout.append_block(handler);
-        self.block = handler;
-        let code = self.trap_code();
-        self.ins().trap(code);
-        self.enter(normal, &results);
     }
 
     fn arguments(&mut self, callee: usize) -> Vec<Value> {
@@ -330,7 +317,7 @@ impl Scope<'_> {
                 && types(callee) == types(plan)
                 && !callee.pointers.contains(&true)
         };
-        let callees: Vec<usize> = (self.index + 1..self.plans.len()).filter(fits).collect();
+        let callees: Vec<usize> = self.callees().filter(fits).collect();
         (!callees.is_empty() && self.rng.chance(70)).then(|| callees[self.rng.range(0..callees.len())])
     }
 
@@ -347,7 +334,7 @@ impl Scope<'_> {
         }
     }
 
-    fn declare(&mut self, callee: usize) -> FuncRef {
+    pub(super) fn declare(&mut self, callee: usize) -> FuncRef {
         if let Some(func) = self.declared[callee] {
             return func;
         }

@@ -3,7 +3,7 @@
 //! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
 //! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
 
-use super::plan::{POINTEE, random_int, random_type, random_word};
+use super::plan::{POINTEE, random_word};
 use super::scope::Scope;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::builder::InstBuilder;
@@ -212,7 +212,7 @@ impl Scope<'_> {
     }
 
     fn load(&mut self) {
-        let ty = random_type(self.rng);
+        let ty = self.any_type();
         let (address, offset) = self.address(ty.bytes(), 1);
         let flags = self.flags();
         let value = self.emit(InstData::load(Opcode::Load, ty, flags, address, offset), ty);
@@ -220,7 +220,7 @@ impl Scope<'_> {
     }
 
     fn store(&mut self) {
-        let ty = random_type(self.rng);
+        let ty = self.any_type();
         let value = self.pick_clean(ty);
         let (address, offset) = self.address(ty.bytes(), 1);
         let flags = self.flags();
@@ -255,7 +255,7 @@ impl Scope<'_> {
 
     /// Load, operation, store to the same place.
     fn update(&mut self) {
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let opcodes = [Opcode::Iadd, Opcode::Isub, Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Ishl];
         let opcode = opcodes[self.rng.range(0..opcodes.len())];
         let operand = self.pick(ty);
@@ -313,7 +313,7 @@ impl Scope<'_> {
         if self.rng.chance(60) {
             return;
         }
-        let ty = random_type(self.rng);
+        let ty = self.any_type();
         let low = self.rng.range(0..2000) as i64;
         let (address, offset) = (self.pinned_const(I64, low), self.rng.range(0..2000) as i32);
         let code = self.trap_code();

@@ -16,6 +16,16 @@ pub(super) struct Plan {
     pub(super) signature: Signature,
     /// Which parameters are pointers.
     pub(super) pointers: Vec<bool>,
+    /// May a call of it end in an exception?
+    pub(super) may_throw: bool,
+}
+
+/// The types that a program may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TypeSet {
+    All,
+    /// Those that every compiler has: integers to 64 bits, floats of 32 and 64.
+    Usual,
 }
 
 /// Integer types, the usual ones more than once and first.
@@ -24,12 +34,22 @@ const INTS: [Type; 11] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, I128];
 /// Float types, the usual ones more than once and first.
 const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
-pub(super) fn random_type(rng: &mut Rng) -> Type {
-    if rng.range(0..6) == 0 { random_float(rng) } else { random_int(rng) }
-}
+impl TypeSet {
+    pub(super) fn any(self, rng: &mut Rng) -> Type {
+        if rng.range(0..6) == 0 { self.float(rng) } else { self.int(rng) }
+    }
 
-pub(super) fn random_int(rng: &mut Rng) -> Type {
-    if rng.usual_types { random_word(rng) } else { INTS[rng.range(0..INTS.len())] }
+    pub(super) fn int(self, rng: &mut Rng) -> Type {
+        match self {
+            TypeSet::All => INTS[rng.range(0..INTS.len())],
+            TypeSet::Usual => random_word(rng),
+        }
+    }
+
+    pub(super) fn float(self, rng: &mut Rng) -> Type {
+        let unusual = if self == TypeSet::Usual { 2 } else { 0 };
+        FLOATS[rng.range(0..FLOATS.len() - unusual)]
+    }
 }
 
 /// An integer type of at most 64 bits.
@@ -37,17 +57,26 @@ pub(super) fn random_word(rng: &mut Rng) -> Type {
     INTS[rng.range(0..INTS.len() - 1)]
 }
 
-pub(super) fn random_float(rng: &mut Rng) -> Type {
-    let unusual = if rng.usual_types { 2 } else { 0 };
-    FLOATS[rng.range(0..FLOATS.len() - unusual)]
+/// What programs throw has a tag below this.
+pub(super) const TAGS: u32 = 4;
+
+/// One to five functions; the first is the one to be run. If any may throw there is one more, which always does.
+pub(super) fn plans(type_set: TypeSet, rng: &mut Rng) -> Vec<Plan> {
+    let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
+    let throws = type_set == TypeSet::All && rng.chance(40);
+    let mut plans: Vec<Plan> = (0..count).map(|index| plan(index, throws, type_set, rng)).collect();
+    share_results(&mut plans, rng);
+    if plans.iter().any(|plan| plan.may_throw) {
+        plans.push(thrower());
+    }
+    plans
 }
 
-/// One to five functions; the first is the one to be run.
-pub(super) fn plans(rng: &mut Rng) -> Vec<Plan> {
-    let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
-    let mut plans: Vec<Plan> = (0..count).map(|index| plan(index, rng)).collect();
-    share_results(&mut plans, rng);
-    plans
+/// Takes a tag and the payloads, and does not return.
+fn thrower() -> Plan {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.extend([I32, I64, I64].map(AbiParam::new));
+    Plan { name: FuncName::Named("throw".into()), signature, pointers: vec![false; 3], may_throw: true }
 }
 
 /// Gives functions that may call each other in tail position the same results, so that some do.
@@ -62,13 +91,19 @@ fn share_results(plans: &mut [Plan], rng: &mut Rng) {
     }
 }
 
-fn plan(index: usize, rng: &mut Rng) -> Plan {
-    let conv = [CallConv::SystemV, CallConv::Fast, CallConv::Tail][rng.range(0..3)];
+/// What throws natively restores no registers, so that only functions whose callers rely on none may throw.
+fn plan(index: usize, throws: bool, type_set: TypeSet, rng: &mut Rng) -> Plan {
+    let conv = match rng.range(0..8) {
+        6 if throws && index > 0 => CallConv::Winch,
+        7 if throws && index > 0 => CallConv::PreserveAll,
+        n => [CallConv::SystemV, CallConv::Fast, CallConv::Tail][n % 3],
+    };
+    let may_throw = throws && index > 0 && !matches!(conv, CallConv::SystemV | CallConv::Fast);
     let mut signature = Signature::new(conv);
     let mut pointers = Vec::new();
     for _ in 0..list_len(rng) {
         let pointer = index > 0 && rng.chance(12);
-        let param = if pointer { AbiParam::new(I64) } else { random_param(index > 0, rng) };
+        let param = if pointer { AbiParam::new(I64) } else { random_param(index > 0, type_set, rng) };
         signature.params.push(param);
         pointers.push(pointer);
     }
@@ -76,11 +111,13 @@ fn plan(index: usize, rng: &mut Rng) -> Plan {
     if index == 0 {
         signature.returns.push(AbiParam::new(I64));
     }
-    for _ in 0..list_len(rng) / 2 {
-        signature.returns.push(random_param(index > 0, rng));
+    let results = if conv == CallConv::PreserveAll { 0 } else { list_len(rng) / 2 };
+    for _ in 0..results {
+        // The convention has no place for an i128.
+        signature.returns.push(random_param(index > 0 && conv != CallConv::Winch, type_set, rng));
     }
     let name = if rng.chance(80) { FuncName::Named(format!("f{index}")) } else { FuncName::User(1, index as u32) };
-    Plan { name, signature, pointers }
+    Plan { name, signature, pointers, may_throw }
 }
 
 /// Mostly short, at times long enough for arguments on the stack.
@@ -93,8 +130,8 @@ fn list_len(rng: &mut Rng) -> usize {
 }
 
 /// A parameter or result; those of the function that is run have at most 64 bits.
-fn random_param(may_be_wide: bool, rng: &mut Rng) -> AbiParam {
-    let ty = random_type(rng);
+fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam {
+    let ty = type_set.any(rng);
     let ty = if may_be_wide || ty.bits() <= 64 { ty } else { I64 };
     let param = AbiParam::new(ty);
     if !ty.is_int() || ty.bits() >= 64 {

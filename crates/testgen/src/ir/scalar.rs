@@ -1,6 +1,6 @@
 //! Operations on values.
 
-use super::plan::{random_float, random_int, random_type, random_word};
+use super::plan::{TypeSet, random_word};
 use super::scope::{INTS, Scope};
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -70,7 +70,7 @@ impl Scope<'_> {
             72..78 => {
                 let condition = self.condition();
                 if self.rng.chance(30) {
-                    let ty = random_int(self.rng);
+                    let ty = self.int_type();
                     self.unary(Opcode::Bmask, ty, condition);
                 }
             }
@@ -87,14 +87,14 @@ impl Scope<'_> {
 
     fn int_binary(&mut self) {
         let opcode = self.opcode(INT_BINARY);
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let (x, y) = (self.pick(ty), self.pick(ty));
         self.binary(opcode, ty, x, y);
     }
 
     fn int_unary(&mut self) {
         let opcode = self.opcode(INT_UNARY);
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let ty = if opcode == Opcode::Bswap && ty == I8 { I16 } else { ty };
         let x = self.pick(ty);
         self.unary(opcode, ty, x);
@@ -102,7 +102,7 @@ impl Scope<'_> {
 
     fn shift(&mut self) {
         let opcode = self.opcode(SHIFTS);
-        let (ty, amount) = (random_int(self.rng), random_int(self.rng));
+        let (ty, amount) = (self.int_type(), self.int_type());
         let (x, y) = (self.pick(ty), self.pick(amount));
         self.binary(opcode, ty, x, y);
     }
@@ -110,7 +110,7 @@ impl Scope<'_> {
     fn overflow(&mut self) {
         let opcode = self.opcode(OVERFLOW);
         let is_product = matches!(opcode, Opcode::UmulOverflow | Opcode::SmulOverflow);
-        let ty = if is_product { random_word(self.rng) } else { random_int(self.rng) };
+        let ty = if is_product { random_word(self.rng) } else { self.int_type() };
         let (x, y) = (self.pick(ty), self.pick(ty));
         self.binary(opcode, ty, x, y);
         if self.rng.chance(10) {
@@ -124,7 +124,7 @@ impl Scope<'_> {
     /// The divisor is rarely zero.
     fn division(&mut self) {
         let opcode = self.opcode(DIVISIONS);
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let x = self.pick(ty);
         let mut y = self.pick(ty);
         if self.rng.chance(85) {
@@ -135,7 +135,7 @@ impl Scope<'_> {
     }
 
     fn any_conversion(&mut self) {
-        let (from, to) = (random_type(self.rng), random_type(self.rng));
+        let (from, to) = (self.any_type(), self.any_type());
         if from != to {
             let value = self.pick(from);
             self.convert(value, to);
@@ -143,7 +143,7 @@ impl Scope<'_> {
     }
 
     fn halves(&mut self) {
-        let unusual = usize::from(self.rng.usual_types);
+        let unusual = usize::from(self.type_set == TypeSet::Usual);
         let n = self.rng.range(0..INTS.len() - 1 - unusual);
         let (narrow, wide) = (INTS[n], INTS[n + 1]);
         if self.rng.chance(50) {
@@ -156,7 +156,7 @@ impl Scope<'_> {
     }
 
     fn choice(&mut self) {
-        let ty = random_type(self.rng);
+        let ty = self.any_type();
         let opcode = match self.rng.range(0..10) {
             0..7 => Opcode::Select,
             7..9 => Opcode::SelectSpectreGuard,
@@ -173,21 +173,21 @@ impl Scope<'_> {
     }
 
     pub(super) fn icmp(&mut self) -> Value {
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let (x, y) = (self.pick(ty), self.pick(ty));
         let cc = IntCC::ALL[self.rng.range(0..IntCC::ALL.len())];
         self.emit(InstData::icmp(ty, cc, [x, y]), ty)
     }
 
     pub(super) fn fcmp(&mut self) -> Value {
-        let ty = random_float(self.rng);
+        let ty = self.float_type();
         let (x, y) = (self.pick(ty), self.pick(ty));
         let cc = FloatCC::ALL[self.rng.range(0..FloatCC::ALL.len())];
         self.emit(InstData::fcmp(ty, cc, [x, y]), ty)
     }
 
     fn float_binary(&mut self) {
-        let ty = random_float(self.rng);
+        let ty = self.float_type();
         if self.rng.chance(8) {
             let (x, y, z) = (self.pick(ty), self.pick(ty), self.pick(ty));
             self.emit(InstData::ternary(Opcode::Fma, ty, [x, y, z]), ty);
@@ -212,7 +212,7 @@ impl Scope<'_> {
 
     fn float_unary(&mut self) {
         let opcode = self.opcode(FLOAT_UNARY);
-        let ty = random_float(self.rng);
+        let ty = self.float_type();
         let x = self.pick(ty);
         let result = self.unary(opcode, ty, x);
         if matches!(opcode, Opcode::Fneg | Opcode::Fabs) && self.is_clean(x) {
@@ -223,7 +223,7 @@ impl Scope<'_> {
     /// A conversion that may trap, or one of those that are made so that it does not.
     fn float_to_int(&mut self) {
         let opcode = self.opcode(&[Opcode::FcvtToUint, Opcode::FcvtToSint]);
-        let (from, to) = (random_float(self.rng), random_int(self.rng));
+        let (from, to) = (self.float_type(), self.int_type());
         let mut x = self.pick(from);
         if self.rng.chance(75) {
             // A narrow integer as a float is in range; so is a float near to it.
@@ -242,7 +242,7 @@ impl Scope<'_> {
     }
 
     fn alias(&mut self) {
-        let ty = random_type(self.rng);
+        let ty = self.any_type();
         let target = self.pick(ty);
         let alias = self.func.dfg.make_undefined_value();
         if self.func.dfg.change_to_alias(alias, target).is_ok() {
@@ -260,7 +260,7 @@ impl Scope<'_> {
 
     /// Traps for few values only.
     pub(super) fn cond_trap(&mut self) {
-        let ty = random_int(self.rng);
+        let ty = self.int_type();
         let mut value = self.pick(ty);
         let zero = self.rng.chance(50);
         if self.rng.chance(85) {

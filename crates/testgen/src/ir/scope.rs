@@ -1,7 +1,7 @@
 //! A function in the making: the values at hand, the current block, and how values are picked and made.
 
 use super::memory::Region;
-use super::plan::{Plan, random_int};
+use super::plan::{Plan, TypeSet};
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::InstBuilder;
@@ -14,6 +14,7 @@ use kingpost_ir::{Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Ty
 pub(super) struct Scope<'a> {
     pub(super) rng: &'a mut Rng,
     pub(super) func: Function,
+    pub(super) type_set: TypeSet,
     pub(super) plans: &'a [Plan],
     pub(super) index: usize,
     /// The functions behind this one that were declared.
@@ -61,6 +62,18 @@ impl Scope<'_> {
 
     pub(super) fn type_of(&self, value: Value) -> Type {
         self.func.dfg.value_type(value)
+    }
+
+    pub(super) fn int_type(&mut self) -> Type {
+        self.type_set.int(self.rng)
+    }
+
+    pub(super) fn float_type(&mut self) -> Type {
+        self.type_set.float(self.rng)
+    }
+
+    pub(super) fn any_type(&mut self) -> Type {
+        self.type_set.any(self.rng)
     }
 
     /// A new block at the end of the layout; some are cold.
@@ -237,7 +250,7 @@ impl Scope<'_> {
             0..6 => self.icmp(),
             6..8 => self.fcmp(),
             _ => {
-                let ty = random_int(self.rng);
+                let ty = self.int_type();
                 self.pick(ty)
             }
         }
