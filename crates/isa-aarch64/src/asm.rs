@@ -1,6 +1,7 @@
 //! The text of one instruction, as GNU `as` reads it.
 
 use crate::address::{extension, register};
+use crate::encoding::Arrangement;
 use crate::immediates::{Extend, float_value, logical_value};
 use crate::regs::{CC_NAMES, name};
 use crate::rows::{ENCODINGS, ROWS};
@@ -37,7 +38,11 @@ fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
         ("w", _) => write!(out, "#{}, lsl #{}", imm & 0xffff, 16 * (imm >> 16)),
         ("l32", _) => write!(out, "#{:#x}", logical_value(imm as i32, 32)),
         ("l64", _) => write!(out, "#{:#x}", logical_value(imm as i32, 64)),
-        ("f", _) => write!(out, "#{:?}", float_value(imm as i32)),
+        ("f", _) => write!(out, "#{:?}", float_value(i32::from(imm as u8))),
+        ("a", _) => amount(imm, "lsl", 0, out),
+        ("msl", _) => amount(imm, "msl", 1, out),
+        ("mask", _) => write!(out, "#{:#x}", byte_mask(imm as u8)),
+        ("q", _) => out.write_str(if lanes(row).is_full() { "2" } else { "" }),
         ("sz", _) => out.write_str(match ENCODINGS[usize::from(row.0)].bytes {
             1 => "b",
             2 => "h",
@@ -52,7 +57,28 @@ fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     debug_assert!(written.is_ok(), "a string takes everything");
 }
 
-/// Appends a register: `0` by its operand's width, `0v` a vector, `0w` 32 bits, `0x` by its extension.
+/// The lanes that the row works on.
+fn lanes(row: RowId) -> Arrangement {
+    ENCODINGS[usize::from(row.0)].lanes.expect("a text that names lanes is of a row that has them")
+}
+
+/// Appends 8 bits of which `shift` moves the rest up: by its number above them in bytes, plus `least`.
+fn amount(imm: i64, shift: &str, least: i64, out: &mut String) -> std::fmt::Result {
+    let bits = 8 * ((imm >> 8) + least);
+    write!(out, "#{}", imm & 0xff)?;
+    if bits == 0 { Ok(()) } else { write!(out, ", {shift} #{bits}") }
+}
+
+/// The bytes of ones where there are bits, the lowest one first.
+pub fn byte_mask(bits: u8) -> u64 {
+    (0..8).filter(|k| bits >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k))
+}
+
+/// Appends a register: `0` by its operand's width, `0v` a vector, `0w` 32 bits, `0x` by its extension. In its row's
+/// lanes: `0.` all of them, `0l` twice as wide ones in 16 bytes, `0p` twice as wide ones in as many bytes, `0d` as many bytes
+/// of a fourth of the width, `0e` and `2E` the one of the immediate's first and second number, `0s` the lowest one as a scalar,
+/// `0S` one twice as wide, `0r` what has its width among integer registers. `0t` is a list of one vector in these lanes, `0T` one of
+/// bytes and `0U` one of two.
 fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::fmt::Result {
     let (digits, kind) = field.split_at(field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len()));
     let k = digits.parse().unwrap_or(usize::MAX);
@@ -62,9 +88,26 @@ fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::f
     match kind {
         "v" => write!(out, "v{}", reg.enc()),
         "w" => out.write_str(&name(reg, 4)),
+        "." => write!(out, "v{}.{}", reg.enc(), lanes(row).name()),
+        "l" => write!(out, "v{}.{}", reg.enc(), lanes(row).in_full().with_lanes_of(2 * lanes(row).lane_bits()).name()),
+        "p" => write!(out, "v{}.{}", reg.enc(), lanes(row).with_lanes_of(2 * lanes(row).lane_bits()).name()),
+        "d" => write!(out, "v{}.{}", reg.enc(), lanes(row).with_lanes_of(lanes(row).lane_bits() / 4).name()),
+        "e" => write!(out, "v{}.{}[{}]", reg.enc(), lane_letter(row), args.imm & 0xff),
+        "E" => write!(out, "v{}.{}[{}]", reg.enc(), lane_letter(row), args.imm >> 8),
+        "s" => out.write_str(&name(reg, 1 << lanes(row).log())),
+        "S" => out.write_str(&name(reg, 2 << lanes(row).log())),
+        "r" => out.write_str(&name(reg, if lanes(row).lane_bits() == 64 { 8 } else { 4 })),
+        "t" => write!(out, "{{v{}.{}}}", reg.enc(), lanes(row).name()),
+        "T" => write!(out, "{{v{}.16b}}", reg.enc()),
+        "U" => write!(out, "{{v{}.16b, v{}.16b}}", reg.enc(), reg.enc() + 1),
         "x" if args.imm >> 3 & 3 != 3 => out.write_str(&name(reg, 4)),
         _ => out.write_str(&name(reg, spec.width)),
     }
+}
+
+/// The letter of a lane's width.
+fn lane_letter(row: RowId) -> char {
+    ['b', 'h', 's', 'd'][usize::from(lanes(row).log())]
 }
 
 const SHIFTS: [&str; 4] = ["lsl", "lsr", "asr", "ror"];

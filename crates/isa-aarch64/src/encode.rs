@@ -64,6 +64,8 @@ fn place(field: ImmField, imm: i64) -> u32 {
         ImmField::TestBit => (value & 31) << 19 | (value >> 5) << 31,
         ImmField::VectorRight(bits) => (2 * u32::from(bits) - value) << 16,
         ImmField::VectorLeft(bits) => (u32::from(bits) + value) << 16,
+        ImmField::Lanes(log) => (value & 0xff) << (17 + log) | (value >> 8) << (11 + log),
+        ImmField::Modified(at) => (value & 0x1f) << 5 | (value >> 5 & 7) << 16 | (value >> 8) << at,
     }
 }
 

@@ -9,6 +9,75 @@ use kingpost_mach::RelocKind;
 /// Operands of the row with the most.
 pub const MAX_OPERANDS: usize = 6;
 
+/// How many lanes of which width an instruction works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrangement {
+    /// Binary logarithm of the bytes of a lane.
+    log: u8,
+    /// Are there 16 bytes of lanes, and not 8?
+    full: bool,
+}
+
+/// Number of arrangements.
+pub const ARRANGEMENTS: usize = 8;
+
+const NAMES: [&str; ARRANGEMENTS] = ["8b", "16b", "4h", "8h", "2s", "4s", "1d", "2d"];
+
+impl Arrangement {
+    /// Lanes of `lane_bits` bits, 8 to 64, in 16 bytes or in 8.
+    pub const fn new(lane_bits: u32, full: bool) -> Arrangement {
+        Arrangement { log: lane_bits.trailing_zeros() as u8 - 3, full }
+    }
+
+    /// The arrangement of this number.
+    pub(crate) const fn at(index: usize) -> Arrangement {
+        Arrangement { log: index as u8 / 2, full: index % 2 == 1 }
+    }
+
+    /// Its number, in the order of lane widths.
+    pub const fn index(self) -> usize {
+        self.log as usize * 2 + self.full as usize
+    }
+
+    /// What assembly calls it.
+    pub const fn name(self) -> &'static str {
+        NAMES[self.index()]
+    }
+
+    /// Binary logarithm of the bytes of a lane.
+    pub const fn log(self) -> u8 {
+        self.log
+    }
+
+    /// Bits of a lane.
+    pub const fn lane_bits(self) -> u32 {
+        8 << self.log
+    }
+
+    /// Are there 16 bytes of lanes, and not 8?
+    pub const fn is_full(self) -> bool {
+        self.full
+    }
+
+    /// The same bytes in lanes of another width.
+    #[must_use]
+    pub const fn with_lanes_of(self, lane_bits: u32) -> Arrangement {
+        Arrangement::new(lane_bits, self.full)
+    }
+
+    /// 16 bytes of the same lanes.
+    #[must_use]
+    pub const fn in_full(self) -> Arrangement {
+        Arrangement { full: true, ..self }
+    }
+
+    /// 8 bytes of the same lanes.
+    #[must_use]
+    pub const fn in_half(self) -> Arrangement {
+        Arrangement { full: false, ..self }
+    }
+}
+
 /// How the immediate stands in the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImmField {
@@ -37,6 +106,11 @@ pub enum ImmField {
     VectorRight(u8),
     /// The amount of a left shift of vector elements of so many bits.
     VectorLeft(u8),
+    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that tells the lanes' width, the second
+    /// one in bits 11 to 14. The number is the binary logarithm of a lane's bytes.
+    Lanes(u8),
+    /// 8 bits, three of them in bits 16 to 18 and five in bits 5 to 9; what is above them stands at this position.
+    Modified(u8),
 }
 
 /// What the memory operand may be without help of other instructions.
@@ -172,6 +246,8 @@ pub struct Encoding {
     pub reloc: Option<RelocKind>,
     /// Anything that is not a single instruction.
     pub special: Special,
+    /// The lanes it works on, if it does.
+    pub lanes: Option<Arrangement>,
 }
 
 /// An instruction word.
@@ -185,6 +261,7 @@ pub(crate) const fn op(word: u32) -> Encoding {
         bytes: 0,
         reloc: None,
         special: Special::No,
+        lanes: None,
     }
 }
 
@@ -271,7 +348,7 @@ pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
 }
 
 impl Encoding {
-    const fn or(mut self, word: u32) -> Encoding {
+    pub(crate) const fn or(mut self, word: u32) -> Encoding {
         self.word |= word;
         self
     }
@@ -342,7 +419,7 @@ impl Encoding {
         self.field(k, 16)
     }
 
-    const fn mem(mut self, mem: MemField, bytes: u8) -> Encoding {
+    pub(crate) const fn mem(mut self, mem: MemField, bytes: u8) -> Encoding {
         self.mem = mem;
         self.bytes = bytes;
         self
@@ -353,7 +430,7 @@ impl Encoding {
         self.mem(MemField::Address, 0)
     }
 
-    const fn imm(mut self, imm: ImmField) -> Encoding {
+    pub(crate) const fn imm(mut self, imm: ImmField) -> Encoding {
         self.imm = imm;
         self
     }
@@ -389,14 +466,6 @@ impl Encoding {
     /// The condition stands in the word inverted.
     pub(crate) const fn inverted(self) -> Encoding {
         self.imm(ImmField::Inverted)
-    }
-
-    pub(crate) const fn vector_right(self, bits: u8) -> Encoding {
-        self.imm(ImmField::VectorRight(bits))
-    }
-
-    pub(crate) const fn vector_left(self, bits: u8) -> Encoding {
-        self.imm(ImmField::VectorLeft(bits))
     }
 
     pub(crate) const fn wide(mut self) -> Encoding {

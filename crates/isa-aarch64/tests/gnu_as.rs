@@ -16,14 +16,22 @@ use kingpost_isa_aarch64::immediates::{self, Shift, bitfield, compare, logical_v
 use kingpost_isa_aarch64::regs::{CC_NAMES, SP, v, x};
 use kingpost_isa_aarch64::rows::{self, ENCODINGS, ROWS};
 use kingpost_isa_aarch64::tls;
-use kingpost_mach::{Args, BranchForms, IndexExtend, Mem, MemBase, RelocKind, Row, RowId};
+use kingpost_mach::{Args, BranchForms, CpuFeatures, IndexExtend, Mem, MemBase, RelocKind, Row, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 use std::collections::BTreeSet;
+
+/// The least CPU, as the assembler calls it, and one with all extensions that rows need.
+const BASELINE: &str = "armv8-a";
+const EVERYTHING: &str = "armv8.2-a+lse+fp16+dotprod+i8mm";
 
 fn add(cases: &mut Cases, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64) {
     let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
     let start = cases.buffer.len();
-    lines(cases, &asm::text(row, &args), row, &args);
+    let text = asm::text(row, &args);
+    // The baseline has no more than what rows without needs need.
+    let is_baseline = ROWS[usize::from(row.0)].needs == CpuFeatures::NONE;
+    let text = if is_baseline { text } else { format!(".arch {EVERYTHING}\n{text}\n.arch {BASELINE}") };
+    lines(cases, &text, row, &args);
     assert_eq!(cases.buffer.len(), start + 4, "{} is one instruction", ROWS[usize::from(row.0)]);
 }
 
@@ -78,6 +86,23 @@ fn immediates(row: &Row, encoding: &Encoding) -> Vec<i64> {
         ImmField::TestBit => (0..64).collect(),
         ImmField::VectorRight(bits) => (1..=i64::from(bits)).collect(),
         ImmField::VectorLeft(bits) => (0..i64::from(bits)).collect(),
+        ImmField::Lanes(log) => {
+            let lanes = 16 >> log;
+            (0..lanes * lanes).map(|n| ((n % lanes) << 8) | (n / lanes)).collect()
+        }
+        ImmField::Modified(_) => {
+            let amounts = match encoding.lanes {
+                Some(lanes) if has(row, "{a}") => i64::from(lanes.lane_bits() / 8),
+                _ if has(row, "{msl}") => 2,
+                _ => 1,
+            };
+            (0..amounts << 8).collect()
+        }
+        // Numbers of lanes, and of bytes.
+        ImmField::At(_) if has(row, "e}") => (0..16 >> encoding.lanes.map_or(0, |lanes| lanes.log())).collect(),
+        ImmField::At(_) if encoding.lanes.is_some() => {
+            (0..if encoding.lanes.is_some_and(|lanes| lanes.is_full()) { 16 } else { 8 }).collect()
+        }
         ImmField::At(_) if has(row, "{s}") => shifts(row, bits),
         ImmField::At(_) if has(row, "{x}") => {
             (0..8).flat_map(|kind| (0..5).map(move |amount| kind << 3 | amount)).collect()
@@ -364,7 +389,7 @@ fn hex(bytes: &[u8]) -> String {
 const ASSEMBLER: Assembler = Assembler {
     program: "aarch64-linux-gnu-as",
     options: &[],
-    heading: ".arch armv8.1-a\n.text\nstart:\n",
+    heading: ".arch armv8-a\n.text\nstart:\n",
     filler: 0,
     branches: &A64Branches,
     elf_type: our_type,

@@ -6,8 +6,9 @@
 
 use super::Lowered;
 use super::cx::Cx;
+use crate::encoding::Arrangement;
 use crate::immediates;
-use crate::rows;
+use crate::rows::{self, lanes};
 use kingpost_ir::{Inst, Type};
 use kingpost_mach::Machine;
 use kingpost_mach::lower::working_bits;
@@ -78,6 +79,9 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
+/// A vector of bytes as large as an integer register.
+const EIGHT_BYTES: Arrangement = Arrangement::new(8, false);
+
 /// `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
 pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
@@ -86,8 +90,8 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, source) = (cx.result(value), cx.use_zero_extended(x));
     let [image, counts, total] = std::array::from_fn(|_| cx.float_temp(64));
     cx.emit(rows::FMOV_FR.of(ty.bits()), &[image, source]);
-    cx.emit(rows::CNT_FF.of(64), &[counts, image]);
-    cx.emit(rows::ADDV_FF.of(64), &[total, counts]);
+    cx.emit(lanes::CNT.of(EIGHT_BYTES), &[counts, image]);
+    cx.emit(lanes::ADDV.of(EIGHT_BYTES), &[total, counts]);
     cx.emit(rows::FMOV_RF.of(32), &[def, total]);
     Ok(())
 }

@@ -5,9 +5,10 @@
 use super::Lowered;
 use super::condition::int_code;
 use super::cx::Cx;
+use crate::encoding::Arrangement;
 use crate::immediates;
 use crate::regs::CC_GE;
-use crate::rows;
+use crate::rows::{self, lanes};
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{Cond, invert, is_word, select_on, working_bits};
@@ -223,13 +224,16 @@ fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
 
 /// `def = cond ? x : y` in 16 bytes, by a mask.
 fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
-    let [bit, mask] = std::array::from_fn(|_| cx.int_temp(64));
-    let [low, both] = std::array::from_fn(|_| cx.float_temp(128));
-    set(cx, bit, cond);
-    cx.emit(rows::NEG_RR.of(64), &[mask, bit]);
-    cx.emit(rows::FMOV_FR.of(64), &[low, mask]);
-    cx.emit(rows::INS64_HIGH_FR, &[both, low, mask]);
-    cx.emit(rows::BSL_FFF.of(128), &[def, both, x, y]);
+    let (mask, masks) = (cx.int_temp(64), cx.vector_temp());
+    if let Cond::One(cc) = cond {
+        cx.emit_imm(rows::CSETM_R.of(64), &[mask], cc);
+    } else {
+        let bit = cx.int_temp(64);
+        set(cx, bit, cond);
+        cx.emit(rows::NEG_RR.of(64), &[mask, bit]);
+    }
+    cx.emit(lanes::DUP_VR.of(Arrangement::new(64, true)), &[masks, mask]);
+    cx.emit(rows::BSL_FFF.of(128), &[def, masks, x, y]);
 }
 
 /// `smin`, `smax`, `umin`, `umax`.

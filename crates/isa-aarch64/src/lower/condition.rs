@@ -9,7 +9,8 @@
 use super::chain::CompareChain;
 use super::cx::{Alu, Cx};
 use super::operand::{Operand2, extension};
-use super::wide;
+use super::vector::{self, Truth};
+use super::{tiles, wide};
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
 use crate::rows;
@@ -120,8 +121,21 @@ impl Cx<'_, '_> {
             InstView::IntCompare { .. } | InstView::FloatCompare { .. } => {
                 Test::Flags(self.is_nonzero(test.value).inverse_if(negated))
             }
+            _ if vector::is_reduction(self, test.value).is_some() => self.test_lanes(test.value, negated),
             _ if self.chain(test.value).is_some() => Test::Flags(self.is_nonzero(test.value).inverse_if(negated)),
             _ => self.test_zero(test.value, negated),
+        }
+    }
+
+    /// Does what all lanes make hold, or does it not?
+    fn test_lanes(&mut self, value: Value, negated: bool) -> Test {
+        let truth = vector::is_reduction(self, value).and_then(|def| vector::truth(self, def).ok());
+        match truth {
+            Some(Truth { reg, bits, if_zero }) => {
+                self.count_tile(tiles::BRANCH_ON_LANES);
+                Test::Zero { reg, bits, zero: if_zero != negated }
+            }
+            None => self.test_zero(value, negated),
         }
     }
 

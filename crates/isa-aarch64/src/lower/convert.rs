@@ -3,7 +3,7 @@
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `ldrsb x2, [x0]`.
 
 use super::cx::Cx;
-use super::{Lowered, tiles};
+use super::{Lowered, tiles, vector};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
@@ -22,7 +22,9 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// Sign-extends the operand of `inst` to `to` bits in `def`.
 pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Lowered {
     let [x] = cx.args(inst);
-    if !load_extended(cx, inst, def, x, to)? {
+    if vector::extract_signed(cx, def, x, to) {
+        cx.count_tile(tiles::LANE_SIGN);
+    } else if !load_extended(cx, inst, def, x, to)? {
         let source = cx.use_reg(x);
         cx.sign_extend(def, source, cx.ty(x).bits(), to);
     }

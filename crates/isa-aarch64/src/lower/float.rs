@@ -7,8 +7,9 @@
 
 use super::cx::Cx;
 use super::{Lowered, tiles};
+use crate::encoding::Arrangement;
 use crate::regs::CC_VC;
-use crate::rows;
+use crate::rows::{self, lanes};
 use kingpost_ir::{Inst, Opcode, Type};
 use kingpost_mach::lower::{Tile, by_row, float_pattern, is_float};
 use kingpost_mach::{Family, Machine};
@@ -91,14 +92,19 @@ fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     by_row(cx, inst, family.of(ty.bits()))
 }
 
-/// `fcopysign`: the sign of one is moved down, and from there above the magnitude of the other.
+/// `fcopysign` of a float with arithmetic of its own.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    cx.require_float(inst, cx.result_ty(inst))?;
+    copy_sign(cx, inst)
+}
+
+/// `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the magnitude of the other.
+pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_float(inst, ty)?;
     let [def, x, y] = cx.registers(inst);
-    let sign = cx.float_like(ty);
-    let top = ty.bits() as i32 - 1;
-    cx.emit_imm(rows::USHR_FFI.of(ty.bits()), &[sign, y], top);
-    cx.emit_imm(rows::SLI_FFI.of(ty.bits()), &[def, x, sign], top);
+    let arrangement = Arrangement::new(ty.lane_bits(), ty.bits() == 128 || ty.lane_bits() == 64);
+    let (sign, top) = (cx.vector_temp(), ty.lane_bits() as i32 - 1);
+    cx.emit_imm(lanes::USHR.of(arrangement), &[sign, y], top);
+    cx.emit_imm(lanes::SLI.of(arrangement), &[def, x, sign], top);
     Ok(())
 }

@@ -11,6 +11,7 @@
 //! | `condition.rs` | comparisons into the flags, for their readers |
 //! | `chain.rs` | several comparisons, each made only if it still matters |
 //! | `wide.rs`, `wide_atomic.rs` | integers of 128 bits |
+//! | `vector/` | vectors |
 //! | the others | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
@@ -38,6 +39,7 @@ mod overflow;
 mod shift;
 pub(crate) mod table;
 pub(crate) mod tiles;
+mod vector;
 mod wide;
 mod wide_atomic;
 

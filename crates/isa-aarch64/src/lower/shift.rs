@@ -101,7 +101,7 @@ fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
 }
 
 /// The low bits of an amount.
-fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
+pub(super) fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     let low = cx.int_temp(32);
     let mask = immediates::logical(u64::from(modulus), 32).expect("low ones are a pattern");
     cx.emit_imm(rows::AND_RRI.of(32), &[low, amount], mask);

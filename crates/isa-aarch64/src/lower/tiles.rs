@@ -21,4 +21,13 @@ kingpost_mach::tiles! {
     FOLDED_LOAD = "folded_load" "sextend (load a)" => "ldrs d, [a]";
     STORED_ZERO = "stored_zero" "store (iconst 0), a" => "str xzr, [a]";
     NEGATED_PRODUCT = "negated_product" "fneg (fmul x, y)" => "fnmul d, x, y";
+    WIDENED_OPERAND = "widened_operand" "iadd | isub | imul x, (swiden_low y) | ... | iadd_pairwise (swiden_low x), (swiden_high x)" => "saddw | ssubl | smull | ... | saddlp d, x, y";
+    MULTIPLY_ADD_LANES = "multiply_add_lanes" "iadd a, (imul x, y) | isub a, (imul x, y)" => "mla | mls | smlal | ... d, x, y";
+    SHIFT_ADD_LANES = "shift_add_lanes" "iadd a, (ushr x, k) | iadd a, (sshr x, k)" => "usra | ssra d, x, k";
+    DOT_PRODUCT = "dot_product" "iadd a, (iadd_pairwise (iadd_pairwise ...), (iadd_pairwise ...))" => "sdot | udot | usdot d, x, y";
+    LOAD_SPLAT = "load_splat" "splat (load a)" => "ld1r d, [a]";
+    LOAD_LANE = "load_lane" "scalar_to_vector (load a)" => "ldr s, [a]";
+    SHUFFLE = "shuffle" "shuffle x, y, mask" => "zip1 | uzp1 | trn1 | ext | rev64 | dup | mov ... d, x, y";
+    LANE_SIGN = "lane_sign" "sextend (extractlane x, n)" => "smov d, x[n]";
+    BRANCH_ON_LANES = "branch_on_lanes" "brif (vany_true x) | brif (vall_true x)" => "umaxp t, x, x; cbnz";
 }

@@ -10,9 +10,10 @@ use super::cx::{Alu, Cx, Immediates, ShiftRows};
 use super::int::select_bits;
 use super::overflow::{Op, set_overflow};
 use super::shift::count;
+use crate::encoding::Arrangement;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_NE};
-use crate::rows;
+use crate::rows::{self, lanes};
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
@@ -298,8 +299,9 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [low, image, counts, total] = std::array::from_fn(|_| cx.float_temp(128));
     cx.emit(rows::FMOV_FR.of(64), &[low, parts[0]]);
     cx.emit(rows::INS64_HIGH_FR, &[image, low, parts[1]]);
-    cx.emit(rows::CNT_FF.of(128), &[counts, image]);
-    cx.emit(rows::ADDV_FF.of(128), &[total, counts]);
+    let bytes = Arrangement::new(8, true);
+    cx.emit(lanes::CNT.of(bytes), &[counts, image]);
+    cx.emit(lanes::ADDV.of(bytes), &[total, counts]);
     cx.emit(rows::FMOV_RF.of(32), &[defs[0], total]);
     cx.load_constant(defs[1], 0, 64);
     Ok(())

@@ -1,8 +1,7 @@
 //! Floating-point arithmetic, comparison and bitwise operations.
 
-use crate::encoding::{cmp, op, rr, rrr, rrrr, tied, tied2};
-use kingpost_mach::operands::{FD1, FD2, FD8, FT8, FU8, FU16};
-use kingpost_mach::{Family, rows};
+use crate::encoding::{cmp, op, rr, rrr, rrrr, tied2};
+use kingpost_mach::rows;
 
 rows! {
     crate::rows::convert::END;
@@ -49,21 +48,4 @@ rows! {
     BSL_FFF[8b 16b] = None "bsl {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2e60_1c00).q(W);
     BIT_FFF[8b 16b] = None "bit {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2ea0_1c00).q(W);
     BIF_FFF[8b 16b] = None "bif {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2ee0_1c00).q(W);
-    // Shifts of the lowest element; `sli` keeps the bits of operand 1 below the amount.
-    USHR32_FFI = None "ushr {0v}.2s, {1v}.2s, {i}" [FD8, FU8] rr(0x2f00_0400).vector_right(32);
-    USHR64_FFI = None "ushr {0}, {1}, {i}" [FD8, FU8] rr(0x7f00_0400).vector_right(64);
-    SHL32_FFI = None "shl {0v}.2s, {1v}.2s, {i}" [FD8, FU8] rr(0x0f00_5400).vector_left(32);
-    SHL64_FFI = None "shl {0}, {1}, {i}" [FD8, FU8] rr(0x5f00_5400).vector_left(64);
-    SLI32_FFI = None "sli {0v}.2s, {2v}.2s, {i}" [FT8, FU8, FU8] tied(0x2f00_5400).vector_left(32);
-    SLI64_FFI = None "sli {0}, {2}, {i}" [FT8, FU8, FU8] tied(0x7f00_5400).vector_left(64);
-    // Bits of each byte; sums of all bytes.
-    CNT_FF[8b 16b] = None "cnt {0v}.*, {1v}.*" [FD, FU] rr(0x0e20_5800).q(W);
-    ADDV_FF[8b 16b] = None "addv {0}, {1v}.*" [FD1, FU] rr(0x0e31_b800).q(W);
-    UADDLV16B_FF = None "uaddlv {0}, {1v}.16b" [FD2, FU16] rr(0x6e30_3800);
 }
-
-/// `ushr` of the lowest element.
-pub const USHR_FFI: Family = Family::new(USHR32_FFI, &[32, 64]);
-
-/// `sli` of the lowest element.
-pub const SLI_FFI: Family = Family::new(SLI32_FFI, &[32, 64]);

@@ -8,7 +8,8 @@
 //! Names: mnemonic, then where operands are, destination first: `R` register, `F` float register, `X` extended register,
 //! `M` memory, `I` immediate, `Z` the zero register. `ADD_RRI` adds a number to a register, `STR_MR` stores a register.
 //! Rows have the operand width in bits in between: `add32_rri`. In conversions the destination's width comes first:
-//! `SCVTF64_32_FR`. Where a line has a twin, the named operand may be in a spill slot; the twin is then emitted.
+//! `SCVTF64_32_FR`. Where a line has a twin, the named operand may be in a spill slot; the twin is then emitted. Operations on
+//! lanes have a form of line of their own, in [`lanes`].
 
 mod alu;
 mod atomic;
@@ -16,6 +17,7 @@ mod bits;
 mod control;
 mod convert;
 mod float;
+pub mod lanes;
 mod mov;
 mod muldiv;
 mod shift;
@@ -36,6 +38,9 @@ use kingpost_mach::operands::{v8b, v16b, w8r32 as w8, w16r32 as w16, w32, w64, w
 use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
 
 const LSE: CpuFeatures = A64Flags::feature("has_lse");
+const FP16: CpuFeatures = A64Flags::feature("has_fp16");
+const DOTPROD: CpuFeatures = A64Flags::feature("has_dotprod");
+const I8MM: CpuFeatures = A64Flags::feature("has_i8mm");
 
 /// What one line of the table says.
 type Line = kingpost_mach::Line<Encoding>;
@@ -51,10 +56,10 @@ const fn line(
     Line::new(name, asm, flags, operands, encoding.bytes, encoding)
 }
 
-const COUNT: usize = shift::END as usize;
+const COUNT: usize = lanes::END as usize;
 
 /// All files' lines in the order of their numbers.
-const FILES: [&[&[Line]]; 9] = [
+const FILES: [&[&[Line]]; 10] = [
     &alu::LINES,
     &atomic::LINES,
     &bits::LINES,
@@ -64,6 +69,7 @@ const FILES: [&[&[Line]]; 9] = [
     &mov::LINES,
     &muldiv::LINES,
     &shift::LINES,
+    &lanes::LINES,
 ];
 
 /// The rows, indexed by [`RowId`](kingpost_mach::RowId).

@@ -1,0 +1,210 @@
+//! Sums, differences, averages; arithmetic of floats.
+//!
+//! Before: `v2 = swiden_low v0; v3 = swiden_low v1; v4 = iadd v2, v3`. After: `saddl v4.4s, v0.4h, v1.4h`.
+//!
+//! Under `enable_nan_canonicalization` each lane of what floating-point arithmetic yields passes through [`arithmetic`].
+
+use super::super::cx::Cx;
+use super::super::{Lowered, tiles};
+use super::multiply::{dot_product, multiply_add};
+use super::narrow::Widened;
+use crate::encoding::Arrangement;
+use crate::rows;
+use crate::rows::lanes::{self, Lanes};
+use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::LowerError;
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// `iadd`.
+pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x, y] = cx.args(inst);
+    for [addend, other] in [[x, y], [y, x]] {
+        if dot_product(cx, inst, addend, other)
+            || multiply_add(cx, inst, [addend, other], false)?
+            || shift_add(cx, inst, [addend, other])?
+            || pairwise_add(cx, inst, [addend, other])
+        {
+            return Ok(());
+        }
+    }
+    if widened_sum(cx, inst, [x, y], &ADDITION) || widened_sum(cx, inst, [y, x], &ADDITION) {
+        return Ok(());
+    }
+    super::plain(cx, inst, lanes::ADD)
+}
+
+/// `isub`.
+pub(in crate::lower) fn subtract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let args: [Value; 2] = cx.args(inst);
+    if multiply_add(cx, inst, args, true)? || widened_sum(cx, inst, args, &SUBTRACTION) {
+        return Ok(());
+    }
+    super::plain(cx, inst, lanes::SUB)
+}
+
+/// Sums and differences of lanes of half the width, unsigned and signed: of both operands, of the second one.
+struct WidenedSum {
+    both: [Lanes; 2],
+    second: [Lanes; 2],
+}
+
+const ADDITION: WidenedSum = WidenedSum { both: [lanes::UADDL, lanes::SADDL], second: [lanes::UADDW, lanes::SADDW] };
+const SUBTRACTION: WidenedSum = WidenedSum { both: [lanes::USUBL, lanes::SSUBL], second: [lanes::USUBW, lanes::SSUBW] };
+
+/// A sum or difference whose second operand, or both of whose operands are widened by the instruction itself.
+fn widened_sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], sum: &WidenedSum) -> bool {
+    let Some(second) = Widened::of(cx, y) else { return false };
+    let value = cx.first_result(inst);
+    let (def, family, first) = match Widened::of(cx, x).filter(|first| first.is_like(second)) {
+        Some(first) => (cx.result(value), sum.both, first.source),
+        None => (cx.result(value), sum.second, x),
+    };
+    cx.count_tile(tiles::WIDENED_OPERAND);
+    let sources = [cx.use_reg(first), cx.use_reg(second.source)];
+    cx.define(def, family[usize::from(second.signed)], second.lanes, &sources);
+    true
+}
+
+/// A sum with what is shifted to the right by a constant.
+fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Result<bool, LowerError> {
+    let Some(def) = cx.def(other).filter(|_| cx.is_single_use(other)) else { return Ok(false) };
+    let family = match cx.func.dfg.opcode(def) {
+        Opcode::Ushr => lanes::USRA,
+        Opcode::Sshr => lanes::SSRA,
+        _ => return Ok(false),
+    };
+    let [x, amount] = cx.args(def);
+    let ty = cx.ty(x);
+    let arrangement = cx.lanes(inst, ty)?;
+    let Some(amount) = cx.constant(amount).map(|n| n as u32 & (ty.lane_bits() - 1)).filter(|&n| n != 0) else {
+        return Ok(false);
+    };
+    cx.count_tile(tiles::SHIFT_ADD_LANES);
+    let value = cx.first_result(inst);
+    let operands = [cx.use_reg(addend), cx.use_reg(x)];
+    let def = cx.result(value);
+    cx.define_imm(def, family, arrangement, &operands, amount as i32);
+    Ok(true)
+}
+
+/// `iadd_pairwise`: of the halves of one vector, both widened, the sums of its neighbours.
+pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x, y] = cx.args(inst);
+    let ty = cx.ty(x);
+    let arrangement = cx.lanes(inst, ty)?;
+    let value = cx.first_result(inst);
+    let def = cx.result(value);
+    if let Some((source, signed, arrangement)) = neighbours(cx, [x, y]) {
+        cx.count_tile(tiles::WIDENED_OPERAND);
+        let source = cx.use_reg(source);
+        cx.define(def, if signed { lanes::SADDLP } else { lanes::UADDLP }, arrangement, &[source]);
+        return Ok(());
+    }
+    let (x, y) = (cx.use_reg(x), cx.use_reg(y));
+    if ty.bits() >= 64 {
+        cx.define(def, lanes::ADDP, arrangement, &[x, y]);
+    } else {
+        // The lanes of both follow each other in one register.
+        let both = cx.compute(lanes::ZIP1, Arrangement::new(ty.bits(), false), &[x, y]);
+        cx.define(def, lanes::ADDP, arrangement, &[both, both]);
+    }
+    Ok(())
+}
+
+/// The vector of which both operands are the widened halves, and whether they are signed.
+pub(super) fn neighbours(cx: &Cx<'_, '_>, [x, y]: [Value; 2]) -> Option<(Value, bool, Arrangement)> {
+    let (low, high) = (Widened::of(cx, x)?, Widened::of(cx, y)?);
+    let matches = !low.lanes.is_full() && high.lanes.is_full();
+    let same = low.source == high.source && low.signed == high.signed;
+    (matches && same).then_some((high.source, high.signed, high.lanes))
+}
+
+/// A sum with the sums of neighbours, all of twice their width.
+fn pairwise_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> bool {
+    let Some(sums) = cx.def_as(other, Opcode::IaddPairwise).filter(|_| cx.is_single_use(other)) else { return false };
+    let Some((source, signed, arrangement)) = neighbours(cx, cx.args(sums)) else { return false };
+    cx.count_tile(tiles::WIDENED_OPERAND);
+    let value = cx.first_result(inst);
+    let operands = [cx.use_reg(addend), cx.use_reg(source)];
+    let def = cx.result(value);
+    cx.define(def, if signed { lanes::SADALP } else { lanes::UADALP }, arrangement, &operands);
+    true
+}
+
+/// `avg_round`: `(x | y) - ((x ^ y) >> 1)` where there is no instruction.
+pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if cx.lane_row(inst, lanes::URHADD).is_ok() {
+        return super::plain(cx, inst, lanes::URHADD);
+    }
+    let [def, x, y] = cx.registers(inst);
+    let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
+    let [either, differing] = std::array::from_fn(|_| cx.vector_temp());
+    cx.emit(rows::ORR_FFF.of(128), &[either, x, y]);
+    cx.emit(rows::EOR_FFF.of(128), &[differing, x, y]);
+    let half = cx.compute_imm(lanes::USHR, arrangement, &[differing], 1);
+    cx.define(def, lanes::SUB, arrangement, &[either, half]);
+    Ok(())
+}
+
+/// Arithmetic on floats that is one instruction.
+pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+    let args = cx.func.dfg.inst_args(inst);
+    let row = cx.lane_row(inst, family)?;
+    arithmetic(cx, inst, |cx, def| {
+        let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[def]);
+        operands.extend(args.iter().map(|&arg| cx.use_reg(arg)));
+        cx.emit(row, &operands);
+    })
+}
+
+/// Lets `compute` define the result of `inst`, then makes the NaNs among its lanes canonical under that setting.
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
+    let value = cx.first_result(inst);
+    let ty = cx.ty(value);
+    let def = cx.result(value);
+    if !cx.settings.enable_nan_canonicalization {
+        compute(cx, def);
+        return Ok(());
+    }
+    let arrangement = cx.lanes(inst, ty)?;
+    let raw = cx.vector_temp();
+    compute(cx, raw);
+    let canonical = cx.all_lanes(canonical_nan(ty), ty);
+    let is_number = cx.compute(lanes::FCMEQ, arrangement, &[raw, raw]);
+    cx.emit(rows::BSL_FFF.of(128), &[def, is_number, raw, canonical]);
+    Ok(())
+}
+
+fn canonical_nan(ty: Type) -> u64 {
+    match ty.lane_bits() {
+        16 => 0x7e00,
+        32 => 0x7fc0_0000,
+        _ => 0x7ff8 << 48,
+    }
+}
+
+/// `ceil`, `floor`, `trunc`, `nearest`.
+pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let family = match cx.func.dfg.opcode(inst) {
+        Opcode::Nearest => lanes::FRINTN,
+        Opcode::Floor => lanes::FRINTM,
+        Opcode::Ceil => lanes::FRINTP,
+        _ => lanes::FRINTZ,
+    };
+    float(cx, inst, family)
+}
+
+/// `fma`: the sum stands in the addend's place. Signs of factors are the instruction's own.
+pub(in crate::lower) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x, y, z] = cx.args(inst);
+    cx.lane_row(inst, lanes::FMLA)?;
+    let arrangement = cx.lanes(inst, cx.ty(x))?;
+    arithmetic(cx, inst, |cx, def| {
+        let (x, negate_x) = cx.without_sign_change(x);
+        let (y, negate_y) = cx.without_sign_change(y);
+        let family = if negate_x != negate_y { lanes::FMLS } else { lanes::FMLA };
+        let sources = [cx.use_reg(z), cx.use_reg(x), cx.use_reg(y)];
+        cx.define(def, family, arrangement, &sources);
+    })
+}

@@ -1,0 +1,117 @@
+//! Vectors of up to 128 bits, each in one register. What is above a smaller one is undefined.
+//!
+//! Before: `v2 = iadd.i16x8 v0, v1`. After: `add v2.8h, v0.8h, v1.8h`.
+//!
+//! Opcodes that are one instruction name its family in the table; it serves all lane widths that the instruction has. Vectors of less
+//! than 64 bits are computed in 64.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod.rs` | rows by type, and opcodes that are one |
+//! | `constant.rs` | constants |
+//! | `arith.rs` | sums, differences, floats |
+//! | `multiply.rs` | products, and sums of them |
+//! | `shift.rs` | shifts, rotations, bit counts |
+//! | `compare.rs` | comparisons, selection by lanes, minimum and maximum |
+//! | `convert.rs` | conversions |
+//! | `lanes.rs` | lanes from and to scalars |
+//! | `shuffle.rs` | permutations of bytes |
+//! | `narrow.rs` | lanes of half and twice the width |
+//! | `reduce.rs` | scalars that all lanes make |
+
+mod arith;
+mod compare;
+mod constant;
+mod convert;
+mod lanes;
+mod multiply;
+mod narrow;
+mod reduce;
+mod shift;
+mod shuffle;
+
+pub(super) use arith::{add, average, float, fma, pairwise, round, subtract};
+pub(super) use compare::{blend, fcmp, icmp, min_max};
+pub(super) use constant::vconst;
+pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
+pub(super) use lanes::{extract, extract_signed, insert, scalar_to_vector, splat};
+pub(super) use multiply::{multiply, multiply_add_bytes, multiply_high, multiply_round};
+pub(super) use narrow::{load_widened, narrow, widen};
+pub(super) use reduce::{Truth, all_true, any_true, high_bits, is_reduction, truth};
+pub(super) use shift::{count_ones, rotate, shift};
+pub(super) use shuffle::{shuffle, swizzle, table_lookup};
+
+use super::Lowered;
+use super::cx::Cx;
+use crate::encoding::Arrangement;
+use crate::rows::ROWS;
+use crate::rows::lanes::Lanes;
+use kingpost_ir::{Inst, Type};
+use kingpost_mach::lower::by_row;
+use kingpost_mach::{Isa, LowerError, RowId};
+use kingpost_regalloc::VReg;
+use smallvec::SmallVec;
+
+/// An opcode that is one instruction for all lanes.
+pub(super) fn plain(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+    let row = cx.lane_row(inst, family)?;
+    by_row(cx, inst, row)
+}
+
+impl Cx<'_, '_> {
+    /// The lanes of `ty`, a type of `inst`.
+    ///
+    /// # Errors
+    /// The refusal of what fits no register.
+    fn lanes(&self, inst: Inst, ty: Type) -> Result<Arrangement, LowerError> {
+        if ty.is_vector() && ty.bits() <= 128 && ty.lane_bits() <= 64 {
+            Ok(Arrangement::new(ty.lane_bits(), ty.bits() == 128))
+        } else {
+            Err(self.unsupported(inst))
+        }
+    }
+
+    /// The row of a family for the first operand's lanes, if the CPU has it.
+    ///
+    /// # Errors
+    /// The refusal, if there is none.
+    fn lane_row(&self, inst: Inst, family: Lanes) -> Result<RowId, LowerError> {
+        let x = self.func.dfg.inst_args(inst)[0];
+        let lanes = self.lanes(inst, self.ty(x))?;
+        self.find_row(family, lanes).ok_or_else(|| self.unsupported(inst))
+    }
+
+    /// The row of a family for these lanes, if the CPU has it.
+    fn find_row(&self, family: Lanes, lanes: Arrangement) -> Option<RowId> {
+        family.find(lanes).filter(|row| self.isa.features().contains(ROWS[usize::from(row.0)].needs))
+    }
+
+    /// A register for a vector.
+    pub(super) fn vector_temp(&mut self) -> VReg {
+        self.float_temp(128)
+    }
+
+    /// Computes `family` of `sources`.
+    fn compute(&mut self, family: Lanes, lanes: Arrangement, sources: &[VReg]) -> VReg {
+        self.compute_imm(family, lanes, sources, 0)
+    }
+
+    /// Computes `family` of `sources` and an immediate.
+    fn compute_imm(&mut self, family: Lanes, lanes: Arrangement, sources: &[VReg], imm: i32) -> VReg {
+        let def = self.vector_temp();
+        self.define_imm(def, family, lanes, sources, imm);
+        def
+    }
+
+    /// Computes `family` of `sources` into `def`.
+    fn define(&mut self, def: VReg, family: Lanes, lanes: Arrangement, sources: &[VReg]) {
+        self.define_imm(def, family, lanes, sources, 0);
+    }
+
+    /// Computes `family` of `sources` and an immediate into `def`.
+    fn define_imm(&mut self, def: VReg, family: Lanes, lanes: Arrangement, sources: &[VReg], imm: i32) {
+        let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[def]);
+        operands.extend_from_slice(sources);
+        self.emit_imm(family.of(lanes), &operands, imm);
+    }
+}

@@ -1,0 +1,95 @@
+//! Lanes of half and of twice the width.
+//!
+//! Before: `v2 = snarrow.i16x8 v0, v1`. After: `sqxtn v2.8b, v0.8h; sqxtn2 v2.16b, v1.8h`.
+
+use super::super::Lowered;
+use super::super::cx::Cx;
+use crate::encoding::Arrangement;
+use crate::rows;
+use crate::rows::lanes::{self, Lanes};
+use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::Machine;
+use kingpost_mach::lower::is_little;
+
+/// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper half.
+pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
+    let [def, x, y] = cx.registers(inst);
+    let ty = cx.ty(cx.args::<2>(inst)[0]);
+    let from = cx.lanes(inst, ty)?;
+    let half = Arrangement::new(from.lane_bits() / 2, false);
+    if from.is_full() {
+        let lower = cx.compute(low, half, &[x]);
+        cx.define(def, high, half.in_full(), &[lower, y]);
+    } else {
+        // The lanes of both follow each other in one register.
+        let both = cx.compute(lanes::ZIP1, Arrangement::new(ty.bits(), ty.bits() == 64), &[x, y]);
+        cx.define(def, low, half, &[both]);
+    }
+    Ok(())
+}
+
+/// `swiden_low`, `swiden_high`, `uwiden_low`, `uwiden_high`.
+pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, high: bool) -> Lowered {
+    let [x] = cx.args(inst);
+    let (ty, value) = (cx.ty(x), cx.first_result(inst));
+    let (from, to) = (cx.lanes(inst, ty)?, cx.lanes(inst, cx.ty(value))?);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let family = if signed { lanes::SSHLL } else { lanes::USHLL };
+    if from.is_full() || !high {
+        cx.define(def, family, if high { from } else { from.in_half() }, &[source]);
+        return Ok(());
+    }
+    // The upper lanes of less than 16 bytes are not the upper ones of the register.
+    debug_assert!(!to.is_full());
+    let all = cx.compute(family, from, &[source]);
+    let part = Arrangement::new(cx.ty(value).bits(), true);
+    cx.define_imm(def, lanes::MOV_SE, part, &[all], 1);
+    Ok(())
+}
+
+/// Lanes that are extended to twice their width, as an operand of instructions that do that themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Widened {
+    pub(super) source: Value,
+    pub(super) signed: bool,
+    /// The lanes before: the lower ones, or if they are of 16 bytes the upper ones of these.
+    pub(super) lanes: Arrangement,
+}
+
+impl Widened {
+    /// The definition of `value`, if it is such.
+    pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Widened> {
+        let def = cx.def(value)?;
+        let (signed, high) = match cx.func.dfg.opcode(def) {
+            Opcode::SwidenLow => (true, false),
+            Opcode::SwidenHigh => (true, true),
+            Opcode::UwidenLow => (false, false),
+            Opcode::UwidenHigh => (false, true),
+            _ => return None,
+        };
+        let [source] = cx.args(def);
+        let ty = cx.ty(source);
+        let fits = ty.is_vector() && if high { ty.bits() == 128 } else { ty.bits() <= 128 };
+        fits.then(|| Widened { source, signed, lanes: Arrangement::new(ty.lane_bits(), high) })
+    }
+
+    /// Are both extended alike, and the same half of a vector?
+    pub(super) fn is_like(self, other: Widened) -> bool {
+        self.signed == other.signed && self.lanes == other.lanes
+    }
+}
+
+/// `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
+pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
+    if !is_little(flags) {
+        return Err(cx.unsupported_byte_order(inst, cx.result_ty(inst)));
+    }
+    let value = cx.first_result(inst);
+    let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;
+    let (def, narrow) = (cx.result(value), cx.float_temp(64));
+    cx.emit_mem(rows::LDR_FM.of(64), &[narrow], address).set_trap(flags.trap_code());
+    let family = if signed { lanes::SSHLL } else { lanes::USHLL };
+    cx.define(def, family, Arrangement::new(memory.lane_bits(), false), &[narrow]);
+    Ok(())
+}
