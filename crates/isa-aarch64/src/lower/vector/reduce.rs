@@ -101,7 +101,8 @@ pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if lane_bits == 64 {
         let signs = cx.compute_imm(lanes::USHR, arrangement, &[source], 63);
         let [low, high] = [0, 1].map(|index| doubleword(cx, signs, index));
-        cx.emit_imm(rows::ADD_RRR.of(64), &[def, low, high], immediates::shifted(Shift::Lsl, 1));
+        let bits = cx.ty(value).bits().clamp(32, 64);
+        cx.emit_imm(rows::ADD_RRR.of(bits), &[def, low, high], immediates::shifted(Shift::Lsl, 1));
         return Ok(());
     }
     let weights = (0..ty.lane_count()).fold(0, |all, k| all | 1u128 << (k % lane_bits) << (k * lane_bits));
