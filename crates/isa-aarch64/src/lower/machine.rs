@@ -1,7 +1,7 @@
 //! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
 
-use super::branch;
 use super::cx::Cx;
+use super::{branch, vector};
 use crate::emit::{fill_row, spill_row};
 use crate::immediates;
 use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
@@ -127,9 +127,12 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         } else if let Some(imm) = immediates::float(value, bits) {
             self.emit_imm(rows::FMOV_FI.of(bits), &[def], imm);
         } else {
-            let literal = self.literal(&value.to_le_bytes()[..bits as usize / 8]);
-            self.emit_mem(rows::LDR_FCONST.of(bits), &[def], literal);
+            vector::load_vector(self, def, value.into(), bits);
         }
+    }
+
+    fn load_vector(&mut self, def: VReg, value: u128) {
+        vector::load_vector(self, def, value, 128);
     }
 
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {

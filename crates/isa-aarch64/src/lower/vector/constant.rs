@@ -2,26 +2,15 @@
 //!
 //! Before: `v0 = vconst.i32x4 [256 256 256 256]`. After: `movi v0.4s, #1, lsl #8`.
 
-use super::super::Lowered;
 use super::super::cx::Cx;
 use crate::encoding::Arrangement;
 use crate::immediates;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::types::Type;
-use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::RowId;
 use kingpost_regalloc::VReg;
-
-/// `vconst`.
-pub(in crate::lower) fn vconst(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let value = cx.first_result(inst);
-    cx.lanes(inst, cx.ty(value))?;
-    let bits = cx.vector_constant(value).ok_or_else(|| cx.unsupported(inst))?;
-    let def = cx.result(value);
-    load_vector(cx, def, bits, cx.ty(value).bits());
-    Ok(())
-}
 
 /// Puts the low `bits` bits of a constant into `def`. What is above them does not matter.
 pub(in crate::lower) fn load_vector(cx: &mut Cx<'_, '_>, def: VReg, value: u128, bits: u32) {

@@ -32,7 +32,7 @@ mod shuffle;
 
 pub(super) use arith::{add, average, float, fma, pairwise, round, subtract};
 pub(super) use compare::{blend, fcmp, icmp, min_max};
-pub(super) use constant::vconst;
+pub(super) use constant::load_vector;
 pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
 pub(super) use lanes::{extract, extract_signed, insert, scalar_to_vector, splat};
 pub(super) use multiply::{multiply, multiply_add_bytes, multiply_high, multiply_round};

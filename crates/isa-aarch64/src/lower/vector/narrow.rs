@@ -5,11 +5,9 @@
 use super::super::Lowered;
 use super::super::cx::Cx;
 use crate::encoding::Arrangement;
-use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::Machine;
-use kingpost_mach::lower::is_little;
+use kingpost_mach::lower as shared;
 
 /// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper half.
 pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
@@ -81,15 +79,7 @@ impl Widened {
 
 /// `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
-    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
-    if !is_little(flags) {
-        return Err(cx.unsupported_byte_order(inst, cx.result_ty(inst)));
-    }
-    let value = cx.first_result(inst);
-    let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;
-    let (def, narrow) = (cx.result(value), cx.float_temp(64));
-    cx.emit_mem(rows::LDR_FM.of(64), &[narrow], address).set_trap(flags.trap_code());
     let family = if signed { lanes::SSHLL } else { lanes::USHLL };
-    cx.define(def, family, Arrangement::new(memory.lane_bits(), false), &[narrow]);
-    Ok(())
+    let arrangement = Arrangement::new(memory.bits(), false);
+    shared::vector::load_widened(cx, inst, |cx, def, half| cx.define(def, family, arrangement, &[half]))
 }
