@@ -185,9 +185,10 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
     let files: Vec<Dependency> = files.iter().map(dependency).collect();
     let rules: Vec<clif::Entry<'_>> =
         entries.iter().map(|entry| clif::Entry { rule: &entry.rule, text: &entry.text }).collect();
-    let place = |at| entries.iter().find(|entry| entry.rule.at == at).map_or("rules", |entry| entry.place.as_str());
+    let place =
+        |name: &str| entries.iter().find(|entry| entry.rule.name == name).map_or("rules", |entry| entry.place.as_str());
     let text = clif::generate(&rules, &files)
-        .map_err(|error| Stop::Failure(format!("{}: {}", place(error.at), error.message)))?;
+        .map_err(|error| Stop::Failure(format!("{}: {}", place(&error.rule), error.error.message)))?;
     std::fs::write(&args.output, text)?;
     let mut out = output::stdout();
     writeln!(out, "{} rules in {}", rules.len(), args.output.display())?;

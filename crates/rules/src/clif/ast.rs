@@ -30,8 +30,10 @@ pub struct ClifRule {
 /// An item after `at`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Bound {
-    /// `lanes`: vectors of integers too.
+    /// `lanes`: vectors too.
     Lanes,
+    /// `any`: all types of values.
+    Any,
     /// `N < W`: the first type is narrower.
     Narrower(TypeName, TypeName),
     /// `T = i32 | i64`: one of these types.

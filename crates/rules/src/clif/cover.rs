@@ -24,9 +24,9 @@ impl<'r> Typed<'r> {
 /// its source before the whole is there.
 ///
 /// # Errors
-/// The first such rule.
-pub(super) fn check(rules: &[Typed<'_>]) -> Result<(), RuleError> {
-    let error = |rule: &ClifRule, message| Err(RuleError::new(ErrorKind::Order, rule.at, message));
+/// The name of the first such rule, and what is wrong.
+pub(super) fn check(rules: &[Typed<'_>]) -> Result<(), (String, RuleError)> {
+    let error = |rule: &ClifRule, message| Err((rule.name.clone(), RuleError::new(ErrorKind::Order, rule.at, message)));
     for (index, specific) in rules.iter().enumerate() {
         let rule = specific.rule;
         let same_root = |general: &&Typed<'_>| general.rule.is_condition == rule.is_condition;
@@ -149,7 +149,7 @@ mod tests {
     fn complaint(text: &str) -> String {
         let rules: Vec<ClifRule> = parse(text).into_iter().map(|parsed| parsed.rule.unwrap()).collect();
         let typed: Vec<Typed<'_>> = rules.iter().map(|rule| Typed::new(rule).unwrap()).collect();
-        check(&typed).err().map_or(String::new(), |error| error.message)
+        check(&typed).err().map_or(String::new(), |(_, error)| error.message)
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod types;
 mod variants;
 
 pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
-pub use generate::{Dependency, Entry, check_order, generate};
+pub use generate::{Dependency, Entry, GenerateError, generate};
 pub use parse::{ParsedClifRule, parse};
 pub use types::{ClifTyping, typings};
 pub use variants::is_commutative;

@@ -130,8 +130,8 @@ impl Reader<'_, '_> {
             None => None,
         };
         let format = opcode.format();
-        let supported = matches!(format, Format::Unary | Format::Binary | Format::Ternary | Format::IntCompare)
-            && opcode.info().results.len() == 1;
+        let formats = matches!(format, Format::Unary | Format::Binary | Format::Ternary | Format::IntCompare);
+        let supported = (formats || opcode == Opcode::Bitcast) && opcode.info().results.len() == 1;
         if !supported || opcode.is_terminator() || opcode.is_call() {
             return Err(RuleError::new(ErrorKind::Unsupported, at, format!("{opcode} in a rule")));
         }
@@ -204,9 +204,11 @@ fn bounds(scanner: &mut Scanner<'_>) -> Result<Vec<Bound>, RuleError> {
 }
 
 fn bound(scanner: &mut Scanner<'_>, bounds: &mut Vec<Bound>) -> Result<(), RuleError> {
-    if scanner.keyword("lanes") {
-        bounds.push(Bound::Lanes);
-        return Ok(());
+    for (word, bound) in [("lanes", Bound::Lanes), ("any", Bound::Any)] {
+        if scanner.keyword(word) {
+            bounds.push(bound);
+            return Ok(());
+        }
     }
     let is_condition = scanner.peek_word().starts_with(|c: char| c.is_ascii_lowercase())
         && Type::from_name(scanner.peek_word().as_bytes()).is_none();

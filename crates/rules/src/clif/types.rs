@@ -4,14 +4,20 @@ use super::ast::{Bound, ClifRule, Node, NodeKind, TypeName};
 use crate::ast::{Expr, ExprId, ExprKind, Precondition};
 use crate::error::{ErrorKind, RuleError};
 use crate::vocabulary::{Function, Predicate};
-use kingpost_ir::Type;
 use kingpost_ir::type_class::Constraint;
-use kingpost_ir::types::{F16, F32, F64, F128, I8, I8X16, I16, I16X8, I32, I32X4, I64, I64X2, I128};
+use kingpost_ir::types::{
+    F16, F32, F32X4, F64, F64X2, F128, I8, I8X8, I8X16, I16, I16X4, I16X8, I32, I32X2, I32X4, I64, I64X2, I128,
+};
+use kingpost_ir::{Opcode, Type};
 use std::collections::HashMap;
 
 const INTS: [Type; 5] = [I8, I16, I32, I64, I128];
 const VECTORS: [Type; 4] = [I8X16, I16X8, I32X4, I64X2];
 const FLOATS: [Type; 4] = [F16, F32, F64, F128];
+const FLOAT_VECTORS: [Type; 2] = [F32X4, F64X2];
+/// One type of every kind.
+pub(super) const ALL: [Type; 18] =
+    [I8, I16, I32, I64, I128, F16, F32, F64, F128, I8X16, I16X8, I32X4, I64X2, I8X8, I16X4, I32X2, F32X4, F64X2];
 /// More combinations than this are not accepted.
 const MAX_TYPINGS: usize = 2000;
 
@@ -77,7 +83,7 @@ pub fn typings(rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
                 let var = all.named(format!("type {name}"));
                 all.allowed.push((var, types.clone()));
             }
-            Bound::Lanes | Bound::Conditions(..) => {}
+            Bound::Lanes | Bound::Any | Bound::Conditions(..) => {}
         }
     }
     all.solve(rule)
@@ -94,6 +100,8 @@ struct Constraints {
     relations: Vec<(Var, Var, Constraint)>,
     allowed: Vec<(Var, Vec<Type>)>,
     narrower: Vec<(Var, Var)>,
+    /// Operand and result of a cast.
+    casts: Vec<(Var, Var)>,
     literals: Vec<(Var, i128)>,
     /// What values, constants and instructions have: these take every type.
     free: Vec<Var>,
@@ -158,6 +166,9 @@ impl Constraints {
                 self.allowed.push((control, info.class.set().iter().filter(|ty| ty.bits() <= 128).collect()));
                 let places = operands.iter().map(|operand| self.nodes[operand.id as usize]).zip(info.operands);
                 let places: Vec<(Var, &Constraint)> = places.chain([(var, &info.results[0])]).collect();
+                if *opcode == Opcode::Bitcast {
+                    self.casts.push((places[0].0, var));
+                }
                 for (place, constraint) in places {
                     match constraint {
                         Constraint::Same => self.unify(place, control),
@@ -233,7 +244,7 @@ impl Constraints {
     }
 
     fn solve(&self, rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
-        let lanes = rule.bounds.contains(&Bound::Lanes);
+        let (lanes, any) = (rule.bounds.contains(&Bound::Lanes), rule.bounds.contains(&Bound::Any));
         let roots: Vec<Var> = (0..self.parents.len()).map(Var).filter(|&var| self.root(var) == var).collect();
         let free: Vec<Var> = self.free.iter().map(|&var| self.root(var)).collect();
         let mut found = Vec::new();
@@ -242,7 +253,7 @@ impl Constraints {
             .iter()
             .map(|&root| {
                 let is_free = free.contains(&root);
-                (root, self.domain(root, lanes && is_free, is_free), is_free)
+                (root, self.domain(root, lanes && is_free, any && is_free, is_free), is_free)
             })
             .collect();
         // Those that take every type first, so that the others can be of any one that fits.
@@ -259,7 +270,7 @@ impl Constraints {
     }
 
     /// The types that a variable may have.
-    fn domain(&self, root: Var, lanes: bool, is_free: bool) -> Vec<Type> {
+    fn domain(&self, root: Var, lanes: bool, any: bool, is_free: bool) -> Vec<Type> {
         let allowed = |ty: &Type| {
             let sets = self.allowed.iter().filter(|(var, _)| self.root(*var) == root);
             let fits =
@@ -267,6 +278,9 @@ impl Constraints {
             let mut literals = self.literals.iter().filter(|(var, _)| self.root(*var) == root);
             sets.into_iter().all(|(_, types)| types.contains(ty)) && literals.all(|&(_, value)| fits(value))
         };
+        if any {
+            return ALL.into_iter().filter(allowed).collect();
+        }
         let mut domain: Vec<Type> = INTS.into_iter().filter(allowed).collect();
         if !is_free {
             // One is enough, and one that holds every number that a rule writes.
@@ -276,7 +290,8 @@ impl Constraints {
             domain.extend(VECTORS.into_iter().filter(allowed));
         }
         if domain.is_empty() {
-            domain.extend(FLOATS.into_iter().chain(VECTORS).filter(allowed));
+            domain.extend(FLOATS.into_iter().filter(allowed));
+            domain.extend(FLOAT_VECTORS.into_iter().filter(|ty| lanes && allowed(ty)));
         }
         domain
     }
@@ -317,6 +332,9 @@ impl Constraints {
             _ => true,
         }) && self.narrower.iter().all(|&(a, b)| match (of(a), of(b)) {
             (Some(a), Some(b)) => a.lane_bits() < b.lane_bits() && a.lane_count() == b.lane_count(),
+            _ => true,
+        }) && self.casts.iter().all(|&(a, b)| match (of(a), of(b)) {
+            (Some(a), Some(b)) => a.lane_bits() == b.lane_bits() && a.lane_count() == b.lane_count(),
             _ => true,
         })
     }

@@ -26,9 +26,9 @@ impl Leaf<'_> {
                     BinaryOp::And => format!("{left} & {right}"),
                     BinaryOp::Xor => format!("{left} ^ {right}"),
                     BinaryOp::Or => format!("{left} | {right}"),
-                    BinaryOp::Shl => format!("{left}.shift_left({right})"),
-                    BinaryOp::Lshr => format!("{left}.shift_right({right})"),
-                    BinaryOp::Ashr => format!("{left}.shift_right_signed({right})"),
+                    BinaryOp::Shl => format!("{left}.shift_left({})", self.expression(b)?),
+                    BinaryOp::Lshr => format!("{left}.shift_right({})", self.expression(b)?),
+                    BinaryOp::Ashr => format!("{left}.shift_right_signed({})", self.expression(b)?),
                     BinaryOp::Udiv | BinaryOp::Urem | BinaryOp::Sdiv | BinaryOp::Srem => return Err(unsupported(expr)),
                 }
             }

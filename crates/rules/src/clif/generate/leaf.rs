@@ -132,6 +132,7 @@ impl<'r> Leaf<'r> {
                 }
             }
             Test::Equal(a, b) => format!("{} == {}", self.known(*a), self.known(*b)),
+            Test::SameLanes(a, b) => format!("{}.lane_count() == {}.lane_count()", self.known(*a), self.known(*b)),
             Test::Narrower(a, b) => format!("{}.lane_bits() < {}.lane_bits()", self.known(*a), self.known(*b)),
         }
     }
@@ -189,6 +190,7 @@ fn request(
         Format::Unary => format!("InstData::unary({name}, {ty}, {operands})"),
         Format::Binary => format!("InstData::binary({name}, {ty}, [{operands}])"),
         Format::Ternary => format!("InstData::ternary({name}, {ty}, [{operands}])"),
+        Format::LoadNoOffset => format!("InstData::load_no_offset({name}, {ty}, MemFlags::new(), {operands})"),
         Format::IntCompare => {
             let condition = condition.map_or_else(String::new, condition_text);
             format!("InstData::icmp({ty}, {condition}, [{operands}])")

@@ -46,26 +46,37 @@ pub struct Dependency {
     pub bytes: Vec<u8>,
 }
 
+/// Why a rule is not compiled.
+#[derive(Debug)]
+pub struct GenerateError {
+    /// The rule.
+    pub rule: String,
+    /// What is wrong with it.
+    pub error: RuleError,
+}
+
 /// Complains of a rule by which rewriting need not end, or that is never applied.
-///
-/// # Errors
-/// The first such rule.
-pub fn check_order(rules: &[&ClifRule]) -> Result<(), RuleError> {
+fn check_order(rules: &[&ClifRule]) -> Result<(), GenerateError> {
     for rule in rules {
-        order::check(rule)?;
+        order::check(rule).map_err(of(rule))?;
     }
-    let typed = rules.iter().map(|rule| Typed::new(rule)).collect::<Result<Vec<_>, _>>()?;
-    cover::check(&typed)
+    let typed = rules.iter().map(|rule| Typed::new(rule).map_err(of(rule))).collect::<Result<Vec<_>, _>>()?;
+    cover::check(&typed).map_err(|(rule, error)| GenerateError { rule, error })
+}
+
+fn of(rule: &ClifRule) -> impl Fn(RuleError) -> GenerateError {
+    |error| GenerateError { rule: rule.name.clone(), error }
 }
 
 /// The matcher of rules, which are tried in this order. It does not compile if one of the files is another than those given.
 ///
 /// # Errors
 /// The first rule that cannot be compiled, by which rewriting need not end, or that is never applied.
-pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, RuleError> {
+pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, GenerateError> {
     let rules: Vec<&ClifRule> = entries.iter().map(|entry| entry.rule).collect();
     check_order(&rules)?;
-    let leaves = entries.iter().map(leaf).collect::<Result<Vec<LeafText>, RuleError>>()?;
+    let leaves = entries.iter().map(|entry| leaf(entry).map_err(of(entry.rule)));
+    let leaves = leaves.collect::<Result<Vec<LeafText>, GenerateError>>()?;
     let (mut roots, mut conditions): (BTreeMap<Opcode, Vec<Candidate<'_>>>, Vec<Candidate<'_>>) = Default::default();
     for (rule, leaf) in rules.iter().zip(&leaves) {
         for variant in super::variants::variants(rule) {
@@ -77,17 +88,17 @@ pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, R
             }
         }
     }
-    let mut text = head(&rules, files);
+    let mut text = String::new();
     dispatch(&mut text, &roots);
     for (&opcode, candidates) in &roots {
         match_root(&mut text, opcode, candidates);
     }
     let _ = writeln!(text, "/// The value that the first matching rule on `cond(value)` makes.");
     let _ = writeln!(text, "pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value> {{");
-    let _ = writeln!(text, "{}    None\n}}\n", print(&tree(&conditions), 1));
+    let _ = writeln!(text, "{}    None\n}}\n", print(&tree(&conditions, &[]), 1));
     let leaves: Vec<&str> = leaves.iter().map(|leaf| leaf.text.as_str()).collect();
     text.push_str(&leaves.join("\n"));
-    Ok(text)
+    Ok(head(&rules, files, &text) + &text)
 }
 
 fn leaf(entry: &Entry<'_>) -> Result<LeafText, RuleError> {
@@ -98,14 +109,18 @@ fn leaf(entry: &Entry<'_>) -> Result<LeafText, RuleError> {
     Leaf::build(entry.rule, types, words.join(" ").trim_start_matches(": "))
 }
 
-fn head(rules: &[&ClifRule], files: &[Dependency]) -> String {
-    let mut text = String::from(
+/// What the code in `body` rests on, and the names of the rules.
+fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
+    let named = |names: &[&str]| {
+        let names: Vec<&str> = names.iter().copied().filter(|name| contains_word(body, name)).collect();
+        names.join(", ")
+    };
+    let support = named(&["condition", "constant", "definition", "is_int_or_lanes", "make_constant"]);
+    let ir = named(&["InstData", "MemFlags", "Opcode", "Type", "Value", "types"]);
+    let mut text = format!(
         "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
-         use super::bits::Bits;\n\
-         use super::support::{condition, constant, definition, fits, is_int_or_lanes, make_constant};\n\
-         use super::Graph;\n\
-         use kingpost_ir::condcodes::IntCC;\n\
-         use kingpost_ir::{InstData, Opcode, Type, Value, types};\n\n",
+         use super::bits::Bits;\nuse super::support::{{fits, {support}}};\nuse super::Graph;\n\
+         use kingpost_ir::condcodes::IntCC;\nuse kingpost_ir::{{{ir}}};\n\n"
     );
     for Dependency { path, bytes } in files {
         let _ = writeln!(
@@ -150,7 +165,7 @@ fn dispatch(text: &mut String, roots: &BTreeMap<Opcode, Vec<Candidate<'_>>>) {
 }
 
 fn match_root(text: &mut String, opcode: Opcode, candidates: &[Candidate<'_>]) {
-    let code = tree(candidates);
+    let code = tree(candidates, &[]);
     let printed = print(&code, 0);
     let mut lines = Vec::new();
     let operand = match opcode.info().suffix {

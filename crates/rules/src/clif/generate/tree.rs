@@ -1,5 +1,8 @@
-//! The decision tree over the opcodes and constants of sources. Rules keep their order: in every branch those that may still
-//! match are tried as they are written.
+//! The decision tree over the opcodes and constants of sources.
+//!
+//! Candidates that ask about the same place are one group, and each is in one group only, so the code is no longer than the
+//! rules. Rules keep their order where it matters: a candidate joins a group before others only if it matches nothing that they
+//! match.
 
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use super::leaf::Param;
@@ -109,7 +112,7 @@ impl<'r> Candidate<'r> {
     }
 
     /// A need that can be looked at: what is above it is known.
-    fn open(&self) -> impl Iterator<Item = &(Path, Need)> {
+    fn open(&self) -> impl DoubleEndedIterator<Item = &(Path, Need)> {
         let is_open =
             |path: &Path| self.needs.iter().all(|(other, _)| other.len() >= path.len() || !path.starts_with(other));
         self.needs.iter().filter(move |(path, _)| is_open(path))
@@ -118,6 +121,21 @@ impl<'r> Candidate<'r> {
     fn needs_at(&self, path: &Path, is_constant: bool) -> Option<Need> {
         let same = |need: Need| (need == Need::Constant) == is_constant;
         self.needs.iter().find(|(other, need)| other == path && same(*need)).map(|(_, need)| *need)
+    }
+
+    /// Whether no request matches both.
+    fn excludes(&self, other: &Candidate<'_>) -> bool {
+        let differ = |path: &Path, need: Need| {
+            let others = other.needs.iter().filter(|(at, _)| at == path).map(|(_, need)| *need);
+            others.into_iter().any(|other| match (need, other) {
+                (Need::Opcode(a), Need::Opcode(b)) => a != b,
+                (Need::Opcode(opcode), Need::Constant) | (Need::Constant, Need::Opcode(opcode)) => {
+                    !may_be_constant(opcode)
+                }
+                (Need::Constant, Need::Constant) => false,
+            })
+        };
+        self.needs.iter().any(|(path, need)| differ(path, *need))
     }
 
     fn without(&self, path: &Path, is_constant: bool) -> Candidate<'r> {
@@ -150,31 +168,47 @@ pub(super) enum Statement {
     Match(String, Vec<(String, Vec<Statement>)>),
 }
 
-/// Tries candidates in their order.
-pub(super) fn tree(candidates: &[Candidate<'_>]) -> Vec<Statement> {
+/// Tries candidates in their order. The variables in `defined` hold instructions already.
+pub(super) fn tree(candidates: &[Candidate<'_>], defined: &[String]) -> Vec<Statement> {
     let mut code = Vec::new();
-    let mut rest = candidates;
-    while let Some((first, others)) = rest.split_first() {
-        if first.needs.is_empty() {
-            code.push(first.attempt());
-            rest = others;
+    let mut defined = defined.to_vec();
+    let mut rest = candidates.to_vec();
+    while let Some(first) = rest.first() {
+        // Constants before opcodes, then what most ask about.
+        let size = |need: &&(Path, Need)| (need.1 == Need::Constant, group(&rest, &need.0, need.1).0.len());
+        let open: Vec<(Path, Need)> = first.open().rev().max_by_key(size).into_iter().cloned().collect();
+        let Some((path, need)) = open.first() else {
+            code.push(rest.remove(0).attempt());
             continue;
-        }
-        let asked = |need: &&(Path, Need)| {
-            let is_constant = need.1 == Need::Constant;
-            (rest.iter().filter(|other| other.needs_at(&need.0, is_constant).is_some()).count(), is_constant)
         };
-        // Of those asked most often the first, and constants before opcodes.
-        let open: Vec<&(Path, Need)> = first.open().collect();
-        let Some((path, need)) = open.into_iter().rev().max_by_key(asked) else { break };
+        let (members, others) = group(&rest, path, *need);
         if *need == Need::Constant {
-            by_constant(rest, path, &mut code)
+            let kept: Vec<Candidate<'_>> = members.iter().map(|member| member.without(path, true)).collect();
+            let test = format!("let Some({}) = constant(g, {})", snake_path("c", path), value_at(path));
+            code.push(Statement::If(vec![test], tree(&kept, &defined), Vec::new()));
         } else {
-            by_opcode(rest, path, &mut code)
+            let inst = snake_path("d", path);
+            if !defined.contains(&inst) {
+                code.push(Statement::Line(format!("let {inst} = definition(g, {});", value_at(path))));
+                defined.push(inst);
+            }
+            code.push(by_opcode(&members, path, &defined));
         }
-        break;
+        rest = others;
     }
     code
+}
+
+/// Those that need something of this kind at a path and can be tried first; and all others.
+fn group<'r>(rest: &[Candidate<'r>], path: &Path, need: Need) -> (Vec<Candidate<'r>>, Vec<Candidate<'r>>) {
+    let (mut members, mut others): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) = Default::default();
+    for candidate in rest {
+        let asks = candidate.needs_at(path, need == Need::Constant).is_some();
+        let list =
+            if asks && others.iter().all(|other| candidate.excludes(other)) { &mut members } else { &mut others };
+        list.push(candidate.clone());
+    }
+    (members, others)
 }
 
 /// Constants that an opcode makes, besides `iconst`.
@@ -182,52 +216,29 @@ fn may_be_constant(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Splat | Opcode::Uextend | Opcode::Sextend | Opcode::Iconcat)
 }
 
-fn by_constant(rest: &[Candidate<'_>], path: &Path, code: &mut Vec<Statement>) {
-    let (mut yes, mut no) = (Vec::new(), Vec::new());
-    for candidate in rest {
-        let needs_constant = candidate.needs_at(path, true).is_some();
-        if !needs_constant {
-            no.push(candidate.clone());
-        }
-        match candidate.needs_at(path, false) {
-            Some(Need::Opcode(opcode)) if !may_be_constant(opcode) => {}
-            _ => yes.push(candidate.without(path, true)),
-        }
-    }
-    let test = format!("let Some({}) = constant(g, {})", snake_path("c", path), value_at(path));
-    code.push(Statement::If(vec![test], tree(&yes), tree(&no)));
-}
-
-fn by_opcode(rest: &[Candidate<'_>], path: &Path, code: &mut Vec<Statement>) {
+fn by_opcode(members: &[Candidate<'_>], path: &Path, defined: &[String]) -> Statement {
     let mut opcodes: Vec<Opcode> = Vec::new();
-    for candidate in rest {
-        if let Some(Need::Opcode(opcode)) = candidate.needs_at(path, false)
+    for member in members {
+        if let Some(Need::Opcode(opcode)) = member.needs_at(path, false)
             && !opcodes.contains(&opcode)
         {
             opcodes.push(opcode);
         }
     }
     let inst = snake_path("d", path);
-    code.push(Statement::Line(format!("let {inst} = definition(g, {});", value_at(path))));
-    let others: Vec<Candidate<'_>> =
-        rest.iter().filter(|candidate| candidate.needs_at(path, false).is_none()).cloned().collect();
     let branch = |opcode: Opcode| {
-        let fits = |candidate: &&Candidate<'_>| {
-            candidate.needs_at(path, false).is_none_or(|need| need == Need::Opcode(opcode))
-        };
-        let kept: Vec<Candidate<'_>> =
-            rest.iter().filter(fits).map(|candidate| candidate.without(path, false)).collect();
-        with_operands(&inst, path, opcode, tree(&kept))
+        let fits = |member: &&Candidate<'_>| member.needs_at(path, false) == Some(Need::Opcode(opcode));
+        let kept: Vec<Candidate<'_>> = members.iter().filter(fits).map(|member| member.without(path, false)).collect();
+        with_operands(&inst, path, opcode, tree(&kept, defined))
     };
     if let [opcode] = opcodes[..] {
         let test = format!("{inst}.opcode() == {}", opcode_name(opcode));
-        code.push(Statement::If(vec![test], branch(opcode), tree(&others)));
-        return;
+        return Statement::If(vec![test], branch(opcode), Vec::new());
     }
     let mut arms: Vec<(String, Vec<Statement>)> =
         opcodes.into_iter().map(|opcode| (opcode_name(opcode), branch(opcode))).collect();
-    arms.push(("_".to_string(), tree(&others)));
-    code.push(Statement::Match(format!("{inst}.opcode()"), arms));
+    arms.push(("_".to_string(), Vec::new()));
+    Statement::Match(format!("{inst}.opcode()"), arms)
 }
 
 /// Names the operands of an instruction that the code uses.

@@ -5,20 +5,13 @@
 //! picked until those that remain are the typings of the rule, no more and no less.
 
 use super::super::ast::{ClifRule, Node, NodeKind};
-use super::super::types::ClifTyping;
+use super::super::types::{ALL, ClifTyping};
 use crate::ast::ExprId;
 use crate::error::{ErrorKind, RuleError};
-use kingpost_ir::Type;
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::type_class::Allowed;
-use kingpost_ir::types::{
-    F16, F32, F32X4, F64, F64X2, F128, I8, I8X8, I8X16, I16, I16X4, I16X8, I32, I32X2, I32X4, I64, I64X2, I128,
-};
+use kingpost_ir::{Opcode, Type};
 use std::collections::HashMap;
-
-/// One type of every kind.
-const TYPES: [Type; 18] =
-    [I8, I16, I32, I64, I128, F16, F32, F64, F128, I8X16, I16X8, I32X4, I64X2, I8X8, I16X4, I32X2, F32X4, F64X2];
 
 /// A type that the matcher knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +39,8 @@ pub(super) enum Test {
     OneOf(Known, Vec<Type>),
     /// Two that are equal.
     Equal(Known, Known),
+    /// Two of as many lanes.
+    SameLanes(Known, Known),
     /// Two of which the first has narrower lanes.
     Narrower(Known, Known),
 }
@@ -58,6 +53,7 @@ impl Test {
             Test::Float(a) => of(*a).is_float(),
             Test::OneOf(a, types) => types.contains(&of(*a)),
             Test::Equal(a, b) => of(*a) == of(*b),
+            Test::SameLanes(a, b) => of(*a).lane_count() == of(*b).lane_count(),
             Test::Narrower(a, b) => of(*a).lane_bits() < of(*b).lane_bits(),
         }
     }
@@ -132,6 +128,7 @@ impl Types {
         }
         for (index, &a) in self.sources.iter().enumerate() {
             all.extend(self.sources[..index].iter().map(|&b| Test::Equal(b, a)));
+            all.extend(self.sources[..index].iter().map(|&b| Test::SameLanes(b, a)));
         }
         for &a in &self.sources {
             all.extend(self.sources.iter().filter(|&&b| b != a).map(|&b| Test::Narrower(a, b)));
@@ -239,32 +236,35 @@ fn assignments<'n>(node: &'n Node, allowed: &dyn Fn(Type) -> bool, partial: Vec<
             NodeKind::Value(name) => match names.get(name.as_str()) {
                 Some(&ty) if allowed(ty) => found.push((with(ty), names)),
                 Some(_) => {}
-                None => found.extend(TYPES.into_iter().filter(|&ty| allowed(ty)).map(|ty| {
+                None => found.extend(ALL.into_iter().filter(|&ty| allowed(ty)).map(|ty| {
                     let mut names = names.clone();
                     names.insert(name, ty);
                     (with(ty), names)
                 })),
             },
             NodeKind::Constant(_) => {
-                let types = TYPES.into_iter().filter(|&ty| ty.lane_type().is_int() && allowed(ty));
+                let types = ALL.into_iter().filter(|&ty| ty.lane_type().is_int() && allowed(ty));
                 found.extend(types.map(|ty| (with(ty), names.clone())));
             }
             NodeKind::Inst { opcode, operands, .. } => {
                 let info = opcode.info();
-                let classes = TYPES.into_iter().chain([kingpost_ir::types::INVALID]);
+                let classes = ALL.into_iter().chain([kingpost_ir::types::INVALID]);
                 let controls = classes.filter(|&ty| match info.suffix {
                     Suffix::None => ty.is_invalid(),
                     _ => info.class.set().contains(ty),
                 });
                 for control in controls {
                     let result = info.results[0].resolve(control);
-                    for ty in TYPES.into_iter().filter(|&ty| result.contains(ty) && allowed(ty)) {
+                    for ty in ALL.into_iter().filter(|&ty| result.contains(ty) && allowed(ty)) {
                         let mut assignment = with(ty);
                         assignment.controls.insert(node.id, control);
                         let mut partial = vec![(assignment, names.clone())];
                         for (operand, constraint) in operands.iter().zip(info.operands) {
                             let place: Allowed = constraint.resolve(control);
-                            partial = assignments(operand, &|ty| place.contains(ty), partial);
+                            let fits = |ty: Type| {
+                                place.contains(ty) && (*opcode != Opcode::Bitcast || ty.bits() == control.bits())
+                            };
+                            partial = assignments(operand, &fits, partial);
                         }
                         found.extend(partial);
                     }
