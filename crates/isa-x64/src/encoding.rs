@@ -236,6 +236,11 @@ pub(crate) const fn of3a66(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f3a, opcode).prefix(0x66)
 }
 
+/// `66 0F 38` and an opcode.
+pub(crate) const fn of3866(opcode: u8) -> Encoding {
+    with(OpcodeMap::M0f38, opcode).prefix(0x66)
+}
+
 /// VEX with an opcode of map `0F`.
 pub(crate) const fn vex0f(opcode: u8) -> Encoding {
     let mut e = of(opcode);
@@ -277,6 +282,12 @@ pub(crate) const fn special(special: Special) -> Encoding {
 impl Encoding {
     const fn prefix(mut self, prefix: u8) -> Encoding {
         self.prefix = prefix;
+        self
+    }
+
+    /// The same instruction in the encoding of AVX.
+    pub(crate) const fn vex(mut self) -> Encoding {
+        self.scheme = Scheme::Vex(None, false);
         self
     }
 

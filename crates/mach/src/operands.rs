@@ -47,6 +47,8 @@ macro_rules! scopes {
             pub const W: u8 = $bytes;
             /// Binary logarithm of the bytes.
             pub const LOG: u8 = W.trailing_zeros() as u8;
+            /// The same as an index of a list that begins with 8 bits.
+            pub const LANE: usize = LOG as usize;
             /// Bits.
             pub const BITS: u32 = 8 * W as u32;
             /// A use.
@@ -88,6 +90,18 @@ scopes! {
     ss "s" 4 4;
     /// Double precision, named `d`.
     sd "d" 8 8;
+    /// 8 bits, named `b`.
+    b "b" 1 4;
+    /// 16 bits, named `w`.
+    w "w" 2 4;
+    /// From 8 to 16 bits, by the narrower ones.
+    bw "bw" 1 4;
+    /// From 16 to 32 bits, by the narrower ones.
+    wd "wd" 2 4;
+    /// From 32 to 64 bits, by the narrower ones.
+    dq "dq" 4 4;
+    /// From 64 to 128 bits, by the narrower ones.
+    qdq "qdq" 8 8;
     /// 32 bits, named `d`.
     d "d" 4 4;
     /// 64 bits, named `q`.

@@ -11,6 +11,14 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RowId(pub u16);
 
+impl RowId {
+    /// The row in form number `k` of a line that has several.
+    #[must_use]
+    pub const fn form(self, k: u16) -> RowId {
+        RowId(self.0 + k)
+    }
+}
+
 /// The rows of one operation that differ by their width only: of operands, of a precision, of a lane.
 ///
 /// Each is twice as wide as the one before it, and they follow each other in the table.
@@ -46,6 +54,20 @@ impl Family {
         let log = bits.trailing_zeros() as u8;
         debug_assert!(bits.is_power_of_two() && log <= self.most, "no row is as wide");
         RowId(self.first.0 + log.saturating_sub(self.least) as u16)
+    }
+
+    /// The row of exactly `bits` bits, if there is one.
+    #[inline]
+    pub const fn get(self, bits: u32) -> Option<RowId> {
+        let log = bits.trailing_zeros() as u8;
+        if log < self.least || log > self.most { None } else { Some(self.of(bits)) }
+    }
+
+    /// The rows in form number `k` of a line that has several, each for all widths.
+    #[must_use]
+    pub const fn form(self, k: u16) -> Family {
+        let widths = (self.most - self.least) as u16 + 1;
+        Family { first: self.first.form(k * widths), ..self }
     }
 }
 
@@ -253,5 +275,7 @@ mod tests {
         assert_eq!([8, 16, 32, 64].map(|bits| all.of(bits).0), [10, 11, 12, 13]);
         let wide = Family::new(RowId(20), &[32, 64]);
         assert_eq!([8, 16, 32, 64].map(|bits| wide.of(bits).0), [20, 20, 20, 21]);
+        assert_eq!([16, 32, 64, 128].map(|bits| wide.get(bits)), [None, Some(RowId(20)), Some(RowId(21)), None]);
+        assert_eq!(wide.form(3).of(64), RowId(27));
     }
 }

@@ -315,10 +315,10 @@ macro_rules! row_const {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_lines {
-    ([] ($(.$method:ident $args:tt)*) $name:ident $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
+    ([] ($(.$method:ident $args:tt)*) $name:tt $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
         &[$crate::row_line!($name "" $flags $asm $specs ($encoding)) $(.$method $args)*]
     };
-    ([$($width:tt)+] $more:tt $name:ident $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
+    ([$($width:tt)+] $more:tt $name:tt $flags:ident $asm:tt $specs:tt ($encoding:expr)) => {
         &[$({
             $crate::row_scope!($width);
             $crate::row_with!($more $crate::row_line!($name INFIX $flags $asm $specs ($encoding)))
@@ -348,15 +348,27 @@ macro_rules! row_with {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_line {
-    ($name:ident $infix:tt $flags:ident $asm:tt [$($spec:expr),*] ($encoding:expr)) => {{
+    ($name:tt $infix:tt $flags:ident $asm:tt [$($spec:expr),*] ($encoding:expr)) => {{
         use $crate::row_table::{row_name, row_name_len, row_text, row_text_len, utf8};
-        const LINE: &str = stringify!($name);
+        const LINE: &str = $crate::row_label!($name);
         const NAME: [u8; row_name_len(LINE, $infix)] = row_name(LINE, $infix);
         const TEMPLATE: &str = $crate::row_asm!($asm);
         const TEXT: [u8; row_text_len(TEMPLATE, $infix)] = row_text(TEMPLATE, $infix);
         const OPERANDS: &[$crate::OperandSpec] = &[$($spec),*];
         super::line(utf8(&NAME), utf8(&TEXT), $crate::FlagsEffect::$flags, OPERANDS, $encoding)
     }};
+}
+
+/// What a row is called: as its line, or with more around that.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_label {
+    (($before:literal $name:ident $after:literal)) => {
+        concat!($before, stringify!($name), $after)
+    };
+    ($name:ident) => {
+        stringify!($name)
+    };
 }
 
 /// The text of a line: a literal, or several in parentheses one after the other.

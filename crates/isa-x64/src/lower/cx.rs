@@ -53,7 +53,9 @@ impl Cx<'_, '_> {
         let Some(load) = self.sinkable_load(value, user) else { return Ok(None) };
         let InstView::Load { flags, addr, offset } = self.func.dfg.view(load) else { return Ok(None) };
         let fits = self.func.dfg.opcode(load) == Opcode::Load && self.ty(value).bits() == bits;
-        if !fits || !is_little(flags) {
+        // Only with AVX may 16 bytes be anywhere.
+        let reachable = bits < 128 || flags.aligned() || self.isa.flags.has_avx;
+        if !fits || !reachable || !is_little(flags) {
             return Ok(None);
         }
         self.mark_sunk(load);

@@ -191,10 +191,18 @@ fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VR
     cx.emit_imm(rows::CMOV_RR.of(bits), &[def, x, other], condition);
 }
 
-/// `fcvt_to_sint_sat`. What is too small becomes the smallest integer by itself; the rest is put right afterwards.
+/// `fcvt_to_sint_sat`.
 pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
-    let mut source = cx.use_reg(x);
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    saturate_signed(cx, def, source, from, bits);
+    Ok(())
+}
+
+/// `def` is `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself; the rest is
+/// put right afterwards.
+pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, from: Type, bits: u32) {
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
     if bits < 32 {
@@ -203,8 +211,6 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit_float_constant(rows::MINS_RR.of(from.bits()), &[within, above], float_bits(from, bound - 1.0), from);
         source = within;
     }
-    let value = cx.first_result(inst);
-    let def = cx.result(value);
     let (truncated, limited) = (cx.int_temp(bits), cx.int_temp(bits));
     cx.emit(truncate_row(from, bits), &[truncated, source]);
     let largest = cx.constant_temp((1 << (bits - 1)) - 1, bits);
@@ -212,24 +218,28 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.emit_float_constant(rows::UCOMIS_RR.of(from.bits()), &[nan], power(from, bits - 1), from);
     replace_if(cx, CC_AE, limited, truncated, largest, bits);
     replace_if(cx, CC_P, def, limited, zero, bits);
+}
+
+/// `fcvt_to_uint_sat`.
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, bits) = cx.float_to_int(inst)?;
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    saturate_unsigned(cx, def, source, from, bits);
     Ok(())
 }
 
-/// `fcvt_to_uint_sat`. The maximum with 0 takes negative numbers and NaN to 0: its result is the second operand for NaN.
-pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let (x, from, bits) = cx.float_to_int(inst)?;
-    let source = cx.use_reg(x);
+/// `def` is `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to 0: its result
+/// is the second operand for NaN.
+pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, from: Type, bits: u32) {
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
     cx.emit(rows::MAXS_RR.of(from.bits()), &[positive, source, zero]);
-    let value = cx.first_result(inst);
-    let def = cx.result(value);
     let truncated = cx.int_temp(bits);
     truncate_unsigned(cx, truncated, positive, from, bits);
     let largest = cx.constant_temp(u64::MAX >> (64 - bits), bits);
     cx.emit_float_constant(rows::UCOMIS_RR.of(from.bits()), &[positive], power(from, bits), from);
     replace_if(cx, CC_AE, def, truncated, largest, bits);
-    Ok(())
 }
 
 /// `x86_cvtt2dq` of a scalar: what the CPU does.

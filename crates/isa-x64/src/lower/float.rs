@@ -7,11 +7,11 @@
 
 use super::cx::Cx;
 use super::int::select_bits;
+use super::vector::{in_memory, repeated};
 use super::{Lowered, tiles};
 use crate::rows;
-use kingpost_ir::types::F64;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
-use kingpost_mach::lower::float_pattern;
+use kingpost_mach::lower::{float_pattern, is_float, is_float_reg};
 use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
@@ -19,7 +19,36 @@ use smallvec::SmallVec;
 /// Predicate of `cmpss` and `cmpsd`: some operand is NaN.
 const UNORDERED: i32 = 3;
 
+/// The rows of an operation: on scalars and on vectors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FloatRows(Family, Family);
+
+impl FloatRows {
+    pub(super) const ADD: FloatRows = FloatRows(rows::ADDS_RR, rows::ADDP);
+    pub(super) const SUB: FloatRows = FloatRows(rows::SUBS_RR, rows::SUBP);
+    pub(super) const MUL: FloatRows = FloatRows(rows::MULS_RR, rows::MULP);
+    pub(super) const DIV: FloatRows = FloatRows(rows::DIVS_RR, rows::DIVP);
+    const MIN: FloatRows = FloatRows(rows::MINS_RR, rows::MINP);
+    const MAX: FloatRows = FloatRows(rows::MAXS_RR, rows::MAXP);
+    const SQRT: FloatRows = FloatRows(rows::SQRTS_RR, rows::SQRTP);
+    const CMP: FloatRows = FloatRows(rows::CMPS_RRI, rows::CMPP);
+
+    pub(super) const fn new(scalar: Family, packed: Family) -> FloatRows {
+        FloatRows(scalar, packed)
+    }
+
+    /// The row for a type.
+    pub(super) const fn of(self, ty: Type) -> RowId {
+        if ty.is_scalar() { self.0.of(ty.bits()) } else { self.1.of(ty.lane_bits()) }
+    }
+}
+
 impl Cx<'_, '_> {
+    /// Refuses `inst` unless `ty` has floats with arithmetic of their own, one or several.
+    pub(super) fn require_floats(&self, inst: Inst, ty: Type) -> Lowered {
+        if is_float(ty.lane_type()) && is_float_reg(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
+    }
+
     /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant without another use.
     pub(super) fn emit_float(
         &mut self,
@@ -29,7 +58,9 @@ impl Cx<'_, '_> {
         user: Inst,
     ) -> Result<&mut MInst, LowerError> {
         let bits = self.ty(last).bits();
-        if let Some(twin) = rows::ROWS[usize::from(row.0)].twin {
+        if let Some(twin) = rows::ROWS[usize::from(row.0)].twin
+            && u32::from(rows::ROWS[usize::from(twin.row.0)].mem) == bits / 8
+        {
             if let Some(load) = self.fold_load(last, bits, user)? {
                 return Ok(self.emit_folded(twin.row, vregs, load));
             }
@@ -51,28 +82,40 @@ impl Cx<'_, '_> {
         match self.func.dfg.view(self.def(value)?) {
             InstView::UnaryIeee32 { imm } if imm.bits() != 0 => Some(self.literal(&imm.bits().to_le_bytes())),
             InstView::UnaryIeee64 { imm } if imm.bits() != 0 => Some(self.literal(&imm.bits().to_le_bytes())),
+            InstView::UnaryConst { constant } => {
+                let bytes = self.func.dfg.constants.bytes(constant);
+                let in_register = bytes.iter().all(|&byte| byte == 0) || bytes.iter().all(|&byte| byte == 0xff);
+                if in_register { None } else { Some(self.literal(bytes)) }
+            }
             _ => None,
         }
     }
 
     /// Is the value a load or constant that may become a memory operand?
     fn prefers_memory(&self, value: Value) -> bool {
-        let memory = |inst| matches!(self.func.dfg.opcode(inst), Opcode::Load | Opcode::F32const | Opcode::F64const);
+        use Opcode::{F32const, F64const, Load, Vconst};
+        let memory = |inst| matches!(self.func.dfg.opcode(inst), Load | F32const | F64const | Vconst);
         self.uses(value) == 1 && self.def(value).is_some_and(memory)
+    }
+
+    /// The operands of a row, exchanged if that is allowed and better: the second one may be in memory, the first one
+    /// leaves its register to the result.
+    pub(super) fn memory_last(&self, row: RowId, [x, y]: [Value; 2]) -> [Value; 2] {
+        let commutes = rows::ROWS[usize::from(row.0)].commutes;
+        let swap =
+            commutes && !self.prefers_memory(y) && (self.prefers_memory(x) || (self.uses(x) > 1 && self.uses(y) == 1));
+        if swap { [y, x] } else { [x, y] }
     }
 
     /// Emits `row` with a constant of type `ty` in memory as its last operand.
     pub(super) fn emit_float_constant(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) -> &mut MInst {
-        let twin = rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row);
         let literal = self.literal(&bits.to_le_bytes()[..ty.bytes() as usize]);
-        self.emit_mem(twin, vregs, literal)
+        self.emit_mem(in_memory(row), vregs, literal)
     }
 
-    /// Emits a bitwise row with a constant in memory, the same in all lanes of type `ty`, as its last operand.
+    /// Emits a bitwise row with a constant in memory, the same in all lanes of those of type `ty`, as its last operand.
     fn emit_mask(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) {
-        let lanes = u128::from(if ty == F64 { bits } else { bits << 32 | bits });
-        let literal = self.literal(&(lanes << 64 | lanes).to_le_bytes());
-        self.emit_mem(row, vregs, literal);
+        self.emit_with(row, vregs, repeated(bits, ty.lane_bits()));
     }
 
     /// A register for a float of type `ty`.
@@ -97,25 +140,23 @@ pub(super) fn arithmetic(
     compute(cx, raw)?;
     // The operand where it is a number, the canonical NaN elsewhere.
     let [nan, number, canonical] = std::array::from_fn(|_| cx.float_like(ty));
-    cx.emit_imm(rows::CMPS_RRI.of(ty.bits()), &[nan, raw, raw], UNORDERED);
-    cx.emit(rows::ANDNPS_RR, &[number, nan, raw]);
-    cx.emit_mask(rows::ANDPS_RM, &[canonical, nan], float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
-    cx.emit(rows::ORPS_RR, &[def, number, canonical]);
+    cx.emit_imm(FloatRows::CMP.of(ty), &[nan, raw, raw], UNORDERED);
+    cx.emit(rows::ANDNPS, &[number, nan, raw]);
+    cx.emit_mask(rows::ANDPS, &[canonical, nan], float_pattern(ty.lane_type(), 0x7fc0_0000, 0x7ff8 << 48), ty);
+    cx.emit(rows::ORPS, &[def, number, canonical]);
     Ok(())
 }
 
 /// `fadd`, `fsub`, `fmul`, `fdiv`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
-    let commutes = rows::ROWS[usize::from(family.of(ty.bits()).0)].commutes;
-    // The second operand may be in memory; the first one gives its register to the result.
-    let swap = commutes && !cx.prefers_memory(y) && (cx.prefers_memory(x) || (cx.uses(x) > 1 && cx.uses(y) == 1));
-    let [x, y] = if swap { [y, x] } else { [x, y] };
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowered {
+    let operands: [Value; 2] = cx.args(inst);
+    let ty = cx.ty(operands[0]);
+    cx.require_floats(inst, ty)?;
+    let row = rows.of(ty);
+    let [x, y] = cx.memory_last(row, operands);
     arithmetic(cx, inst, |cx, def| {
         let x = cx.use_reg(x);
-        cx.emit_float(family.of(ty.bits()), &[def, x], y, inst)?;
+        cx.emit_float(row, &[def, x], y, inst)?;
         Ok(())
     })
 }
@@ -124,9 +165,9 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
 pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
+    cx.require_floats(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
-        cx.emit_float(rows::SQRTS_RR.of(ty.bits()), &[def], x, inst)?;
+        cx.emit_float(FloatRows::SQRT.of(ty), &[def], x, inst)?;
         Ok(())
     })
 }
@@ -136,7 +177,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ones = cx.float_temp(128);
     let [def, source] = cx.registers(inst);
     cx.emit(rows::PCMPEQD_ONES, &[ones]);
-    cx.emit(rows::XORPS_RR, &[def, source, ones]);
+    cx.emit(rows::XORPS, &[def, source, ones]);
     Ok(())
 }
 
@@ -144,33 +185,33 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.float_temp(128));
-    select_bits(cx, [rows::XORPS_RR, rows::ANDPS_RR], temps, def, [c, x, y]);
+    select_bits(cx, [rows::XORPS, rows::ANDPS], temps, def, [c, x, y]);
     Ok(())
 }
 
 /// The sign bit.
 fn sign(ty: Type) -> u64 {
-    float_pattern(ty, 1 << 31, 1 << 63)
+    float_pattern(ty.lane_type(), 1 << 31, 1 << 63)
 }
 
 /// All bits but the sign.
 fn magnitude(ty: Type) -> u64 {
-    float_pattern(ty, !(1 << 31), !(1 << 63))
+    float_pattern(ty.lane_type(), !(1 << 31), !(1 << 63))
 }
 
 /// `fneg`.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    with_mask(cx, inst, rows::XORPS_RM, sign)
+    with_mask(cx, inst, rows::XORPS, sign)
 }
 
 /// `fabs`.
 pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    with_mask(cx, inst, rows::ANDPS_RM, magnitude)
+    with_mask(cx, inst, rows::ANDPS, magnitude)
 }
 
 fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_float(inst, ty)?;
+    cx.require_floats(inst, ty)?;
     let operands: [VReg; 2] = cx.registers(inst);
     cx.emit_mask(row, &operands, mask(ty), ty);
     Ok(())
@@ -179,21 +220,21 @@ fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64)
 /// `fcopysign`: the magnitude of one, the sign of the other.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_float(inst, ty)?;
+    cx.require_floats(inst, ty)?;
     let [def, x, y] = cx.registers(inst);
     let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
-    cx.emit_mask(rows::ANDPS_RM, &[plain, x], magnitude(ty), ty);
-    cx.emit_mask(rows::ANDPS_RM, &[signed, y], sign(ty), ty);
-    cx.emit(rows::ORPS_RR, &[def, plain, signed]);
+    cx.emit_mask(rows::ANDPS, &[plain, x], magnitude(ty), ty);
+    cx.emit_mask(rows::ANDPS, &[signed, y], sign(ty), ty);
+    cx.emit(rows::ORPS, &[def, plain, signed]);
     Ok(())
 }
 
 /// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign of a
 /// negative zero and every bit that makes a NaN.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    min_max(cx, inst, rows::MINS_RR, |cx, ty, [first, second]| {
+    min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let both = cx.float_like(ty);
-        cx.emit(rows::ORPS_RR, &[both, first, second]);
+        cx.emit(rows::ORPS, &[both, first, second]);
         both
     })
 }
@@ -201,11 +242,11 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
 /// the two orders differ is 0.0 for them, the operand where they agree, and a NaN for a NaN.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    min_max(cx, inst, rows::MAXS_RR, |cx, ty, [first, second]| {
+    min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
         let [different, either, both] = std::array::from_fn(|_| cx.float_like(ty));
-        cx.emit(rows::XORPS_RR, &[different, second, first]);
-        cx.emit(rows::ORPS_RR, &[either, first, different]);
-        cx.emit(rows::SUBS_RR.of(ty.bits()), &[both, either, different]);
+        cx.emit(rows::XORPS, &[different, second, first]);
+        cx.emit(rows::ORPS, &[either, first, different]);
+        cx.emit(FloatRows::SUB.of(ty), &[both, either, different]);
         both
     })
 }
@@ -213,13 +254,13 @@ pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn min_max(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
-    family: Family,
+    rows: FloatRows,
     join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> VReg,
 ) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
-    let row = family.of(ty.bits());
+    cx.require_floats(inst, ty)?;
+    let row = rows.of(ty);
     arithmetic(cx, inst, |cx, def| {
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
         let [first, second, nan, quiet, payload] = std::array::from_fn(|_| cx.float_like(ty));
@@ -227,11 +268,12 @@ fn min_max(
         cx.emit(row, &[second, y, x]);
         let both = join(cx, ty, [first, second]);
         // A NaN made of two operands is cut down to the bits of the canonical one, whose significand has one bit set.
-        let significand = if ty == F64 { 52 } else { 23 };
-        cx.emit_imm(rows::CMPS_RRI.of(ty.bits()), &[nan, both, both], UNORDERED);
-        cx.emit(rows::ORPS_RR, &[quiet, both, nan]);
-        cx.emit_imm(rows::PSRL_RI.of(ty.bits()), &[payload, nan], ty.bits() as i32 - (significand - 1));
-        cx.emit(rows::ANDNPS_RR, &[def, payload, quiet]);
+        let bits = ty.lane_bits();
+        let significand = if bits == 64 { 52 } else { 23 };
+        cx.emit_imm(FloatRows::CMP.of(ty), &[nan, both, both], UNORDERED);
+        cx.emit(rows::ORPS, &[quiet, both, nan]);
+        cx.emit_imm(rows::PSRL_RI.of(bits), &[payload, nan], bits as i32 - (significand - 1));
+        cx.emit(rows::ANDNPS, &[def, payload, quiet]);
         Ok(())
     })
 }

@@ -129,6 +129,17 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit_mem(row, &[def], literal);
     }
 
+    fn load_vector(&mut self, def: VReg, value: u128) {
+        match value {
+            0 => self.emit(rows::XORPS_ZERO, &[def]),
+            u128::MAX => self.emit(rows::PCMPEQD_ONES, &[def]),
+            _ => {
+                let literal = self.literal(&value.to_le_bytes());
+                self.emit_mem(rows::MOVUPS_CONST, &[def], literal)
+            }
+        };
+    }
+
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32) {
         match bits {
             8 => self.emit(rows::MOV_RR.of(32), &[def, source]),
@@ -160,13 +171,13 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         let (low_half, high_half) = (self.float_temp(128), self.float_temp(128));
         self.emit(rows::MOV_FR.of(64), &[low_half, low]);
         self.emit(rows::MOV_FR.of(64), &[high_half, high]);
-        self.emit(rows::UNPCKLPD_RR, &[def, low_half, high_half]);
+        self.emit(rows::MOVLHPS_RR, &[def, low_half, high_half]);
     }
 
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {
         let high_half = self.float_temp(128);
         self.emit(rows::MOV_RF.of(64), &[low, source]);
-        self.emit(rows::UNPCKHPD_RR, &[high_half, source, source]);
+        self.emit_imm(rows::PSHUFD, &[high_half, source], 0xee);
         self.emit(rows::MOV_RF.of(64), &[high, high_half]);
     }
 

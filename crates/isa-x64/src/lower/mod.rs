@@ -8,6 +8,7 @@
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `condition.rs` | comparisons into the flags, for their readers |
+//! | `vector/` | vectors |
 //! | `wide.rs`, `wide_atomic.rs` | integers of 128 bits |
 //! | the others | words and floats, by family |
 //!
@@ -34,6 +35,7 @@ mod overflow;
 mod shift;
 pub(crate) mod table;
 pub(crate) mod tiles;
+mod vector;
 mod wide;
 mod wide_atomic;
 

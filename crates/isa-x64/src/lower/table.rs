@@ -9,16 +9,19 @@
 //! the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of machine code checks it.
 
 use super::cx::{Alu, Cx, Shift};
+use super::float::FloatRows;
 use super::muldiv::Part;
+use super::vector::narrow::Half;
+use super::vector::shift::Way;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    wide, wide_atomic,
+    vector, wide, wide_atomic,
 };
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I8, I16, I32};
-use kingpost_mach::lower::{self as shared, none, refuse};
+use kingpost_mach::lower::{self as shared, Shape, is_float_reg, none, refuse};
 
 /// What a cell of the table is.
 pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
@@ -47,7 +50,7 @@ kingpost_mach::lowering_table! { LowerFn;
 
     // Memory.
     Load [8]                   => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
-    Store                      => memory::store, shared::wide::store, shared::memory::store, shared::memory::store;
+    Store                      => memory::store, shared::wide::store, memory::store, shared::memory::store;
     Uload8 [32]                => shared::memory::load_widened(I8, false);
     Sload8 [32]                => shared::memory::load_widened(I8, true);
     Istore8                    => memory::store_as(I8);
@@ -57,12 +60,12 @@ kingpost_mach::lowering_table! { LowerFn;
     Uload32                    => shared::memory::load_widened(I32, false);
     Sload32                    => shared::memory::load_widened(I32, true);
     Istore32                   => memory::store_as(I32);
-    Uload8x8                   => refuse;
-    Sload8x8                   => refuse;
-    Uload16x4                  => refuse;
-    Sload16x4                  => refuse;
-    Uload32x2                  => refuse;
-    Sload32x2                  => refuse;
+    Uload8x8                   => vector::narrow::load_widened(8, false);
+    Sload8x8                   => vector::narrow::load_widened(8, true);
+    Uload16x4                  => vector::narrow::load_widened(16, false);
+    Sload16x4                  => vector::narrow::load_widened(16, true);
+    Uload32x2                  => vector::narrow::load_widened(32, false);
+    Sload32x2                  => vector::narrow::load_widened(32, true);
     StackAddr                  => shared::memory::stack_addr;
     DynamicStackAddr           => refuse;
     SymbolValue                => shared::symbol::symbol_value;
@@ -91,29 +94,29 @@ kingpost_mach::lowering_table! { LowerFn;
     Vconst                     => shared::constant::from_bytes;
 
     // Selection and comparison.
-    Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, shared::vector::in_register(compare::select_float);
-    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, shared::vector::in_register(compare::select_float);
-    Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, shared::vector::in_register(float::bitselect);
-    Blendv                     => refuse;
+    Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, compare::select_float;
+    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, compare::select_float;
+    Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, vector::arith::bitselect;
+    Blendv                     => refuse, refuse, refuse, vector::arith::blendv;
     Bmask                      => compare::bmask;
-    VanyTrue                   => refuse;
-    VallTrue                   => refuse;
-    VhighBits                  => refuse;
-    Icmp                       => compare::icmp, compare::icmp, none, refuse;
-    Fcmp                       => none, none, compare::fcmp, refuse;
+    VanyTrue                   => vector::reduce::vany_true;
+    VallTrue                   => vector::reduce::vall_true;
+    VhighBits                  => vector::reduce::vhigh_bits;
+    Icmp                       => compare::icmp, compare::icmp, none, vector::compare::icmp;
+    Fcmp                       => none, none, compare::fcmp, vector::compare::fcmp;
 
     // Integers.
-    Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADD_RR.of(64), rows::ADC_RR.of(64)), none, refuse;
-    Isub [32]                  => int::two_operands(Alu::SUB), shared::wide::halves(rows::SUB_RR.of(64), rows::SBB_RR.of(64)), none, refuse;
-    Ineg [32]                  => int::one_operand(rows::NEG_R), wide::ineg, none, refuse;
-    Iabs                       => int::iabs, wide::iabs, none, refuse;
-    Imul [32]                  => muldiv::imul, wide::imul, none, refuse;
-    Umulhi                     => muldiv::mulhi(false), wide::mulhi(false), none, refuse;
-    Smulhi                     => muldiv::mulhi(true), wide::mulhi(true), none, refuse;
-    Smin                       => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, refuse;
-    Smax                       => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, refuse;
-    Umin                       => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, refuse;
-    Umax                       => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, refuse;
+    Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADD_RR.of(64), rows::ADC_RR.of(64)), none, vector::lanes(rows::PADD);
+    Isub [32]                  => int::two_operands(Alu::SUB), shared::wide::halves(rows::SUB_RR.of(64), rows::SBB_RR.of(64)), none, vector::lanes(rows::PSUB);
+    Ineg [32]                  => int::one_operand(rows::NEG_R), wide::ineg, none, vector::arith::ineg;
+    Iabs                       => int::iabs, wide::iabs, none, vector::arith::iabs;
+    Imul [32]                  => muldiv::imul, wide::imul, none, vector::multiply::imul;
+    Umulhi                     => muldiv::mulhi(false), wide::mulhi(false), none, vector::multiply::high(false);
+    Smulhi                     => muldiv::mulhi(true), wide::mulhi(true), none, vector::multiply::high(true);
+    Smin                       => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, vector::arith::min_max(rows::PMINS, IntCC::SignedLessThan);
+    Smax                       => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, vector::arith::min_max(rows::PMAXS, IntCC::SignedGreaterThan);
+    Umin                       => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, vector::arith::min_max(rows::PMINU, IntCC::UnsignedLessThan);
+    Umax                       => compare::min_max(IntCC::UnsignedGreaterThan), wide::min_max(IntCC::UnsignedGreaterThan), none, vector::arith::min_max(rows::PMAXU, IntCC::UnsignedGreaterThan);
     Udiv [32]                  => muldiv::unsigned(Part::Quotient), refuse, none, none;
     Sdiv [32]                  => muldiv::sdiv, refuse, none, none;
     Urem [32]                  => muldiv::unsigned(Part::Remainder), refuse, none, none;
@@ -131,21 +134,21 @@ kingpost_mach::lowering_table! { LowerFn;
     UaddOverflowTrap           => overflow::add_trap;
 
     // Bits.
-    Band [32]                  => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), shared::by_row(rows::ANDPS_RR), shared::vector::by_row(rows::ANDPS_RR);
-    Bor [32]                   => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), shared::by_row(rows::ORPS_RR), shared::vector::by_row(rows::ORPS_RR);
-    Bxor [32]                  => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), shared::by_row(rows::XORPS_RR), shared::vector::by_row(rows::XORPS_RR);
-    Bnot [32]                  => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, shared::vector::in_register(float::bnot);
-    Rotl [32]                  => shift::rotate(Shift::ROL), wide::rotate(Shift::ROL), none, refuse;
-    Rotr [32]                  => shift::rotate(Shift::ROR), wide::rotate(Shift::ROR), none, refuse;
-    Ishl [32]                  => shift::shift(Shift::SHL), wide::shift(Shift::SHL), none, refuse;
-    Ushr [32]                  => shift::shift(Shift::SHR), wide::shift(Shift::SHR), none, refuse;
-    Sshr [32]                  => shift::shift(Shift::SAR), wide::shift(Shift::SAR), none, refuse;
+    Band [32]                  => int::band, shared::wide::halves(rows::AND_RR.of(64), rows::AND_RR.of(64)), shared::by_row(rows::ANDPS), vector::by_row(rows::ANDPS);
+    Bor [32]                   => int::two_operands(Alu::OR), shared::wide::halves(rows::OR_RR.of(64), rows::OR_RR.of(64)), shared::by_row(rows::ORPS), vector::by_row(rows::ORPS);
+    Bxor [32]                  => int::two_operands(Alu::XOR), shared::wide::halves(rows::XOR_RR.of(64), rows::XOR_RR.of(64)), shared::by_row(rows::XORPS), vector::by_row(rows::XORPS);
+    Bnot [32]                  => int::one_operand(rows::NOT_R), shared::wide::both_halves(rows::NOT_R.of(64)), float::bnot, float::bnot;
+    Rotl [32]                  => shift::rotate(Shift::ROL), wide::rotate(Shift::ROL), none, vector::shift::rotate(Way::Left);
+    Rotr [32]                  => shift::rotate(Shift::ROR), wide::rotate(Shift::ROR), none, vector::shift::rotate(Way::Right);
+    Ishl [32]                  => shift::shift(Shift::SHL), wide::shift(Shift::SHL), none, vector::shift::logical(Way::Left);
+    Ushr [32]                  => shift::shift(Shift::SHR), wide::shift(Shift::SHR), none, vector::shift::logical(Way::Right);
+    Sshr [32]                  => shift::shift(Shift::SAR), wide::shift(Shift::SAR), none, vector::shift::arithmetic;
     Bitrev                     => bits::bitrev, wide::bitrev, none, none;
     Clz [32]                   => bits::clz, wide::clz, none, none;
     Cls                        => bits::cls, wide::cls, none, none;
     Ctz [32]                   => bits::ctz, wide::ctz, none, none;
     Bswap                      => shared::endian::bswap, shared::wide::bswap, none, none;
-    Popcnt [32]                => bits::popcnt, wide::popcnt, none, refuse;
+    Popcnt [32]                => bits::popcnt, wide::popcnt, none, vector::arith::popcnt;
 
     // Width changes, other register classes.
     Ireduce                    => shared::width::ireduce;
@@ -156,66 +159,71 @@ kingpost_mach::lowering_table! { LowerFn;
     Bitcast                    => shared::width::bitcast;
 
     // Floats.
-    Fadd                       => none, none, float::binary(rows::ADDS_RR), refuse;
-    Fsub                       => none, none, float::binary(rows::SUBS_RR), refuse;
-    Fmul                       => none, none, float::binary(rows::MULS_RR), refuse;
-    Fdiv                       => none, none, float::binary(rows::DIVS_RR), refuse;
-    Sqrt                       => none, none, float::sqrt, refuse;
-    Fma                        => none, none, fround::fma, refuse;
-    Fneg                       => none, none, float::fneg, refuse;
-    Fabs                       => none, none, float::fabs, refuse;
-    Fcopysign                  => none, none, float::fcopysign, refuse;
-    Fmin                       => none, none, float::fmin, refuse;
-    Fmax                       => none, none, float::fmax, refuse;
-    Ceil                       => none, none, fround::round, refuse;
-    Floor                      => none, none, fround::round, refuse;
-    Trunc                      => none, none, fround::round, refuse;
-    Nearest                    => none, none, fround::round, refuse;
+    Fadd                       => none, none, float::binary(FloatRows::ADD), float::binary(FloatRows::ADD);
+    Fsub                       => none, none, float::binary(FloatRows::SUB), float::binary(FloatRows::SUB);
+    Fmul                       => none, none, float::binary(FloatRows::MUL), float::binary(FloatRows::MUL);
+    Fdiv                       => none, none, float::binary(FloatRows::DIV), float::binary(FloatRows::DIV);
+    Sqrt                       => none, none, float::sqrt, float::sqrt;
+    Fma                        => none, none, fround::fma, fround::fma;
+    Fneg                       => none, none, float::fneg, float::fneg;
+    Fabs                       => none, none, float::fabs, float::fabs;
+    Fcopysign                  => none, none, float::fcopysign, float::fcopysign;
+    Fmin                       => none, none, float::fmin, float::fmin;
+    Fmax                       => none, none, float::fmax, float::fmax;
+    Ceil                       => none, none, fround::round, fround::round;
+    Floor                      => none, none, fround::round, fround::round;
+    Trunc                      => none, none, fround::round, fround::round;
+    Nearest                    => none, none, fround::round, fround::round;
 
     // Conversions.
     Fpromote                   => fconvert::resize;
     Fdemote                    => fconvert::resize;
-    FvpromoteLow               => refuse;
-    Fvdemote                   => refuse;
+    FvpromoteLow               => vector::convert::resize;
+    Fvdemote                   => vector::convert::resize;
     FcvtToUint                 => fconvert::to_uint, refuse, none, none;
     FcvtToSint                 => fconvert::to_sint, refuse, none, none;
-    FcvtToUintSat              => fconvert::to_uint_sat, refuse, none, refuse;
-    FcvtToSintSat              => fconvert::to_sint_sat, refuse, none, refuse;
-    FcvtFromUint               => none, none, fconvert::from_uint, refuse;
-    FcvtFromSint               => none, none, fconvert::from_sint, refuse;
-    X86Cvtt2dq                 => fconvert::to_sint_or_minimum, refuse, none, refuse;
+    FcvtToUintSat              => fconvert::to_uint_sat, refuse, none, vector::convert::to_uint_sat;
+    FcvtToSintSat              => fconvert::to_sint_sat, refuse, none, vector::convert::to_sint_sat;
+    FcvtFromUint               => none, none, fconvert::from_uint, vector::convert::from_uint;
+    FcvtFromSint               => none, none, fconvert::from_sint, vector::convert::from_sint;
+    X86Cvtt2dq                 => fconvert::to_sint_or_minimum, refuse, none, vector::convert::to_sint_or_minimum;
 
     // Vectors.
-    Splat                      => refuse;
-    ScalarToVector             => refuse;
-    Insertlane                 => refuse;
-    Extractlane                => refuse;
+    Splat                      => vector::lanes::splat;
+    ScalarToVector             => vector::lanes::scalar_to_vector;
+    Insertlane                 => vector::lanes::insertlane;
+    Extractlane [8]            => vector::lanes::extractlane;
     ExtractVector              => refuse;
-    Shuffle                    => refuse;
-    Swizzle                    => refuse;
-    X86Pshufb                  => refuse;
-    UaddSat                    => refuse;
-    SaddSat                    => refuse;
-    UsubSat                    => refuse;
-    SsubSat                    => refuse;
-    AvgRound                   => refuse;
-    IaddPairwise               => refuse;
-    SqmulRoundSat              => refuse;
-    X86Pmulhrsw                => refuse;
-    X86Pmaddubsw               => refuse;
-    Snarrow                    => refuse;
-    Unarrow                    => refuse;
-    Uunarrow                   => refuse;
-    SwidenLow                  => refuse;
-    SwidenHigh                 => refuse;
-    UwidenLow                  => refuse;
-    UwidenHigh                 => refuse;
+    Shuffle                    => vector::shuffle::shuffle;
+    Swizzle                    => vector::shuffle::swizzle;
+    X86Pshufb                  => vector::shuffle::pshufb;
+    UaddSat                    => vector::arith::uadd_sat;
+    SaddSat                    => vector::arith::sadd_sat;
+    UsubSat                    => vector::arith::usub_sat;
+    SsubSat                    => vector::arith::ssub_sat;
+    AvgRound                   => vector::arith::avg_round;
+    IaddPairwise               => vector::arith::iadd_pairwise;
+    SqmulRoundSat              => vector::multiply::sqmul_round_sat;
+    X86Pmulhrsw                => vector::multiply::pmulhrsw;
+    X86Pmaddubsw               => vector::multiply::pmaddubsw;
+    Snarrow                    => vector::narrow::snarrow;
+    Unarrow                    => vector::narrow::unarrow;
+    Uunarrow                   => vector::narrow::uunarrow;
+    SwidenLow                  => vector::narrow::widen(Half::Low, true);
+    SwidenHigh                 => vector::narrow::widen(Half::High, true);
+    UwidenLow                  => vector::narrow::widen(Half::Low, false);
+    UwidenHigh                 => vector::narrow::widen(Half::High, false);
 }
 
 /// Lowers an instruction by the table.
 #[inline]
 pub(crate) fn lower(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    LOWERINGS[cx.func.dfg.opcode(inst) as usize][cx.shape(inst) as usize](cx, inst)
+    let ty = cx.func.dfg.ctrl_type(inst);
+    let shape = Shape::of(ty);
+    if shape == Shape::Vector && !is_float_reg(ty) {
+        return Err(cx.unsupported(inst));
+    }
+    LOWERINGS[cx.func.dfg.opcode(inst) as usize][shape as usize](cx, inst)
 }
 
 #[cfg(test)]

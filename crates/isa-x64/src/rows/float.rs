@@ -3,15 +3,14 @@
 use super::{AVX, FMA, SSE41};
 use crate::encoding::{of, of3a66, of66, vex0f, vex38};
 use kingpost_mach::RowKind;
-use kingpost_mach::operands::{FD16, FT16, FU16};
+use kingpost_mach::operands::FD16;
 use kingpost_mach::rows;
 
-/// Operations on two scalars with their opcode, then on whole registers, where memory must be aligned and hence is no twin.
-/// Each has a form of SSE and SSE2, which changes its first source, and one of AVX, with a result of its own.
+/// Operations on two scalars with their opcode. Each has a form of SSE and SSE2, which changes its first source, and one of AVX,
+/// with a result of its own.
 macro_rules! with_avx {
     (
         { $($asm:literal $opcode:literal $rr:ident $rm:ident $vrr:ident $vrm:ident $(, .$more:ident())?;)* }
-        { $($asm16:literal $opcode16:literal $rr16:ident $rm16:ident $vrr16:ident $vrm16:ident $(, .$more16:ident())?;)* }
         $($rest:tt)*
     ) => {
         rows! {
@@ -22,12 +21,6 @@ macro_rules! with_avx {
                 $rm[ss sd] = None ($asm " {0}, {m}") [FT, FU] of($opcode).reg(0).mem(W).scalar(W), .upgrade($vrm);
                 $vrr[ss sd] = None ("v" $asm " {0}, {1}, {2}") [FD, FU, FM] vex0f($opcode).reg(0).v(1).rm(2).scalar(W), .twin(2, $vrm), .needs(AVX) $(, .$more())?;
                 $vrm[ss sd] = None ("v" $asm " {0}, {1}, {m}") [FD, FU] vex0f($opcode).reg(0).v(1).mem(W).scalar(W), .needs(AVX);
-            )*
-            $(
-                $rr16 = None ($asm16 " {0}, {2}") [FT16, FU16, FU16] of($opcode16).reg(0).rm(2), .upgrade($vrr16) $(, .$more16())?;
-                $rm16 = None ($asm16 " {0}, {m}") [FT16, FU16] of($opcode16).reg(0).mem(16), .upgrade($vrm16);
-                $vrr16 = None ("v" $asm16 " {0}, {1}, {2}") [FD16, FU16, FU16] vex0f($opcode16).reg(0).v(1).rm(2), .needs(AVX) $(, .$more16())?;
-                $vrm16 = None ("v" $asm16 " {0}, {1}, {m}") [FD16, FU16] vex0f($opcode16).reg(0).v(1).mem(16), .needs(AVX);
             )*
 
             $($rest)*
@@ -43,12 +36,6 @@ with_avx! {
         "mins*" 0x5d MINS_RR MINS_RM VMINS_RR VMINS_RM;
         "divs*" 0x5e DIVS_RR DIVS_RM VDIVS_RR VDIVS_RM;
         "maxs*" 0x5f MAXS_RR MAXS_RM VMAXS_RR VMAXS_RM;
-    }
-    {
-        "andps" 0x54 ANDPS_RR ANDPS_RM VANDPS_RR VANDPS_RM, .commutes();
-        "andnps" 0x55 ANDNPS_RR ANDNPS_RM VANDNPS_RR VANDNPS_RM;
-        "orps" 0x56 ORPS_RR ORPS_RM VORPS_RR VORPS_RM, .commutes();
-        "xorps" 0x57 XORPS_RR XORPS_RM VXORPS_RR VXORPS_RM, .commutes();
     }
 
     // Square root.
@@ -73,15 +60,7 @@ with_avx! {
     VFNMADD213S_RRM[ss sd] = None "vfnmadd213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xad).reg(0).v(2).mem(W).size(W), .needs(FMA);
     VFNMSUB213S_RRR[ss sd] = None "vfnmsub213s* {0}, {2}, {3}" [FT, FU, FU, FM] vex38(0x66, 0xaf).reg(0).v(2).rm(3).size(W), .twin(3, VFNMSUB213S_RRM), .needs(FMA);
     VFNMSUB213S_RRM[ss sd] = None "vfnmsub213s* {0}, {2}, {m}" [FT, FU, FU] vex38(0x66, 0xaf).reg(0).v(2).mem(W).size(W), .needs(FMA);
-    // Constants, and shifts of each lane.
+    // Constants.
     XORPS_ZERO = None "xorps {0}, {0}" [FD16] of(0x57).reg(0).rm(0), .kind(RowKind::Remat);
     PCMPEQD_ONES = None "pcmpeqd {0}, {0}" [FD16] of66(0x76).reg(0).rm(0), .kind(RowKind::Remat);
-    PSRL_RI[d q] = None "psrl* {0}, {i}" [FT16, FU16] of66(0x70 + LOG).digit(2).rm(0).ib();
-    PSLL_RI[d q] = None "psll* {0}, {i}" [FT16, FU16] of66(0x70 + LOG).digit(6).rm(0).ib();
-    // Parts of registers.
-    UNPCKLPS_RR = None "unpcklps {0}, {2}" [FT16, FU16, FU16] of(0x14).reg(0).rm(2);
-    UNPCKLPD_RR = None "unpcklpd {0}, {2}" [FT16, FU16, FU16] of66(0x14).reg(0).rm(2);
-    UNPCKHPD_RR = None "unpckhpd {0}, {2}" [FT16, FU16, FU16] of66(0x15).reg(0).rm(2);
-    SHUFPS_RRI = None "shufps {0}, {2}, {i}" [FT16, FU16, FU16] of(0xc6).reg(0).rm(2).ib();
-    PSHUFD_RRI = None "pshufd {0}, {1}, {i}" [FD16, FU16] of66(0x70).reg(0).rm(1).ib();
 }

@@ -17,9 +17,11 @@ mod bits;
 mod control;
 mod convert;
 mod float;
+mod lanes;
 mod mov;
 mod muldiv;
 mod shift;
+mod vector;
 
 pub use alu::*;
 pub use atomic::*;
@@ -27,24 +29,32 @@ pub use bits::*;
 pub use control::*;
 pub use convert::*;
 pub use float::*;
+pub use lanes::*;
 pub use mov::*;
 pub use muldiv::*;
 pub use shift::*;
+pub use vector::*;
 
 use crate::encoding::Encoding;
 use crate::flags::X64Flags;
-use kingpost_mach::operands::{d, q, sd, ss, w8, w16, w32, w64};
+use kingpost_mach::operands::{b, bw, d, dq, q, qdq, sd, ss, w, w8, w16, w32, w64, wd};
 use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
 use kingpost_regalloc::{Kind, RegClass};
 
 const AVX: CpuFeatures = X64Flags::feature("has_avx");
+const AVX2: CpuFeatures = X64Flags::feature("has_avx2");
 const BMI1: CpuFeatures = X64Flags::feature("has_bmi1");
 const BMI2: CpuFeatures = X64Flags::feature("has_bmi2");
 const CMPXCHG16B: CpuFeatures = X64Flags::feature("has_cmpxchg16b");
 const FMA: CpuFeatures = X64Flags::feature("has_fma");
 const LZCNT: CpuFeatures = X64Flags::feature("has_lzcnt");
 const POPCNT: CpuFeatures = X64Flags::feature("has_popcnt");
+/// What every CPU has.
+const SSE2: CpuFeatures = CpuFeatures::NONE;
+const SSE3: CpuFeatures = X64Flags::feature("has_sse3");
 const SSE41: CpuFeatures = X64Flags::feature("has_sse41");
+const SSE42: CpuFeatures = X64Flags::feature("has_sse42");
+const SSSE3: CpuFeatures = X64Flags::feature("has_ssse3");
 
 /// What one line of the table says.
 type Line = kingpost_mach::Line<Encoding>;
@@ -77,10 +87,10 @@ const fn zero_extends(operands: &[OperandSpec]) -> bool {
     true
 }
 
-const COUNT: usize = shift::END as usize;
+const COUNT: usize = lanes::END as usize;
 
 /// All files' lines in the order of their numbers.
-const FILES: [&[&[Line]]; 9] = [
+const FILES: [&[&[Line]]; 11] = [
     &alu::LINES,
     &atomic::LINES,
     &bits::LINES,
@@ -90,6 +100,8 @@ const FILES: [&[&[Line]]; 9] = [
     &mov::LINES,
     &muldiv::LINES,
     &shift::LINES,
+    vector::LINES,
+    &lanes::LINES,
 ];
 
 /// The rows, indexed by [`RowId`](kingpost_mach::RowId).

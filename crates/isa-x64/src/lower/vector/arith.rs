@@ -1,0 +1,295 @@
+//! Sums and what is like them, on each lane.
+//!
+//! Before: `v2 = sadd_sat.i32x4 v0, v1`. After: `paddd`, and where both signs differ from that of the sum, the bound.
+
+use super::compare::{greater, select_by_mask};
+use super::{Lowered, by_row, lanes, repeated, signs};
+use crate::lower::cx::Cx;
+use crate::rows;
+use kingpost_ir::Inst;
+use kingpost_ir::condcodes::IntCC;
+use kingpost_mach::Family;
+use kingpost_regalloc::VReg;
+
+/// `ineg`.
+pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [def, x] = cx.registers(inst);
+    let bits = cx.result_ty(inst).lane_bits();
+    let zero = cx.vector(0);
+    cx.emit(rows::PSUB.of(bits), &[def, zero, x]);
+    Ok(())
+}
+
+/// `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one without sign.
+pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [def, x] = cx.registers(inst);
+    let bits = cx.result_ty(inst).lane_bits();
+    if let Some(row) = cx.lane_row(rows::PABS, bits) {
+        cx.emit(row, &[def, x]);
+        return Ok(());
+    }
+    if bits <= 16 {
+        let zero = cx.vector(0);
+        let opposite = cx.make(rows::PSUB.of(bits), &[zero, x]);
+        let row = if bits == 8 { rows::PMINU.of(8) } else { rows::PMAXS.of(16) };
+        cx.emit(row, &[def, opposite, x]);
+        return Ok(());
+    }
+    let sign = sign_mask(cx, bits, x);
+    let flipped = cx.make(rows::XORPS, &[x, sign]);
+    cx.emit(rows::PSUB.of(bits), &[def, flipped, sign]);
+    Ok(())
+}
+
+/// All ones in lanes with the top bit set, zeros in the others.
+pub(super) fn sign_mask(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
+    match bits {
+        8 => {
+            let zero = cx.vector(0);
+            cx.make(rows::PCMPGT.of(8), &[zero, x])
+        }
+        64 => {
+            let signs = cx.make_imm(rows::PSRA_RI.of(32), &[x], 31);
+            cx.make_imm(rows::PSHUFD, &[signs], 0xf5)
+        }
+        _ => cx.make_imm(rows::PSRA_RI.of(bits), &[x], bits as i32 - 1),
+    }
+}
+
+/// `smin` and the like, by `family` or with `cond` between the first operand and the second where the first is taken.
+pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family, cond: IntCC) -> Lowered {
+    let bits = cx.result_ty(inst).lane_bits();
+    if let Some(row) = cx.lane_row(family, bits) {
+        return by_row(cx, inst, row);
+    }
+    let (def, operands) = cx.binary(inst);
+    extreme(cx, def, bits, cond, operands);
+    Ok(())
+}
+
+/// `def` is, in each lane, `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
+fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg; 2]) {
+    if bits == 16 {
+        // What the one has more than the other, or nothing.
+        let row = rows::PSUBUS.of(16);
+        if cond == IntCC::UnsignedLessThan {
+            let more = cx.make(row, &[x, y]);
+            cx.emit(rows::PSUB.of(16), &[def, x, more]);
+        } else {
+            let more = cx.make(row, &[x, y]);
+            cx.emit(rows::PADD.of(16), &[def, more, y]);
+        }
+        return;
+    }
+    let signed = matches!(cond, IntCC::SignedLessThan | IntCC::SignedGreaterThan);
+    let [p, q] = if signed { [x, y] } else { [x, y].map(|v| cx.make_with(rows::XORPS, v, signs(bits))) };
+    let is_less = matches!(cond, IntCC::SignedLessThan | IntCC::UnsignedLessThan);
+    let mask = cx.vector_temp();
+    greater(cx, mask, bits, if is_less { [q, p] } else { [p, q] });
+    select_by_mask(cx, def, mask, [x, y]);
+}
+
+/// The smaller of `x` and a constant, both without sign, in lanes of 16 to 64 bits.
+pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VReg {
+    let limit = repeated(limit, bits);
+    if let Some(row) = cx.lane_row(rows::PMINU, bits) {
+        return cx.make_with(row, x, limit);
+    }
+    let (def, limit) = (cx.vector_temp(), cx.vector(limit));
+    extreme(cx, def, bits, IntCC::UnsignedLessThan, [x, limit]);
+    def
+}
+
+/// `uadd_sat`: the sum, with all ones where it is less than an operand.
+pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    clamped(cx, inst, rows::PADDUS, |cx, bits, def, [x, y]| {
+        let sum = cx.make(rows::PADD.of(bits), &[x, y]);
+        let [p, q] = [x, sum].map(|v| cx.make_with(rows::XORPS, v, signs(bits)));
+        let carried = cx.vector_temp();
+        greater(cx, carried, bits, [p, q]);
+        cx.emit(rows::ORPS, &[def, sum, carried]);
+    })
+}
+
+/// `usub_sat`: the difference, where the first operand is greater.
+pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    clamped(cx, inst, rows::PSUBUS, |cx, bits, def, [x, y]| {
+        let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
+        let [p, q] = [x, y].map(|v| cx.make_with(rows::XORPS, v, signs(bits)));
+        let positive = cx.vector_temp();
+        greater(cx, positive, bits, [p, q]);
+        cx.emit(rows::ANDPS, &[def, difference, positive]);
+    })
+}
+
+/// `sadd_sat`: it overflows where both operands have the sign that the sum has not.
+pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    clamped(cx, inst, rows::PADDS, |cx, bits, def, [x, y]| {
+        let sum = cx.make(rows::PADD.of(bits), &[x, y]);
+        let [differs, unlike] = [sum, y].map(|other| cx.make(rows::XORPS, &[x, other]));
+        let overflows = cx.make(rows::ANDNPS, &[unlike, differs]);
+        bound_where(cx, bits, def, overflows, x, sum);
+    })
+}
+
+/// `ssub_sat`: it overflows where the operands have different signs and the difference has not that of the first one.
+pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    clamped(cx, inst, rows::PSUBS, |cx, bits, def, [x, y]| {
+        let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
+        let [differs, unlike] = [difference, y].map(|other| cx.make(rows::XORPS, &[x, other]));
+        let overflows = cx.make(rows::ANDPS, &[unlike, differs]);
+        bound_where(cx, bits, def, overflows, x, difference);
+    })
+}
+
+/// `def` is the bound with the sign of `x` in lanes where the top bit of `overflows` is set, else `result`.
+fn bound_where(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, overflows: VReg, x: VReg, result: VReg) {
+    let negative = sign_mask(cx, bits, x);
+    let bound = cx.make_with(rows::XORPS, negative, repeated(u64::MAX >> (65 - bits), bits));
+    let mask = sign_mask(cx, bits, overflows);
+    select_by_mask(cx, def, mask, [bound, result]);
+}
+
+fn clamped(
+    cx: &mut Cx<'_, '_>,
+    inst: Inst,
+    family: Family,
+    otherwise: impl FnOnce(&mut Cx<'_, '_>, u32, VReg, [VReg; 2]),
+) -> Lowered {
+    let bits = cx.result_ty(inst).lane_bits();
+    if family.get(bits).is_some() {
+        return lanes(cx, inst, family);
+    }
+    let (def, operands) = cx.binary(inst);
+    otherwise(cx, bits, def, operands);
+    Ok(())
+}
+
+/// `avg_round`: either-or less half of what differs.
+pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    clamped(cx, inst, rows::PAVG, |cx, bits, def, [x, y]| {
+        let [either, differs] = [rows::ORPS, rows::XORPS].map(|row| cx.make(row, &[x, y]));
+        let half = cx.make_imm(rows::PSRL_RI.of(bits), &[differs], 1);
+        cx.emit(rows::PSUB.of(bits), &[def, either, half]);
+    })
+}
+
+/// `iadd_pairwise`: the even lanes of both operands plus the odd ones.
+pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (def, [x, y]) = cx.binary(inst);
+    let ty = cx.result_ty(inst);
+    let bits = ty.lane_bits();
+    // Shorter vectors are joined first; their sums come twice.
+    let [x, y] = match ty.bits() {
+        128 => [x, y],
+        _ => {
+            let joined = joined(cx, ty.bits(), [x, y]);
+            [joined, joined]
+        }
+    };
+    if bits >= 32 {
+        let row = if bits == 32 { rows::SHUFPS } else { rows::SHUFPD };
+        let [even, odd] = if bits == 32 { [0x88, 0xdd] } else { [0, 3] };
+        let [even, odd] = [even, odd].map(|lanes| cx.make_imm(row, &[x, y], lanes));
+        cx.emit(rows::PADD.of(bits), &[def, even, odd]);
+        return Ok(());
+    }
+    // Sums of pairs in lanes of twice the width, cut down again.
+    let [x, y] = [x, y].map(|v| {
+        let odd = cx.make_imm(rows::PSRL_RI.of(2 * bits), &[v], bits as i32);
+        cx.make(rows::PADD.of(bits), &[v, odd])
+    });
+    cut_down(cx, def, bits, [x, y]);
+    Ok(())
+}
+
+/// The low halves of the lanes of `x` and then of `y`, which become lanes of `bits` bits, 8 or 16.
+pub(super) fn cut_down(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, operands: [VReg; 2]) {
+    if bits == 8 {
+        let [x, y] = operands.map(|v| cx.make_with(rows::ANDPS, v, repeated(0xff, 16)));
+        cx.emit(rows::PACKUSWB, &[def, x, y]);
+    } else {
+        let [x, y] = operands.map(|v| {
+            let up = cx.make_imm(rows::PSLL_RI.of(32), &[v], 16);
+            cx.make_imm(rows::PSRA_RI.of(32), &[up], 16)
+        });
+        cx.emit(rows::PACKSSDW, &[def, x, y]);
+    }
+}
+
+/// `y` behind `x`, which have `bits` bits each, 64 at most. What is above them is not defined.
+pub(super) fn joined(cx: &mut Cx<'_, '_>, bits: u32, [x, y]: [VReg; 2]) -> VReg {
+    if bits >= 32 {
+        return cx.make(rows::PUNPCKL.of(bits), &[x, y]);
+    }
+    cx.make(rows::PUNPCKL.of(16), &[x, y])
+}
+
+/// `popcnt`: of nibbles by a table or of bits in pairs; sums of the bytes of a lane.
+pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [def, x] = cx.registers(inst);
+    let bits = cx.result_ty(inst).lane_bits();
+    if bits == 8 {
+        count_bytes(cx, def, x);
+        return Ok(());
+    }
+    let counts = cx.vector_temp();
+    count_bytes(cx, counts, x);
+    if bits == 64 {
+        let zero = cx.vector(0);
+        cx.emit(rows::PSADBW, &[def, counts, zero]);
+        return Ok(());
+    }
+    // Each byte plus its neighbour, in the upper byte of 16 bits.
+    let shifted = cx.make_imm(rows::PSLL_RI.of(16), &[counts], 8);
+    let sums = cx.make(rows::PADD.of(8), &[counts, shifted]);
+    if bits == 16 {
+        cx.emit_imm(rows::PSRL_RI.of(16), &[def, sums], 8);
+        return Ok(());
+    }
+    let sums = cx.make_imm(rows::PSRL_RI.of(16), &[sums], 8);
+    cx.emit_with(rows::PMADDWD, &[def, sums], repeated(1, 16));
+    Ok(())
+}
+
+fn count_bytes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
+    const NIBBLES: u128 = 0x0403_0302_0302_0201_0302_0201_0201_0100;
+    let low_nibbles = repeated(0x0f, 8);
+    if cx.can(rows::PSHUFB) {
+        let upper = cx.make_imm(rows::PSRL_RI.of(16), &[x], 4);
+        let [low, high] = [x, upper].map(|v| {
+            let nibbles = cx.make_with(rows::ANDPS, v, low_nibbles);
+            let table = cx.vector(NIBBLES);
+            cx.make(rows::PSHUFB, &[table, nibbles])
+        });
+        cx.emit(rows::PADD.of(8), &[def, low, high]);
+        return;
+    }
+    let shifted = |cx: &mut Cx<'_, '_>, v, by, mask| {
+        let shifted = cx.make_imm(rows::PSRL_RI.of(16), &[v], by);
+        cx.make_with(rows::ANDPS, shifted, repeated(mask, 8))
+    };
+    let odd = shifted(cx, x, 1, 0x55);
+    let pairs = cx.make(rows::PSUB.of(8), &[x, odd]);
+    let upper = shifted(cx, pairs, 2, 0x33);
+    let lower = cx.make_with(rows::ANDPS, pairs, repeated(0x33, 8));
+    let nibbles = cx.make(rows::PADD.of(8), &[lower, upper]);
+    let high = cx.make_imm(rows::PSRL_RI.of(16), &[nibbles], 4);
+    let sums = cx.make(rows::PADD.of(8), &[nibbles, high]);
+    cx.emit_with(rows::ANDPS, &[def, sums], low_nibbles);
+}
+
+/// `blendv`: by the top bit of each lane of the first operand.
+pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [def, c, x, y] = cx.registers(inst);
+    let mask = sign_mask(cx, cx.result_ty(inst).lane_bits(), c);
+    select_by_mask(cx, def, mask, [x, y]);
+    Ok(())
+}
+
+/// `bitselect`.
+pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [def, c, x, y] = cx.registers(inst);
+    select_by_mask(cx, def, c, [x, y]);
+    Ok(())
+}

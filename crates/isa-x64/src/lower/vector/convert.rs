@@ -1,0 +1,214 @@
+//! Between integers and floats, and between precisions.
+//!
+//! Before: `v1 = fcvt_from_sint.f64x2 (swiden_low v0)` of i32x4. After: `cvtdq2pd v1, v0`.
+//!
+//! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts, whose sum is
+//! rounded once; the other way they go through integer registers.
+
+use super::narrow::{Half, widen_half, without_negatives};
+use super::{Lowered, repeated};
+use crate::lower::cx::Cx;
+use crate::lower::fconvert;
+use crate::lower::float::arithmetic;
+use crate::rows;
+use kingpost_ir::types::{F32, F64, I32, I64};
+use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_mach::lower::{float_bits, is_float_reg};
+use kingpost_regalloc::VReg;
+
+/// Predicates of `cmpps`.
+const LESS_OR_EQUAL: i32 = 2;
+const EQUAL: i32 = 0;
+
+/// A constant of type `lane` in all lanes.
+fn all_lanes(lane: Type, value: f64) -> u128 {
+    repeated(float_bits(lane, value), lane.bits())
+}
+
+/// `fvpromote_low`, `fvdemote`.
+pub(in crate::lower) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let row = if cx.func.dfg.opcode(inst) == Opcode::FvpromoteLow { rows::CVTPS2PD } else { rows::CVTPD2PS };
+    arithmetic(cx, inst, |cx, def| {
+        cx.emit_float(row, &[def], x, inst)?;
+        Ok(())
+    })
+}
+
+/// Lane types of the operand and the result of a conversion.
+fn lane_types(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, Type), kingpost_mach::LowerError> {
+    let [x] = cx.args(inst);
+    let (from, to) = (cx.ty(x), cx.result_ty(inst));
+    let supported = is_float_reg(from) && is_float_reg(to);
+    if supported { Ok((x, from.lane_type(), to.lane_type())) } else { Err(cx.unsupported(inst)) }
+}
+
+/// `x`, in lanes of type `from`, with lanes of at least 32 bits.
+fn widened(cx: &mut Cx<'_, '_>, mut x: VReg, mut from: Type, signed: bool) -> (VReg, Type) {
+    while let (8 | 16, Some(wide)) = (from.bits(), from.double_width()) {
+        let widened = cx.vector_temp();
+        widen_half(cx, widened, x, from.bits(), Half::Low, signed);
+        (x, from) = (widened, wide);
+    }
+    (x, from)
+}
+
+/// The operand of a widening of the low lanes, which has no other use.
+fn low_lanes(cx: &Cx<'_, '_>, x: Value, opcode: Opcode) -> Option<Value> {
+    let widening = cx.def_as(x, opcode).filter(|_| cx.is_single_use(x))?;
+    let [source] = cx.args(widening);
+    (cx.ty(source).lane_type() == I32).then_some(source)
+}
+
+/// `fcvt_from_sint`.
+pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, to) = lane_types(cx, inst)?;
+    let value = cx.first_result(inst);
+    if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::SwidenLow)) {
+        let (def, source) = (cx.result(value), cx.use_reg(source));
+        cx.emit(rows::CVTDQ2PD, &[def, source]);
+        return Ok(());
+    }
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let (source, from) = widened(cx, source, from, true);
+    match (from, to) {
+        (I32, F32) => {
+            cx.emit(rows::CVTDQ2PS, &[def, source]);
+        }
+        (I32, F64) => {
+            cx.emit(rows::CVTDQ2PD, &[def, source]);
+        }
+        (I64, F64) => {
+            let flipped = cx.make_with(rows::XORPS, source, super::signs(64));
+            from_quads(cx, def, flipped, (1u64 << 63) as f64);
+        }
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// `fcvt_from_uint`.
+pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, to) = lane_types(cx, inst)?;
+    let value = cx.first_result(inst);
+    if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::UwidenLow)) {
+        let (def, source) = (cx.result(value), cx.use_reg(source));
+        from_words(cx, def, source);
+        return Ok(());
+    }
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    let was_narrow = from.bits() < 32;
+    let (source, from) = widened(cx, source, from, false);
+    match (from, to) {
+        (I32, F32) if was_narrow => {
+            cx.emit(rows::CVTDQ2PS, &[def, source]);
+        }
+        (I32, F32) => from_halves(cx, def, source),
+        (I32, F64) => from_words(cx, def, source),
+        (I64, F64) => from_quads(cx, def, source, 0.0),
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// Integers of 32 bits to floats of 32: each half of 16 bits below an exponent that makes it exact, and one sum.
+fn from_halves(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
+    let low = cx.make_with(rows::ANDPS, x, repeated(0xffff, 32));
+    let low = cx.make_with(rows::ORPS, low, all_lanes(F32, 2f64.powi(23)));
+    let high = cx.make_imm(rows::PSRL_RI.of(32), &[x], 16);
+    let high = cx.make_with(rows::ORPS, high, all_lanes(F32, 2f64.powi(39)));
+    let high = cx.make_with(rows::SUBP.of(32), high, all_lanes(F32, 2f64.powi(39) + 2f64.powi(23)));
+    cx.emit(rows::ADDP.of(32), &[def, high, low]);
+}
+
+/// The two low integers of 32 bits to floats of 64, by the exponent of 2^52.
+fn from_words(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
+    let exponent = cx.vector(repeated(float_bits(F64, 2f64.powi(52)) >> 32, 32));
+    let joined = cx.make(rows::PUNPCKL.of(32), &[x, exponent]);
+    cx.emit_with(rows::SUBP.of(64), &[def, joined], all_lanes(F64, 2f64.powi(52)));
+}
+
+/// Integers of 64 bits, less `bias`, to floats of 64: both halves below an exponent that makes them exact, and one sum.
+fn from_quads(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bias: f64) {
+    let low = cx.make_with(rows::ANDPS, x, repeated(0xffff_ffff, 64));
+    let low = cx.make_with(rows::ORPS, low, all_lanes(F64, 2f64.powi(52)));
+    let high = cx.make_imm(rows::PSRL_RI.of(64), &[x], 32);
+    let high = cx.make_with(rows::ORPS, high, all_lanes(F64, 2f64.powi(84)));
+    let high = cx.make_with(rows::SUBP.of(64), high, all_lanes(F64, 2f64.powi(84) + bias + 2f64.powi(52)));
+    cx.emit(rows::ADDP.of(64), &[def, high, low]);
+}
+
+/// `fcvt_to_sint_sat`.
+pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, to) = lane_types(cx, inst)?;
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    match (from, to) {
+        (F32, I32) => {
+            // What is too large comes out as the minimum, whose complement is the maximum; NaN becomes zero before.
+            let number = cx.make_imm(rows::CMPP.of(32), &[source, source], EQUAL);
+            let source = cx.make(rows::ANDPS, &[source, number]);
+            let bound = cx.vector(all_lanes(F32, 2f64.powi(31)));
+            let large = cx.make_imm(rows::CMPP.of(32), &[bound, source], LESS_OR_EQUAL);
+            let truncated = cx.make(rows::CVTTPS2DQ, &[source]);
+            cx.emit(rows::XORPS, &[def, truncated, large]);
+        }
+        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_signed(cx, def, x, F64, 64)),
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// `fcvt_to_uint_sat`.
+pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, to) = lane_types(cx, inst)?;
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    match (from, to) {
+        (F32, I32) => {
+            // Up to 2^31 the number itself, above that the minimum plus what is above; both parts are clamped.
+            let zero = cx.vector(0);
+            let positive = cx.make(rows::MAXP.of(32), &[source, zero]);
+            let low = cx.make(rows::CVTTPS2DQ, &[positive]);
+            let bound = cx.vector(all_lanes(F32, 2f64.powi(31)));
+            let rest = cx.make(rows::SUBP.of(32), &[positive, bound]);
+            let large = cx.make_imm(rows::CMPP.of(32), &[bound, rest], LESS_OR_EQUAL);
+            let rest = cx.make(rows::CVTTPS2DQ, &[rest]);
+            let rest = cx.make(rows::XORPS, &[rest, large]);
+            let rest = without_negatives(cx, 32, rest);
+            cx.emit(rows::PADD.of(32), &[def, low, rest]);
+        }
+        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_unsigned(cx, def, x, F64, 64)),
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// `x86_cvtt2dq`.
+pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (x, from, to) = lane_types(cx, inst)?;
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(x));
+    match (from, to) {
+        (F32, I32) => {
+            cx.emit(rows::CVTTPS2DQ, &[def, source]);
+        }
+        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| {
+            cx.emit(rows::CVTTSD2SI_RR.of(64), &[def, x]);
+        }),
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// Two lanes of 64 bits, each made by `convert` in an integer register.
+fn by_lanes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<'_, '_>, VReg, VReg)) {
+    let high = cx.make_imm(rows::PSHUFD, &[x], 0xee);
+    let halves = [x, high].map(|lane| {
+        let (converted, half) = (cx.int_temp(64), cx.float_temp(64));
+        convert(cx, converted, lane);
+        cx.emit(rows::MOV_FR.of(64), &[half, converted]);
+        half
+    });
+    cx.emit(rows::MOVLHPS_RR, &[def, halves[0], halves[1]]);
+}

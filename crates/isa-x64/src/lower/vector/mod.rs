@@ -1,0 +1,153 @@
+//! Vectors of up to 128 bits, in float registers.
+//!
+//! Before: `v2 = iadd.i32x4 v0, v1`. After: `paddd v2, v1`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `arith.rs` | sums, signs, extremes, means, clamped sums, counts of bits |
+//! | `multiply.rs` | products |
+//! | `shift.rs` | shifts and rotations |
+//! | `compare.rs` | comparisons, and what chooses by a mask |
+//! | `convert.rs` | between integers and floats, between precisions |
+//! | `lanes.rs` | single lanes, and one value in all lanes |
+//! | `shuffle.rs` | lanes in another order |
+//! | `narrow.rs` | lanes of half and of twice the width |
+//! | `reduce.rs` | tests of all lanes |
+//!
+//! SSE2 is enough for everything; what newer CPUs have is asked for by row, with [`Cx::can`] and [`Cx::lane_row`]. Rows are
+//! named by their first form: emission takes that of AVX where there is AVX. Vectors of fewer than 128 bits are in the low
+//! part of a register and nothing is known of the rest: lane by lane that does no harm, and where lanes depend on others
+//! the functions say what they do about it.
+
+use super::Lowered;
+use super::cx::Cx;
+use crate::rows;
+use kingpost_ir::{Inst, Value};
+use kingpost_mach::{Family, Isa, Machine, Row, RowId};
+use kingpost_regalloc::VReg;
+
+pub(super) mod arith;
+pub(super) mod compare;
+pub(super) mod convert;
+pub(super) mod lanes;
+pub(super) mod multiply;
+pub(super) mod narrow;
+pub(super) mod reduce;
+pub(super) mod shift;
+pub(super) mod shuffle;
+
+/// `lane`, of which the low `bits` bits count, in all lanes of 128 bits.
+pub(super) fn repeated(lane: u64, bits: u32) -> u128 {
+    let lane = u128::from(lane & (u64::MAX >> (64 - bits)));
+    (0..128 / bits).fold(0, |all, k| all | lane << (k * bits))
+}
+
+/// The sign bit of each lane.
+fn signs(bits: u32) -> u128 {
+    repeated(1 << (bits - 1), bits)
+}
+
+/// The form of `row` that takes its last operand from memory.
+pub(super) fn in_memory(row: RowId) -> RowId {
+    rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row)
+}
+
+impl Cx<'_, '_> {
+    /// Is the CPU able to do `row`, or the form that it is upgraded to?
+    pub(super) fn can(&self, row: RowId) -> bool {
+        let is_able = |row: &Row| self.isa.features().contains(row.needs);
+        let row = &rows::ROWS[usize::from(row.0)];
+        is_able(row) || row.upgrade.is_some_and(|upgrade| is_able(&rows::ROWS[usize::from(upgrade.0)]))
+    }
+
+    /// The row of `family` for lanes of `bits` bits, if the CPU is able to do it.
+    pub(super) fn lane_row(&self, family: Family, bits: u32) -> Option<RowId> {
+        family.get(bits).filter(|&row| self.can(row))
+    }
+
+    /// Bits of the lanes of a value.
+    pub(super) fn lane_bits(&self, value: Value) -> u32 {
+        self.ty(value).lane_bits()
+    }
+
+    /// A register for a vector.
+    pub(super) fn vector_temp(&mut self) -> VReg {
+        self.float_temp(128)
+    }
+
+    /// What `row` makes of `uses`, in a new register.
+    pub(super) fn make(&mut self, row: RowId, uses: &[VReg]) -> VReg {
+        self.make_imm(row, uses, 0)
+    }
+
+    /// What `row` makes of `uses` and an immediate, in a new register.
+    pub(super) fn make_imm(&mut self, row: RowId, uses: &[VReg], imm: i32) -> VReg {
+        let made = self.vector_temp();
+        self.emit_into(row, made, uses).imm = imm;
+        made
+    }
+
+    /// Emits `row`, which defines `def`.
+    pub(super) fn emit_into(&mut self, row: RowId, def: VReg, uses: &[VReg]) -> &mut kingpost_mach::MInst {
+        match *uses {
+            [x] => self.emit(row, &[def, x]),
+            [x, y] => self.emit(row, &[def, x, y]),
+            _ => unreachable!("vector rows have one use or two"),
+        }
+    }
+
+    /// Emits `row` with a constant in memory as its last operand.
+    pub(super) fn emit_with(&mut self, row: RowId, vregs: &[VReg], constant: u128) -> &mut kingpost_mach::MInst {
+        let literal = self.literal(&constant.to_le_bytes());
+        self.emit_mem(in_memory(row), vregs, literal)
+    }
+
+    /// What `row` makes of `x` and a constant in memory, in a new register.
+    pub(super) fn make_with(&mut self, row: RowId, x: VReg, constant: u128) -> VReg {
+        let made = self.vector_temp();
+        self.emit_with(row, &[made, x], constant);
+        made
+    }
+
+    /// A constant in a new register.
+    pub(super) fn vector(&mut self, constant: u128) -> VReg {
+        let made = self.vector_temp();
+        self.load_vector(made, constant);
+        made
+    }
+
+    /// The two operands of a binary opcode and its result.
+    fn binary(&mut self, inst: Inst) -> (VReg, [VReg; 2]) {
+        let [def, x, y] = self.registers(inst);
+        (def, [x, y])
+    }
+}
+
+/// An opcode of two operands that is one row for each width of lane.
+pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
+    let bits = cx.lane_bits(cx.first_result(inst));
+    match cx.lane_row(family, bits) {
+        Some(row) => by_row(cx, inst, row),
+        None => Err(cx.unsupported(inst)),
+    }
+}
+
+/// An opcode of two operands that is `row`.
+pub(super) fn by_row(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
+    let [x, y] = cx.args(inst);
+    let [x, y] = cx.memory_last(row, [x, y]);
+    let value = cx.first_result(inst);
+    let (def, x) = (cx.result(value), cx.use_reg(x));
+    cx.emit_float(row, &[def, x], y, inst)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn constants_repeat_a_lane() {
+        assert_eq!(super::repeated(0x1ff, 8), u128::MAX);
+        assert_eq!(super::repeated(7, 64), 7 << 64 | 7);
+        assert_eq!(super::signs(32), 0x8000_0000_8000_0000_8000_0000_8000_0000);
+    }
+}

@@ -1,0 +1,184 @@
+//! Products.
+//!
+//! Before: `v2 = imul.i64x2 v0, v1`. After: three products of 32-bit halves, shifted and added.
+
+use super::arith::{cut_down, sign_mask};
+use super::{Lowered, by_row, repeated};
+use crate::lower::cx::Cx;
+use crate::rows;
+use kingpost_ir::Inst;
+use kingpost_regalloc::VReg;
+
+/// `imul`.
+pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let bits = cx.result_ty(inst).lane_bits();
+    if let Some(row) = cx.lane_row(rows::PMULL, bits) {
+        return by_row(cx, inst, row);
+    }
+    let (def, operands) = cx.binary(inst);
+    match bits {
+        8 => bytes(cx, def, operands),
+        32 => {
+            let [even, odd] = whole(cx, operands);
+            let [even, odd] = [even, odd].map(|v| cx.make_imm(rows::PSHUFD, &[v], 0x08));
+            cx.emit(rows::PUNPCKL.of(32), &[def, even, odd]);
+        }
+        _ => quads(cx, def, operands),
+    }
+    Ok(())
+}
+
+/// Odd bytes are multiplied in the upper halves of 16 bits, even ones in the lower halves.
+fn bytes(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
+    let product = cx.make(rows::PMULL.of(16), &[x, y]);
+    let even = cx.make_with(rows::ANDPS, product, repeated(0xff, 16));
+    let down = cx.make_imm(rows::PSRL_RI.of(16), &[x], 8);
+    let upper = cx.make_with(rows::ANDPS, y, repeated(0xff00, 16));
+    let odd = cx.make(rows::PMULL.of(16), &[upper, down]);
+    cx.emit(rows::ORPS, &[def, even, odd]);
+}
+
+/// The products of 64 bits of even and of odd lanes of 32 bits, without sign.
+fn whole(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
+    let even = cx.make(rows::PMULUDQ, &[x, y]);
+    let [x, y] = [x, y].map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
+    [even, cx.make(rows::PMULUDQ, &[x, y])]
+}
+
+/// The product of the low halves, plus the two mixed products further up.
+fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
+    let [x_high, y_high] = [x, y].map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
+    let mixed = [[x_high, y], [y_high, x]].map(|operands| cx.make(rows::PMULUDQ, &operands));
+    let sum = cx.make(rows::PADD.of(64), &mixed);
+    let up = cx.make_imm(rows::PSLL_RI.of(64), &[sum], 32);
+    let low = cx.make(rows::PMULUDQ, &[x, y]);
+    cx.emit(rows::PADD.of(64), &[def, low, up]);
+}
+
+/// `umulhi`, `smulhi`.
+pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+    let bits = cx.result_ty(inst).lane_bits();
+    if bits == 16 {
+        return by_row(cx, inst, if signed { rows::PMULHW } else { rows::PMULHUW });
+    }
+    let (def, [x, y]) = cx.binary(inst);
+    match bits {
+        8 => {
+            let halves = [rows::PUNPCKL, rows::PUNPCKH].map(|half| {
+                // Bytes in the upper halves of 16 bits, where the high half of a product is theirs.
+                let [x, y] = [x, y].map(|v| {
+                    let zero = cx.vector(0);
+                    cx.make(half.of(8), &[zero, v])
+                });
+                let product = cx.make(if signed { rows::PMULHW } else { rows::PMULHUW }, &[x, y]);
+                cx.make_imm(rows::PSRL_RI.of(16), &[product], 8)
+            });
+            cx.emit(rows::PACKUSWB, &[def, halves[0], halves[1]]);
+        }
+        32 if !signed => high_of_words(cx, def, [x, y]),
+        32 => {
+            let plain = cx.vector_temp();
+            high_of_words(cx, plain, [x, y]);
+            without_signs(cx, def, plain, [x, y], bits);
+        }
+        _ if !signed => high_of_quads(cx, def, [x, y]),
+        _ => {
+            let plain = cx.vector_temp();
+            high_of_quads(cx, plain, [x, y]);
+            without_signs(cx, def, plain, [x, y], bits);
+        }
+    }
+    Ok(())
+}
+
+/// High halves of products without sign, of 32 bits.
+fn high_of_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
+    let [even, odd] = whole(cx, operands);
+    let [even, odd] = [even, odd].map(|v| cx.make_imm(rows::PSHUFD, &[v], 0x0d));
+    cx.emit(rows::PUNPCKL.of(32), &[def, even, odd]);
+}
+
+/// High halves of products without sign, of 64 bits: four products of halves, with their carries.
+fn high_of_quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
+    let add = rows::PADD.of(64);
+    let upper = |cx: &mut Cx<'_, '_>, v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32);
+    let [x_high, y_high] = [upper(cx, x), upper(cx, y)];
+    let products = [[x, y], [x_high, y], [x, y_high], [x_high, y_high]];
+    let [low, first, second, high] = products.map(|operands| cx.make(rows::PMULUDQ, &operands));
+    let carry = upper(cx, low);
+    let middle = cx.make(add, &[first, carry]);
+    let middle_low = cx.make_with(rows::ANDPS, middle, repeated(0xffff_ffff, 64));
+    let second = cx.make(add, &[second, middle_low]);
+    let [middle, second] = [upper(cx, middle), upper(cx, second)];
+    let high = cx.make(add, &[high, middle]);
+    cx.emit(add, &[def, high, second]);
+}
+
+/// Takes from the high half of a product each operand where the other one is negative.
+fn without_signs(cx: &mut Cx<'_, '_>, def: VReg, plain: VReg, [x, y]: [VReg; 2], bits: u32) {
+    let [first, second] = [[x, y], [y, x]].map(|[v, other]| {
+        let negative = sign_mask(cx, bits, v);
+        cx.make(rows::ANDPS, &[negative, other])
+    });
+    let less = cx.make(rows::PSUB.of(bits), &[plain, first]);
+    cx.emit(rows::PSUB.of(bits), &[def, less, second]);
+}
+
+/// Products of 16-bit lanes, doubled and rounded, in lanes of 32 bits: of the low lanes and of the high ones.
+fn rounded(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
+    let [low, high] = [rows::PMULL.of(16), rows::PMULHW].map(|row| cx.make(row, &[x, y]));
+    [rows::PUNPCKL, rows::PUNPCKH].map(|half| {
+        let product = cx.make(half.of(16), &[low, high]);
+        let sum = cx.make_with(rows::PADD.of(32), product, repeated(0x4000, 32));
+        cx.make_imm(rows::PSRA_RI.of(32), &[sum], 15)
+    })
+}
+
+/// `sqmul_round_sat`: `pmulhrsw` but for the product of two minimums, which is clamped.
+pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (def, operands) = cx.binary(inst);
+    match cx.result_ty(inst).lane_bits() {
+        16 if cx.can(rows::PMULHRSW) => {
+            let product = cx.make(rows::PMULHRSW, &operands);
+            let wrong = cx.make_with(rows::PCMPEQ.of(16), product, repeated(0x8000, 16));
+            cx.emit(rows::XORPS, &[def, product, wrong]);
+        }
+        16 => {
+            let [low, high] = rounded(cx, operands);
+            cx.emit(rows::PACKSSDW, &[def, low, high]);
+        }
+        _ => return Err(cx.unsupported(inst)),
+    }
+    Ok(())
+}
+
+/// `x86_pmulhrsw`.
+pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if cx.result_ty(inst).lane_bits() != 16 {
+        return Err(cx.unsupported(inst));
+    }
+    if cx.can(rows::PMULHRSW) {
+        return by_row(cx, inst, rows::PMULHRSW);
+    }
+    let (def, operands) = cx.binary(inst);
+    let halves = rounded(cx, operands);
+    cut_down(cx, def, 16, halves);
+    Ok(())
+}
+
+/// `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction wants the other way round.
+pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let (def, [x, y]) = cx.binary(inst);
+    if cx.can(rows::PMADDUBSW) {
+        cx.emit(rows::PMADDUBSW, &[def, y, x]);
+        return Ok(());
+    }
+    let up = cx.make_imm(rows::PSLL_RI.of(16), &[x], 8);
+    let even = cx.make_imm(rows::PSRA_RI.of(16), &[up], 8);
+    let even_y = cx.make_with(rows::ANDPS, y, repeated(0xff, 16));
+    let odd = cx.make_imm(rows::PSRA_RI.of(16), &[x], 8);
+    let odd_y = cx.make_imm(rows::PSRL_RI.of(16), &[y], 8);
+    let [even, odd] = [[even, even_y], [odd, odd_y]].map(|operands| cx.make(rows::PMULL.of(16), &operands));
+    cx.emit(rows::PADDS.of(16), &[def, even, odd]);
+    Ok(())
+}
