@@ -8,7 +8,7 @@ use super::{Lowered, in_memory, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
-use kingpost_mach::Family;
+use kingpost_mach::{Family, Machine};
 use kingpost_mach::lower as shared;
 use kingpost_regalloc::VReg;
 
@@ -124,11 +124,32 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signe
     let ty = cx.ty(x);
     let [def, mut source] = cx.registers(inst);
     let mut half = half;
+    if cx.result_ty(inst).is_scalar() {
+        return widen_to_scalar(cx, def, source, ty.lane_bits(), half, signed);
+    }
     if ty.bits() < 128 && half == Half::High {
         source = cx.make_imm(rows::PSRL_RI.of(64), &[source], ty.bits() as i32 / 2);
         half = Half::Low;
     }
     widen_half(cx, def, source, ty.lane_bits(), half, signed);
+    Ok(())
+}
+
+/// One of two lanes of `bits` bits as an integer of twice the width.
+fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) -> Lowered {
+    let image = cx.int_temp(2 * bits);
+    let width = (2 * bits).max(32);
+    cx.emit(rows::MOV_RF.of(width), &[image, x]);
+    let mut lane = image;
+    if half == Half::High {
+        lane = cx.int_temp(2 * bits);
+        cx.emit_imm(rows::SHR_RI.of(width), &[lane, image], bits as i32);
+    }
+    if signed {
+        cx.sign_extend(def, lane, bits, 2 * bits);
+    } else {
+        cx.zero_extend(def, lane, bits);
+    }
     Ok(())
 }
 
