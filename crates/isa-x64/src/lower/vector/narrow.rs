@@ -8,8 +8,8 @@ use super::{Lowered, in_memory, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
-use kingpost_mach::{Family, Machine};
 use kingpost_mach::lower as shared;
+use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
 /// The operands of a narrowing, one behind the other where each has half a register or less.
