@@ -7,7 +7,9 @@ use crate::bundles::Bundles;
 use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
-use kingpost_regalloc::{AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, Pos, Problem};
+use kingpost_regalloc::{
+    AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, Pos, Problem, Shape, Step,
+};
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 
@@ -56,8 +58,8 @@ impl Collect<'_> {
         for block in order.blocks().values() {
             self.params(block);
             self.arguments(block);
-            for (inst, at) in self.problem.insts(block.block).zip(block.positions()) {
-                self.inst(inst, at, block.freq);
+            for (step, at) in self.problem.walk(block.block).zip(block.positions()) {
+                self.inst(step, at, block.freq);
             }
             let (live, interference) = (&*self.live, &mut *self.interference);
             self.reservations.branch(self.problem, self.env, block, interference, live)?;
@@ -94,16 +96,14 @@ impl Collect<'_> {
         }
     }
 
-    fn inst(&mut self, inst: Inst, at: Position, freq: Freq) {
-        let range = self.problem.operand_range(inst);
+    fn inst(&mut self, step: Step, at: Position, freq: Freq) {
+        let Step { inst, flags, shape, clobbers: clobber, operands: range } = step;
         let operands = &self.problem.all_operands()[range.clone()];
-        let flags = self.problem.flags(inst);
         let mut code = Code { inst, at, first: range.start, operands, flags, has_tied: false };
-        let clobber = self.problem.clobber_id(inst);
         if clobber != ClobberId::NONE || flags.has(InstFlags::SAFEPOINT) {
             self.reservations.clobber(self.problem, &code, clobber, self.interference);
         }
-        if flags == InstFlags::NONE && operands.iter().all(|operand| operand.is_reg()) {
+        if flags == InstFlags::NONE && shape == Shape::Plain {
             return self.live.plain_operands(&code);
         }
         for operand in operands {

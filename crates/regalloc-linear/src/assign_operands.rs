@@ -14,7 +14,7 @@
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::{BOTH, EARLY, LATE, UNTIED};
-use kingpost_regalloc::{AllocError, ClobberId, Constraint, Edge, Event, Inst, InstFlags, Operand, Pos, VReg};
+use kingpost_regalloc::{AllocError, Constraint, Edge, Event, Inst, InstFlags, Operand, Pos, Shape, Step, VReg};
 use kingpost_regalloc_common::matching::{Matching, Request};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
@@ -26,15 +26,11 @@ pub(crate) use crate::operand_assignment::OperandAssignment;
 pub(crate) struct OutOfRegisters;
 
 impl Scan<'_, '_> {
-    pub(crate) fn instruction(&mut self, inst: Inst, position: Position) -> Result<(), AllocError> {
-        let problem = self.problem;
-        let range = problem.operand_range(inst);
-        let operands = &problem.all_operands()[range.clone()];
-        let is_plain = problem.clobber_id(inst) == ClobberId::NONE && !problem.flags(inst).has(InstFlags::SAFEPOINT);
-        if is_plain && (operands.is_empty() || self.fast_path(inst, position, range, operands)) {
-            return Ok(());
-        }
-        self.general_path(inst, position, operands)
+    pub(crate) fn instruction(&mut self, step: Step, position: Position) -> Result<(), AllocError> {
+        let operands = &self.problem.all_operands()[step.operands.clone()];
+        let is_served = step.shape < Shape::Constrained
+            && (operands.is_empty() || self.fast_path(step.inst, position, step.operands, operands));
+        if is_served { Ok(()) } else { self.general_path(step.inst, position, operands) }
     }
 
     /// The general path, for any instruction.

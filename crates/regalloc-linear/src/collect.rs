@@ -17,7 +17,7 @@
 
 use crate::values::{NONE, Use, Values, fact};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, VReg};
+use kingpost_regalloc::{AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, Shape, Step, VReg};
 use kingpost_regalloc_common::live_blocks::LiveBlocks;
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Phase, PointRange, Position, ProgPoint};
@@ -55,8 +55,8 @@ impl Collector<'_> {
     fn block(&mut self, block: &OrderedBlock) {
         let (start, stop) = (block.start(), block.stop());
         self.edges(block);
-        for (position, inst) in block.positions().zip(self.problem.insts(block.block)).rev() {
-            self.instruction(inst, position, stop);
+        for (position, step) in block.positions().zip(self.problem.walk(block.block)).rev() {
+            self.instruction(&step, position, stop);
         }
         for &param in self.problem.params(block.block) {
             self.live.note_param(self.values, param, start, stop);
@@ -82,10 +82,9 @@ impl Collector<'_> {
         }
     }
 
-    fn instruction(&mut self, inst: Inst, position: Position, stop: ProgPoint) {
-        let problem = self.problem;
-        let operands = problem.operands(inst);
-        let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
+    fn instruction(&mut self, step: &Step, position: Position, stop: ProgPoint) {
+        let &Step { flags, clobbers, .. } = step;
+        let operands = &self.problem.all_operands()[step.operands.clone()];
         let safepoint = flags.has(InstFlags::SAFEPOINT);
         if safepoint || clobbers != ClobberId::NONE {
             self.constraints.clobber_point(position, clobbers, safepoint);
@@ -100,21 +99,21 @@ impl Collector<'_> {
             } else {
                 self.live.note_late_use(self.values, vreg, point);
             }
-            if !matches!(operand.constraint(), Constraint::Reg | Constraint::MemOk | Constraint::Within(_)) {
-                self.constraint(inst, position, operands, operand);
+            if step.shape > Shape::Plain {
+                self.constraint(step, position, operands, operand);
             }
         }
         if flags != InstFlags::NONE {
-            self.flagged(inst, flags, operands);
+            self.flagged(step, operands);
         }
     }
 
-    fn constraint(&mut self, inst: Inst, position: Position, operands: &[Operand], operand: Operand) {
+    #[inline]
+    fn constraint(&mut self, step: &Step, position: Position, operands: &[Operand], operand: Operand) {
         match operand.constraint() {
             Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
             Constraint::Fixed(preg) => {
-                let safepoint = self.problem.flags(inst).has(InstFlags::SAFEPOINT);
-                let at = (position, self.problem.clobber_id(inst), safepoint);
+                let at = (position, step.clobbers, step.flags.has(InstFlags::SAFEPOINT));
                 self.constraints.fixed(self.values, operand, self.registers.reg(preg), at);
             }
             Constraint::Reuse(k) => {
@@ -128,18 +127,18 @@ impl Collector<'_> {
 
     /// Moves, and rematerializable definitions.
     #[inline(never)]
-    fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
+    fn flagged(&mut self, step: &Step, operands: &[Operand]) {
         match operands {
-            [a, b] if flags.has(InstFlags::MOVE) => {
-                self.constraints.moves.push(inst);
+            [a, b] if step.flags.has(InstFlags::MOVE) => {
+                self.constraints.moves.push(step.inst);
                 let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
                 if source.fixed_reg().is_none() {
                     self.constraints.flows(self.values, source.vreg(), def.vreg());
                 }
             }
-            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
+            [def] if step.flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
                 self.constraints.remats.push(def.vreg());
-                self.values[def.vreg()].remat = inst.as_u32();
+                self.values[def.vreg()].remat = step.inst.as_u32();
             }
             _ => {}
         }

@@ -14,7 +14,7 @@
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
 use crate::values::{NONE, fact};
-use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, Pos, VReg};
+use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 use std::ops::Range;
@@ -33,8 +33,8 @@ pub(crate) struct Shape {
 pub(crate) const NO_DEF: usize = usize::MAX;
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction that clobbers nothing and is no safepoint, if it is a common one. Returns false,
-    /// with nothing decided, if it is not.
+    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape), if it is a common one. Returns
+    /// false, with nothing decided, if it is not.
     pub(crate) fn fast_path(
         &mut self,
         inst: Inst,
@@ -106,21 +106,16 @@ impl Scan<'_, '_> {
         for (k, (&operand, loc)) in operands.iter().zip(&mut self.out.locs[base..]).enumerate() {
             let vreg = operand.vreg();
             if operand.is_def() {
-                let plain = matches!(operand.constraint(), Constraint::Reg | Constraint::Reuse(_));
-                if !plain || operand.pos() == Pos::Early || def != NO_DEF || self.values.is_edge_def(vreg) {
+                if def != NO_DEF {
                     return None;
                 }
                 def = k;
                 continue;
             }
             let allows_memory = match operand.constraint() {
-                Constraint::Reg => false,
-                Constraint::MemOk => true,
-                _ => return None,
+                Constraint::Any => return None,
+                constraint => constraint == Constraint::MemOk,
             };
-            if operand.pos() == Pos::Late {
-                return None;
-            }
             let is_live_after = self.values.is_live(vreg, late);
             let value = &mut self.values[vreg];
             let current = value.current_reg;

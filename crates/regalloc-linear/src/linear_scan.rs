@@ -172,9 +172,9 @@ impl Scan<'_, '_> {
             let block = *self.order.block(at);
             self.start_block(at);
             let gaps = self.scan.gaps.len() as u32;
-            for position in block.positions() {
+            for (step, position) in self.problem.walk(block.block).zip(block.positions()) {
                 self.pass_clobber_points(position);
-                self.instruction(block.inst(position), position)?;
+                self.instruction(step, position)?;
             }
             self.scan.gaps_of.push(gaps..self.scan.gaps.len() as u32);
             self.end_block(at);

@@ -64,7 +64,7 @@ impl Allocator for SsaAllocator {
         events::coalesced(problem, classes, d);
 
         d.begin("spilling");
-        let analyses = spilling::Input { problem, env, order, constraints, live, classes };
+        let analyses = &spilling::Input { problem, env, order, constraints, live, classes };
         spilling.run(analyses)?;
         let spills = &spilling.plan;
         d.end("spilling", || spills.verify(analyses), |text| spills.dump(analyses, text))?;
@@ -79,7 +79,7 @@ impl Allocator for SsaAllocator {
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
 
         d.begin("coloring");
-        let input = coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
+        let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.run(input, out)?;
         let assignment = &coloring.assignment;
         d.end("coloring", || assignment.verify(analyses, spills, out), |text| assignment.dump(order, text))?;

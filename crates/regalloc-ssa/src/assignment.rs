@@ -82,7 +82,7 @@ impl Assignment {
 
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: Input, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &Input, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
         let problem = input.problem;
         for (index, block) in input.order.blocks() {
             let block = block.block;

@@ -23,14 +23,13 @@ use crate::spill_plan::{Placement, Span, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, NoRegister, PReg, PRegSet,
-    ParallelMoves, Problem, VReg,
+    ParallelMoves, Problem, Shape, Step, VReg,
 };
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use std::ops::Range;
 
 /// What colouring reads.
-#[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
@@ -42,9 +41,6 @@ pub(crate) struct Input<'a> {
     pub(crate) plan: &'a ReloadPlan,
     pub(crate) hints: &'a RegisterHints,
 }
-
-/// An instruction, its flags, the indices of its operands.
-pub(crate) type Step = (Inst, InstFlags, Range<usize>);
 
 /// The walk over blocks with the register map.
 #[derive(Default)]
@@ -72,8 +68,7 @@ pub(crate) struct Coloring {
 impl Coloring {
     /// # Errors
     /// An instruction needs more registers than there are.
-    pub(crate) fn run(&mut self, input: Input, out: &mut Allocation) -> Result<(), AllocError> {
-        let input = &input;
+    pub(crate) fn run(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         for (index, block) in input.order.blocks() {
             let start = self.assignment.edits.len() as u32;
@@ -108,10 +103,9 @@ impl Coloring {
     /// Serves an instruction.
     #[inline]
     fn instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
-        let inst = step.0;
-        let is_constrained = input.constraints.has_demands(inst);
-        if is_constrained || self.transfer_at == Some(inst) || step.1.has(InstFlags::REMAT) {
-            return self.unusual_instruction(input, step, is_constrained, out);
+        let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
+        if !is_usual || self.transfer_at == Some(step.inst) {
+            return self.unusual_instruction(input, step, out);
         }
         self.unconstrained(input, step, out);
         Ok(())
@@ -119,16 +113,10 @@ impl Coloring {
 
     /// Serves an instruction with constraints or transfers, or which can run anywhere.
     #[inline(never)]
-    fn unusual_instruction(
-        &mut self,
-        input: &Input,
-        step: &Step,
-        is_constrained: bool,
-        out: &mut Allocation,
-    ) -> Result<(), AllocError> {
-        let (inst, flags, ref range) = *step;
-        self.note_next_uses(input, range.clone());
-        let mut is_constrained = is_constrained;
+    fn unusual_instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
+        let &Step { inst, flags, .. } = step;
+        self.note_next_uses(input, step.operands.clone());
+        let mut is_constrained = step.shape == Shape::Constrained;
         if self.transfer_at == Some(inst) {
             let mut transfers = input.plan.transfers[self.transfer..].iter().take_while(|transfer| transfer.0 == inst);
             is_constrained |= transfers.any(|transfer| transfer.2 == Transfer::Begin);

@@ -4,7 +4,8 @@
 use crate::liveness::reset;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
+    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
+    VReg,
 };
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
@@ -40,8 +41,6 @@ pub(crate) struct Constraints {
     /// Per block and class, the number in the block of the first instruction through which no register keeps its value, or
     /// [`NONE`].
     wipes: Vec<[u32; 2]>,
-    /// Per instruction: has it fixed, reused or late-use operands, clobbers or a safepoint? If not, the fast path serves it.
-    demands: Vec<bool>,
     /// In the order of the walk.
     pub(crate) clobber_points: Vec<ClobberPoint>,
     /// Instructions that copy, in the order of the walk, and their blocks.
@@ -74,7 +73,6 @@ impl Constraints {
         self.moves.clear();
         reset(&mut self.wipes, order.num_blocks(), [NONE; 2]);
         reset(&mut self.is_fed, values, false);
-        reset(&mut self.demands, problem.num_insts(), false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
         reset(&mut self.labelled, values, false);
@@ -95,17 +93,6 @@ impl Constraints {
                 self.remat[vreg.index()] = NONE;
             }
         }
-    }
-
-    /// Has the instruction clobbers, several tied results, or operands that need a certain register or time?
-    pub(crate) fn has_demands(&self, inst: Inst) -> bool {
-        self.demands[inst.index()]
-    }
-
-    /// The first instruction from `at` on that has such, before `end`.
-    pub(crate) fn next_demand(&self, at: u32, end: u32) -> u32 {
-        let next = self.demands[at as usize..end as usize].iter().position(|&demands| demands);
-        next.map_or(end, |next| at + next as u32)
     }
 
     /// The instruction that computes the value anywhere.
@@ -143,30 +130,14 @@ impl Constraints {
     pub(crate) fn instruction(
         &mut self,
         problem: &Problem,
-        inst: Inst,
+        step: &Step,
         block: BlockIndex,
         position: Position,
         distance: u32,
     ) {
-        let operands = problem.operands(inst);
-        let flags = problem.flags(inst);
-        let mut point = ClobberPoint { position, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
-        if problem.clobber_id(inst) != ClobberId::NONE {
-            let clobbers = problem.clobbers(inst);
-            point.late = clobbers.lost.union(clobbers.partial);
-            for class in RegClass::ALL {
-                if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
-                    self.wipes[block.index()][class.index()] = distance;
-                }
-            }
-        }
-        let mut ties = 0;
-        let mut demands = flags.has(InstFlags::SAFEPOINT) || problem.clobber_id(inst) != ClobberId::NONE;
+        let operands = &problem.all_operands()[step.operands.clone()];
         for &operand in operands {
-            demands |= is_demanding(operand, flags);
-            ties += u32::from(matches!(operand.constraint(), Constraint::Reuse(_)));
             match operand.constraint() {
-                Constraint::Fixed(reg) => self.fixed(&mut point, operand, reg),
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
                         self.flow(input.vreg(), operand.vreg());
@@ -175,21 +146,49 @@ impl Constraints {
                 Constraint::Stack | Constraint::Any => {
                     self.read_in_memory[operand.vreg().index()] |= operand.is_use();
                 }
+                Constraint::Fixed(reg) if operand.is_use() => {
+                    self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, position);
+                }
                 _ => {}
             }
         }
-        self.demands[inst.index()] = demands || ties > 1;
         match operands {
-            [a, b] if flags.has(InstFlags::MOVE) => {
-                self.moves.push((block, inst));
+            [a, b] if step.flags.has(InstFlags::MOVE) => {
+                self.moves.push((block, step.inst));
                 let (def, input) = if a.is_def() { (a, b) } else { (b, a) };
                 self.flow(input.vreg(), def.vreg());
             }
-            [def] if flags.has(InstFlags::REMAT) => {
-                self.remat[def.vreg().index()] = inst.as_u32();
+            [def] if step.flags.has(InstFlags::REMAT) => {
+                self.remat[def.vreg().index()] = step.inst.as_u32();
                 self.computed.push(def.vreg());
             }
             _ => {}
+        }
+        if step.shape == Shape::Constrained {
+            self.clobber_point(problem, step, block, position, distance);
+        }
+    }
+
+    /// Notes the registers that an instruction takes.
+    fn clobber_point(&mut self, problem: &Problem, step: &Step, block: BlockIndex, position: Position, distance: u32) {
+        let mut point = ClobberPoint { position, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
+        if step.clobbers != ClobberId::NONE {
+            let clobbers = problem.clobbers(step.inst);
+            point.late = clobbers.lost.union(clobbers.partial);
+            for class in RegClass::ALL {
+                if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
+                    self.wipes[block.index()][class.index()] = distance;
+                }
+            }
+        }
+        for operand in &problem.all_operands()[step.operands.clone()] {
+            let Some(reg) = operand.fixed_reg() else { continue };
+            if operand.pos() == Pos::Early {
+                point.early.insert(reg);
+            }
+            if operand.is_def() || operand.pos() == Pos::Late {
+                point.late.insert(reg);
+            }
         }
         if !point.early.union(point.late).is_empty() {
             self.clobber_points.push(point);
@@ -207,26 +206,6 @@ impl Constraints {
                 self.fixed_hints[from.index()] = hint;
             }
         }
-    }
-
-    fn fixed(&mut self, point: &mut ClobberPoint, operand: Operand, reg: PReg) {
-        if operand.pos() == Pos::Early {
-            point.early.insert(reg);
-        }
-        if operand.is_def() || operand.pos() == Pos::Late {
-            point.late.insert(reg);
-        }
-        if operand.is_use() {
-            self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, point.position);
-        }
-    }
-}
-
-fn is_demanding(operand: Operand, flags: InstFlags) -> bool {
-    match (operand.is_def(), operand.pos(), operand.constraint()) {
-        (false, Pos::Early, Constraint::Reg | Constraint::MemOk | Constraint::Any) => false,
-        (true, Pos::Late, Constraint::Reg | Constraint::Reuse(_)) => flags.has(InstFlags::BRANCH),
-        _ => true,
     }
 }
 

@@ -68,7 +68,7 @@ impl Scratch {
 
 impl Spilling {
     /// Starts a block: sets the values in registers, and the next uses.
-    pub(crate) fn enter(&mut self, input: Input, index: BlockIndex) {
+    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
         let problem = input.problem;
         let block = input.order.block(index).block;
         for entry in input.live.entries(index) {
@@ -88,7 +88,7 @@ impl Spilling {
     }
 
     /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: Input, index: BlockIndex, edge: Edge) {
+    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let from = input.order.index(problem.edge(edge).from);
         if from.next() == index {
@@ -109,7 +109,7 @@ impl Spilling {
     }
 
     /// Results of the branch before begin where it leaves them, and are spilled at the head if they are too many.
-    fn add_edge_defs(&mut self, input: Input, index: BlockIndex, edge: Edge) {
+    fn add_edge_defs(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let block = input.order.block(index).block;
         let branch = problem.terminator(problem.edge(edge).from);
@@ -132,7 +132,7 @@ impl Spilling {
         }
     }
 
-    fn join(&mut self, input: Input, index: BlockIndex) {
+    fn join(&mut self, input: &Input, index: BlockIndex) {
         let block = input.order.block(index).block;
         self.entry.heads += 1;
         let arrivals = self.visit_predecessors(input, block);
@@ -177,7 +177,7 @@ impl Spilling {
     }
 
     /// Sums up, per value, how often it arrives in a register.
-    fn visit_predecessors(&mut self, input: Input, block: Block) -> Arrivals {
+    fn visit_predecessors(&mut self, input: &Input, block: Block) -> Arrivals {
         let problem = input.problem;
         let mut arrivals = Arrivals { total: 0, unknown: 0 };
         let spill = i64::from(input.env.costs.spill);
@@ -227,7 +227,7 @@ impl Spilling {
 
     /// Returns the benefit of having the value in a register at the head, and the benefit per instruction until its next
     /// use.
-    fn benefit(&self, input: Input, vreg: VReg, next: Next, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
+    fn benefit(&self, input: &Input, vreg: VReg, next: Next, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
         let costs = &input.env.costs;
         let Arrivals { total, unknown } = arrivals;
         let found = self.arrives_in_register(vreg);
@@ -261,7 +261,7 @@ impl Spilling {
 
     /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument
     /// worth less than assumed?
-    pub(crate) fn lacks(&self, input: Input, edge: Edge, to: BlockIndex) -> bool {
+    pub(crate) fn lacks(&self, input: &Input, edge: Edge, to: BlockIndex) -> bool {
         let problem = input.problem;
         let found = |vreg: VReg| self.set.contains(vreg) || input.live.is_defined_at_head(vreg, to);
         let mut args = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
@@ -272,7 +272,7 @@ impl Spilling {
 }
 
 /// The cost that an edge saves if a parameter is in a register rather than in memory.
-fn saved_on_edge(input: Input, param: VReg, arg: VReg, is_in_register: bool) -> i64 {
+fn saved_on_edge(input: &Input, param: VReg, arg: VReg, is_in_register: bool) -> i64 {
     let costs = &input.env.costs;
     let shared = input.classes.class(param) == input.classes.class(arg);
     match (is_in_register, input.constraints.remat(arg)) {

@@ -31,13 +31,13 @@ pub(crate) fn transferred(plan: &ReloadPlan, d: &mut Diagnostics<'_>) {
 }
 
 /// Where each value is, block by block.
-pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, d: &mut Diagnostics<'_>) {
+pub(crate) fn assigned(input: &Input, assignment: &Assignment, out: &Allocation, d: &mut Diagnostics<'_>) {
     let Some(observer) = &mut d.observer else { return };
     for (index, block) in input.order.blocks() {
         let block = block.block;
         let mut map = RegisterTrace { observer: &mut **observer, intervals: BTreeMap::new() };
         let first = input.problem.first_inst(block);
-        for &(vreg, reg) in values_at_head(&input, assignment, index, block) {
+        for &(vreg, reg) in values_at_head(input, assignment, index, block) {
             let is_live = input.live.is_live_in(index, vreg);
             map.open(reg, Some(vreg).filter(|_| is_live), first);
         }
@@ -46,7 +46,7 @@ pub(crate) fn assigned(input: Input, assignment: &Assignment, out: &Allocation, 
             for edit in edits.iter().filter(|edit| edit.at == inst) {
                 map.edit(edit.kind, inst);
             }
-            map.operands(&input, inst, out);
+            map.operands(input, inst, out);
         }
         let end = Inst::from_u32(input.problem.terminator(block).as_u32() + 1);
         map.intervals.keys().copied().collect::<Vec<_>>().into_iter().for_each(|reg| map.open(reg, None, end));

@@ -6,9 +6,11 @@
 //! `instruction.rs` could serve these too. But it retires 6,000 instructions for one, this path 400 (one module for
 //! x86-64, where 97 of 100 instructions come here): without it allocation would take more than twice as long.
 
-use crate::coloring::{Coloring, Input, Step};
+use crate::coloring::{Coloring, Input};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, VReg};
+use kingpost_regalloc::{
+    Allocation, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, Step, VReg,
+};
 
 /// The instruction at hand.
 struct At<'a> {
@@ -35,8 +37,8 @@ impl Coloring {
     /// Serves such an instruction.
     #[inline(always)]
     pub(crate) fn unconstrained(&mut self, input: &Input, step: &Step, out: &mut Allocation) {
-        let &(inst, flags, ref range) = step;
-        let at = At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start };
+        let &Step { inst, flags, ref operands, .. } = step;
+        let at = At { input, inst, operands: &input.problem.all_operands()[operands.clone()], base: operands.start };
         let Operands { dying, defs, def, reads_memory } = self.read_uses(&at, out);
         if reads_memory {
             self.read_memory(&at, out);

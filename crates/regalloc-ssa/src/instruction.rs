@@ -5,12 +5,12 @@
 //! are found at once; spilling has seen to it that there are enough. All moves and reloads together are one parallel move
 //! before the instruction.
 
-use crate::coloring::{Coloring, Input, Step};
+use crate::coloring::{Coloring, Input};
 use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, Step, VReg};
 use kingpost_regalloc_common::matching::Points;
 
 /// Memory for one instruction after another.
@@ -68,7 +68,7 @@ impl Coloring {
     /// Serves such an instruction.
     #[inline(never)]
     pub(crate) fn constrained(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
-        let &(inst, flags, ref range) = step;
+        let &Step { inst, flags, operands: ref range, .. } = step;
         let demands = Demands::new(input.problem, input.constraints, inst);
         let at = At { input, inst, demands, base: range.start, is_branch: flags.has(InstFlags::BRANCH) };
         self.assignment.used = self.assignment.used.union(demands.clobbers.lost);

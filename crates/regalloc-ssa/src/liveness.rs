@@ -64,7 +64,7 @@ impl Next {
 
     /// Seen from the head of the block before.
     fn behind(self, edge: EdgeDistance) -> Next {
-        let distance = self.distance.saturating_add(edge.len + edge.farther).min(FAR);
+        let distance = self.distance.saturating_add(edge.distance).min(FAR);
         Next { distance, freq: self.freq.min(edge.freq) }
     }
 
@@ -161,20 +161,14 @@ pub(crate) struct Liveness {
     entries_of: Vec<(BlockIndex, u32)>,
     /// Per value, where its entries are among the ranges, and its share of `entries_of`.
     spans: Vec<(u32, u32)>,
-    ranges: Vec<BlockRange>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
     edges_in: Vec<(BlockIndex, EdgeDistance)>,
     /// Per block, where the edges into it start; one more at the end.
     edge_starts: Vec<u32>,
-    /// Per block in order, the range of the value at hand.
-    marks: Vec<u32>,
-    /// Blocks whose ranges came closer to a use since their predecessors were updated.
-    pending: Pending,
+    walk: Walk,
     cursors: Vec<u32>,
-    /// So many more may come closer.
-    patience: usize,
     /// Values passed back to the head of a loop.
     back: Vec<VReg>,
 }
@@ -191,6 +185,47 @@ struct BlockRange {
     end: ProgPoint,
 }
 
+/// The walk from the uses of one value up to its def, and the ranges found for those before it.
+#[derive(Default)]
+struct Walk {
+    ranges: Vec<BlockRange>,
+    /// Per block in order, the range of the value at hand.
+    marks: Vec<u32>,
+    /// Blocks whose ranges came closer to a use since their predecessors were updated.
+    pending: Pending,
+    /// So many more may come closer.
+    patience: usize,
+}
+
+impl Walk {
+    fn begin(&mut self, blocks: usize) {
+        reset(&mut self.marks, blocks, NONE);
+        self.pending.begin(blocks);
+        self.patience = 0;
+        self.ranges.clear();
+    }
+
+    /// The value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin with `first`.
+    #[inline(always)]
+    fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
+        let mark = &mut self.marks[from.index()];
+        let i = *mark as usize;
+        let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
+            *mark = self.ranges.len() as u32;
+            self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
+            self.patience += PATIENCE;
+            return self.pending.push(from);
+        };
+        range.end = LIVE_OUT;
+        if range.open != NONE {
+            after[range.open as usize].improve(ahead);
+        } else if range.next.improve(ahead) && i != first && self.patience > 0 {
+            self.patience -= 1;
+            self.pending.push(from);
+        }
+    }
+}
+
 impl Liveness {
     pub(crate) fn compute(
         &mut self,
@@ -203,7 +238,7 @@ impl Liveness {
         self.find_edges(problem, order);
         self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
-        self.steps += (problem.num_insts() + self.ranges.len()) as u64;
+        self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
         Ok(())
     }
 
@@ -277,13 +312,10 @@ impl Liveness {
     /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
     fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        reset(&mut self.marks, order.num_blocks(), NONE);
-        self.pending.begin(order.num_blocks());
-        self.patience = 0;
+        self.walk.begin(order.num_blocks());
         reset(&mut self.far, values, false);
         reset(&mut self.spans, values, (0, 0));
         reset(&mut self.heads, values, Next::DEAD);
-        self.ranges.clear();
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
         for i in 0..self.uses.defs.len() {
@@ -293,7 +325,7 @@ impl Liveness {
                 // Its own block is all it knows.
                 continue;
             }
-            let first = self.ranges.len();
+            let first = self.walk.ranges.len();
             let later = self.begin_value(vreg);
             if later != NONE && first > budget && !problem.vregs[vreg].is_ref {
                 self.leave_open(vreg, later);
@@ -315,7 +347,7 @@ impl Liveness {
         let v = vreg.index();
         let block = self.def_block[v];
         let Chain { first, open, .. } = self.uses.chains[v];
-        self.marks[block.index()] = self.ranges.len() as u32;
+        self.walk.marks[block.index()] = self.walk.ranges.len() as u32;
         let mut range = BlockRange { block, open, next: Next::DEAD, end: self.def_end[v] };
         let mut later = first;
         if self.def[v].is_before() {
@@ -325,7 +357,7 @@ impl Liveness {
                 later = own.later;
             }
         }
-        self.ranges.push(range);
+        self.walk.ranges.push(range);
         later
     }
 
@@ -339,7 +371,7 @@ impl Liveness {
             }
             next = later;
         }
-        if let Some(def) = self.ranges.last_mut() {
+        if let Some(def) = self.walk.ranges.last_mut() {
             def.end = LIVE_OUT;
             match self.after.get_mut(def.open as usize) {
                 Some(after) => *after = Next::FAR,
@@ -352,9 +384,9 @@ impl Liveness {
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
-            self.marks[block.index()] = self.ranges.len() as u32;
-            self.ranges.push(BlockRange { block, open, next: distance, end });
-            self.pending.push(block);
+            self.walk.marks[block.index()] = self.walk.ranges.len() as u32;
+            self.walk.ranges.push(BlockRange { block, open, next: distance, end });
+            self.walk.pending.push(block);
             next = later;
         }
         if self.pass(vreg, first) {
@@ -365,47 +397,28 @@ impl Liveness {
 
     /// Passes next uses on to predecessors, from the last block to the first.
     fn leave_all(&mut self, first: usize) {
-        while let Some(block) = self.pending.pop() {
-            let next = self.ranges[self.marks[block.index()] as usize].next;
-            let (start, end) = (self.edge_starts[block.index()], self.edge_starts[block.index() + 1]);
-            self.steps += u64::from(end - start);
-            for i in start as usize..end as usize {
-                let (from, edge) = self.edges_in[i];
-                self.approach(first, from, next.behind(edge));
+        let Liveness { walk, after, edges_in, edge_starts, steps, .. } = self;
+        while let Some(block) = walk.pending.pop() {
+            let next = walk.ranges[walk.marks[block.index()] as usize].next;
+            let starts = &edge_starts[block.index()..block.index() + 2];
+            let edges = &edges_in[starts[0] as usize..starts[1] as usize];
+            *steps += edges.len() as u64;
+            for &(from, edge) in edges {
+                walk.approach(after, first, from, next.behind(edge));
             }
-        }
-    }
-
-    /// The value is live at the end of the block `from`, and its next use is `ahead`.
-    #[inline(always)]
-    fn approach(&mut self, first: usize, from: BlockIndex, ahead: Next) {
-        let mark = &mut self.marks[from.index()];
-        let i = *mark as usize;
-        let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
-            *mark = self.ranges.len() as u32;
-            self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
-            self.patience += PATIENCE;
-            return self.pending.push(from);
-        };
-        range.end = LIVE_OUT;
-        if range.open != NONE {
-            self.after[range.open as usize].improve(ahead);
-        } else if range.next.improve(ahead) && i != first && self.patience > 0 {
-            self.patience -= 1;
-            self.pending.push(from);
         }
     }
 
     fn end_value(&mut self, vreg: VReg, first: usize) {
         let v = vreg.index();
-        let def = &mut self.ranges[first];
+        let def = &mut self.walk.ranges[first];
         let is_at_head = self.def[v].is_before();
         if is_at_head {
             def.end = if def.next.is_dead() { self.def[v].next() } else { def.end };
             self.heads[v] = def.next;
         }
         self.def_end[v] = def.end;
-        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.ranges.len() as u32);
+        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.walk.ranges.len() as u32);
     }
 
     /// What an argument that is passed back finds at the head of the loop is known now.
@@ -414,13 +427,13 @@ impl Liveness {
         let (start, end) = self.spans[v];
         let first = start - u32::from(!self.def[v].is_before());
         for i in first..end {
-            self.marks[self.ranges[i as usize].block.index()] = i;
+            self.walk.marks[self.walk.ranges[i as usize].block.index()] = i;
         }
         self.steps += u64::from(end - first);
         self.pass(vreg, first as usize);
         self.leave_all(first as usize);
         if self.def[v].is_before() {
-            self.heads[v] = self.ranges[first as usize].next;
+            self.heads[v] = self.walk.ranges[first as usize].next;
         }
     }
 
@@ -431,7 +444,7 @@ impl Liveness {
         while let Some(&Pass { param, from, edge, other }) = self.uses.passes.get(next as usize) {
             leads_back |= self.def_block[param.index()] <= from;
             let ahead = self.heads[param.index()].passed(edge);
-            self.approach(first, from, ahead);
+            self.walk.approach(&mut self.after, first, from, ahead);
             self.steps += 1;
             next = other;
         }
@@ -442,22 +455,24 @@ impl Liveness {
     fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
         reset(&mut self.starts, order.num_blocks() + 1, 0);
         for &(start, end) in &self.spans {
-            self.ranges[start as usize..end as usize].iter().for_each(|range| self.starts[range.block.index()] += 1);
+            self.walk.ranges[start as usize..end as usize]
+                .iter()
+                .for_each(|range| self.starts[range.block.index()] += 1);
         }
         add_up(&mut self.starts);
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
-        if self.entries.len() < self.ranges.len() {
-            self.entries.resize(self.ranges.len(), blank);
+        if self.entries.len() < self.walk.ranges.len() {
+            self.entries.resize(self.walk.ranges.len(), blank);
         }
         for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
-            for range in &self.ranges[start as usize..end as usize] {
+            for range in &self.walk.ranges[start as usize..end as usize] {
                 let at = &mut self.starts[range.block.index()];
                 self.entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
         shift(&mut self.starts);
-        self.entries_of.resize(self.ranges.len(), (BlockIndex::FIRST, 0));
+        self.entries_of.resize(self.walk.ranges.len(), (BlockIndex::FIRST, 0));
         self.cursors.clear();
         self.cursors.extend(self.spans.iter().map(|span| span.0));
         for (block, range) in order.indices().zip(self.starts.windows(2)) {

@@ -9,7 +9,7 @@ use crate::constraints::Constraints;
 use crate::liveness::{AWAY, Liveness, Next, reset, scaled};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{ClobberId, Constraint, Edge, InstFlags, Operand, Pos, Problem, VReg};
+use kingpost_regalloc::{Constraint, Edge, InstFlags, Operand, Pos, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 
@@ -42,10 +42,8 @@ pub(crate) struct Pass {
 /// The distance from the head of a block over one of its edges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeDistance {
-    /// Instructions of the block.
-    pub(crate) len: u32,
-    /// How much farther away than that what is used behind the edge is.
-    pub(crate) farther: u32,
+    /// Instructions of the block, and how much farther away than that what is used behind the edge is.
+    pub(crate) distance: u32,
     /// How often it is taken.
     pub(crate) freq: u32,
 }
@@ -54,8 +52,8 @@ impl EdgeDistance {
     pub(crate) fn new(problem: &Problem, edge: Edge) -> EdgeDistance {
         let data = problem.edge(edge);
         let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(data.from).0;
-        let len = problem.insts(data.from).len() as u32;
-        EdgeDistance { len, farther: if away { AWAY } else { 0 }, freq: scaled(data.freq) }
+        let distance = problem.insts(data.from).len() as u32 + if away { AWAY } else { 0 };
+        EdgeDistance { distance, freq: scaled(data.freq) }
     }
 }
 
@@ -164,7 +162,8 @@ impl Liveness {
         reset(&mut self.def_block, values, BlockIndex::FIRST);
         reset(&mut self.def, values, ProgPoint::OPEN);
         reset(&mut self.def_end, values, ProgPoint::FIRST);
-        reset(&mut self.after, problem.num_operands(), Next::DEAD);
+        // All operands in the order are written.
+        self.after.resize(problem.num_operands(), Next::DEAD);
         self.uses.begin(values);
         for (index, block) in order.blocks().iter().rev() {
             self.find_uses_in(problem, index, block, constraints);
@@ -196,26 +195,18 @@ impl Liveness {
             }
         }
         let here = scaled(block.freq);
-        for (distance, (inst, position)) in problem.insts(block.block).zip(block.positions()).enumerate().rev() {
-            let range = problem.operand_range(inst);
-            let operands = &problem.all_operands()[range.clone()];
-            let (flags, clobbers) = (problem.flags(inst), problem.clobber_id(inst));
-            let (mut is_plain, mut defines, mut result) = (true, false, NONE);
-            for operand in operands {
-                is_plain &= operand.is_plain();
-                if operand.is_def() {
-                    defines = true;
-                    let goes_on = operand.constraint() == Constraint::Reg && !flags.has(InstFlags::BRANCH);
-                    result = if goes_on { operand.vreg().as_u32() } else { result };
-                }
-            }
-            let at = At { position, distance: distance as u32, block: index, here, result };
-            for (i, &operand) in range.zip(operands).rev() {
+        for (distance, (step, position)) in problem.walk(block.block).zip(block.positions()).enumerate().rev() {
+            let operands = &problem.all_operands()[step.operands.clone()];
+            let mut results = operands.iter().rev().filter(|operand| operand.is_def() && operand.is_reg());
+            let result = if step.flags.has(InstFlags::BRANCH) { None } else { results.next() };
+            let result = result.map_or(NONE, |result| result.vreg().as_u32());
+            let distance = distance as u32;
+            let at = At { position, distance, block: index, here, result };
+            for (i, &operand) in step.operands.clone().zip(operands).rev() {
                 self.operand(problem, operand, i, at, constraints);
             }
-            let is_usual = flags == InstFlags::NONE || flags == InstFlags::BRANCH && !defines;
-            if !(is_plain && is_usual && clobbers == ClobberId::NONE) {
-                constraints.instruction(problem, inst, index, position, distance as u32);
+            if step.shape > Shape::Plain || !matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH) {
+                constraints.instruction(problem, &step, index, position, distance);
             }
         }
         for &param in problem.params(block.block) {
@@ -238,10 +229,9 @@ impl Liveness {
         };
         let seen = self.uses.seen(vreg, block);
         let next = seen.next;
+        self.after[i] = next;
         if next.is_dead() {
             seen.open = i as u32;
-        } else {
-            self.after[i] = next;
         }
         if operand.is_def() {
             seen.block = None.into();

@@ -80,7 +80,7 @@ fn classes_of_values_that_meet() {
 fn pressure_beyond_the_registers() {
     let mut solved = Solved::new();
     solved.allocator.constraints.allocatable = [PReg::int(0)].into_iter().collect();
-    check(solved.allocator.spilling.plan.verify(solved.input()), "rule 1");
+    check(solved.allocator.spilling.plan.verify(&solved.input()), "rule 1");
 }
 
 #[test]
@@ -89,21 +89,21 @@ fn a_use_without_its_reload() {
     let plan = &mut solved.allocator.spilling.plan;
     plan.transfers.retain(|transfer| transfer.2 != Transfer::Reload);
     plan.entries[1] = Default::default();
-    check(solved.allocator.spilling.plan.verify(solved.input()), "rule 2");
+    check(solved.allocator.spilling.plan.verify(&solved.input()), "rule 2");
 }
 
 #[test]
 fn the_eviction_of_a_value_in_memory() {
     let mut solved = Solved::new();
     solved.allocator.spilling.plan.transfers.push((Inst::from_u32(7), v(1), Transfer::Evict));
-    check(solved.allocator.spilling.plan.verify(solved.input()), "rule 3");
+    check(solved.allocator.spilling.plan.verify(&solved.input()), "rule 3");
 }
 
 #[test]
 fn another_set_at_the_end_of_a_block() {
     let mut solved = Solved::new();
     solved.allocator.spilling.plan.exits[0] = None;
-    check(solved.allocator.spilling.plan.verify(solved.input()), "rule 4");
+    check(solved.allocator.spilling.plan.verify(&solved.input()), "rule 4");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_reload_of_a_value_that_is_not_stored() {
     let mut solved = Solved::new();
     solved.allocator.plan.placements.fill(crate::spill_plan::Placement::AtEvictions);
     solved.allocator.plan.transfers.retain(|transfer| transfer.2 != Transfer::Store);
-    check(solved.allocator.plan.verify(solved.input()), "rule 1");
+    check(solved.allocator.plan.verify(&solved.input()), "rule 1");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_register_of_two_values() {
     let reg = assignment.pool[0].1;
     assignment.pool.iter_mut().for_each(|resident| resident.1 = reg);
     let plan = &solved.allocator.spilling.plan;
-    check(solved.allocator.coloring.assignment.verify(solved.input(), plan, &solved.answer), "rule 1");
+    check(solved.allocator.coloring.assignment.verify(&solved.input(), plan, &solved.answer), "rule 1");
 }
 
 #[test]
@@ -130,5 +130,5 @@ fn a_fixed_operand_elsewhere() {
     let call = solved.problem.operand_range(Inst::from_u32(2)).start;
     solved.answer.locs[call] = kingpost_regalloc::Loc::reg(PReg::int(1));
     let plan = &solved.allocator.spilling.plan;
-    check(solved.allocator.coloring.assignment.verify(solved.input(), plan, &solved.answer), "rule 2");
+    check(solved.allocator.coloring.assignment.verify(&solved.input(), plan, &solved.answer), "rule 2");
 }

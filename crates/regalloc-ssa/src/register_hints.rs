@@ -50,7 +50,7 @@ impl Boundary {
         self.0 as usize
     }
 
-    fn freq(self, input: Input) -> u32 {
+    fn freq(self, input: &Input) -> u32 {
         scaled(input.order.block(self.block()).freq)
     }
 }
@@ -103,7 +103,7 @@ pub(crate) struct RegisterHints {
 }
 
 impl RegisterHints {
-    pub(crate) fn run(&mut self, input: Input, plan: &SpillPlan) {
+    pub(crate) fn run(&mut self, input: &Input, plan: &SpillPlan) {
         let values = input.problem.vregs.len();
         let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
@@ -133,7 +133,7 @@ impl RegisterHints {
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
-    fn find_boundaries(&mut self, input: Input, plan: &SpillPlan) {
+    fn find_boundaries(&mut self, input: &Input, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
         self.groups.clear();
         self.members.clear();
@@ -175,7 +175,7 @@ impl RegisterHints {
         }
     }
 
-    fn find_fixed(&mut self, input: Input) {
+    fn find_fixed(&mut self, input: &Input) {
         let problem = input.problem;
         self.fixed.clear();
         for point in &input.constraints.clobber_points {
@@ -195,7 +195,7 @@ impl RegisterHints {
         }
     }
 
-    fn find_points(&mut self, input: Input) {
+    fn find_points(&mut self, input: &Input) {
         let points = &input.constraints.clobber_points;
         self.points.clear();
         let mut next = 0;
@@ -214,7 +214,7 @@ impl RegisterHints {
         self.order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     }
 
-    fn choose(&mut self, input: Input, plan: &SpillPlan, group: Group) {
+    fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
         let reg_class = input.problem.class(group.class);
         let boundaries = group.start as usize..group.end as usize;
         let taken = self.boundaries[boundaries.clone()]
@@ -252,7 +252,7 @@ impl RegisterHints {
     }
 
     /// Registers that are taken from members where they live.
-    fn repel(&mut self, input: Input, boundaries: std::ops::Range<usize>) {
+    fn repel(&mut self, input: &Input, boundaries: std::ops::Range<usize>) {
         let mut last = (PRegSet::EMPTY, 0i64);
         for &(boundary, vreg) in &self.boundaries[boundaries] {
             let index = boundary.block();

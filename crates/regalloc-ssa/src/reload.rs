@@ -52,7 +52,7 @@ pub(crate) struct ReloadPlan {
 }
 
 impl ReloadPlan {
-    pub(crate) fn run(&mut self, input: Input, plan: &SpillPlan) {
+    pub(crate) fn run(&mut self, input: &Input, plan: &SpillPlan) {
         self.placements.clone_from(&plan.placements);
         self.transfers.clear();
         self.drop_unread_definitions(input, plan);
@@ -84,7 +84,7 @@ impl ReloadPlan {
     }
 
     /// A definition that can be computed anywhere need not be computed where it stands if it is evicted unread.
-    fn drop_unread_definitions(&mut self, input: Input, plan: &SpillPlan) {
+    fn drop_unread_definitions(&mut self, input: &Input, plan: &SpillPlan) {
         for &(inst, vreg, transfer) in &plan.transfers {
             if is_unread(input, vreg, inst, transfer) {
                 self.placements[vreg.index()] = Placement::Deferred;
@@ -92,7 +92,7 @@ impl ReloadPlan {
         }
     }
 
-    fn plan_edge(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
+    fn plan_edge(&mut self, input: &Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let from = input.order.index(problem.edge(edge).from);
         let is_stored = |vreg: VReg| {
@@ -117,7 +117,7 @@ impl ReloadPlan {
     }
 
     /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
-    fn plan_arguments(&mut self, input: Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
+    fn plan_arguments(&mut self, input: &Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let mut hint = 0;
         let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
@@ -134,7 +134,7 @@ impl ReloadPlan {
     }
 
     /// Does the slot of the value have it at the end of the edge's source?
-    fn is_in_memory(&self, input: Input, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
+    fn is_in_memory(&self, input: &Input, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
         if input.constraints.remat(vreg).is_some() {
             return false;
         }
@@ -145,7 +145,7 @@ impl ReloadPlan {
     }
 
     /// One line per transfer.
-    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
         let problem = input.problem;
         let mut transfers = self.transfers.iter().peekable();
         for block in input.order.blocks().values().map(|block| block.block) {
@@ -191,7 +191,7 @@ impl ReloadPlan {
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: Input) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &Input) -> Result<(), String> {
         let problem = input.problem;
         let mut ends: Vec<Option<BTreeSet<VReg>>> = vec![None; problem.num_blocks()];
         let mut changed = true;
@@ -209,7 +209,7 @@ impl ReloadPlan {
     /// Returns the values that memory has at the end of a block.
     fn verify_block(
         &self,
-        input: Input,
+        input: &Input,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
         is_settled: bool,
@@ -240,7 +240,7 @@ impl ReloadPlan {
     /// Returns the values that memory has at the head of a block, on all edges whose sources are known.
     fn stored_at_head(
         &self,
-        input: Input,
+        input: &Input,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
         is_settled: bool,
@@ -273,7 +273,7 @@ impl ReloadPlan {
 }
 
 /// Is this the eviction of a definition that can be computed anywhere and has not been read?
-fn is_unread(input: Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
+fn is_unread(input: &Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
     let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
         return false;
     };

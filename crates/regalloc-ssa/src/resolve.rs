@@ -15,8 +15,7 @@ impl Coloring {
     ///
     /// # Errors
     /// A class has no register at all through which a value could go from slot to slot.
-    pub(crate) fn resolve(&mut self, input: Input, slots: &mut Slots, out: &mut Allocation) -> Result<(), AllocError> {
-        let input = &input;
+    pub(crate) fn resolve(&mut self, input: &Input, slots: &mut Slots, out: &mut Allocation) -> Result<(), AllocError> {
         let problem = input.problem;
         for block in problem.blocks() {
             let span = self.assignment.edit_spans[input.order.index(block).index()].range();

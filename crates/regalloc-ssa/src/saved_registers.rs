@@ -55,7 +55,7 @@ pub(crate) struct SavedRegisters {
 }
 
 impl SavedRegisters {
-    pub(crate) fn begin(&mut self, input: Input) {
+    pub(crate) fn begin(&mut self, input: &Input) {
         (self.pass, self.region, self.again) = (Pass::Learn, BlockIndex::FIRST, None);
         self.open = input.constraints.allocatable;
         self.cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
@@ -137,7 +137,7 @@ impl SavedRegisters {
 impl Spilling {
     /// One more value is in a register, which may take a callee-saved one.
     #[inline]
-    pub(crate) fn count_saved(&mut self, input: Input, vreg: VReg, now: At) {
+    pub(crate) fn count_saved(&mut self, input: &Input, vreg: VReg, now: At) {
         let c = usize::from(self.set.values[vreg.index()].class);
         let count = self.set.members[c].len();
         if count > self.saved.settled[c] {
@@ -146,7 +146,7 @@ impl Spilling {
     }
 
     #[inline(never)]
-    fn count_saved_unsettled(&mut self, input: Input, c: usize, count: usize, now: At) {
+    fn count_saved_unsettled(&mut self, input: &Input, c: usize, count: usize, now: At) {
         let Some(index) = count.checked_sub(self.saved.caller_saved[c] + 1) else { return };
         self.saved.note_in_use(c, index + 1);
         let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit <= self.saved.cost);
@@ -160,7 +160,7 @@ impl Spilling {
 
     /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of their
     /// own as long as they stay in registers.
-    pub(crate) fn count_crossing(&mut self, input: Input, class: RegClass, gone: PRegSet, now: At) {
+    pub(crate) fn count_crossing(&mut self, input: &Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         let caller_saved = input.constraints.allocatable.mask(class) & !input.constraints.callee_saved.mask(class);
         let base = (caller_saved & !gone.mask(class)).count_ones() as usize;

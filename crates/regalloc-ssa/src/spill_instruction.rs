@@ -9,7 +9,7 @@ use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, VReg,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, Shape, VReg,
 };
 
 /// The instruction at hand: its number, its position in the block, the frequency of the block.
@@ -40,7 +40,7 @@ pub(crate) struct Scratch {
 impl Spilling {
     /// Fast path: a run of unconstrained instructions whose values all fit, and where there is nothing to learn. Serves
     /// those from `at` up to `end`, or to the one that is returned.
-    pub(crate) fn low_pressure_run(&mut self, input: Input, at: u32, end: u32, here: u32) -> u32 {
+    pub(crate) fn low_pressure_run(&mut self, input: &Input, at: u32, end: u32, here: u32) -> u32 {
         let problem = input.problem;
         let start = problem.operand_range(Inst::from_u32(at)).start;
         let range = start..problem.operand_range(Inst::from_u32(end - 1)).end;
@@ -91,7 +91,7 @@ impl Spilling {
 
     /// # Errors
     /// The instruction needs more registers than there are.
-    pub(crate) fn instruction(&mut self, input: Input, now: At) -> Result<(), AllocError> {
+    pub(crate) fn instruction(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
         let range = input.problem.operand_range(now.inst);
         let operands = &input.problem.all_operands()[range.clone()];
         let after = &input.live.after[range];
@@ -100,7 +100,7 @@ impl Spilling {
         {
             return Ok(());
         }
-        if !input.constraints.has_demands(now.inst) {
+        if input.problem.shape(now.inst) != Shape::Constrained {
             if self.serve_settled(input, operands, after, now) {
                 return Ok(());
             }
@@ -117,7 +117,7 @@ impl Spilling {
     /// An unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether this is
     /// one.
     #[inline]
-    fn serve_settled(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) -> bool {
+    fn serve_settled(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) -> bool {
         let defs = operands.iter().filter(|operand| operand.is_def()).count();
         let settled = self.saved.settled;
         if !self.set.has_room(defs, settled) {
@@ -150,7 +150,7 @@ impl Spilling {
     }
 
     /// An unconstrained instruction where all values fit.
-    fn serve_with_room(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) {
+    fn serve_with_room(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) {
         for (operand, &next) in operands.iter().zip(after) {
             self.set.values[operand.vreg().index()].next = next;
         }
@@ -177,7 +177,7 @@ impl Spilling {
     /// An instruction for which values may have to be evicted.
     fn serve_over_pressure(
         &mut self,
-        input: Input,
+        input: &Input,
         operands: &[Operand],
         after: &[Next],
         now: At,
@@ -198,7 +198,7 @@ impl Spilling {
             self.evict_refs(problem, now);
         }
         has_room &= self.make_room(input, late, None, now);
-        if input.constraints.has_demands(now.inst) || !has_room {
+        if problem.shape(now.inst) == Shape::Constrained || !has_room {
             self.fit(input, now)?;
         }
         if problem.flags(now.inst).has(InstFlags::BRANCH) {
@@ -219,7 +219,7 @@ impl Spilling {
     }
 
     /// Counts the registers that the instruction needs in addition to those of values already in registers.
-    fn count_operands(&mut self, input: Input, operands: &[Operand], after: &[Next], now: At) -> Pressure {
+    fn count_operands(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) -> Pressure {
         self.scratch.reads += 1;
         let mut pressure = Pressure::default();
         let mut keeps_fixed = false;
@@ -253,7 +253,7 @@ impl Spilling {
     }
 
     /// Evicts values until so many more of each class have room. Returns whether they have.
-    fn make_room(&mut self, input: Input, more: Counts, reads: Option<u32>, now: At) -> bool {
+    fn make_room(&mut self, input: &Input, more: Counts, reads: Option<u32>, now: At) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
             if self.set.members[c].len() + more > self.saved.limits[c] {
@@ -265,7 +265,7 @@ impl Spilling {
     }
 
     /// A value that can be computed anywhere is computed where it is used, unless that is a more frequent place.
-    fn defer(&mut self, input: Input, vreg: VReg, next: Next, here: u32) -> bool {
+    fn defer(&mut self, input: &Input, vreg: VReg, next: Next, here: u32) -> bool {
         let constraints = input.constraints;
         let v = vreg.index();
         let is_deferred =
@@ -295,7 +295,7 @@ impl Spilling {
     }
 
     /// Brings values into registers that are read there.
-    fn reload_missing(&mut self, input: Input, operands: &[Operand], now: At) {
+    fn reload_missing(&mut self, input: &Input, operands: &[Operand], now: At) {
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
             if !self.set.contains(vreg) {
@@ -346,7 +346,7 @@ impl Spilling {
     }
 
     /// Evicts the values for which clobbers and fixed results leave no register.
-    fn pass_clobbers(&mut self, input: Input, gone: PRegSet, now: At) {
+    fn pass_clobbers(&mut self, input: &Input, gone: PRegSet, now: At) {
         for class in RegClass::ALL {
             let count = self.set.len(class);
             if count == 0 {
@@ -375,14 +375,14 @@ impl Spilling {
     }
 
     /// Evicts the values whose return costs least per instruction of absence, but for those the instruction `reads`.
-    fn shrink(&mut self, input: Input, c: usize, limit: usize, reads: Option<u32>, now: At) {
+    fn shrink(&mut self, input: &Input, c: usize, limit: usize, reads: Option<u32>, now: At) {
         while self.set.members[c].len() > limit {
             let Some(vreg) = self.cheapest(input, c, reads, now) else { break };
             self.evict(vreg, now);
         }
     }
 
-    fn cheapest(&mut self, input: Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
+    fn cheapest(&mut self, input: &Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
         let mut best: Option<(f32, VReg)> = None;
         self.steps += self.set.members[c].len() as u64;
         for &vreg in &self.set.members[c] {
@@ -397,7 +397,7 @@ impl Spilling {
         best.map(|(_, vreg)| vreg)
     }
 
-    fn score(&self, input: Input, vreg: VReg, now: At) -> f32 {
+    fn score(&self, input: &Input, vreg: VReg, now: At) -> f32 {
         let next = self.set.values[vreg.index()].next;
         if next.is_dead() {
             return 0.0;
@@ -409,7 +409,7 @@ impl Spilling {
     /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
     /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
     /// left to evict is worth a search.
-    fn fit(&mut self, input: Input, now: At) -> Result<(), AllocError> {
+    fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, input.constraints, now.inst);
         let mut matching = std::mem::take(&mut self.scratch.matching);
         let result = loop {
@@ -432,7 +432,7 @@ impl Spilling {
 
     /// # Errors
     /// There are too few registers, or augmenting paths do not suffice.
-    fn try_to_fit(&mut self, input: Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
+    fn try_to_fit(&mut self, input: &Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
         let Scratch { read_in_register, read_in_memory, begins_in_memory, through, sites, .. } = &mut self.scratch;
         let around = Around {
             is_read_in_register: &|vreg| read_in_register.contains(&vreg),
@@ -453,7 +453,7 @@ impl Spilling {
 
     /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is
     /// any.
-    fn evict_one_more(&mut self, input: Input, demands: &Demands, class: RegClass, now: At) -> bool {
+    fn evict_one_more(&mut self, input: &Input, demands: &Demands, class: RegClass, now: At) -> bool {
         if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
             self.evict(vreg, now);
             return true;
@@ -497,7 +497,7 @@ impl Spilling {
     }
 
     /// The instruction reads the value in memory, unless another operand reads it in a register.
-    fn read_in_memory(&mut self, input: Input, operands: &[Operand], vreg: VReg, now: At) {
+    fn read_in_memory(&mut self, input: &Input, operands: &[Operand], vreg: VReg, now: At) {
         let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
         if !uses.all(may_be_in_memory) {
             return;

@@ -101,7 +101,7 @@ impl SpillPlan {
     }
 
     /// The registers that may be used, then one line per entry set, and per transfer.
-    pub(crate) fn dump(&self, input: Input, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
         writeln!(out, "registers {}", self.open)?;
         let mut transfers = self.transfers.iter().peekable();
         for (index, block) in input.order.blocks() {
@@ -125,7 +125,7 @@ impl SpillPlan {
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: Input) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &Input) -> Result<(), String> {
         let mut transfers = self.transfers.iter().copied().peekable();
         for (index, block) in input.order.blocks() {
             let block = block.block;
@@ -140,7 +140,7 @@ impl SpillPlan {
         Ok(())
     }
 
-    fn set_at_head(&self, input: Input, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
+    fn set_at_head(&self, input: &Input, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
         let problem = input.problem;
         let is_live = |vreg: &VReg| input.live.is_live_in(index, *vreg);
         match problem.preds(block) {
@@ -157,7 +157,7 @@ impl SpillPlan {
 
     fn verify_instruction(
         &self,
-        input: Input,
+        input: &Input,
         inst: Inst,
         transfers: &[(Inst, VReg, Transfer)],
         set: &mut BTreeSet<VReg>,
@@ -199,7 +199,7 @@ impl SpillPlan {
     }
 }
 
-fn check_pressure(input: Input, inst: Inst, set: &BTreeSet<VReg>) -> Result<(), String> {
+fn check_pressure(input: &Input, inst: Inst, set: &BTreeSet<VReg>) -> Result<(), String> {
     RegClass::ALL.into_iter().try_for_each(|class| {
         let count = set.iter().filter(|&&vreg| input.problem.class(vreg) == class).count();
         let most = input.constraints.allocatable.of_class(class).len();

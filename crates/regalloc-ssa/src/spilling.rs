@@ -26,11 +26,10 @@ use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Inst, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{AllocError, Inst, MachineEnv, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
 /// What spilling reads.
-#[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
@@ -71,7 +70,7 @@ pub(crate) struct Spilling {
 impl Spilling {
     /// # Errors
     /// An instruction needs more registers than there are.
-    pub(crate) fn run(&mut self, input: Input) -> Result<(), AllocError> {
+    pub(crate) fn run(&mut self, input: &Input) -> Result<(), AllocError> {
         self.begin(input);
         self.walk(input, BlockIndex::FIRST)?;
         if let Some(region) = self.saved.close_unpaid(input.env) {
@@ -83,7 +82,7 @@ impl Spilling {
         Ok(())
     }
 
-    fn begin(&mut self, input: Input) {
+    fn begin(&mut self, input: &Input) {
         let blocks = input.order.num_blocks();
         self.steps = 0;
         reset(&mut self.plan.exits, blocks, None);
@@ -103,7 +102,7 @@ impl Spilling {
     }
 
     /// Walks over the regions from one on.
-    fn walk(&mut self, input: Input, from: BlockIndex) -> Result<(), AllocError> {
+    fn walk(&mut self, input: &Input, from: BlockIndex) -> Result<(), AllocError> {
         for (first, end) in input.order.outermost_ranges().skip_while(|region| region.0 < from) {
             self.saved.region = first;
             let is_last = self.saved.pass == Pass::Last;
@@ -127,7 +126,7 @@ impl Spilling {
         Ok(())
     }
 
-    fn region(&mut self, input: Input, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
+    fn region(&mut self, input: &Input, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
         self.surprised = false;
         first.up_to(end).try_for_each(|index| self.block(input, index))
     }
@@ -155,7 +154,7 @@ impl Spilling {
     }
 
     /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
-    fn place_stores(&mut self, input: Input) {
+    fn place_stores(&mut self, input: &Input) {
         self.plan.open = self.saved.open;
         reset(&mut self.plan.placements, self.set.values.len(), Placement::Never);
         let values = self.set.values.iter().zip(&input.live.far).enumerate();
@@ -170,16 +169,16 @@ impl Spilling {
         }
     }
 
-    fn block(&mut self, input: Input, index: BlockIndex) -> Result<(), AllocError> {
+    fn block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let block = input.order.block(index).block;
         self.enter(input, index);
         let here = scaled(input.order.block(index).freq);
         let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
-        let (mut at, mut demand) = (first, input.constraints.next_demand(first, end));
+        let (mut at, mut demand) = (first, next_constrained(problem, first, end));
         while at < end {
             if at > demand {
-                demand = input.constraints.next_demand(at, end);
+                demand = next_constrained(problem, at, end);
             }
             if at < demand {
                 at = self.low_pressure_run(input, at, demand, here);
@@ -239,7 +238,7 @@ impl Spilling {
     }
 
     /// The cost if the value leaves its register here and comes back for its next use.
-    pub(crate) fn spill_cost(&self, input: Input, vreg: VReg, here: u32) -> u64 {
+    pub(crate) fn spill_cost(&self, input: &Input, vreg: VReg, here: u32) -> u64 {
         let costs = &input.env.costs;
         let back = u64::from(self.set.values[vreg.index()].next.freq);
         if input.constraints.remat(vreg).is_some() {
@@ -250,7 +249,7 @@ impl Spilling {
 
     /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each
     /// eviction.
-    pub(crate) fn store_freq(&self, input: Input, vreg: VReg, here: u64) -> u64 {
+    pub(crate) fn store_freq(&self, input: &Input, vreg: VReg, here: u64) -> u64 {
         let v = vreg.index();
         let value = &self.set.values[v];
         if value.is_clean || input.live.far[v] {
@@ -258,4 +257,9 @@ impl Spilling {
         }
         u64::from(input.live.def_freq(input.order, vreg)).saturating_sub(value.stores).min(here)
     }
+}
+
+/// The first constrained instruction from `at` on, or `end`.
+fn next_constrained(problem: &Problem, at: u32, end: u32) -> u32 {
+    (at..end).find(|&inst| problem.shape(Inst::from_u32(inst)) == Shape::Constrained).unwrap_or(end)
 }

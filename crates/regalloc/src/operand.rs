@@ -50,6 +50,49 @@ pub enum Constraint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u64);
 
+/// What operands ask for beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
+#[derive(Clone, Copy)]
+pub(crate) struct Asks(u8);
+
+impl Asks {
+    pub(crate) const NOTHING: Asks = Asks(0);
+    /// An early use that may be in memory.
+    pub(crate) const MEMORY: Asks = Asks(1);
+    /// A late def in the location of a use.
+    pub(crate) const TIE: Asks = Asks(2);
+    /// A def.
+    pub(crate) const DEF: Asks = Asks(4);
+    /// A certain register, slot, or time.
+    pub(crate) const MORE: Asks = Asks(8);
+
+    pub(crate) fn and(self, other: Asks) -> Asks {
+        Asks(self.0 | other.0)
+    }
+
+    pub(crate) fn has(self, other: Asks) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// By the bits of an operand above the vreg, but for the payload.
+const ASKS: [Asks; 128] = {
+    let mut asks = [Asks::MORE; 128];
+    let mut tags = 0;
+    while tags < asks.len() {
+        let (is_def, is_late, tag) = (tags & 1 != 0, tags & 2 != 0, tags >> 3);
+        asks[tags] = match (is_def, is_late, tag) {
+            (false, false, 0) => Asks::NOTHING,
+            (true, true, 0) => Asks::DEF,
+            (false, false, 4 | 5) => Asks::MEMORY,
+            (true, true, 2) => Asks(Asks::DEF.0 | Asks::TIE.0),
+            (true, _, _) => Asks(Asks::DEF.0 | Asks::MORE.0),
+            (false, _, _) => Asks::MORE,
+        };
+        tags += 1;
+    }
+    asks
+};
+
 const DEF: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
 const RMW: u64 = 1 << 34;
@@ -161,6 +204,12 @@ impl Operand {
     pub fn is_plain(self) -> bool {
         let tags = self.0 >> 32;
         tags == 0 || tags == (DEF | LATE) >> 32
+    }
+
+    /// What the operand asks for.
+    #[inline]
+    pub(crate) fn asks(self) -> Asks {
+        ASKS[(self.0 >> 32 & 127) as usize]
     }
 
     /// May a [`Constraint::Reuse`] def land in a slot?

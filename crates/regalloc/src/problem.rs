@@ -11,7 +11,7 @@
 //! the calling convention; an incoming stack argument is a rematerialisable load.
 
 use crate::entities::{Block, ClobberId, Edge, Inst, RegSetId, VReg};
-use crate::operand::Operand;
+use crate::operand::{Asks, Operand};
 use crate::reg::{PReg, PRegSet, RegClass};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt;
@@ -115,11 +115,72 @@ impl InstFlags {
     }
 }
 
+/// What an instruction asks for beyond a register for each operand. Each shape allows what those before it allow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Shape {
+    /// Nothing: [plain](Operand::is_plain) operands, of a branch no results, no clobbers, no safepoint.
+    Plain,
+    /// Uses may be in memory or anywhere, and one late def may take over the location of a use.
+    Tied,
+    /// Anything else.
+    Constrained,
+}
+
+/// Properties of an instruction in one word: clobber id in the upper 24 bits, [`TIED`] or [`CONSTRAINED`], flags in the lower 4.
 #[derive(Clone, Copy, Debug)]
-struct InstData {
-    operands_end: u32,
-    /// Clobber id in the upper 24 bits, flags in the lower 8.
-    clobbers_flags: u32,
+struct InstData(u32);
+
+const TIED: u32 = 1 << 4;
+const CONSTRAINED: u32 = 1 << 5;
+
+impl InstData {
+    #[inline]
+    fn new(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> InstData {
+        let (mut asks, mut ties) = (Asks::NOTHING, 0);
+        for operand in operands {
+            asks = asks.and(operand.asks());
+            ties += u32::from(operand.asks().has(Asks::TIE));
+        }
+        let is_constrained = clobbers != ClobberId::NONE
+            || flags.has(InstFlags::SAFEPOINT)
+            || flags.has(InstFlags::BRANCH) && asks.has(Asks::DEF)
+            || asks.has(Asks::MORE)
+            || ties > 1;
+        let tied = if asks.has(Asks::TIE) || asks.has(Asks::MEMORY) { TIED } else { 0 };
+        let shape = if is_constrained { CONSTRAINED } else { tied };
+        InstData(clobbers.as_u32() << 8 | shape | u32::from(flags.0))
+    }
+
+    fn flags(self) -> InstFlags {
+        InstFlags((self.0 & 15) as u8)
+    }
+
+    fn shape(self) -> Shape {
+        match self.0 & (TIED | CONSTRAINED) {
+            0 => Shape::Plain,
+            TIED => Shape::Tied,
+            _ => Shape::Constrained,
+        }
+    }
+
+    fn clobbers(self) -> ClobberId {
+        ClobberId::from_u32(self.0 >> 8)
+    }
+}
+
+/// An instruction as [`Problem::walk`] visits it.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The instruction.
+    pub inst: Inst,
+    /// Its flags.
+    pub flags: InstFlags,
+    /// What it asks for.
+    pub shape: Shape,
+    /// What it destroys.
+    pub clobbers: ClobberId,
+    /// Indices of its operands.
+    pub operands: Range<usize>,
 }
 
 /// A range of one of the pools.
@@ -185,6 +246,8 @@ pub struct Problem {
     /// What debug information wants to know.
     pub labels: Vec<LabelUse>,
     insts: PrimaryMap<Inst, InstData>,
+    /// By instruction: where its operands start, and behind the last where they end.
+    operand_starts: Vec<u32>,
     operands: Vec<Operand>,
     blocks: PrimaryMap<Block, BlockData>,
     edges: PrimaryMap<Edge, EdgeData>,
@@ -205,6 +268,7 @@ impl Default for Problem {
             order: Vec::new(),
             labels: Vec::new(),
             insts: PrimaryMap::new(),
+            operand_starts: vec![0],
             operands: Vec::new(),
             blocks: PrimaryMap::new(),
             edges: PrimaryMap::new(),
@@ -226,6 +290,7 @@ impl Problem {
         self.order.clear();
         self.labels.clear();
         self.insts.clear();
+        self.operand_starts.truncate(1);
         self.operands.clear();
         self.blocks.clear();
         self.edges.clear();
@@ -279,6 +344,7 @@ impl Problem {
     /// Makes room for so many instructions and operands.
     pub fn reserve(&mut self, insts: usize, operands: usize) {
         self.insts.reserve(insts);
+        self.operand_starts.reserve(insts);
         self.operands.reserve(operands);
     }
 
@@ -288,9 +354,9 @@ impl Problem {
     /// If no block was begun.
     #[inline]
     pub fn push_inst(&mut self, flags: InstFlags, clobbers: ClobberId) -> Inst {
-        let operands_end = self.operands.len() as u32;
-        let inst =
-            self.insts.push(InstData { operands_end, clobbers_flags: clobbers.as_u32() << 8 | u32::from(flags.0) });
+        let start = self.operand_starts.last().map_or(0, |&start| start as usize);
+        let inst = self.insts.push(InstData::new(flags, clobbers, &self.operands[start..]));
+        self.operand_starts.push(self.operands.len() as u32);
         let block = self.blocks.last_mut().expect("an instruction needs a block").1;
         block.insts.end = self.insts.len() as u32;
         inst
@@ -406,16 +472,15 @@ impl Problem {
         (span.start..span.end).map(Inst::from_u32)
     }
 
-    /// The instructions of a block, in order, each with its flags and the indices of its operands.
+    /// The instructions of a block, in order, and what allocators ask of each first.
     #[inline]
-    pub fn walk(&self, block: Block) -> impl Iterator<Item = (Inst, InstFlags, Range<usize>)> {
-        let span = self.blocks[block].insts;
-        let mut start = self.operand_range(Inst::from_u32(span.start)).start;
-        let insts = &self.insts.values().as_slice()[span.range()];
-        insts.iter().zip(span.start..).map(move |(data, inst)| {
-            let end = data.operands_end as usize;
-            let operands = std::mem::replace(&mut start, end)..end;
-            (Inst::from_u32(inst), InstFlags(data.clobbers_flags as u8), operands)
+    pub fn walk(&self, block: Block) -> impl DoubleEndedIterator<Item = Step> + ExactSizeIterator {
+        self.insts(block).map(|inst| Step {
+            inst,
+            flags: self.flags(inst),
+            shape: self.shape(inst),
+            clobbers: self.clobber_id(inst),
+            operands: self.operand_range(inst),
         })
     }
 
@@ -479,11 +544,8 @@ impl Problem {
     /// Indices of an instruction's operands in the operand array, and so in [`Allocation::locs`](crate::Allocation).
     #[inline]
     pub fn operand_range(&self, inst: Inst) -> Range<usize> {
-        let start = match inst.as_u32() {
-            0 => 0,
-            i => self.insts[Inst::from_u32(i - 1)].operands_end as usize,
-        };
-        start..self.insts[inst].operands_end as usize
+        let starts = &self.operand_starts[inst.index()..inst.index() + 2];
+        starts[0] as usize..starts[1] as usize
     }
 
     /// The operands of an instruction.
@@ -501,7 +563,13 @@ impl Problem {
     /// Flags of an instruction.
     #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
-        InstFlags(self.insts[inst].clobbers_flags as u8)
+        self.insts[inst].flags()
+    }
+
+    /// What an instruction asks for beyond a register for each operand.
+    #[inline]
+    pub fn shape(&self, inst: Inst) -> Shape {
+        self.insts[inst].shape()
     }
 
     /// Has the instruction no operands, no clobbers, and is it no safepoint? Edits before it then act as if behind it.
@@ -514,7 +582,7 @@ impl Problem {
     /// What an instruction destroys, by id.
     #[inline]
     pub fn clobber_id(&self, inst: Inst) -> ClobberId {
-        ClobberId::from_u32(self.insts[inst].clobbers_flags >> 8)
+        self.insts[inst].clobbers()
     }
 
     /// What an instruction destroys.
