@@ -8,8 +8,10 @@ use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
+use kingpost_mach::lower::wide::WideRows;
+use kingpost_mach::lower::wide_atomic::PairRows;
 use kingpost_mach::lower::{CallRows, CommonRows, Machine, use_widened};
-use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
 impl<'f> Machine<'f> for Cx<'_, 'f> {
@@ -47,6 +49,25 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         stack_pointer: rows::MOV64_FROM_SP,
         pinned: rows::MOV64_FROM_X21,
         set_pinned: rows::MOV64_TO_X21,
+        wide: WideRows {
+            add: [rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64)],
+            sub: [rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64)],
+            and: rows::AND_RRR.of(64),
+            xor: rows::EOR_RRR.of(64),
+            shift_right_signed: rows::ASR_RRI.of(64),
+        },
+        pairs: PairRows {
+            swap: rows::ATOMIC16_SWAP_M,
+            and: rows::ATOMIC16_AND_M,
+            nand: rows::ATOMIC16_NAND_M,
+            or: rows::ATOMIC16_OR_M,
+            xor: rows::ATOMIC16_XOR_M,
+            add: [rows::ATOMIC16_ADD_M, rows::ATOMIC16_ADD_BIG_M],
+            umin: [rows::ATOMIC16_UMIN_M, rows::ATOMIC16_UMIN_BIG_M],
+            umax: [rows::ATOMIC16_UMAX_M, rows::ATOMIC16_UMAX_BIG_M],
+            smin: [rows::ATOMIC16_SMIN_M, rows::ATOMIC16_SMIN_BIG_M],
+            smax: [rows::ATOMIC16_SMAX_M, rows::ATOMIC16_SMAX_BIG_M],
+        },
     };
     const MEMCPY_ARGS: [PReg; 3] = [x(0), x(1), x(2)];
     const PAYLOADS: [PReg; 2] = [x(0), x(1)];
@@ -196,6 +217,47 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn jump_by_table(&mut self, index: VReg, table: u32, len: u32) {
         branch::jump_by_table(self, index, table, len);
+    }
+
+    fn pair_address(&mut self, addr: Value, inst: Inst) -> Result<Address, LowerError> {
+        // The only kind of address these instructions have.
+        let base = self.address_in_register(addr, 0, inst)?;
+        Ok(Address::Base { base, disp: 0 })
+    }
+
+    fn load_pair(&mut self, defs: [VReg; 2], address: Address) -> &mut MInst {
+        if !self.isa.flags.has_lse {
+            return self.emit_mem(rows::ATOMIC16_READ_M, &defs, address);
+        }
+        // Zero is exchanged for zero.
+        let [a, b, c, d] = [(); 4].map(|()| self.constant_temp(0, 64));
+        self.compare_exchange_pair(defs, [a, b], [c, d], address)
+    }
+
+    fn compare_exchange_pair(
+        &mut self,
+        old: [VReg; 2],
+        expected: [VReg; 2],
+        new: [VReg; 2],
+        address: Address,
+    ) -> &mut MInst {
+        if self.isa.flags.has_lse {
+            return self.emit_mem(rows::CASPAL64_MR, &[old, expected, new].concat(), address);
+        }
+        let stored = [self.int_temp(64), self.int_temp(64)];
+        self.emit_mem(rows::ATOMIC16_CAS_M, &[old, stored, expected, new].concat(), address)
+    }
+
+    fn negate_pair(&mut self, defs: [VReg; 2], source: [VReg; 2]) {
+        self.emit(rows::NEGS_RR.of(64), &[defs[0], source[0]]);
+        self.emit(rows::NGC_RR.of(64), &[defs[1], source[1]]);
+    }
+
+    fn wide_product(&mut self, low: Option<VReg>, high: VReg, x: VReg, y: VReg) {
+        if let Some(low) = low {
+            self.emit(rows::MUL_RRR.of(64), &[low, x, y]);
+        }
+        self.emit(rows::UMULH_RRR, &[high, x, y]);
     }
 
     fn check_stack(&mut self, limit: VReg) {

@@ -10,7 +10,7 @@
 //! | `operand.rs` | second operands: immediates, shifted and extended registers |
 //! | `condition.rs` | comparisons into the flags, for their readers |
 //! | `chain.rs` | several comparisons, each made only if it still matters |
-//! | `wide.rs`, `wide_atomic.rs` | integers of 128 bits |
+//! | `wide.rs` | integers of 128 bits |
 //! | `vector/` | vectors |
 //! | the others | words and floats, by family |
 //!
@@ -41,7 +41,6 @@ pub(crate) mod table;
 pub(crate) mod tiles;
 mod vector;
 mod wide;
-mod wide_atomic;
 
 pub(crate) use cx::Cx;
 

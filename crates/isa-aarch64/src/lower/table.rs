@@ -13,7 +13,7 @@ use super::muldiv::Part;
 use super::overflow::Op;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide, wide_atomic,
+    vector, wide,
 };
 use crate::rows::{self, lanes};
 use kingpost_ir::Inst;
@@ -70,10 +70,10 @@ kingpost_mach::lowering_table! { LowerFn;
     TlsValue                   => shared::tls::tls_value;
 
     // Atomics.
-    AtomicRmw [8]              => atomic::rmw, wide_atomic::rmw, none, none;
-    AtomicCas [8]              => atomic::cas, wide_atomic::cas, none, none;
-    AtomicLoad [8]             => atomic::load, wide_atomic::load, none, none;
-    AtomicStore                => atomic::store, wide_atomic::store, none, none;
+    AtomicRmw [8]              => atomic::rmw, shared::wide_atomic::rmw, none, none;
+    AtomicCas [8]              => atomic::cas, shared::wide_atomic::cas, none, none;
+    AtomicLoad [8]             => atomic::load, shared::wide_atomic::load, none, none;
+    AtomicStore                => atomic::store, shared::wide_atomic::store, none, none;
     Fence                      => atomic::fence;
 
     // Special registers.
@@ -106,11 +106,11 @@ kingpost_mach::lowering_table! { LowerFn;
     // Integers.
     Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADDS_RRR.of(64), rows::ADC_RRR.of(64)), none, vector::add;
     Isub [32]                  => int::isub, shared::wide::halves(rows::SUBS_RRR.of(64), rows::SBC_RRR.of(64)), none, vector::subtract;
-    Ineg [32]                  => int::ineg, wide::ineg, none, vector::plain(lanes::NEG);
-    Iabs [32]                  => compare::iabs, wide::iabs, none, vector::plain(lanes::ABS);
+    Ineg [32]                  => int::ineg, shared::wide::ineg, none, vector::plain(lanes::NEG);
+    Iabs [32]                  => compare::iabs, shared::wide::iabs, none, vector::plain(lanes::ABS);
     Imul [32]                  => muldiv::imul, wide::imul, none, vector::multiply;
-    Umulhi [32]                => muldiv::mulhi(false), wide::mulhi(false), none, vector::multiply_high(false);
-    Smulhi [32]                => muldiv::mulhi(true), wide::mulhi(true), none, vector::multiply_high(true);
+    Umulhi [32]                => muldiv::mulhi(false), shared::wide::mulhi(false), none, vector::multiply_high(false);
+    Smulhi [32]                => muldiv::mulhi(true), shared::wide::mulhi(true), none, vector::multiply_high(true);
     Smin [32]                  => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, vector::min_max(lanes::SMIN);
     Smax [32]                  => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, vector::min_max(lanes::SMAX);
     Umin [32]                  => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, vector::min_max(lanes::UMIN);

@@ -43,30 +43,6 @@ fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Val
     (x, y, alu.rr.of(64))
 }
 
-/// `ineg`.
-pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-    cx.emit(rows::NEGS_RR.of(64), &[defs[0], x[0]]);
-    cx.emit(rows::NGC_RR.of(64), &[defs[1], x[1]]);
-    Ok(())
-}
-
-/// `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
-pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
-    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-    cx.emit_imm(rows::ASR_RRI.of(64), &[sign, x[1]], 63);
-    cx.emit(rows::EOR_RRR.of(64), &[low, x[0], sign]);
-    cx.emit(rows::EOR_RRR.of(64), &[high, x[1], sign]);
-    cx.emit(rows::SUBS_RRR.of(64), &[defs[0], low, sign]);
-    cx.emit(rows::SBC_RRR.of(64), &[defs[1], high, sign]);
-    Ok(())
-}
-
 /// `bitselect`, half by half.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
@@ -89,59 +65,6 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.emit(rows::MADD_RRRR.of(64), &[defs[1], x[1], y[0], sum]);
     cx.emit(rows::MUL_RRR.of(64), &[defs[0], x[0], y[0]]);
     Ok(())
-}
-
-/// `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an operand is
-/// negative, its unsigned value is 2^128 too large, and the product the other operand times that.
-pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let product = |cx: &mut Cx<'_, '_>, x, y| {
-        let [low, high] = [cx.int_temp(64), cx.int_temp(64)];
-        cx.emit(rows::MUL_RRR.of(64), &[low, x, y]);
-        cx.emit(rows::UMULH_RRR, &[high, x, y]);
-        [low, high]
-    };
-    let second = cx.int_temp(64);
-    cx.emit(rows::UMULH_RRR, &[second, x[0], y[0]]);
-    let one = product(cx, x[1], y[0]);
-    let other = product(cx, x[0], y[1]);
-    let last = product(cx, x[1], y[1]);
-    // The first mixed product and the carry fit in two words; with the second one they may carry into a third.
-    let zero = cx.constant_temp(0, 64);
-    let one = sum(cx, one, [second, zero]);
-    let [unused, low] = [cx.int_temp(64), cx.int_temp(64)];
-    cx.emit(rows::ADDS_RRR.of(64), &[unused, one[0], other[0]]);
-    cx.emit(rows::ADC_RRR.of(64), &[low, one[1], zero]);
-    let upper = sum(cx, last, [low, zero]);
-    let mut total = sum(cx, upper, [other[1], zero]);
-    if signed {
-        for (operand, times) in [(&x, &y), (&y, &x)] {
-            let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
-            cx.emit_imm(rows::ASR_RRI.of(64), &[sign, operand[1]], 63);
-            cx.emit(rows::AND_RRR.of(64), &[low, times[0], sign]);
-            cx.emit(rows::AND_RRR.of(64), &[high, times[1], sign]);
-            total = difference(cx, total, [low, high]);
-        }
-    }
-    cx.emit(rows::MOV_RR.of(64), &[defs[0], total[0]]);
-    cx.emit(rows::MOV_RR.of(64), &[defs[1], total[1]]);
-    Ok(())
-}
-
-fn sum(cx: &mut Cx<'_, '_>, x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
-    let sum = [cx.int_temp(64), cx.int_temp(64)];
-    cx.emit(rows::ADDS_RRR.of(64), &[sum[0], x[0], y[0]]);
-    cx.emit(rows::ADC_RRR.of(64), &[sum[1], x[1], y[1]]);
-    sum
-}
-
-fn difference(cx: &mut Cx<'_, '_>, x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
-    let difference = [cx.int_temp(64), cx.int_temp(64)];
-    cx.emit(rows::SUBS_RRR.of(64), &[difference[0], x[0], y[0]]);
-    cx.emit(rows::SBC_RRR.of(64), &[difference[1], x[1], y[1]]);
-    difference
 }
 
 /// The registers of an i128 shift: operand halves, the amount, and what it lacks to 63.

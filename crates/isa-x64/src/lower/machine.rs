@@ -9,8 +9,10 @@ use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
+use kingpost_mach::lower::wide::WideRows;
+use kingpost_mach::lower::wide_atomic::PairRows;
 use kingpost_mach::lower::{CallRows, CommonRows, Machine};
-use kingpost_mach::{Address, LowerError, RowId};
+use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
 impl<'f> Machine<'f> for Cx<'_, 'f> {
@@ -47,6 +49,25 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         stack_pointer: rows::MOV64_FROM_RSP,
         pinned: rows::MOV64_FROM_R15,
         set_pinned: rows::MOV64_TO_R15,
+        wide: WideRows {
+            add: [rows::ADD_RR.of(64), rows::ADC_RR.of(64)],
+            sub: [rows::SUB_RR.of(64), rows::SBB_RR.of(64)],
+            and: rows::AND_RR.of(64),
+            xor: rows::XOR_RR.of(64),
+            shift_right_signed: rows::SAR_RI.of(64),
+        },
+        pairs: PairRows {
+            swap: rows::ATOMIC16_SWAP_M,
+            and: rows::ATOMIC16_AND_M,
+            nand: rows::ATOMIC16_NAND_M,
+            or: rows::ATOMIC16_OR_M,
+            xor: rows::ATOMIC16_XOR_M,
+            add: [rows::ATOMIC16_ADD_M, rows::ATOMIC16_ADD_BIG_M],
+            umin: [rows::ATOMIC16_UMIN_M, rows::ATOMIC16_UMIN_BIG_M],
+            umax: [rows::ATOMIC16_UMAX_M, rows::ATOMIC16_UMAX_BIG_M],
+            smin: [rows::ATOMIC16_SMIN_M, rows::ATOMIC16_SMIN_BIG_M],
+            smax: [rows::ATOMIC16_SMAX_M, rows::ATOMIC16_SMAX_BIG_M],
+        },
     };
     const MEMCPY_ARGS: [PReg; 3] = [RDI, RSI, RDX];
     const PAYLOADS: [PReg; 2] = [RAX, RDX];
@@ -187,6 +208,37 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
 
     fn jump_by_table(&mut self, index: VReg, table: u32, len: u32) {
         branch::jump_by_table(self, index, table, len);
+    }
+
+    fn pair_address(&mut self, addr: Value, inst: Inst) -> Result<Address, LowerError> {
+        if self.isa.flags.has_cmpxchg16b { self.address(addr, 0, inst) } else { Err(self.unsupported(inst)) }
+    }
+
+    fn load_pair(&mut self, defs: [VReg; 2], address: Address) -> &mut MInst {
+        // Zero is exchanged for zero.
+        let [a, b, c, d] = [(); 4].map(|()| self.constant_temp(0, 64));
+        self.compare_exchange_pair(defs, [a, b], [c, d], address)
+    }
+
+    fn compare_exchange_pair(
+        &mut self,
+        old: [VReg; 2],
+        expected: [VReg; 2],
+        new: [VReg; 2],
+        address: Address,
+    ) -> &mut MInst {
+        self.emit_mem(rows::LOCK_CMPXCHG16B_M, &[old, expected, new].concat(), address)
+    }
+
+    fn negate_pair(&mut self, defs: [VReg; 2], source: [VReg; 2]) {
+        let zero = self.constant_temp(0, 64);
+        self.emit(rows::NEG_R.of(64), &[defs[0], source[0]]);
+        self.emit(rows::SBB_RR.of(64), &[defs[1], zero, source[1]]);
+    }
+
+    fn wide_product(&mut self, low: Option<VReg>, high: VReg, x: VReg, y: VReg) {
+        let low = low.unwrap_or_else(|| self.int_temp(64));
+        self.emit(rows::MULWIDE_R.of(64), &[low, high, x, y]);
     }
 
     fn check_stack(&mut self, limit: VReg) {

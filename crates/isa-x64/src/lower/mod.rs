@@ -9,7 +9,7 @@
 //! | `address.rs` | memory operands from address computations |
 //! | `condition.rs` | comparisons into the flags, for their readers |
 //! | `vector/` | vectors |
-//! | `wide.rs`, `wide_atomic.rs` | integers of 128 bits |
+//! | `wide.rs` | integers of 128 bits |
 //! | the others | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
@@ -37,7 +37,6 @@ pub(crate) mod table;
 pub(crate) mod tiles;
 mod vector;
 mod wide;
-mod wide_atomic;
 
 pub(crate) use cx::Cx;
 

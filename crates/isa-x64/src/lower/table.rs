@@ -15,7 +15,7 @@ use super::vector::narrow::Half;
 use super::vector::shift::Way;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
-    vector, wide, wide_atomic,
+    vector, wide,
 };
 use crate::rows;
 use kingpost_ir::Inst;
@@ -72,10 +72,10 @@ kingpost_mach::lowering_table! { LowerFn;
     TlsValue                   => shared::tls::tls_value;
 
     // Atomics.
-    AtomicRmw                  => atomic::rmw, wide_atomic::rmw, none, none;
-    AtomicCas                  => atomic::cas, wide_atomic::cas, none, none;
-    AtomicLoad                 => atomic::load, wide_atomic::load, none, none;
-    AtomicStore                => atomic::store, wide_atomic::store, none, none;
+    AtomicRmw                  => atomic::rmw, shared::wide_atomic::rmw, none, none;
+    AtomicCas                  => atomic::cas, shared::wide_atomic::cas, none, none;
+    AtomicLoad                 => atomic::load, shared::wide_atomic::load, none, none;
+    AtomicStore                => atomic::store, shared::wide_atomic::store, none, none;
     Fence                      => atomic::fence;
 
     // Special registers.
@@ -108,11 +108,11 @@ kingpost_mach::lowering_table! { LowerFn;
     // Integers.
     Iadd [32]                  => int::iadd, shared::wide::halves(rows::ADD_RR.of(64), rows::ADC_RR.of(64)), none, vector::lanes(rows::PADD);
     Isub [32]                  => int::two_operands(Alu::SUB), shared::wide::halves(rows::SUB_RR.of(64), rows::SBB_RR.of(64)), none, vector::lanes(rows::PSUB);
-    Ineg [32]                  => int::one_operand(rows::NEG_R), wide::ineg, none, vector::arith::ineg;
-    Iabs                       => int::iabs, wide::iabs, none, vector::arith::iabs;
+    Ineg [32]                  => int::one_operand(rows::NEG_R), shared::wide::ineg, none, vector::arith::ineg;
+    Iabs                       => int::iabs, shared::wide::iabs, none, vector::arith::iabs;
     Imul [32]                  => muldiv::imul, wide::imul, none, vector::multiply::imul;
-    Umulhi                     => muldiv::mulhi(false), wide::mulhi(false), none, vector::multiply::high(false);
-    Smulhi                     => muldiv::mulhi(true), wide::mulhi(true), none, vector::multiply::high(true);
+    Umulhi                     => muldiv::mulhi(false), shared::wide::mulhi(false), none, vector::multiply::high(false);
+    Smulhi                     => muldiv::mulhi(true), shared::wide::mulhi(true), none, vector::multiply::high(true);
     Smin                       => compare::min_max(IntCC::SignedLessThan), wide::min_max(IntCC::SignedLessThan), none, vector::arith::min_max(rows::PMINS, IntCC::SignedLessThan);
     Smax                       => compare::min_max(IntCC::SignedGreaterThan), wide::min_max(IntCC::SignedGreaterThan), none, vector::arith::min_max(rows::PMAXS, IntCC::SignedGreaterThan);
     Umin                       => compare::min_max(IntCC::UnsignedLessThan), wide::min_max(IntCC::UnsignedLessThan), none, vector::arith::min_max(rows::PMINU, IntCC::UnsignedLessThan);

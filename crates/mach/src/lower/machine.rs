@@ -7,9 +7,12 @@
 //! Unless said otherwise a method may change the flags: a reader of them is emitted right behind their definition.
 
 use super::condition::CondRows;
+use super::wide::WideRows;
+use super::wide_atomic::PairRows;
 use super::width::use_widened;
 use super::{Address, Lower};
 use crate::error::LowerError;
+use crate::inst::MInst;
 use crate::row::RowId;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
@@ -83,6 +86,10 @@ pub struct CommonRows {
     pub pinned: RowId,
     /// Writes the pinned register.
     pub set_pinned: RowId,
+    /// Arithmetic on integers of 128 bits.
+    pub wide: WideRows,
+    /// Atomic operations on 16 bytes.
+    pub pairs: PairRows,
 }
 
 /// Rows that call something, or jump to it with the frame taken down.
@@ -189,6 +196,30 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     ///
     /// The index is limited without a branch, so that the CPU cannot speculate past the table.
     fn jump_by_table(&mut self, index: VReg, table: u32, len: u32);
+
+    /// The memory operand of 16 bytes that are accessed at once.
+    ///
+    /// # Errors
+    /// No instructions for that, addresses of other types than `i64`.
+    fn pair_address(&mut self, addr: Value, inst: Inst) -> Result<Address, LowerError>;
+
+    /// Emits an atomic load of 16 bytes.
+    fn load_pair(&mut self, defs: [VReg; 2], address: Address) -> &mut MInst;
+
+    /// Emits an atomic compare and exchange of 16 bytes.
+    fn compare_exchange_pair(
+        &mut self,
+        old: [VReg; 2],
+        expected: [VReg; 2],
+        new: [VReg; 2],
+        address: Address,
+    ) -> &mut MInst;
+
+    /// `defs` is minus `source`, an integer of 128 bits.
+    fn negate_pair(&mut self, defs: [VReg; 2], source: [VReg; 2]);
+
+    /// The unsigned product of two integers of 64 bits; of the low half only if that is given.
+    fn wide_product(&mut self, low: Option<VReg>, high: VReg, x: VReg, y: VReg);
 
     /// Traps if the stack pointer, the frame already made, is below `limit`.
     fn check_stack(&mut self, limit: VReg);

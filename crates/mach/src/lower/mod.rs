@@ -31,7 +31,7 @@
 //! | `annotations.rs` | stack maps and debug tags |
 //! | `condition.rs` | conditions and booleans |
 //! | `types.rs` | predicates on types |
-//! | `wide.rs`, `vector.rs` | integers of 128 bits, vectors |
+//! | `wide.rs`, `wide_atomic.rs`, `vector.rs` | integers of 128 bits, vectors |
 //! | `tile.rs` | local patterns: what they match, how often they fire |
 //! | the others | opcodes, by family |
 
@@ -76,6 +76,7 @@ mod types;
 mod values;
 pub mod vector;
 pub mod wide;
+pub mod wide_atomic;
 pub mod width;
 
 pub use call::libcall;

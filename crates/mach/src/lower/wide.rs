@@ -10,6 +10,21 @@ use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, MemFlags, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
+/// Rows of arithmetic on halves of 64 bits. Destinations come first.
+#[derive(Clone, Copy, Debug)]
+pub struct WideRows {
+    /// The sum of the low halves, with its carry, and that of the high halves and the carry.
+    pub add: [RowId; 2],
+    /// As `add`, the difference.
+    pub sub: [RowId; 2],
+    /// Bitwise and.
+    pub and: RowId,
+    /// Bitwise exclusive or.
+    pub xor: RowId,
+    /// A shift to the right by the immediate, copies of the sign coming in.
+    pub shift_right_signed: RowId,
+}
+
 /// Bytes of a half.
 const HALF: i32 = 8;
 
@@ -171,4 +186,82 @@ pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     cx.swap_bytes(defs[0], parts[1], 64);
     cx.swap_bytes(defs[1], parts[0], 64);
     Ok(())
+}
+
+/// `ineg`.
+///
+/// # Errors
+/// None.
+pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
+    cx.negate_pair([defs[0], defs[1]], [x[0], x[1]]);
+    Ok(())
+}
+
+/// `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
+///
+/// # Errors
+/// None.
+pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    let WideRows { xor, sub, shift_right_signed, .. } = M::ROWS.wide;
+    let [x] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
+    let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
+    cx.emit_imm(shift_right_signed, &[sign, x[1]], 63);
+    cx.emit(xor, &[low, x[0], sign]);
+    cx.emit(xor, &[high, x[1], sign]);
+    cx.emit(sub[0], &[defs[0], low, sign]);
+    cx.emit(sub[1], &[defs[1], high, sign]);
+    Ok(())
+}
+
+/// `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an operand is
+/// negative, its unsigned value is 2^128 too large, and the product the other operand times that.
+///
+/// # Errors
+/// None.
+pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowered {
+    let WideRows { add, sub, and, shift_right_signed, .. } = M::ROWS.wide;
+    let [x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
+    let product = |cx: &mut M, x, y| {
+        let [low, high] = [cx.int_temp(64), cx.int_temp(64)];
+        cx.wide_product(Some(low), high, x, y);
+        [low, high]
+    };
+    let second = cx.int_temp(64);
+    cx.wide_product(None, second, x[0], y[0]);
+    let one = product(cx, x[1], y[0]);
+    let other = product(cx, x[0], y[1]);
+    let last = product(cx, x[1], y[1]);
+    // The first mixed product and the carry fit in two words; with the second one they may carry into a third.
+    let zero = cx.constant_temp(0, 64);
+    let one = combined(cx, add, one, [second, zero]);
+    let [_, low] = combined(cx, add, one, [other[0], zero]);
+    let upper = combined(cx, add, last, [low, zero]);
+    let mut total = combined(cx, add, upper, [other[1], zero]);
+    if signed {
+        for (operand, times) in [(&x, &y), (&y, &x)] {
+            let [sign, low, high] = std::array::from_fn(|_| cx.int_temp(64));
+            cx.emit_imm(shift_right_signed, &[sign, operand[1]], 63);
+            cx.emit(and, &[low, times[0], sign]);
+            cx.emit(and, &[high, times[1], sign]);
+            total = combined(cx, sub, total, [low, high]);
+        }
+    }
+    cx.emit(M::ROWS.move64, &[defs[0], total[0]]);
+    cx.emit(M::ROWS.move64, &[defs[1], total[1]]);
+    Ok(())
+}
+
+/// The sum or difference of two integers, in new registers.
+fn combined<'f>(cx: &mut impl Machine<'f>, rows: [RowId; 2], x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
+    let result = [cx.int_temp(64), cx.int_temp(64)];
+    cx.emit(rows[0], &[result[0], x[0], y[0]]);
+    cx.emit(rows[1], &[result[1], x[1], y[1]]);
+    result
 }
