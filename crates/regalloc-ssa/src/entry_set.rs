@@ -71,8 +71,9 @@ impl Spilling {
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
         let problem = input.problem;
         let block = input.order.block(index).block;
+        let values = &mut self.set.values[..];
         for entry in input.live.entries(index) {
-            let value = &mut self.set.values[entry.vreg.index()];
+            let value = &mut values[entry.vreg.index()];
             value.next = entry.next;
             value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
         }

@@ -454,31 +454,31 @@ impl Liveness {
     /// Entries by block and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
         reset(&mut self.starts, order.num_blocks() + 1, 0);
+        let (starts, ranges) = (&mut self.starts[..], &self.walk.ranges[..]);
         for &(start, end) in &self.spans {
-            self.walk.ranges[start as usize..end as usize]
-                .iter()
-                .for_each(|range| self.starts[range.block.index()] += 1);
+            ranges[start as usize..end as usize].iter().for_each(|range| starts[range.block.index()] += 1);
         }
-        add_up(&mut self.starts);
+        add_up(starts);
+        // Neither list shrinks, so that it is not filled again and again.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
-        if self.entries.len() < self.walk.ranges.len() {
-            self.entries.resize(self.walk.ranges.len(), blank);
-        }
+        self.entries.resize(ranges.len().max(self.entries.len()), blank);
+        self.entries_of.resize(self.entries.len(), (BlockIndex::FIRST, 0));
+        let (entries, entries_of) = (&mut self.entries[..], &mut self.entries_of[..]);
         for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
-            for range in &self.walk.ranges[start as usize..end as usize] {
-                let at = &mut self.starts[range.block.index()];
-                self.entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
+            for range in &ranges[start as usize..end as usize] {
+                let at = &mut starts[range.block.index()];
+                entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
-        shift(&mut self.starts);
-        self.entries_of.resize(self.walk.ranges.len(), (BlockIndex::FIRST, 0));
+        shift(starts);
         self.cursors.clear();
         self.cursors.extend(self.spans.iter().map(|span| span.0));
-        for (block, range) in order.indices().zip(self.starts.windows(2)) {
-            for i in range[0]..range[1] {
-                let at = &mut self.cursors[self.entries[i as usize].vreg.index()];
-                self.entries_of[*at as usize] = (block, i);
+        let cursors = &mut self.cursors[..];
+        for (block, range) in order.indices().zip(starts.windows(2)) {
+            for (i, entry) in (range[0]..).zip(&entries[range[0] as usize..range[1] as usize]) {
+                let at = &mut cursors[entry.vreg.index()];
+                entries_of[*at as usize] = (block, i);
                 *at += 1;
             }
         }

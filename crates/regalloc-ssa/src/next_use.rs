@@ -162,8 +162,8 @@ impl Liveness {
         reset(&mut self.def_block, values, BlockIndex::FIRST);
         reset(&mut self.def, values, ProgPoint::OPEN);
         reset(&mut self.def_end, values, ProgPoint::FIRST);
-        // All operands in the order are written.
-        self.after.resize(problem.num_operands(), Next::DEAD);
+        // Those of the order are all written.
+        self.after.resize(problem.num_operands().max(self.after.len()), Next::DEAD);
         self.uses.begin(values);
         for (index, block) in order.blocks().iter().rev() {
             self.find_uses_in(problem, index, block, constraints);

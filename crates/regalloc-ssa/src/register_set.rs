@@ -125,12 +125,12 @@ impl RegisterSet {
             for i in 0..members.len() {
                 let vreg = members[i];
                 let value = &mut self.values[vreg.index()];
-                value.index = 0;
-                if keep(value) {
+                let is_kept = keep(value);
+                if is_kept {
                     members[kept] = vreg;
                     kept += 1;
-                    value.index = kept as u32;
                 }
+                value.index = if is_kept { kept as u32 } else { 0 };
             }
             members.truncate(kept);
         }

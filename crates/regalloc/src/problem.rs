@@ -126,16 +126,25 @@ pub enum Shape {
     Constrained,
 }
 
-/// Properties of an instruction in one word: clobber id in the upper 24 bits, [`TIED`] or [`CONSTRAINED`], flags in the lower 4.
 #[derive(Clone, Copy, Debug)]
-struct InstData(u32);
+struct InstData {
+    /// Where its operands start; they end where those of the next begin.
+    operands: u32,
+    /// Clobber id in the upper 24 bits, [`TIED`] or [`CONSTRAINED`], flags in the lower 4.
+    bits: u32,
+}
 
 const TIED: u32 = 1 << 4;
 const CONSTRAINED: u32 = 1 << 5;
 
 impl InstData {
+    /// What ends the operands of the last instruction.
+    fn end(operands: u32) -> InstData {
+        InstData { operands, bits: 0 }
+    }
+
     #[inline]
-    fn new(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> InstData {
+    fn bits(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> u32 {
         let (mut asks, mut ties) = (Asks::NOTHING, 0);
         for operand in operands {
             asks = asks.and(operand.asks());
@@ -148,15 +157,15 @@ impl InstData {
             || ties > 1;
         let tied = if asks.has(Asks::TIE) || asks.has(Asks::MEMORY) { TIED } else { 0 };
         let shape = if is_constrained { CONSTRAINED } else { tied };
-        InstData(clobbers.as_u32() << 8 | shape | u32::from(flags.0))
+        clobbers.as_u32() << 8 | shape | u32::from(flags.0)
     }
 
     fn flags(self) -> InstFlags {
-        InstFlags((self.0 & 15) as u8)
+        InstFlags((self.bits & 15) as u8)
     }
 
     fn shape(self) -> Shape {
-        match self.0 & (TIED | CONSTRAINED) {
+        match self.bits & (TIED | CONSTRAINED) {
             0 => Shape::Plain,
             TIED => Shape::Tied,
             _ => Shape::Constrained,
@@ -164,7 +173,7 @@ impl InstData {
     }
 
     fn clobbers(self) -> ClobberId {
-        ClobberId::from_u32(self.0 >> 8)
+        ClobberId::from_u32(self.bits >> 8)
     }
 }
 
@@ -245,9 +254,8 @@ pub struct Problem {
     pub order: Vec<Block>,
     /// What debug information wants to know.
     pub labels: Vec<LabelUse>,
-    insts: PrimaryMap<Inst, InstData>,
-    /// By instruction: where its operands start, and behind the last where they end.
-    operand_starts: Vec<u32>,
+    /// By instruction; one more ends the operands of the last.
+    insts: Vec<InstData>,
     operands: Vec<Operand>,
     blocks: PrimaryMap<Block, BlockData>,
     edges: PrimaryMap<Edge, EdgeData>,
@@ -267,8 +275,7 @@ impl Default for Problem {
             vregs: PrimaryMap::new(),
             order: Vec::new(),
             labels: Vec::new(),
-            insts: PrimaryMap::new(),
-            operand_starts: vec![0],
+            insts: vec![InstData::end(0)],
             operands: Vec::new(),
             blocks: PrimaryMap::new(),
             edges: PrimaryMap::new(),
@@ -290,7 +297,7 @@ impl Problem {
         self.order.clear();
         self.labels.clear();
         self.insts.clear();
-        self.operand_starts.truncate(1);
+        self.insts.push(InstData::end(0));
         self.operands.clear();
         self.blocks.clear();
         self.edges.clear();
@@ -324,7 +331,7 @@ impl Problem {
     /// Starts the next block. Instructions that follow belong to it. The first block is the entry.
     pub fn begin_block(&mut self, freq: Freq, params: &[VReg]) -> Block {
         let params = self.pool_vregs(params);
-        let at = self.insts.len() as u32;
+        let at = self.num_insts() as u32;
         let insts = Span { start: at, end: at };
         self.blocks.push(BlockData { insts, params, succs: Span::default(), preds: Span::default(), freq })
     }
@@ -344,7 +351,6 @@ impl Problem {
     /// Makes room for so many instructions and operands.
     pub fn reserve(&mut self, insts: usize, operands: usize) {
         self.insts.reserve(insts);
-        self.operand_starts.reserve(insts);
         self.operands.reserve(operands);
     }
 
@@ -354,12 +360,13 @@ impl Problem {
     /// If no block was begun.
     #[inline]
     pub fn push_inst(&mut self, flags: InstFlags, clobbers: ClobberId) -> Inst {
-        let start = self.operand_starts.last().map_or(0, |&start| start as usize);
-        let inst = self.insts.push(InstData::new(flags, clobbers, &self.operands[start..]));
-        self.operand_starts.push(self.operands.len() as u32);
+        let inst = self.num_insts();
+        let data = &mut self.insts[inst];
+        data.bits = InstData::bits(flags, clobbers, &self.operands[data.operands as usize..]);
+        self.insts.push(InstData::end(self.operands.len() as u32));
         let block = self.blocks.last_mut().expect("an instruction needs a block").1;
-        block.insts.end = self.insts.len() as u32;
-        inst
+        block.insts.end = inst as u32 + 1;
+        Inst::new(inst)
     }
 
     /// Adds an edge. `args` are passed to the parameters of `to`; `defs` are the terminator's results that exist only
@@ -441,7 +448,7 @@ impl Problem {
     /// Number of instructions.
     #[inline]
     pub fn num_insts(&self) -> usize {
-        self.insts.len()
+        self.insts.len() - 1
     }
 
     /// Number of operands of all instructions together.
@@ -475,12 +482,14 @@ impl Problem {
     /// The instructions of a block, in order, and what allocators ask of each first.
     #[inline]
     pub fn walk(&self, block: Block) -> impl DoubleEndedIterator<Item = Step> + ExactSizeIterator {
-        self.insts(block).map(|inst| Step {
-            inst,
-            flags: self.flags(inst),
-            shape: self.shape(inst),
-            clobbers: self.clobber_id(inst),
-            operands: self.operand_range(inst),
+        let span = self.blocks[block].insts;
+        let pairs = self.insts[span.start as usize..=span.end as usize].windows(2);
+        pairs.zip(span.start..span.end).map(|(pair, inst)| Step {
+            inst: Inst::from_u32(inst),
+            flags: pair[0].flags(),
+            shape: pair[0].shape(),
+            clobbers: pair[0].clobbers(),
+            operands: pair[0].operands as usize..pair[1].operands as usize,
         })
     }
 
@@ -544,8 +553,8 @@ impl Problem {
     /// Indices of an instruction's operands in the operand array, and so in [`Allocation::locs`](crate::Allocation).
     #[inline]
     pub fn operand_range(&self, inst: Inst) -> Range<usize> {
-        let starts = &self.operand_starts[inst.index()..inst.index() + 2];
-        starts[0] as usize..starts[1] as usize
+        let pair = &self.insts[inst.index()..inst.index() + 2];
+        pair[0].operands as usize..pair[1].operands as usize
     }
 
     /// The operands of an instruction.
@@ -563,13 +572,13 @@ impl Problem {
     /// Flags of an instruction.
     #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
-        self.insts[inst].flags()
+        self.insts[inst.index()].flags()
     }
 
     /// What an instruction asks for beyond a register for each operand.
     #[inline]
     pub fn shape(&self, inst: Inst) -> Shape {
-        self.insts[inst].shape()
+        self.insts[inst.index()].shape()
     }
 
     /// Has the instruction no operands, no clobbers, and is it no safepoint? Edits before it then act as if behind it.
@@ -582,7 +591,7 @@ impl Problem {
     /// What an instruction destroys, by id.
     #[inline]
     pub fn clobber_id(&self, inst: Inst) -> ClobberId {
-        self.insts[inst].clobbers()
+        self.insts[inst.index()].clobbers()
     }
 
     /// What an instruction destroys.
