@@ -1,12 +1,14 @@
-//! `alloc`: an allocation problem and its solution, as text that reads again.
+//! `alloc`: what allocators make of functions, in columns; allocation problems and their solutions, as text that reads again.
 
 use crate::args::AllocArgs;
 use crate::diagnostics::{Diagnostic, complain};
+use crate::explain::{allocators, explanation};
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
+use crate::show::functions_of;
 use crate::{output, target};
 use kingpost_checker::Checker;
-use kingpost_codegen::{AllocatorFactory, solution_text};
+use kingpost_codegen::solution_text;
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Parser;
@@ -14,23 +16,45 @@ use kingpost_regalloc::{Allocation, MachineEnv, text};
 use std::io::Write;
 
 pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
-    let factory = target::allocator(&args.regalloc)?;
+    target::check(&args.target)?;
+    let names = allocators(args.regalloc.as_deref())?;
     let input = input::read(&args.file)?;
     let is_ra = match args.file.extension() {
         Some(extension) => extension == "ra" || extension == "mach",
         // Standard input has no name; functions begin with a word that problems do not have.
         None => !input.text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };
-    if is_ra { problems(args, &input, factory) } else { functions(args, &input) }
+    match &names[..] {
+        [name] if is_ra => problems(args, &input, name),
+        [name] if args.ra => functions(args, &input, name),
+        _ if is_ra || args.ra => {
+            Err(Stop::Usage("--regalloc all: the text form holds one solution of a problem".into()))
+        }
+        _ => columns(args, &names, &input),
+    }
+}
+
+/// What allocators make of the functions of a file, beside their lines.
+fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
+    let mut out = output::stdout();
+    let mut separator = "";
+    let verdict = functions_of(input, &mut |place, func| {
+        let Some(explanation) = explanation(&args.target, names, place, func)? else { return Ok(Verdict::Bad) };
+        write!(out, "{separator}{}", kingpost_explain::text(&explanation))?;
+        separator = "\n";
+        Ok(Verdict::Good)
+    })?;
+    out.flush()?;
+    Ok(verdict)
 }
 
 /// The problems of a `.ra` file, for its machine or the target's.
-fn problems(args: &AllocArgs, input: &Input, factory: AllocatorFactory) -> Outcome {
+fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let source = String::from_utf8_lossy(&input.text);
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
-    let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
+    let compiler = target::compiler(&args.target, Some(name), true)?;
     let env: &MachineEnv = file.env.as_ref().unwrap_or_else(|| compiler.isa().env());
-    let (mut allocator, mut checker, mut answer) = (factory(), Checker::new(), Allocation::default());
+    let (mut allocator, mut checker, mut answer) = (compiler.new_allocator(), Checker::new(), Allocation::default());
     let mut out = output::stdout();
     let mut verdict = Verdict::Good;
     write!(out, "{env}")?;
@@ -58,8 +82,8 @@ fn problems(args: &AllocArgs, input: &Input, factory: AllocatorFactory) -> Outco
 }
 
 /// The problems that lowering makes of functions.
-fn functions(args: &AllocArgs, input: &Input) -> Outcome {
-    let compiler = target::compiler(&args.target, Some(&args.regalloc), true)?;
+fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
+    let compiler = target::compiler(&args.target, Some(name), true)?;
     let bad_text = |error: kingpost_reader::Error| {
         Diagnostic::of_text(input, &error).complain();
         Verdict::Bad

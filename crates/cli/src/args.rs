@@ -48,13 +48,17 @@ pub(crate) enum Command {
     Opcodes(OpcodesArgs),
     /// List the local patterns that lowering looks for on a target; `compile --stats` counts them.
     Tiles(TargetArgs),
-    /// Print the allocation problem of each function and its solution.
+    /// Print what a register allocator makes of each function, line by line; several allocators side by side.
     Alloc(AllocArgs),
     /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if
     /// there is something that cannot be read.
     Check(CheckArgs),
     /// Judge rewrite rules.
     Rules(crate::rules::RulesArgs),
+    /// Print what a shell needs to complete commands and options: `source <(kingpost completions bash)`.
+    Completions(CompletionsArgs),
+    /// Write manual pages, one for each command: `man -l man1/kingpost-compile.1`.
+    Man(ManArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -197,9 +201,12 @@ pub(crate) enum StatsFormat {
 pub(crate) struct AllocArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator.
+    /// The register allocator, or `all`.
     #[arg(long, value_name = "A")]
-    pub(crate) regalloc: String,
+    pub(crate) regalloc: Option<String>,
+    /// Print problems and solutions in the text form that programs read, as is done for problems and machine code.
+    #[arg(long)]
+    pub(crate) ra: bool,
     /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -231,6 +238,19 @@ pub(crate) struct CheckArgs {
     /// none.
     #[arg(required = true, value_name = "FILE.ra")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct ManArgs {
+    /// Where the pages go; made if there is none.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! | `check.rs` | `check`: judges allocations given as text |
 //! | `rules.rs` | `rules check`: proofs of rewrite rules |
 //! | `lists.rs` | what there is: settings, targets, opcodes |
+//! | `manual.rs` | `completions`, `man`: what shells and `man` need |
 //! | `target.rs` | the compiler that options ask for |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
@@ -29,6 +30,7 @@ mod explain;
 mod input;
 mod ledger;
 mod lists;
+mod manual;
 mod outcome;
 mod output;
 mod rules;
@@ -63,6 +65,8 @@ fn main() -> ExitCode {
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
         Command::Rules(args) => rules::rules(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     match outcome {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,

@@ -26,38 +26,47 @@ pub(crate) fn each_function(
     mut visit: impl FnMut(&Place, &Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
-    let mut func = Function::default();
     for path in files {
-        let input = input::read(path)?;
-        let mut parser = match Parser::new(&input.text, Options::default()) {
-            Ok(parser) => parser,
-            Err(error) => {
-                Diagnostic::of_text(&input, &error).complain();
-                verdict = Verdict::Bad;
-                continue;
-            }
-        };
-        let header = parser.header().clone();
-        loop {
-            match parser.next_function(&mut func) {
-                Ok(true) => {
-                    let place = Place { input: &input, header: &header, start: parser.function_start() };
-                    if visit(&place, &func)? == Verdict::Bad {
-                        verdict = Verdict::Bad;
-                    }
-                }
-                Ok(false) => break,
-                Err(error) => {
-                    Diagnostic::of_text(&input, &error).complain();
+        if functions_of(&input::read(path)?, &mut visit)? == Verdict::Bad {
+            verdict = Verdict::Bad;
+        }
+    }
+    Ok(verdict)
+}
+
+/// The same for the functions of one text.
+pub(crate) fn functions_of(
+    input: &Input,
+    visit: &mut dyn FnMut(&Place, &Function) -> Result<Verdict, Stop>,
+) -> Outcome {
+    let mut verdict = Verdict::Good;
+    let mut func = Function::default();
+    let mut parser = match Parser::new(&input.text, Options::default()) {
+        Ok(parser) => parser,
+        Err(error) => {
+            Diagnostic::of_text(input, &error).complain();
+            return Ok(Verdict::Bad);
+        }
+    };
+    let header = parser.header().clone();
+    loop {
+        match parser.next_function(&mut func) {
+            Ok(true) => {
+                let place = Place { input, header: &header, start: parser.function_start() };
+                if visit(&place, &func)? == Verdict::Bad {
                     verdict = Verdict::Bad;
-                    if !parser.skip_to_next_function() {
-                        break;
-                    }
+                }
+            }
+            Ok(false) => return Ok(verdict),
+            Err(error) => {
+                Diagnostic::of_text(input, &error).complain();
+                verdict = Verdict::Bad;
+                if !parser.skip_to_next_function() {
+                    return Ok(verdict);
                 }
             }
         }
     }
-    Ok(verdict)
 }
 
 /// Prints functions, with an empty line between them.

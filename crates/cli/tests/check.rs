@@ -84,7 +84,8 @@ fn what_alloc_prints_is_accepted() {
         "function %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\nv2 = udiv v0, v1\nv3 = imul v2, v0\nreturn v3\n}\n";
     for allocator in ["ssa", "linear", "backtracking", "spill-all"] {
         for target in ["x86_64", "aarch64"] {
-            let (code, text, err) = kingpost(&["alloc", "--regalloc", allocator, "--target", target, "-"], source);
+            let (code, text, err) =
+                kingpost(&["alloc", "--ra", "--regalloc", allocator, "--target", target, "-"], source);
             assert_eq!(code, 0, "{err}");
             assert_eq!(kingpost(&["check", "-"], &text).0, 0, "{text}");
         }

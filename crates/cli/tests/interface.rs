@@ -69,7 +69,8 @@ fn usage_errors_are_2() {
         &["compile", "in.clif", "--set", "is_pic=perhaps"],
         &["compile", "in.clif", "--target", "z80"],
         &["compile", "in.clif", "--stats=xml"],
-        &["alloc", "in.clif"],
+        &["alloc", "in.clif", "--ra", "--regalloc", "all"],
+        &["completions", "frob"],
         &["test", "--regalloc", "none", "in.clif"],
     ];
     for args in wrong {
@@ -143,6 +144,43 @@ fn what_there_is_can_be_listed() {
     assert!(code == 2 && err.contains("near: is_pic"), "{err}");
     let (code, _, err) = check(&["compile", "in.clif", "--target", "riscv64"], GOOD);
     assert!(code == 2 && err.contains("x86_64, aarch64"), "{err}");
+}
+
+#[test]
+fn allocations_are_shown_by_the_names_of_the_text() {
+    let (code, out, err) = check(&["alloc", "in.clif", "--target", "x86_64"], RUNS);
+    assert!(code == 0 && out.starts_with("%add, x86_64"), "{out}{err}");
+    let line = out.lines().find(|line| line.contains("v2 = iadd v0, v1")).expect("the line is there");
+    assert!(line.contains("v0 rdi, v1 rsi"), "{line}");
+    let (code, out, err) = check(&["alloc", "-", "--target", "aarch64", "--regalloc", "all"], RUNS);
+    let head = out.lines().find(|line| line.split_whitespace().eq(["ssa", "linear", "backtracking", "spill-all"]));
+    assert!(code == 0 && head.is_some(), "{out}{err}");
+}
+
+#[test]
+fn pages_explain_functions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("in.clif"), RUNS).expect("written");
+    let output = kingpost(folder.path(), &["explain", "in.clif", "--function", "%add", "-o", "page.html"], "");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.contains("v2 = iadd v0, v1"));
+    let (code, _, err) = check(&["explain", "in.clif", "--function", "%ad", "-o", "x.html"], RUNS);
+    assert!(code == 2 && err.contains("near: %add"), "{err}");
+    let (code, _, err) = check(&["explain", "in.clif", "-o", "x.html"], "");
+    assert!(code == 1 && err.contains("no function"), "{err}");
+}
+
+#[test]
+fn shells_and_manuals_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, out, _) = check(&["completions", shell], "");
+        assert!(code == 0 && out.contains("print-cfg"), "{shell}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(kingpost(folder.path(), &["man", "man1"], "").status.success());
+    let page = std::fs::read_to_string(folder.path().join("man1/kingpost-explain.1")).expect("a page");
+    assert!(page.contains("regalloc"), "{page}");
 }
 
 #[test]
@@ -263,7 +301,7 @@ fn inputs_are_not_overwritten() {
 fn stages_are_dumped() {
     let folder = tempfile::tempdir().expect("a folder");
     let both = format!("{RUNS}{}", RUNS.replace("%add", "%sum"));
-    let args = ["compile", "-", "--verify-each", "--dump", "all", "--dump-dir", "dumps"];
+    let args = ["compile", "-", "--set", "opt_level=speed", "--verify-each", "--dump", "all", "--dump-dir", "dumps"];
     let output = kingpost(folder.path(), &args, &both);
     assert_eq!((output.status.code(), text(&output.stdout), text(&output.stderr)), (Some(0), "".into(), "".into()));
     let mut names: Vec<String> = std::fs::read_dir(folder.path().join("dumps"))
@@ -271,8 +309,17 @@ fn stages_are_dumped() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    let expected =
-        ["00-verify.clif", "01-expand.clif", "02-lower.mach", "03-regalloc.ra", "04-check.mach", "05-emit.lst"];
+    let expected = [
+        "00-verify.clif",
+        "01-expand.clif",
+        "02-shape.clif",
+        "03-simplify.clif",
+        "04-place.clif",
+        "05-lower.mach",
+        "06-regalloc.ra",
+        "07-check.mach",
+        "08-emit.lst",
+    ];
     assert_eq!(names, expected);
     // Every text has both functions in their order, and those with a reader read again.
     for name in names {
@@ -280,13 +327,13 @@ fn stages_are_dumped() {
         let [add, sum] = ["; %add\n", "; %sum\n"].map(|heading| dump.find(heading));
         assert!(add.is_some() && add < sum, "{name}: {dump}");
     }
-    for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/03-regalloc.ra", "--regalloc", "linear"]] {
+    for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/06-regalloc.ra", "--regalloc", "linear"]] {
         assert_eq!(kingpost(folder.path(), command, "").status.code(), Some(0), "{command:?}");
     }
     let (code, out, _) =
         check(&["compile", "-", "--dump", "expand", "--dump", "lower", "--stop-after", "lower"], &both);
     assert!(
-        code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 02-lower %sum"),
+        code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 05-lower %sum"),
         "{out}"
     );
     let disasm = check(&["compile", "-", "--disasm"], &both);
@@ -305,18 +352,18 @@ fn compilation_goes_on_from_machine_code() {
     let args = ["compile", "-", "--verify-each", "--dump", "lower", "--dump", "check", "--dump-dir", ".", "-o", "a.o"];
     assert_eq!(kingpost(folder.path(), &args, &both).status.code(), Some(0));
     let object = |name: &str| std::fs::read(folder.path().join(name)).expect("an object");
-    for dump in ["02-lower.mach", "04-check.mach"] {
+    for dump in ["05-lower.mach", "07-check.mach"] {
         let output = kingpost(folder.path(), &["compile", dump, "-o", "b.o"], "");
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{dump}");
         assert_eq!(object("a.o"), object("b.o"), "{dump}");
     }
-    let dump = std::fs::read_to_string(folder.path().join("04-check.mach")).expect("a dump");
+    let dump = std::fs::read_to_string(folder.path().join("07-check.mach")).expect("a dump");
     // An operand in the wrong register is found before a byte is written.
     std::fs::write(folder.path().join("wrong.mach"), dump.replace("i0: r7, r6", "i0: r7, r7")).expect("written");
     let output = kingpost(folder.path(), &["compile", "wrong.mach", "-o", "c.o"], "");
     assert_eq!((output.status.code(), folder.path().join("c.o").exists()), (Some(1), false));
     assert!(text(&output.stderr).contains("wrong.mach: %add: the checker rejects"), "{}", text(&output.stderr));
-    assert_eq!(kingpost(folder.path(), &["alloc", "02-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
+    assert_eq!(kingpost(folder.path(), &["alloc", "05-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
 }
 
 #[test]
@@ -343,7 +390,7 @@ fn settings_of_files_are_honoured() {
 
 #[test]
 fn problems_and_solutions_read_again() {
-    let (code, first, err) = check(&["alloc", "in.clif", "--regalloc", "linear"], RUNS);
+    let (code, first, err) = check(&["alloc", "in.clif", "--ra", "--regalloc", "linear"], RUNS);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(first.contains("problem %add {") && first.contains("allocation {"), "{first}");
     let (code, second, err) = check(&["alloc", "-", "--regalloc", "linear"], &first);

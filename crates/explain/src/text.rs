@@ -137,13 +137,19 @@ fn side_by_side(explanation: &Explanation, out: &mut String) {
     let _ = writeln!(out, "\n{:left$}{}", "", cells(heads).trim_end());
     loop {
         let parts: Vec<&[Row]> = groups.iter_mut().map(Groups::next).collect();
-        let Some(height) = parts.iter().map(|part| part.len()).max().filter(|&height| height > 0) else { break };
+        if parts.iter().all(|part| part.is_empty()) {
+            break;
+        }
+        // What all have in common stands in one line: edits are above it, more of it below.
+        let common = |part: &[Row]| part.iter().position(is_common).unwrap_or(part.len());
+        let above = parts.iter().map(|part| common(part)).max().unwrap_or(0);
+        let height = parts.iter().map(|part| above - common(part) + part.len()).max().unwrap_or(0);
         if parts.iter().any(|part| part.first().is_some_and(|row| matches!(row.kind, RowKind::Block(_)))) {
             out.push('\n');
         }
         for k in 0..height {
-            // Edits stand above their instruction, so that the shorter columns begin further down.
-            let row = |part: &&[Row]| (k + part.len()).checked_sub(height).and_then(|index| part.get(index).cloned());
+            let row =
+                |part: &&'_ [Row]| (k + common(part)).checked_sub(above).and_then(|index| part.get(index).cloned());
             let rows: Vec<Option<Row>> = parts.iter().map(row).collect();
             let source = rows.iter().flatten().map(|row| explanation.source(row)).find(|line| !line.is_empty());
             let cell = |row: &Option<Row>| {
@@ -158,6 +164,11 @@ fn side_by_side(explanation: &Explanation, out: &mut String) {
     }
 }
 
+/// Is it a row that every allocator has?
+fn is_common(row: &Row) -> bool {
+    matches!(row.kind, RowKind::Block(_) | RowKind::Line | RowKind::Inst { .. })
+}
+
 /// The rows of one allocator, cut behind each block header, line and instruction, so that the pieces of all allocators
 /// correspond.
 struct Groups<'a> {
@@ -166,8 +177,7 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     fn next(&mut self) -> &'a [Row] {
-        let is_end = |row: &Row| matches!(row.kind, RowKind::Block(_) | RowKind::Line | RowKind::Inst { .. });
-        let end = self.rows.iter().position(is_end).map_or(self.rows.len(), |end| end + 1);
+        let end = self.rows.iter().position(is_common).map_or(self.rows.len(), |end| end + 1);
         let more = self.rows[end..].iter().take_while(|row| row.kind == RowKind::More).count();
         let (group, rest) = self.rows.split_at(end + more);
         self.rows = rest;

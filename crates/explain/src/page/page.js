@@ -108,7 +108,7 @@
 
   // ---- the listing
 
-  // Rows of all allocators side by side: pieces end with what all have in common, edits stand above their instruction.
+  // Rows of all allocators side by side, in pieces: what all have in common stands in one row, edits above it, more of it below.
   function sideBySide(solutions) {
     const ends = kind => kind === "block" || kind === "line" || kind === "inst" || kind === "elided";
     const cut = all => {
@@ -125,9 +125,11 @@
     };
     const parts = solutions.map(each => cut(each.rows)), out = [];
     for (let i = 0; i < Math.max(...parts.map(part => part.length)); i++) {
-      const pieces = parts.map(part => part[i] || []), height = Math.max(...pieces.map(piece => piece.length));
+      const pieces = parts.map(part => part[i] || []);
+      const starts = pieces.map(piece => { const at = piece.findIndex(row => ends(row[0])); return at < 0 ? piece.length : at; });
+      const above = Math.max(...starts), height = Math.max(...pieces.map((piece, p) => above - starts[p] + piece.length));
       for (let k = 0; k < height; k++) {
-        const cells = pieces.map(piece => piece[k - height + piece.length] || null), first = cells.find(cell => cell);
+        const cells = pieces.map((piece, p) => piece[k - above + starts[p]] || null), first = cells.find(cell => cell);
         const common = cells.find(cell => cell && (cell[1] >= 0 || ends(cell[0]))) || first;
         out.push([common[0], common[1], common[2], "", common[4], "", [], [], cells]);
       }
