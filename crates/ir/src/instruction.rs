@@ -325,6 +325,12 @@ impl InstData {
         InstData { small, ..self }
     }
 
+    /// The same instruction with another controlling type. Its format must have one.
+    #[must_use]
+    pub fn with_type(self, ty: Type) -> InstData {
+        InstData { ty, ..self }
+    }
+
     /// The small immediate: condition code, lane, trap code or operation, as a number.
     #[inline]
     pub fn small(&self) -> u8 {

@@ -52,7 +52,8 @@ fn expand_one(func: &mut Function, inst: Inst, global: GlobalValue) -> Result<()
             let pointer = ty;
             insert(func, inst, InstData::unary_global(Opcode::SymbolValue, pointer, root), pointer)
         }
-        _ => return Err(LowerError::Feature { what: "a dynamic vector scale", target: "any target" }),
+        // Of a dynamic vector, which has one part.
+        _ => insert(func, inst, InstData::iconst(ty, 1), ty),
     };
     for &global in chain.iter().rev().skip(1) {
         value = match func.global_values[global] {

@@ -7,6 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `global_values.rs` | global values but for symbols |
+//! | `dynamic_vectors.rs` | vectors whose size is only known at run time |
 //! | `wide.rs` | what no machine does with integers of 128 bits and floats of 16 and 128 bits |
 //! | `floats.rs`, `conversions.rs`, `byte_order.rs` | the same, by family |
 //! | `windows_results.rs` | results of 128 bits in `windows_fastcall` |
@@ -19,6 +20,7 @@ use kingpost_mach::Refusal;
 
 mod byte_order;
 mod conversions;
+mod dynamic_vectors;
 mod floats;
 mod global_values;
 mod wide;
@@ -27,8 +29,11 @@ mod windows_results;
 /// Expands `func` and resolves its aliases.
 ///
 /// # Errors
-/// A global value that no target has.
+/// A global value or a part of a vector that no target has.
 pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
+    if dynamic_vectors::occurs(func) {
+        dynamic_vectors::run(func)?;
+    }
     if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
         global_values::run(func)?;
     }

@@ -50,7 +50,7 @@ pub struct DataFlowGraph {
     has_symbols: bool,
     /// Was any `bitcast` in big-endian byte order ever made?
     has_big_bitcasts: bool,
-    /// Lane codes of the types that values ever had, a bit each.
+    /// Lane codes of the types that values ever had, a bit each, and [`DYNAMIC_VECTORS`].
     lane_types: u16,
     /// For aliases: the value that the alias was made for, as written.
     alias_targets: SecondaryMap<Value, PackedOption<Value>>,
@@ -70,6 +70,15 @@ pub struct DataFlowGraph {
     pub ext_funcs: PrimaryMap<FuncRef, ExtFuncData>,
     /// Constants of `vconst` and `f128const`.
     pub constants: ConstantPool,
+}
+
+/// Stands among lane codes for any dynamic vector.
+const DYNAMIC_VECTORS: u16 = 1 << 15;
+
+/// What is noted of a type that a value has.
+#[inline]
+fn type_bit(ty: Type) -> u16 {
+    1 << ty.lane_code() | if ty.is_dynamic_vector() { DYNAMIC_VECTORS } else { 0 }
 }
 
 impl DataFlowGraph {
@@ -133,6 +142,11 @@ impl DataFlowGraph {
     /// Did any value ever have lanes of the type `lane`, alone or in a vector?
     pub fn has_lanes_of(&self, lane: Type) -> bool {
         self.lane_types >> lane.lane_code() & 1 != 0
+    }
+
+    /// Did any value ever have a dynamic vector type?
+    pub fn has_dynamic_vectors(&self) -> bool {
+        self.lane_types & DYNAMIC_VECTORS != 0
     }
 
     /// The instruction as it is stored.
@@ -242,7 +256,7 @@ impl DataFlowGraph {
         let results = &mut self.results[inst];
         let number = results.len & !(1 << 31);
         self.values[value] = ValueData::result(inst, number, ty);
-        self.lane_types |= 1 << ty.lane_code();
+        self.lane_types |= type_bit(ty);
         *results = match number {
             0 => InstResults { len: 1, first: value },
             1 => {

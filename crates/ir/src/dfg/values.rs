@@ -38,7 +38,7 @@ impl DataFlowGraph {
     /// Changes the type of a value.
     pub fn set_value_type(&mut self, value: Value, ty: Type) {
         self.values[value].set_type(ty);
-        self.lane_types |= 1 << ty.lane_code();
+        self.lane_types |= super::type_bit(ty);
     }
 
     /// The instruction whose first result the value is. Aliases are not looked through.
@@ -166,7 +166,7 @@ impl DataFlowGraph {
     pub fn append_block_param_as(&mut self, block: Block, value: Value, ty: Type) {
         let number = self.blocks[block].len() as u32;
         self.values[value] = ValueData::param(block, number, ty);
-        self.lane_types |= 1 << ty.lane_code();
+        self.lane_types |= super::type_bit(ty);
         self.value_lists.push(&mut self.blocks[block], value);
     }
 
