@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
-use kingpost_codegen::Stage;
+use kingpost_codegen::{Pass, Stage};
 use std::path::PathBuf;
 
 /// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     PrintCfg(FilesArgs),
     /// Write a page that shows what becomes of functions: graph, machine code, live ranges, the allocator's decisions.
     Explain(ExplainArgs),
+    /// Optimise functions and print them.
+    Opt(OptArgs),
     /// Compile functions and data into one relocatable object.
     Compile(CompileArgs),
     /// List the opcodes of the language, or explain some of them.
@@ -130,6 +132,18 @@ pub(crate) struct OpcodesArgs {
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct OptArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Run this pass only; may be repeated.
+    #[arg(long, value_name = "PASS", value_parser = Pass::ALL.map(Pass::name))]
+    pub(crate) only: Vec<String>,
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

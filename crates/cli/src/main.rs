@@ -5,6 +5,7 @@
 //! | `args.rs` | the interface: commands and their options |
 //! | `compile.rs` | `compile`: functions to an object |
 //! | `diagnostics.rs` | what is wrong with a text, shown in its place |
+//! | `opt.rs` | `opt`: functions behind the optimiser, as text |
 //! | `dump.rs` | what stages make, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify` |
@@ -31,6 +32,8 @@ mod input;
 mod ledger;
 mod lists;
 mod manual;
+mod opt;
+
 mod outcome;
 mod output;
 mod rules;
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => show::verify(&args),
         Command::PrintCfg(args) => explain::print_cfg(&args),
         Command::Explain(args) => explain::explain(&args),
+        Command::Opt(args) => opt::opt(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Opcodes(args) => lists::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),

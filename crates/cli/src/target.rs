@@ -26,6 +26,13 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
     compiler(args, None, false).map(drop)
 }
 
+/// A compiler for these options that optimises if they do not say otherwise.
+pub(crate) fn optimizing(args: &TargetArgs) -> Result<Compiler, Stop> {
+    let mut set = vec!["opt_level=speed".to_string()];
+    set.extend_from_slice(&args.set);
+    compiler(&TargetArgs { target: args.target.clone(), set }, None, true)
+}
+
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {

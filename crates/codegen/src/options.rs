@@ -2,11 +2,12 @@
 
 use crate::stage::Stage;
 use kingpost_mach::{Guard, Limits};
+use kingpost_opt::Pass;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be observed while compiling, and when to give up. It does not change the code.
+/// What is to be observed while compiling, what is left out, and when to give up.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Keep CPU time per stage.
@@ -19,10 +20,36 @@ pub struct Options {
     pub dump: Option<Arc<dyn DumpSink>>,
     /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.
     pub stop_after: Option<Stage>,
+    /// The optimiser's passes that run where the optimisation level asks for any.
+    pub passes: Passes,
     /// The most that a function may use.
     pub limits: Limits,
     /// Compilation stops with [`CompileError::Cancelled`](crate::CompileError::Cancelled) soon after this is set: before the next stage or block.
     pub cancel: Option<Arc<AtomicBool>>,
+}
+
+/// A set of the optimiser's passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passes([bool; Pass::ALL.len()]);
+
+impl Passes {
+    /// The set of some passes.
+    pub fn of(passes: impl IntoIterator<Item = Pass>) -> Passes {
+        let mut set = [false; Pass::ALL.len()];
+        passes.into_iter().for_each(|pass| set[pass as usize] = true);
+        Passes(set)
+    }
+
+    pub(crate) fn contains(self, pass: Pass) -> bool {
+        self.0[pass as usize]
+    }
+}
+
+/// All passes.
+impl Default for Passes {
+    fn default() -> Passes {
+        Passes([true; Pass::ALL.len()])
+    }
 }
 
 impl Options {

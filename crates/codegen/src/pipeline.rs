@@ -39,7 +39,7 @@ pub(crate) fn compile(
     // The same with less work.
     if settings.opt_level != OptLevel::None {
         optimizer.start();
-        for pass in Pass::ALL {
+        for pass in Pass::ALL.into_iter().filter(|&pass| s.options.passes.contains(pass)) {
             s.run(Stage::of_pass(pass), || {
                 optimizer.run(pass, func);
                 Ok::<(), CompileError>(())

@@ -25,10 +25,10 @@ pub(crate) fn is_here() -> Result<(), String> {
     can_run(triple().architecture)
 }
 
-/// A compiler for each allocator: for any processor of the kind, or for one that can do everything.
+/// A compiler for each allocator and optimisation level: for any processor of the kind, or for one that can do everything.
 pub(crate) fn lanes(everything: bool) -> Vec<Lane> {
     let flags: Vec<String> = everything.then(|| "has_lse".to_string()).into_iter().collect();
-    kingpost_codegen::ALLOCATORS.iter().map(|&(name, _)| Lane::for_target(&triple(), name, flags.clone())).collect()
+    Lane::at_all_levels(&triple(), &flags)
 }
 
 /// Programs compiled into one object, and the calls to make of them.

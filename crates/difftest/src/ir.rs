@@ -1,11 +1,16 @@
-//! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator.
+//! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator at every
+//! optimisation level; and the interpreter says the same of the optimised program.
 
 use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
-use crate::native::{Caller, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here};
+use crate::native::{
+    Caller, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here, triple,
+};
+use kingpost_codegen::CpuFlags;
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_jit::LoadError;
+use kingpost_opt::{Optimizer, Pass};
 use kingpost_testgen::ir::{Program, generate, shrink};
 use std::fmt::Write;
 use std::ops::Range;
@@ -23,7 +28,11 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     for seed in seeds {
         let program = generate(seed);
         match expected(&program) {
-            Ok(expected) => cases.push(Case { seed, program, expected }),
+            Ok(expected) => {
+                let case = Case { seed, program, expected };
+                judge_optimized(&case)?;
+                cases.push(case);
+            }
             Err(reason) => report.skip(format_args!("the interpreter says: {reason}")),
         }
     }
@@ -49,7 +58,8 @@ struct Case {
 
 /// On this machine, program by program.
 fn here(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
-    let mut lanes = [Lane::all(false), Lane::all(true)];
+    let host = CpuFlags::host().map_or_else(Vec::new, |cpu| cpu.words());
+    let mut lanes = [&[][..], &host].map(|flags| Lane::at_all_levels(&triple(), flags));
     let system = |error: LoadError| Box::new(Failure { seed: 0, what: error.to_string(), text: String::new() });
     let mut caller = Caller::new(&lanes[0][0]).map_err(system)?;
     for case in cases {
@@ -127,6 +137,38 @@ pub fn show(seed: u64) -> String {
     let program = generate(seed);
     let expected = expected(&program);
     filetest(&program, &expected, "x86_64\ntarget aarch64")
+}
+
+/// The interpreter's opinion of the optimised program.
+fn judge_optimized(case: &Case) -> Result<(), Box<Failure>> {
+    let judge = |program: &Program, before: &[Outcome]| {
+        let what = match expected(&optimized(program)) {
+            Ok(after) if after == before => return None,
+            Ok(after) => format!("optimised, it {}, before: {}", list(&after), list(before)),
+            Err(reason) => format!("optimised, the interpreter says: {reason}"),
+        };
+        Some(Trouble { lane: 0, kind: Kind::Ending, what })
+    };
+    match judge(&case.program, &case.expected) {
+        None => Ok(()),
+        Some(_) => Err(shrunken(case, "x86_64", |program| judge(program, &expected(program).ok()?))),
+    }
+}
+
+fn list(outcomes: &[Outcome]) -> String {
+    outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The program with its functions optimised.
+fn optimized(program: &Program) -> Program {
+    let mut program = program.clone();
+    let mut optimizer = Optimizer::default();
+    for function in &mut program.functions {
+        function.dfg.resolve_all_aliases();
+        optimizer.start();
+        Pass::ALL.iter().for_each(|&pass| optimizer.run(pass, function));
+    }
+    program
 }
 
 /// The words of a `target` line.
@@ -240,7 +282,9 @@ fn arguments(function: &Function, input: &[u64]) -> String {
 /// The program as a filetest, with the interpreter's endings as directives.
 fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: &str) -> String {
     let frames = if needs_frame_pointers(&program.functions) { "set preserve_frame_pointers\n" } else { "" };
-    let mut text = format!("test interpret\ntest run\nset enable_multi_ret_implicit_sret\n{frames}target {target}\n");
+    let mut text = format!(
+        "test interpret\ntest run\nset enable_multi_ret_implicit_sret\nset opt_level=speed\n{frames}target {target}\n"
+    );
     for function in program.functions.iter().rev() {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{function}");

@@ -2,6 +2,7 @@
 
 use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
 use crate::tables;
+use kingpost_codegen::OptLevel;
 use kingpost_codegen::module::default_libcall_name;
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
 use kingpost_filetest::native::throw::{self, Throw};
@@ -28,9 +29,10 @@ const GARBAGE: u8 = 0xa5;
 const SECONDS: u32 = 20;
 const SHARED_BYTES: usize = 1 << 18;
 
-/// A compiler under test: an allocator and the CPU's flags.
+/// A compiler under test: an allocator, an optimisation level and the CPU's flags.
 pub(crate) struct Lane {
     pub(crate) allocator: &'static str,
+    pub(crate) opt_level: OptLevel,
     /// What it compiles for.
     pub(crate) architecture: Architecture,
     /// Words of a `target` line.
@@ -42,7 +44,7 @@ pub(crate) struct Lane {
 
 impl fmt::Display for Lane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.architecture, self.allocator)?;
+        write!(f, "{}, {}, {}", self.architecture, self.allocator, self.opt_level)?;
         self.flags.iter().try_for_each(|flag| write!(f, " {flag}"))
     }
 }
@@ -100,24 +102,36 @@ impl Lane {
     /// A compiler for `allocator`, for any CPU or for that of this machine.
     pub(crate) fn new(allocator: &'static str, host: bool) -> Lane {
         let flags = CpuFlags::host().filter(|_| host).map_or_else(Vec::new, |cpu| cpu.words());
-        Lane::for_target(&triple(), allocator, flags)
+        Lane::for_target(&triple(), allocator, OptLevel::None, flags)
     }
 
     /// A compiler for `allocator` and a processor of some machine.
-    pub(crate) fn for_target(triple: &Triple, allocator: &'static str, flags: Vec<String>) -> Lane {
+    pub(crate) fn for_target(
+        triple: &Triple,
+        allocator: &'static str,
+        opt_level: OptLevel,
+        flags: Vec<String>,
+    ) -> Lane {
         let compiler = |preserve_frame_pointers| {
-            let settings = Settings { preserve_frame_pointers, ..settings(allocator) };
+            let settings = Settings { opt_level, preserve_frame_pointers, ..settings(allocator) };
             let compiler = Compiler::new(triple, settings, &flags).expect("settings of the table");
             let cx = compiler.context();
             (compiler, cx)
         };
         let (plain, framed) = (compiler(false), compiler(true));
-        Lane { allocator, architecture: triple.architecture, flags, plain, framed }
+        Lane { allocator, opt_level, architecture: triple.architecture, flags, plain, framed }
     }
 
     /// Every allocator.
     pub(crate) fn all(host: bool) -> Vec<Lane> {
         ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, host)).collect()
+    }
+
+    /// Every allocator at every optimisation level, for some machine.
+    pub(crate) fn at_all_levels(triple: &Triple, flags: &[String]) -> Vec<Lane> {
+        let lanes =
+            ALLOCATORS.iter().flat_map(|&(name, _)| [OptLevel::None, OptLevel::Speed].map(|level| (name, level)));
+        lanes.map(|(name, level)| Lane::for_target(triple, name, level, flags.to_vec())).collect()
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {
@@ -129,9 +143,12 @@ impl Lane {
         let mut module = ModuleBuffer::default();
         let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
         for function in functions {
-            let compiled = compiler.compile(cx, &mut function.clone(), &mut module);
+            let mut changed = function.clone();
+            let compiled = compiler.compile(cx, &mut changed, &mut module);
             compiled.map_err(|error| (function.name.to_string(), error))?;
-            if let Err(what) = tables::check(function, &module.function(module.len() - 1)) {
+            // What is optimised need not have all calls that there were.
+            let told = if self.opt_level == OptLevel::None { function } else { &changed };
+            if let Err(what) = tables::check(told, &module.function(module.len() - 1)) {
                 panic!("{}: wrong tables: {what}\n{function}", self.allocator);
             }
         }

@@ -33,6 +33,13 @@ impl Pass {
     }
 }
 
+impl Pass {
+    /// The pass of this name.
+    pub fn named(name: &str) -> Option<Pass> {
+        Pass::ALL.into_iter().find(|pass| pass.name() == name)
+    }
+}
+
 impl fmt::Display for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -42,6 +42,7 @@ static SUBTESTS: &[Subtest] = &[
     Subtest { name: "domtree", per: Per::File, needs_verifier: true, run: domtree::run },
     Subtest { name: "interpret", per: Per::File, needs_verifier: true, run: interpret::run },
     Subtest { name: "expand", per: Per::Target, needs_verifier: true, run: stage::expand },
+    Subtest { name: "optimize", per: Per::Target, needs_verifier: true, run: stage::optimize },
     Subtest { name: "lower", per: Per::Target, needs_verifier: true, run: stage::lower },
     Subtest { name: "regalloc", per: Per::Allocator, needs_verifier: true, run: stage::regalloc },
     Subtest { name: "compile", per: Per::Allocator, needs_verifier: true, run: stage::compile },
@@ -49,7 +50,7 @@ static SUBTESTS: &[Subtest] = &[
 ];
 
 /// Commands that are known but whose stages do not exist yet.
-const NOT_SUPPORTED: [&str; 4] = ["optimize", "inline", "alias-analysis", "unwind"];
+const NOT_SUPPORTED: [&str; 3] = ["inline", "alias-analysis", "unwind"];
 
 /// What a `test` line asks for.
 #[derive(Copy, Clone, Debug)]

@@ -1,9 +1,9 @@
-//! `test expand`, `test lower`, `test regalloc` and `test compile`: the text of what a stage makes, filecheck; with
+//! `test expand`, `test optimize`, `test lower`, `test regalloc` and `test compile`: the text of what a stage makes, filecheck; with
 //! `precise-output` line by line. with `expect-fail` the error of a function that must not compile.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kingpost_codegen::{CompileError, DumpSink, Options, Stage};
+use kingpost_codegen::{CompileError, Compiler, DumpSink, OptLevel, Options, Stage};
 use kingpost_mach::ModuleBuffer;
 
 use crate::job::Job;
@@ -29,6 +29,14 @@ impl DumpSink for Kept {
 
 pub(crate) fn expand(job: &Job, findings: &mut Findings) {
     run(Stage::Expand, job, findings);
+}
+
+pub(crate) fn optimize(job: &Job, findings: &mut Findings) {
+    let is_none = |compiler: &Compiler| compiler.settings().opt_level == OptLevel::None;
+    if job.compiler(&mut Findings::default()).as_ref().is_some_and(is_none) {
+        return findings.fail(format_args!("{}: test optimize needs `set opt_level=speed`", job.name));
+    }
+    run(Stage::Place, job, findings);
 }
 
 pub(crate) fn lower(job: &Job, findings: &mut Findings) {

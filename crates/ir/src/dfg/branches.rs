@@ -149,15 +149,10 @@ impl DataFlowGraph {
     pub fn retain_block_args(&mut self, inst: Inst, edge: usize, mut keep: impl FnMut(usize) -> bool) {
         let edges = self.edges(inst).range();
         let list = &mut self.block_calls[edges][edge].args;
-        let args = self.block_args.get_mut(*list);
-        let mut kept = 0;
-        for index in 0..args.len() {
-            if keep(index) {
-                args[kept] = args[index];
-                kept += 1;
-            }
-        }
-        self.block_args.truncate(list, kept);
+        // A list of its own: edges may share theirs.
+        let args = self.block_args.get(*list).iter().enumerate();
+        let kept: SmallVec<[BlockArg; 8]> = args.filter(|&(number, _)| keep(number)).map(|(_, &arg)| arg).collect();
+        *list = self.block_args.list(&kept);
     }
 
     /// Whether any exception table was ever made.

@@ -1,0 +1,58 @@
+//! `opt`: functions behind the optimiser, as text.
+
+use crate::args::OptArgs;
+use crate::diagnostics::Diagnostic;
+use crate::outcome::{Outcome, Verdict};
+use crate::show::each_function;
+use crate::{output, target};
+use kingpost_codegen::{CompileError, DumpSink, Options, Pass, Passes, Stage};
+use kingpost_mach::ModuleBuffer;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Keeps the text that the last pass makes.
+#[derive(Default)]
+struct Optimized(Mutex<String>);
+
+impl DumpSink for Optimized {
+    fn wants(&self, stage: Stage, _: &str) -> bool {
+        (stage as usize) < Stage::Lower as usize
+    }
+
+    fn take(&self, _: Stage, _: &str, text: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+/// Prints optimised functions, with an empty line between them.
+pub(crate) fn opt(args: &OptArgs) -> Outcome {
+    let optimized = Arc::new(Optimized::default());
+    let mut passes = Passes::default();
+    if !args.only.is_empty() {
+        passes = Passes::of(args.only.iter().filter_map(|name| Pass::named(name)));
+    }
+    let options =
+        Options { dump: Some(optimized.clone()), stop_after: Some(Stage::Place), passes, ..Options::default() };
+    let compiler = target::optimizing(&args.target)?.with_options(options);
+    let mut cx = compiler.context();
+    let mut out = output::stdout();
+    let mut separator = "";
+    let verdict = each_function(&args.files, |place, func| {
+        match compiler.compile(&mut cx, &mut func.clone(), &mut ModuleBuffer::default()) {
+            Ok(()) | Err(CompileError::Stopped) => {
+                let text = std::mem::take(&mut *optimized.0.lock().unwrap_or_else(PoisonError::into_inner));
+                write!(out, "{separator}{text}")?;
+                separator = "\n";
+                Ok(Verdict::Good)
+            }
+            Err(error) => {
+                let findings = error.findings();
+                let diagnostics = Diagnostic::of_function(place.input, place.start, &func.name.to_string(), findings);
+                diagnostics.iter().for_each(Diagnostic::complain);
+                Ok(Verdict::Bad)
+            }
+        }
+    })?;
+    out.flush()?;
+    Ok(verdict)
+}
