@@ -12,7 +12,8 @@ use kingpost_ir::signature::CallConv;
 /// A function from one enumeration to another with the same variants. A variant that is missing does not compile.
 macro_rules! same_variants {
     ($($function:ident: $from:ident => $to:ident { $($variant:ident)* })*) => {
-        $(pub(crate) fn $function(from: $from) -> $to {
+        $(#[inline]
+        pub(crate) fn $function(from: $from) -> $to {
             match from { $($from::$variant => $to::$variant,)* }
         })*
     };

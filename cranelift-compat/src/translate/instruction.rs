@@ -7,21 +7,28 @@ use cranelift_codegen::ir::InstructionData as Up;
 use cranelift_codegen::{CodegenResult, ir};
 use kingpost_ir::exception_table::ExceptionItem;
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64};
+use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::{
     BlockArg, BlockArgKind, BlockCall, DynamicStackSlot, ExceptionTable, FuncRef, GlobalValue, InstData, JumpTable,
-    MemFlags, SigRef, Type, Value,
+    MemFlags, SigRef, Value, types,
 };
 
 impl Translation<'_> {
     /// The counterpart of an instruction, without results.
     pub(super) fn inst_data(&mut self, inst: ir::Inst) -> CodegenResult<InstData> {
         let op = opcode(self.func.dfg.insts[inst].opcode());
+        let dfg = &self.func.dfg;
+        let ctrl = |operands: &[ir::Value]| match op.suffix() {
+            Suffix::None => types::INVALID,
+            Suffix::Required => ty(dfg.value_type(dfg.first_result(inst))),
+            Suffix::From(index) => ty(dfg.value_type(operands[usize::from(index)])),
+        };
         Ok(match self.func.dfg.insts[inst] {
-            Up::NullAry { .. } => InstData::nullary(op, self.ctrl(inst)),
-            Up::Unary { arg, .. } => InstData::unary(op, self.ctrl(inst), self.value(arg)),
-            Up::Binary { args, .. } => InstData::binary(op, self.ctrl(inst), self.values(args)),
-            Up::Ternary { args, .. } => InstData::ternary(op, self.ctrl(inst), self.values(args)),
-            Up::UnaryImm { imm, .. } => InstData::iconst(self.ctrl(inst), imm.bits()),
+            Up::NullAry { .. } => InstData::nullary(op, ctrl(&[])),
+            Up::Unary { arg, .. } => InstData::unary(op, ctrl(&[arg]), self.value(arg)),
+            Up::Binary { args, .. } => InstData::binary(op, ctrl(&args), self.values(args)),
+            Up::Ternary { args, .. } => InstData::ternary(op, ctrl(&args), self.values(args)),
+            Up::UnaryImm { imm, .. } => InstData::iconst(ctrl(&[]), imm.bits()),
             Up::UnaryIeee16 { imm, .. } => InstData::f16const(Ieee16::from_bits(imm.bits())),
             Up::UnaryIeee32 { imm, .. } => InstData::f32const(Ieee32::from_bits(imm.bits())),
             Up::UnaryIeee64 { imm, .. } => InstData::f64const(Ieee64::from_bits(imm.bits())),
@@ -30,32 +37,30 @@ impl Translation<'_> {
                 let constant = self.out.dfg.constants.insert(data);
                 InstData::unary_const(op, ty(self.func.dfg.value_type(self.func.dfg.first_result(inst))), constant)
             }
-            Up::BinaryImm8 { arg, imm, .. } => InstData::binary_imm8(op, self.ctrl(inst), self.value(arg), imm),
-            Up::TernaryImm8 { args, imm, .. } => InstData::insertlane(self.ctrl(inst), self.values(args), imm),
+            Up::BinaryImm8 { arg, imm, .. } => InstData::binary_imm8(op, ctrl(&[arg]), self.value(arg), imm),
+            Up::TernaryImm8 { args, imm, .. } => InstData::insertlane(ctrl(&args), self.values(args), imm),
             Up::Shuffle { args, imm, .. } => {
                 let mask = self.func.dfg.immediates[imm].as_slice().try_into();
                 let mask = mask.map_err(|_| unsupported("`shuffle` with a mask that has not 16 bytes"))?;
                 let mask = self.out.dfg.make_shuffle_mask(mask);
                 InstData::shuffle(self.values(args), mask)
             }
-            Up::IntCompare { args, cond, .. } => InstData::icmp(self.ctrl(inst), int_cc(cond), self.values(args)),
-            Up::FloatCompare { args, cond, .. } => InstData::fcmp(self.ctrl(inst), float_cc(cond), self.values(args)),
+            Up::IntCompare { args, cond, .. } => InstData::icmp(ctrl(&args), int_cc(cond), self.values(args)),
+            Up::FloatCompare { args, cond, .. } => InstData::fcmp(ctrl(&args), float_cc(cond), self.values(args)),
             Up::Trap { code, .. } => InstData::trap(trap_code(code)),
-            Up::CondTrap { arg, code, .. } => {
-                InstData::cond_trap(op, self.ctrl(inst), self.value(arg), trap_code(code))
-            }
+            Up::CondTrap { arg, code, .. } => InstData::cond_trap(op, ctrl(&[arg]), self.value(arg), trap_code(code)),
             Up::IntAddTrap { args, code, .. } => {
-                InstData::int_add_trap(self.ctrl(inst), self.values(args), trap_code(code))
+                InstData::int_add_trap(ctrl(&args), self.values(args), trap_code(code))
             }
             Up::Load { arg, flags, offset, .. } => {
-                InstData::load(op, self.ctrl(inst), self.flags(flags)?, self.value(arg), offset.into())
+                InstData::load(op, ctrl(&[arg]), self.flags(flags)?, self.value(arg), offset.into())
             }
             Up::Store { args, flags, offset, .. } => {
                 let [stored, address] = self.values(args);
                 InstData::store(op, self.flags(flags)?, stored, address, offset.into())
             }
             Up::LoadNoOffset { arg, flags, .. } => {
-                InstData::load_no_offset(op, self.ctrl(inst), self.flags(flags)?, self.value(arg))
+                InstData::load_no_offset(op, ctrl(&[arg]), self.flags(flags)?, self.value(arg))
             }
             Up::StoreNoOffset { args, flags, .. } => {
                 let [stored, address] = self.values(args);
@@ -63,25 +68,25 @@ impl Translation<'_> {
             }
             Up::AtomicRmw { args, flags, op, .. } => {
                 let [address, operand] = self.values(args);
-                InstData::atomic_rmw(self.ctrl(inst), self.flags(flags)?, atomic_rmw_op(op), address, operand)
+                InstData::atomic_rmw(ctrl(&args), self.flags(flags)?, atomic_rmw_op(op), address, operand)
             }
             Up::AtomicCas { args, flags, .. } => {
                 let [address, expected, new] = self.values(args);
                 InstData::atomic_cas(self.flags(flags)?, address, expected, new)
             }
             Up::StackAddr { stack_slot, offset, .. } => {
-                InstData::stack_addr(self.ctrl(inst), slot(stack_slot), offset.into())
+                InstData::stack_addr(ctrl(&[]), slot(stack_slot), offset.into())
             }
             Up::DynamicStackAddr { dynamic_stack_slot, .. } => {
                 let slot = DynamicStackSlot::from_u32(dynamic_stack_slot.as_u32());
-                InstData::dynamic_stack_addr(self.ctrl(inst), slot)
+                InstData::dynamic_stack_addr(ctrl(&[]), slot)
             }
             Up::UnaryGlobalValue { global_value, .. } => {
-                InstData::unary_global(op, self.ctrl(inst), GlobalValue::from_u32(global_value.as_u32()))
+                InstData::unary_global(op, ctrl(&[]), GlobalValue::from_u32(global_value.as_u32()))
             }
-            Up::FuncAddr { func_ref, .. } => InstData::func_addr(self.ctrl(inst), func(func_ref)),
+            Up::FuncAddr { func_ref, .. } => InstData::func_addr(ctrl(&[]), func(func_ref)),
             Up::ExceptionHandlerAddress { block, imm, .. } => {
-                InstData::exception_handler_address(self.ctrl(inst), self::block(block), imm.bits())
+                InstData::exception_handler_address(ctrl(&[]), self::block(block), imm.bits())
             }
             Up::Jump { destination, .. } => {
                 let call = self.block_call(&destination);
@@ -120,11 +125,6 @@ impl Translation<'_> {
                 self.out.dfg.try_call_indirect_data(self.values[0], &self.values[1..], table)
             }
         })
-    }
-
-    /// The controlling type.
-    fn ctrl(&self, inst: ir::Inst) -> Type {
-        ty(self.func.dfg.ctrl_typevar(inst))
     }
 
     fn value(&self, from: ir::Value) -> Value {

@@ -82,7 +82,7 @@ impl Translation<'_> {
         if !srcloc.is_default() {
             out.srclocs[made] = SourceLoc(srcloc.bits());
         }
-        if from.dfg.insts[inst].opcode().is_call() {
+        if out.dfg.opcode(made).is_call() {
             self.stack_map(inst, made);
         }
         if !from.debug_tags.is_empty() {

@@ -45,6 +45,7 @@ pub(super) fn translate(func: &ir::Function, out: &mut Function) -> CodegenResul
 }
 
 /// A type.
+#[inline]
 pub(crate) fn ty(from: ir::Type) -> Type {
     match from {
         ir::types::I8 => types::I8,

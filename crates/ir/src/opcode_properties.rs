@@ -1,6 +1,6 @@
 //! The properties of opcodes: control flow, memory, traps and other effects.
 
-use crate::opcodes::{Format, Opcode, PROPERTIES, Suffix, properties};
+use crate::opcodes::{Format, Opcode, PROPERTIES, SUFFIXES, Suffix, properties};
 use crate::trapcode::TrapCode;
 
 impl Opcode {
@@ -106,14 +106,20 @@ impl Opcode {
         .map(|(_, code)| code)
     }
 
+    /// Whether and how the controlling type is written: where it comes from.
+    #[inline]
+    pub fn suffix(self) -> Suffix {
+        SUFFIXES[self as usize]
+    }
+
     /// Whether the controlling type must be written as a suffix.
     pub fn requires_suffix(self) -> bool {
-        self.info().suffix == Suffix::Required
+        self.suffix() == Suffix::Required
     }
 
     /// Whether the opcode has a controlling type.
     pub fn is_polymorphic(self) -> bool {
-        self.info().suffix != Suffix::None
+        self.suffix() != Suffix::None
     }
 }
 

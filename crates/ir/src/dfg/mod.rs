@@ -23,7 +23,7 @@ use crate::exception_table::{ExceptionItem, ExceptionTableData};
 use crate::extfunc::ExtFuncData;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
 use crate::memflags::{Endianness, MemFlags};
-use crate::opcodes::{Format, Opcode, SUFFIXES, Suffix};
+use crate::opcodes::{Format, Opcode, Suffix};
 use crate::pool::{List, Pool};
 use crate::signature::Signature;
 use crate::type_class::{Allowed, Constraint};
@@ -178,7 +178,7 @@ impl DataFlowGraph {
     /// written. `INVALID` if the opcode is not polymorphic.
     #[inline]
     pub fn ctrl_type(&self, inst: Inst) -> Type {
-        match SUFFIXES[self.opcode(inst) as usize] {
+        match self.opcode(inst).suffix() {
             Suffix::None => types::INVALID,
             Suffix::Required => self.insts[inst].ty,
             Suffix::From(index) => self.value_type(self.inst_args(inst)[usize::from(index)]),
