@@ -3,8 +3,9 @@
 use crate::allocators::{AllocatorFactory, allocator};
 use crate::options::Options;
 use crate::stages::Stats;
-use crate::targets::{self, TargetError};
+use crate::targets::{self, CpuFlags, TargetError};
 use kingpost_checker::Checker;
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
@@ -12,7 +13,7 @@ use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Listing, Lowering};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator};
 use std::sync::{Mutex, PoisonError};
-use target_lexicon::Triple;
+use target_lexicon::{CallingConvention, Triple};
 
 /// A compiler for one target with its settings. Shared between threads; each uses a [`Context`] of its own.
 pub struct Compiler {
@@ -61,6 +62,15 @@ impl Compiler {
         })
     }
 
+    /// A compiler for this machine, with all that its processor can do.
+    ///
+    /// # Errors
+    /// As [`Compiler::new`].
+    pub fn host(settings: Settings) -> Result<Compiler, TargetError> {
+        let flags = CpuFlags::host().map(|flags| flags.words()).unwrap_or_default();
+        Compiler::new(&Triple::host(), settings, &flags)
+    }
+
     /// The same compiler with a register allocator of the caller's.
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
@@ -90,6 +100,15 @@ impl Compiler {
     /// The target.
     pub fn triple(&self) -> &Triple {
         &self.triple
+    }
+
+    /// The calling convention of C on the target.
+    pub fn call_conv(&self) -> CallConv {
+        match self.triple.default_calling_convention() {
+            Ok(CallingConvention::WindowsFastcall) => CallConv::WindowsFastcall,
+            Ok(CallingConvention::AppleAarch64) => CallConv::AppleAarch64,
+            _ => CallConv::SystemV,
+        }
     }
 
     /// What is observed, and the limits.

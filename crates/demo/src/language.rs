@@ -100,18 +100,18 @@ impl Program {
         b.append_function_params(entry);
         b.switch_to_block(entry);
         b.seal_block(entry);
-        let io = b.func.dfg.block_params(entry)[0];
+        let io = b.block_params(entry)[0];
         let n = b.ins().load(I64, MemFlags::trusted(), io, 0);
         let zero = b.ins().iconst(I64, 0);
         for index in 0..self.variables.len() {
-            b.declare_var(variable(index), I64)?;
-            b.def_var(variable(index), if index == 0 { n } else { zero })?;
+            let variable = b.declare_var(I64);
+            b.def_var(variable, if index == 0 { n } else { zero });
         }
-        build(&self.statements, &mut b)?;
-        let result = b.use_var(variable(1))?;
+        build(&self.statements, &mut b);
+        let result = b.use_var(variable(1));
         b.ins().store(MemFlags::trusted(), result, io, 8);
         b.ins().return_(&[]);
-        b.finalize();
+        b.finalize()?;
         Ok(func)
     }
 }
@@ -276,22 +276,22 @@ fn evaluate(expression: &Expression, values: &[i64]) -> i64 {
     }
 }
 
-fn build(statements: &[Statement], b: &mut FunctionBuilder<'_>) -> Result<()> {
+fn build(statements: &[Statement], b: &mut FunctionBuilder<'_>) {
     for statement in statements {
         match statement {
             Statement::Assign(target, value) => {
-                let value = value_of(value, b)?;
-                b.def_var(variable(*target), value)?;
+                let value = value_of(value, b);
+                b.def_var(variable(*target), value);
             }
             Statement::While(condition, body) => {
                 let (head, inside, after) = (b.create_block(), b.create_block(), b.create_block());
                 b.ins().jump(head, &[]);
                 b.switch_to_block(head);
-                let condition = value_of(condition, b)?;
+                let condition = value_of(condition, b);
                 b.ins().brif(condition, inside, &[], after, &[]);
                 b.switch_to_block(inside);
                 b.seal_block(inside);
-                build(body, b)?;
+                build(body, b);
                 b.ins().jump(head, &[]);
                 b.seal_block(head);
                 b.switch_to_block(after);
@@ -299,12 +299,12 @@ fn build(statements: &[Statement], b: &mut FunctionBuilder<'_>) -> Result<()> {
             }
             Statement::If(condition, then, otherwise) => {
                 let (yes, no, after) = (b.create_block(), b.create_block(), b.create_block());
-                let condition = value_of(condition, b)?;
+                let condition = value_of(condition, b);
                 b.ins().brif(condition, yes, &[], no, &[]);
                 for (block, statements) in [(yes, then), (no, otherwise)] {
                     b.switch_to_block(block);
                     b.seal_block(block);
-                    build(statements, b)?;
+                    build(statements, b);
                     b.ins().jump(after, &[]);
                 }
                 b.switch_to_block(after);
@@ -312,25 +312,24 @@ fn build(statements: &[Statement], b: &mut FunctionBuilder<'_>) -> Result<()> {
             }
         }
     }
-    Ok(())
 }
 
-fn value_of(expression: &Expression, b: &mut FunctionBuilder<'_>) -> Result<Value> {
-    Ok(match expression {
+fn value_of(expression: &Expression, b: &mut FunctionBuilder<'_>) -> Value {
+    match expression {
         Expression::Number(number) => b.ins().iconst(I64, *number),
-        Expression::Variable(index) => b.use_var(variable(*index))?,
+        Expression::Variable(index) => b.use_var(variable(*index)),
         Expression::Binary(operator, operands) => {
-            let (x, y) = (value_of(&operands.0, b)?, value_of(&operands.1, b)?);
+            let (x, y) = (value_of(&operands.0, b), value_of(&operands.1, b));
             let flag = match operator {
-                Operator::Add => return Ok(b.ins().iadd(x, y)),
-                Operator::Subtract => return Ok(b.ins().isub(x, y)),
-                Operator::Multiply => return Ok(b.ins().imul(x, y)),
+                Operator::Add => return b.ins().iadd(x, y),
+                Operator::Subtract => return b.ins().isub(x, y),
+                Operator::Multiply => return b.ins().imul(x, y),
                 Operator::Less => b.ins().icmp(IntCC::SignedLessThan, x, y),
                 Operator::Equal => b.ins().icmp(IntCC::Equal, x, y),
             };
             b.ins().uextend(I64, flag)
         }
-    })
+    }
 }
 
 /// Bytes of what a call reads and writes: `n`, then the answer.

@@ -259,6 +259,76 @@ pub trait InstBuilder: Sized {
     }
 }
 
+/// The forms of operations whose second operand is a constant: `iconst` and the operation. The constant is extended with its
+/// sign to the type of the first operand, and is in every lane of a vector.
+macro_rules! immediate_forms {
+    ($($name:ident $operation:ident $doc:literal;)* ; shifts $($shift_name:ident $shift:ident $shift_doc:literal;)*) => {
+        /// Builds operations with constants: several instructions by one method.
+        pub trait ImmediateBuilder: InstBuilder {
+            $(#[doc = $doc]
+            fn $name(mut self, x: Value, imm: i64) -> Value {
+                let ty = self.func().dfg.value_type(x);
+                let y = immediate(&mut self, ty, imm);
+                self.$operation(x, y)
+            })*
+
+            $(#[doc = $shift_doc]
+            fn $shift_name(mut self, x: Value, imm: i64) -> Value {
+                let y = immediate(&mut self, types::I32, imm);
+                self.$shift(x, y)
+            })*
+
+            /// `imm - x`.
+            fn irsub_imm(mut self, x: Value, imm: i64) -> Value {
+                let ty = self.func().dfg.value_type(x);
+                let y = immediate(&mut self, ty, imm);
+                self.isub(y, x)
+            }
+
+            /// Compares `x` with `imm`.
+            fn icmp_imm(mut self, condition: IntCC, x: Value, imm: i64) -> Value {
+                let ty = self.func().dfg.value_type(x);
+                let y = immediate(&mut self, ty, imm);
+                self.icmp(condition, x, y)
+            }
+        }
+    };
+}
+
+immediate_forms! {
+    iadd_imm iadd "`x + imm`.";
+    imul_imm imul "`x * imm`.";
+    udiv_imm udiv "`x / imm` without sign.";
+    sdiv_imm sdiv "`x / imm` with sign.";
+    urem_imm urem "The remainder of `x / imm` without sign.";
+    srem_imm srem "The remainder of `x / imm` with sign.";
+    band_imm band "`x & imm`.";
+    bor_imm bor "`x | imm`.";
+    bxor_imm bxor "`x ^ imm`.";
+; shifts
+    ishl_imm ishl "`x` shifted to the left by `imm`, modulo its bits.";
+    ushr_imm ushr "`x` shifted to the right by `imm`, modulo its bits, without sign.";
+    sshr_imm sshr "`x` shifted to the right by `imm`, modulo its bits, with sign.";
+    rotl_imm rotl "`x` rotated to the left by `imm`.";
+    rotr_imm rotr "`x` rotated to the right by `imm`.";
+}
+
+/// A constant of any integer type, extended with its sign.
+fn immediate<B: InstBuilder>(builder: &mut B, ty: Type, imm: i64) -> Value {
+    let scalar = ty.lane_type();
+    let word = if scalar.bits() > 64 { types::I64 } else { scalar };
+    let mut value = builder.insert_with_result(InstData::iconst(word, imm), word);
+    if scalar != word {
+        value = builder.insert_with_result(InstData::unary(Opcode::Sextend, scalar, value), scalar);
+    }
+    if ty.is_vector() {
+        value = builder.insert_with_result(InstData::unary(Opcode::Splat, ty, value), ty);
+    }
+    value
+}
+
+impl<B: InstBuilder> ImmediateBuilder for B {}
+
 /// Control flow: branches, calls and returns, whose operands are lists.
 pub trait ControlBuilder: InstBuilder {
     /// Goes to a block.

@@ -14,6 +14,13 @@ pub enum FuncName {
     User(u32, u32),
 }
 
+/// A name for functions that modules name: `u0:0`.
+impl Default for FuncName {
+    fn default() -> FuncName {
+        FuncName::User(0, 0)
+    }
+}
+
 impl fmt::Display for FuncName {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {

@@ -16,7 +16,7 @@ use std::fmt;
 use target_lexicon::Triple;
 
 /// Returns the address of a symbol that a module imports.
-pub type Lookup = Box<dyn Fn(&str) -> Option<usize> + Send + Sync>;
+pub type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send + Sync>;
 
 /// A module in executable memory.
 ///
@@ -48,7 +48,7 @@ struct Imports {
 impl Imports {
     fn address(&self, name: &str) -> Option<usize> {
         let known = self.symbols.get(name).copied();
-        let asked = || self.lookups.iter().rev().find_map(|lookup| lookup(name));
+        let asked = || self.lookups.iter().rev().find_map(|lookup| lookup(name)).map(|address| address as usize);
         known.or_else(asked).or_else(|| library_address(name))
     }
 }
@@ -75,8 +75,8 @@ impl JitModule {
     }
 
     /// Says where an imported symbol is.
-    pub fn symbol(&mut self, name: &str, address: usize) {
-        self.imports.symbols.insert(name.into(), address);
+    pub fn symbol(&mut self, name: &str, address: *const u8) {
+        self.imports.symbols.insert(name.into(), address as usize);
     }
 
     /// Adds a lookup for imported symbols. It comes before those added earlier and before the symbols of this process, but
@@ -166,8 +166,8 @@ impl JitModule {
     }
 
     /// Address of a function, once it is loaded.
-    pub fn function_address(&self, id: FuncId) -> Option<usize> {
-        self.loaded(&self.definitions.declarations().function_symbol(id)?)
+    pub fn function_address(&self, id: FuncId) -> Option<*const u8> {
+        Some(self.loaded(&self.definitions.declarations().function_symbol(id)?)? as *const u8)
     }
 
     /// A function, to be called, once it is loaded.
@@ -185,17 +185,17 @@ impl JitModule {
     /// not called once the module is dropped, and what the function does when it is called is sound.
     pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Option<F> {
         // SAFETY: the address is that of the function, mapped executable while `self` lives; the caller promises the rest.
-        self.function_address(id).map(|address| unsafe { F::at(address) })
+        self.function_address(id).map(|address| unsafe { F::at(address as usize) })
     }
 
     /// Address of a data object, once it is loaded.
-    pub fn data_address(&self, id: DataId) -> Option<usize> {
-        self.loaded(&self.definitions.declarations().data_symbol(id)?)
+    pub fn data_address(&self, id: DataId) -> Option<*mut u8> {
+        Some(self.loaded(&self.definitions.declarations().data_symbol(id)?)? as *mut u8)
     }
 
     /// Address of a loaded function or data object by its name.
-    pub fn address(&self, name: &str) -> Option<usize> {
-        self.loaded(&SymbolName::named(name))
+    pub fn address(&self, name: &str) -> Option<*const u8> {
+        Some(self.loaded(&SymbolName::named(name))? as *const u8)
     }
 
     /// The code with which the instruction at `address` traps, if it is known to.

@@ -47,7 +47,7 @@ fn functions_run() {
     let settings = Settings { unwind_info: true, ..Settings::default() };
     let mut module = JitModule::new(Compiler::new(&Triple::host(), settings, &[]).unwrap());
     module.set_debugger(std::env::var_os(CHILD).is_some());
-    module.symbol("host_checks", host_checks as *const () as usize);
+    module.symbol("host_checks", host_checks as *const u8);
     for (name, text) in FUNCTIONS {
         let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
         let id = module.declare_function(name, Linkage::Export, &func.signature).unwrap();
@@ -56,7 +56,7 @@ fn functions_run() {
     }
     let address = module.address("outer_of_test").unwrap();
     // SAFETY: the function has this type.
-    let outer = unsafe { std::mem::transmute::<usize, extern "C" fn(i64) -> i64>(address) };
+    let outer = unsafe { std::mem::transmute::<*const u8, extern "C" fn(i64) -> i64>(address) };
     assert_eq!(outer(5), 20);
 }
 

@@ -378,11 +378,11 @@ fn module(allocator: &str, seed: u64) -> JitModule {
         ..Settings::default()
     };
     let mut m = JitModule::new(Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap());
-    m.symbol("allocate", allocate as *const () as usize);
-    m.symbol("safepoint", safepoint as *const () as usize);
-    m.symbol("number", number as *const () as usize);
-    m.symbol("follow", follow as *const () as usize);
-    m.symbol("link", link as *const () as usize);
+    m.symbol("allocate", allocate as *const u8);
+    m.symbol("safepoint", safepoint as *const u8);
+    m.symbol("number", number as *const u8);
+    m.symbol("follow", follow as *const u8);
+    m.symbol("link", link as *const u8);
     let rng = &mut Rng(seed);
     let mut functions: Vec<Function> = (0..FUNCTIONS).map(|index| function(index, rng)).collect();
     let ids: Vec<_> = functions
@@ -404,7 +404,7 @@ fn run(name: &str, fuel: u64, period: usize) -> u64 {
         world.module.address(name).expect("a function of the module")
     });
     // SAFETY: a function of this type is there.
-    let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(u64, u64) -> u64>(entry) };
+    let entry = unsafe { std::mem::transmute::<*const u8, extern "C" fn(u64, u64) -> u64>(entry) };
     entry(fuel, 0)
 }
 

@@ -136,9 +136,9 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
 }
 
 /// Calls a loaded function of one argument.
-fn call(address: usize, x: i64) -> i64 {
+fn call(address: *const u8, x: i64) -> i64 {
     // SAFETY: the functions of these tests take and return integers by the C convention.
-    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(i64) -> i64>(address) };
+    let function = unsafe { std::mem::transmute::<*const u8, extern "C" fn(i64) -> i64>(address) };
     function(x)
 }
 
@@ -152,9 +152,9 @@ fn from_memory() {
         let address = m.function_address(entry).unwrap();
         assert_eq!((call(address, -5), call(address, 7)), (-10 + 5 + 100, 14 + 7 + 101));
         assert_eq!(m.address("entry"), Some(address));
-        assert_eq!(m.function_at(address), Some((&SymbolName::named("entry"), 0)));
+        assert_eq!(m.function_at(address as usize), Some((&SymbolName::named("entry"), 0)));
         let zeros = m.declarations().data_objects().last().unwrap().0;
-        assert_eq!(m.data_address(zeros).unwrap() % (1 << 14), 0);
+        assert_eq!(m.data_address(zeros).unwrap() as usize % (1 << 14), 0);
 
         // More can follow, and call what is there.
         let more = m.declare_function("more", Linkage::Export, &signature(1)).unwrap();
@@ -252,15 +252,15 @@ fn imports_are_found_in_order() {
             return v4
         }";
     let mut m = JitModule::new(compiler("linear", false));
-    m.symbol("given", ours as *const () as usize);
-    m.symbol_lookup(Box::new(|name| (name == "looked_up").then_some(1)));
-    m.symbol_lookup(Box::new(|name| (name == "looked_up").then_some(ours as *const () as usize)));
+    m.symbol("given", ours as *const u8);
+    m.symbol_lookup(Box::new(|name| (name == "looked_up").then_some(std::ptr::dangling())));
+    m.symbol_lookup(Box::new(|name| (name == "looked_up").then_some(ours as *const u8)));
     m.definitions_mut().set_libcall_names(Arc::new(|libcall| format!("my_{libcall}")));
     let mut func = parse(text);
     let f = m.declare_function("f", Linkage::Export, &func.signature).unwrap();
     m.define_function(f, &mut func).unwrap();
     assert_eq!(m.finalize_definitions(), Err(LoadError::Undefined(SymbolName::named("my_CeilF64"))));
-    m.symbol("my_CeilF64", ceil as *const () as usize);
+    m.symbol("my_CeilF64", ceil as *const u8);
     m.finalize_definitions().unwrap();
     // SAFETY: the function takes and returns a float by the C convention.
     let function = unsafe { m.get::<extern "C" fn(f64) -> f64>(f) }.unwrap();

@@ -53,10 +53,10 @@ const FUNCTIONS: [(&str, &str); 2] = [
     ),
 ];
 
-fn module(allocator: &str) -> (JitModule, usize) {
+fn module(allocator: &str) -> (JitModule, *const u8) {
     let settings = Settings { regalloc_algorithm: allocator.into(), ..Settings::default() };
     let mut m = JitModule::new(Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap());
-    m.symbol("hook", hook as *const () as usize);
+    m.symbol("hook", hook as *const u8);
     let mut first = None;
     for (name, text) in FUNCTIONS {
         let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
@@ -69,9 +69,9 @@ fn module(allocator: &str) -> (JitModule, usize) {
     (m, address)
 }
 
-fn call(address: usize, x: i64, depth: i64) -> i64 {
+fn call(address: *const u8, x: i64, depth: i64) -> i64 {
     // SAFETY: the function of this test takes and returns integers by the C convention; it may unwind.
-    let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(i64, i64) -> i64>(address) };
+    let function = unsafe { std::mem::transmute::<*const u8, extern "C-unwind" fn(i64, i64) -> i64>(address) };
     function(x, depth)
 }
 

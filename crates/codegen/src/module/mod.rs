@@ -54,6 +54,11 @@ pub trait Module {
         self.definitions().declarations()
     }
 
+    /// A signature without parameters and results, in the calling convention of C on the target.
+    fn signature(&self) -> Signature {
+        Signature::new(self.compiler().call_conv())
+    }
+
     /// Declares a function. Declaring it again returns the same id and merges the linkage.
     ///
     /// # Errors

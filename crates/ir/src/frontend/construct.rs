@@ -11,7 +11,7 @@
 //! Limits: a parameter that becomes superfluous only because one of its arguments does so later is
 //! kept. This does not happen if loops are sealed from the inside out.
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::HashMap;
 
 use super::variable::{Variable, VariableError};
@@ -34,7 +34,7 @@ struct BlockState {
 /// Memory for building functions, to be used for one after the other.
 #[derive(Clone, Default, Debug)]
 pub struct FrontendContext {
-    variables: SecondaryMap<Variable, Type>,
+    variables: PrimaryMap<Variable, Type>,
     blocks: SecondaryMap<Block, BlockState>,
     /// The value of a variable at the end of a block. Only looked up, never walked.
     defs: HashMap<(Variable, Block), Value>,
@@ -62,17 +62,12 @@ impl FrontendContext {
         self.results.clear();
     }
 
-    pub(super) fn declare(&mut self, variable: Variable, ty: Type) -> Result<(), VariableError> {
-        if !self.variables[variable].is_invalid() {
-            return Err(VariableError::Redeclared(variable));
-        }
-        self.variables[variable] = ty;
-        Ok(())
+    pub(super) fn declare(&mut self, ty: Type) -> Variable {
+        self.variables.push(ty)
     }
 
     pub(super) fn type_of(&self, variable: Variable) -> Result<Type, VariableError> {
-        let ty = self.variables[variable];
-        if ty.is_invalid() { Err(VariableError::Undeclared(variable)) } else { Ok(ty) }
+        self.variables.get(variable).copied().ok_or(VariableError::Undeclared(variable))
     }
 
     /// The variable has this value from here to the end of the block.
@@ -90,6 +85,11 @@ impl FrontendContext {
     pub(super) fn add_branch(&mut self, block: Block, inst: Inst, edge: u32, to: Block) {
         debug_assert!(!self.blocks[to].sealed, "{to} is sealed");
         self.blocks[to].preds.push((block, inst, edge));
+    }
+
+    /// Is the block the destination of a branch?
+    pub(super) fn is_destination(&self, block: Block) -> bool {
+        !self.blocks[block].preds.is_empty()
     }
 
     pub(super) fn is_sealed(&self, block: Block) -> bool {

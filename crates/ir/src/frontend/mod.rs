@@ -12,21 +12,32 @@
 //! |---|---|
 //! | `variable.rs` | variables, and how they are misused |
 //! | `construct.rs` | the construction of SSA form: algorithm, paper, limits |
+//! | `switch.rs` | a branch to one of many blocks, by any integers |
+//! | `routines.rs` | calls of library routines that copy, fill and compare memory |
+//! | `error.rs` | what is missing from a function |
 
 mod construct;
+mod error;
+mod routines;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod variable;
 
 pub use construct::FrontendContext;
+pub use error::BuildError;
+pub use switch::Switch;
 pub use variable::{Variable, VariableError};
 
 use cranelift_entity::EntityRef;
 
 use crate::builder::InstBuilder;
-use crate::entities::{Block, Inst, Value};
+use crate::entities::{Block, FuncRef, Inst, JumpTable, SigRef, StackSlot, Value};
+use crate::extfunc::ExtFuncData;
 use crate::function::{Function, SourceLoc};
 use crate::instruction::InstData;
+use crate::preamble::StackSlotData;
+use crate::signature::Signature;
 use crate::types::Type;
 
 /// Builds a function block by block.
@@ -77,19 +88,66 @@ impl<'f> FunctionBuilder<'f> {
         self.srcloc = srcloc;
     }
 
-    /// Says that a variable has a type.
+    /// Appends a parameter to a block.
+    pub fn append_block_param(&mut self, block: Block, ty: Type) -> Value {
+        self.func.dfg.append_block_param(block, ty)
+    }
+
+    /// The parameters of a block.
+    pub fn block_params(&self, block: Block) -> &[Value] {
+        self.func.dfg.block_params(block)
+    }
+
+    /// The results of an instruction.
+    pub fn inst_results(&self, inst: Inst) -> &[Value] {
+        self.func.dfg.inst_results(inst)
+    }
+
+    /// Makes a signature known to calls.
+    pub fn import_signature(&mut self, signature: Signature) -> SigRef {
+        self.func.dfg.signatures.push(signature)
+    }
+
+    /// Makes a function known to calls.
+    pub fn import_function(&mut self, function: ExtFuncData) -> FuncRef {
+        self.func.dfg.ext_funcs.push(function)
+    }
+
+    /// Makes room in the frame: bytes, at a multiple of `align` bytes.
     ///
-    /// # Errors
-    /// If the variable was declared before.
-    pub fn declare_var(&mut self, variable: Variable, ty: Type) -> Result<(), VariableError> {
-        self.cx.declare(variable, ty)
+    /// # Panics
+    /// If `align` is no power of two.
+    pub fn create_stack_slot(&mut self, bytes: u32, align: u32) -> StackSlot {
+        assert!(align.is_power_of_two(), "an alignment of {align} bytes");
+        self.func.stack_slots.push(StackSlotData { size: bytes, align_shift: align.trailing_zeros() as u8, key: None })
+    }
+
+    /// Makes a table for [`br_table`](crate::builder::ControlBuilder::br_table) to blocks without parameters.
+    pub fn create_jump_table(&mut self, otherwise: Block, blocks: &[Block]) -> JumpTable {
+        let dfg = &mut self.func.dfg;
+        let calls: Vec<_> = blocks.iter().map(|&block| dfg.block_call(block, &[])).collect();
+        let otherwise = dfg.block_call(otherwise, &[]);
+        dfg.make_jump_table(otherwise, &calls)
+    }
+
+    /// Makes a variable.
+    pub fn declare_var(&mut self, ty: Type) -> Variable {
+        self.cx.declare(ty)
+    }
+
+    /// Assigns a value in the current block.
+    ///
+    /// # Panics
+    /// If [`FunctionBuilder::try_def_var`] fails.
+    pub fn def_var(&mut self, variable: Variable, value: Value) {
+        self.try_def_var(variable, value).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Assigns a value in the current block.
     ///
     /// # Errors
     /// If the variable is not declared or has another type.
-    pub fn def_var(&mut self, variable: Variable, value: Value) -> Result<(), VariableError> {
+    pub fn try_def_var(&mut self, variable: Variable, value: Value) -> Result<(), VariableError> {
         let expected = self.cx.type_of(variable)?;
         let found = self.func.dfg.value_type(value);
         if expected != found {
@@ -103,9 +161,17 @@ impl<'f> FunctionBuilder<'f> {
 
     /// The value of a variable in the current block; zero where nothing was assigned.
     ///
+    /// # Panics
+    /// If [`FunctionBuilder::try_use_var`] fails.
+    pub fn use_var(&mut self, variable: Variable) -> Value {
+        self.try_use_var(variable).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The value of a variable in the current block; zero where nothing was assigned.
+    ///
     /// # Errors
-    /// If the variable is not declared.
-    pub fn use_var(&mut self, variable: Variable) -> Result<Value, VariableError> {
+    /// If the variable is not declared, or there is no current block.
+    pub fn try_use_var(&mut self, variable: Variable) -> Result<Value, VariableError> {
         let ty = self.cx.type_of(variable)?;
         let Some(block) = self.current else { return Err(VariableError::Undeclared(variable)) };
         Ok(self.cx.value_at_end(self.func, variable, ty, block))
@@ -126,8 +192,25 @@ impl<'f> FunctionBuilder<'f> {
     }
 
     /// Ends building: replaces the aliases that removed parameters became.
-    pub fn finalize(self) {
+    ///
+    /// # Errors
+    /// A block that was switched to or branched to, and has no terminator or is not sealed.
+    pub fn finalize(self) -> Result<(), BuildError> {
         self.func.dfg.resolve_all_aliases();
+        for block in (0..self.func.dfg.num_blocks()).map(Block::new) {
+            let is_inserted = self.func.layout.is_block_inserted(block);
+            if !is_inserted && !self.cx.is_destination(block) {
+                continue;
+            }
+            let last = self.func.layout.last_inst(block).filter(|_| is_inserted);
+            if !last.is_some_and(|last| self.func.dfg.opcode(last).is_terminator()) {
+                return Err(BuildError::NotFilled(block));
+            }
+            if !self.cx.is_sealed(block) {
+                return Err(BuildError::NotSealed(block));
+            }
+        }
+        Ok(())
     }
 
     /// Inserts an instruction by one of the builder's methods.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::builder::ControlBuilder;
+use crate::builder::{ControlBuilder, ImmediateBuilder};
 use crate::inst_view::InstView;
 use crate::signature::AbiParam;
 use crate::testing::{Random, random_edges};
@@ -20,21 +20,19 @@ fn loop_with_two_variables() {
     func.signature.params.push(AbiParam::new(I32));
     func.signature.returns.push(AbiParam::new(I32));
     let mut builder = FunctionBuilder::new(&mut func, &mut cx);
-    let (x, kept) = (Variable::new(0), Variable::new(1));
-    builder.declare_var(x, I32).unwrap();
-    builder.declare_var(kept, I32).unwrap();
+    let (x, kept) = (builder.declare_var(I32), builder.declare_var(I32));
     let blocks: Vec<Block> = (0..4).map(|_| builder.create_block()).collect();
     builder.append_function_params(blocks[0]);
     builder.switch_to_block(blocks[0]);
     let param = builder.func.dfg.block_params(blocks[0])[0];
-    builder.def_var(x, param).unwrap();
-    builder.def_var(kept, param).unwrap();
+    builder.def_var(x, param);
+    builder.def_var(kept, param);
     builder.ins().jump(blocks[1], &[]);
     builder.seal_block(blocks[0]);
     builder.switch_to_block(blocks[1]);
-    let (now, limit) = (builder.use_var(x).unwrap(), builder.use_var(kept).unwrap());
+    let (now, limit) = (builder.use_var(x), builder.use_var(kept));
     let sum = builder.ins().iadd(now, limit);
-    builder.def_var(x, sum).unwrap();
+    builder.def_var(x, sum);
     builder.ins().brif(sum, blocks[2], &[], blocks[3], &[]);
     builder.switch_to_block(blocks[2]);
     builder.ins().jump(blocks[1], &[]);
@@ -42,10 +40,10 @@ fn loop_with_two_variables() {
     builder.seal_block(blocks[1]);
     builder.switch_to_block(blocks[3]);
     builder.seal_block(blocks[3]);
-    let (now, limit) = (builder.use_var(x).unwrap(), builder.use_var(kept).unwrap());
+    let (now, limit) = (builder.use_var(x), builder.use_var(kept));
     let result = builder.ins().isub(now, limit);
     builder.ins().return_(&[result]);
-    builder.finalize();
+    builder.finalize().unwrap();
     let lines = text(&func);
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     assert_eq!(
@@ -78,12 +76,12 @@ fn undefined_variables_are_zero() {
         let mut builder = FunctionBuilder::new(&mut func, &mut cx);
         let block = builder.create_block();
         builder.switch_to_block(block);
-        builder.declare_var(Variable::new(3), ty).unwrap();
-        let early = builder.use_var(Variable::new(3)).unwrap();
+        let variable = builder.declare_var(ty);
+        let early = builder.use_var(variable);
         builder.ins().bnot(early);
         builder.seal_all_blocks();
         builder.ins().return_(&[]);
-        builder.finalize();
+        builder.finalize().unwrap();
         text(&func);
     }
 }
@@ -94,39 +92,78 @@ fn misuse() {
     let mut builder = FunctionBuilder::new(&mut func, &mut cx);
     let block = builder.create_block();
     builder.switch_to_block(block);
-    let variable = Variable::new(0);
-    assert_eq!(builder.use_var(variable), Err(VariableError::Undeclared(variable)));
-    builder.declare_var(variable, I32).unwrap();
-    assert!(builder.declare_var(variable, I8).is_err());
+    let undeclared = Variable::new(0);
+    assert_eq!(builder.try_use_var(undeclared), Err(VariableError::Undeclared(undeclared)));
+    let variable = builder.declare_var(I32);
     let byte = builder.ins().iconst(I8, 0);
-    let error = builder.def_var(variable, byte).unwrap_err();
+    let error = builder.try_def_var(variable, byte).unwrap_err();
     assert_eq!(error.to_string(), "var0 has type i32 and cannot hold a value of type i8");
+}
+
+#[test]
+fn incomplete_blocks_are_named() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let [first, second, _never_mentioned] = [(); 3].map(|()| builder.create_block());
+    builder.switch_to_block(first);
+    builder.ins().jump(second, &[]);
+    builder.seal_all_blocks();
+    let error = builder.finalize().unwrap_err();
+    assert_eq!(error.to_string(), "block1 is not filled: it does not end in a terminator");
+    func.clear();
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let block = builder.create_block();
+    builder.switch_to_block(block);
+    builder.ins().return_(&[]);
+    assert_eq!(builder.finalize(), Err(BuildError::NotSealed(block)));
+}
+
+#[test]
+fn constants_have_the_type_of_the_operand() {
+    let (mut func, mut cx) = (Function::default(), FrontendContext::default());
+    func.signature.params.extend([types::I8, types::I128, types::I32X4].map(AbiParam::new));
+    let mut builder = FunctionBuilder::new(&mut func, &mut cx);
+    let block = builder.create_block();
+    builder.append_function_params(block);
+    builder.switch_to_block(block);
+    let params = builder.block_params(block).to_vec();
+    for &param in &params {
+        builder.ins().iadd_imm(param, -2);
+    }
+    builder.ins().ishl_imm(params[0], 3);
+    builder.ins().icmp_imm(crate::condcodes::IntCC::Equal, params[0], 255);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize().unwrap();
+    let text = text(&func).join("\n");
+    for line in ["iconst.i8 -2", "sextend.i128 v", "splat.i32x4 v", "iconst.i32 3", "icmp eq v0, v"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
 }
 
 #[test]
 fn long_chains_and_unreachable_cycles() {
     let (mut func, mut cx) = (Function::default(), FrontendContext::default());
     let mut builder = FunctionBuilder::new(&mut func, &mut cx);
-    let variable = Variable::new(0);
-    builder.declare_var(variable, I32).unwrap();
+    let variable = builder.declare_var(I32);
     let blocks: Vec<Block> = (0..20_000).map(|_| builder.create_block()).collect();
     builder.switch_to_block(blocks[0]);
     let one = builder.ins().iconst(I32, 1);
-    builder.def_var(variable, one).unwrap();
+    builder.def_var(variable, one);
     for pair in blocks.windows(2) {
         builder.ins().jump(pair[1], &[]);
         builder.seal_block(pair[0]);
         builder.switch_to_block(pair[1]);
     }
     builder.seal_block(blocks[blocks.len() - 1]);
-    assert_eq!(builder.use_var(variable), Ok(one));
+    assert_eq!(builder.use_var(variable), one);
     builder.ins().return_(&[]);
     let cycle = builder.create_block();
     builder.switch_to_block(cycle);
     builder.ins().jump(cycle, &[]);
     builder.seal_block(cycle);
-    assert_ne!(builder.use_var(variable), Ok(one));
-    builder.finalize();
+    assert_ne!(builder.use_var(variable), one);
+    builder.finalize().unwrap();
     text(&func);
 }
 
@@ -160,7 +197,9 @@ impl Program {
     fn build(&self, func: &mut Function, cx: &mut FrontendContext, seal_early: bool) -> Vec<Vec<Inst>> {
         let mut builder = FunctionBuilder::new(func, cx);
         let blocks: Vec<Block> = self.edges.iter().map(|_| builder.create_block()).collect();
-        (0..VARIABLES).for_each(|var| builder.declare_var(Variable::new(var), I32).unwrap());
+        for _ in 0..VARIABLES {
+            builder.declare_var(I32);
+        }
         let mut missing = vec![0; blocks.len()];
         self.edges.iter().flatten().for_each(|&succ| missing[succ] += 1);
         let mut uses = vec![Vec::new(); blocks.len()];
@@ -173,10 +212,10 @@ impl Program {
                 match step {
                     Step::Assign(var, number) => {
                         let value = builder.ins().iconst(I32, number);
-                        builder.def_var(Variable::new(var), value).unwrap();
+                        builder.def_var(Variable::new(var), value);
                     }
                     Step::Use(var) => {
-                        let value = builder.use_var(Variable::new(var)).unwrap();
+                        let value = builder.use_var(Variable::new(var));
                         let negated = builder.ins().ineg(value);
                         let ValueDef::Result(inst, _) = builder.func.dfg.value_def(negated) else { panic!("a result") };
                         uses[index].push(inst);
@@ -194,7 +233,7 @@ impl Program {
             self.edges[index].iter().for_each(|&succ| missing[succ] -= 1);
         }
         builder.seal_all_blocks();
-        builder.finalize();
+        builder.finalize().unwrap();
         uses
     }
 }

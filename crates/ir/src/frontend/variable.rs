@@ -13,9 +13,7 @@ entity_impl!(Variable, "var");
 /// How a variable was misused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum VariableError {
-    /// It was declared twice.
-    Redeclared(Variable),
-    /// It was not declared.
+    /// It was not declared by this builder.
     Undeclared(Variable),
     /// A value of another type was assigned.
     Mismatch {
@@ -31,7 +29,6 @@ pub enum VariableError {
 impl fmt::Display for VariableError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            VariableError::Redeclared(variable) => write!(f, "{variable} is declared twice"),
             VariableError::Undeclared(variable) => write!(f, "{variable} is not declared"),
             VariableError::Mismatch { variable, expected, found } => {
                 write!(f, "{variable} has type {expected} and cannot hold a value of type {found}")

@@ -2,7 +2,7 @@
 //!
 //! A register allocator is anything that implements [`Allocator`]: a [`Problem`] and a [`MachineEnv`] go in, an
 //! [`Allocation`] comes out. It needs neither a place in this workspace nor a change to it. This guide builds one from
-//! nothing, hands it to a [`Compiler`] and lets the checker judge it; it is a program, and runs as a test.
+//! nothing, hands it to a [`Compiler`] and lets the checker judge it: `cargo run --example own_allocator`.
 //!
 //! The allocator is the simplest there is. Every value has a slot in the frame; each instruction loads what it reads and
 //! stores what it writes. What it must get right is what every allocator must get right:
@@ -17,12 +17,13 @@
 //! to be good and not only right, add `kingpost_testgen::quality!`. References for a garbage collector also need
 //! `Allocation::stack_maps`; this one refuses them.
 
-use kingpost_codegen::{Compiler, Settings};
-use kingpost_mach::ModuleBuffer;
-use kingpost_regalloc::{
+use kingpost::codegen::{Compiler, Settings};
+use kingpost::mach::ModuleBuffer;
+use kingpost::regalloc::{
     AllocError, Allocation, Allocator, Block, Constraint, Edit, EditKind, Inst, LabelRange, Loc, MachineEnv,
     NoRegister, Operand, PReg, PRegSet, ParallelMoves, Pos, Problem, Slot, VReg,
 };
+use std::error::Error;
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -232,16 +233,21 @@ block3:
 ///
 /// `with_allocator` takes a function that makes an allocator for each compiling thread. With `regalloc_checker` a wrong
 /// answer is an error that says what is wrong, before a byte is emitted.
+fn main() -> Result<(), Box<dyn Error>> {
+    let settings = Settings { regalloc_checker: true, ..Settings::default() };
+    let compiler = Compiler::host(settings)?.with_allocator(Arc::new(|| Box::new(Slots::default())));
+    let mut functions = kingpost::reader::parse_functions(GCD)?;
+    let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
+    compiler.compile(&mut context, &mut functions[0], &mut module)?;
+    let (slots, values) = (context.allocation().slots.len(), context.code().problem.vregs.len());
+    println!("{} bytes of code; {slots} slots for {values} values", module.code_bytes());
+    assert_eq!(slots, values);
+    Ok(())
+}
+
 #[test]
 fn a_compiler_takes_any_allocator() {
-    let settings = Settings { regalloc_checker: true, ..Settings::default() };
-    let triple = "x86_64-unknown-linux-gnu".parse().expect("a triple");
-    let compiler = Compiler::new(&triple, settings, &[]).expect("a target");
-    let compiler = compiler.with_allocator(Arc::new(|| Box::new(Slots::default())));
-    let mut functions = kingpost_reader::parse_functions(GCD).expect("a function");
-    let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
-    compiler.compile(&mut context, &mut functions[0], &mut module).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(context.allocation().slots.len(), context.code().problem.vregs.len());
+    main().unwrap();
 }
 
 /// The checker names what is wrong: here, a value that is never stored.
@@ -263,7 +269,7 @@ fn a_wrong_answer_is_an_error() {
     let triple = "x86_64-unknown-linux-gnu".parse().expect("a triple");
     let compiler = Compiler::new(&triple, settings, &[]).expect("a target");
     let compiler = compiler.with_allocator(Arc::new(|| Box::new(Forgetful(Slots::default()))));
-    let mut functions = kingpost_reader::parse_functions(GCD).expect("a function");
+    let mut functions = kingpost::reader::parse_functions(GCD).expect("a function");
     let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
     let error = compiler.compile(&mut context, &mut functions[0], &mut module).expect_err("the checker rejects it");
     let message = error.to_string();

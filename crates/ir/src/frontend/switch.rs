@@ -1,0 +1,103 @@
+//! A branch to one of many blocks, by any integers.
+//!
+//! Before: `3 => a, 4 => b, 5 => c, 6 => d, 100 => e, otherwise f`. After: a comparison with 100 that divides the keys,
+//! `br_table` over those from 3 to 6, and a comparison for equality.
+//!
+//! Keys that follow one another are a run. A binary search finds the run; a run is a table, or a few comparisons if it is
+//! short. Cost: `n log n` in the keys to build, `log n` comparisons in the runs to execute.
+
+use super::FunctionBuilder;
+use crate::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+use crate::condcodes::IntCC;
+use crate::entities::{Block, Value};
+use crate::types::I32;
+use std::collections::BTreeMap;
+
+/// Keys that follow one another from here on are a table.
+const TABLE_LEN: usize = 4;
+
+/// Blocks by integers.
+#[derive(Clone, Default, Debug)]
+pub struct Switch {
+    blocks: BTreeMap<u64, Block>,
+}
+
+impl Switch {
+    /// No blocks yet.
+    pub fn new() -> Switch {
+        Switch::default()
+    }
+
+    /// Says where `key` leads, a block without parameters. Returns the block where it led before, if there is one.
+    pub fn set_entry(&mut self, key: u64, block: Block) -> Option<Block> {
+        self.blocks.insert(key, block)
+    }
+
+    /// Ends the current block with the branch: `value`, an integer of at most 64 bits without sign, to the block of its key, or to
+    /// `otherwise`. Neither has parameters. Keys that the type does not have lead nowhere.
+    ///
+    /// # Panics
+    /// If the value has another type.
+    pub fn emit(self, builder: &mut FunctionBuilder<'_>, value: Value, otherwise: Block) {
+        let ty = builder.func.dfg.value_type(value);
+        assert!(ty.is_int() && ty.bits() <= 64, "a switch on {ty}");
+        let largest = u64::MAX >> (64 - ty.bits());
+        let entries: Vec<(u64, Block)> = self.blocks.into_iter().take_while(|&(key, _)| key <= largest).collect();
+        let runs: Vec<&[(u64, Block)]> = entries.chunk_by(|a, b| a.0 + 1 == b.0).collect();
+        search(builder, value, &runs, otherwise);
+    }
+}
+
+/// Ends the current block with the search for one of the runs, which are sorted.
+fn search(builder: &mut FunctionBuilder<'_>, value: Value, runs: &[&[(u64, Block)]], otherwise: Block) {
+    match runs {
+        [] => {
+            builder.ins().jump(otherwise, &[]);
+        }
+        [run] if run.len() >= TABLE_LEN => table(builder, value, run, otherwise),
+        [run] => compare(builder, value, run, otherwise),
+        _ => {
+            let (low, high) = runs.split_at(runs.len() / 2);
+            let is_low = builder.ins().icmp_imm(IntCC::UnsignedLessThan, value, high[0][0].0 as i64);
+            let (low_block, high_block) = (builder.create_block(), builder.create_block());
+            builder.ins().brif(is_low, low_block, &[], high_block, &[]);
+            for (block, runs) in [(low_block, low), (high_block, high)] {
+                builder.seal_block(block);
+                builder.switch_to_block(block);
+                search(builder, value, runs, otherwise);
+            }
+        }
+    }
+}
+
+/// Compares the value with each key.
+fn compare(builder: &mut FunctionBuilder<'_>, value: Value, run: &[(u64, Block)], otherwise: Block) {
+    for (index, &(key, block)) in run.iter().enumerate() {
+        let is_key = builder.ins().icmp_imm(IntCC::Equal, value, key as i64);
+        let next = if index + 1 == run.len() { otherwise } else { builder.create_block() };
+        builder.ins().brif(is_key, block, &[], next, &[]);
+        if next != otherwise {
+            builder.seal_block(next);
+            builder.switch_to_block(next);
+        }
+    }
+}
+
+/// Looks the block up by the distance from the first key.
+fn table(builder: &mut FunctionBuilder<'_>, value: Value, run: &[(u64, Block)], otherwise: Block) {
+    let bits = builder.func.dfg.value_type(value).bits();
+    let mut index = if run[0].0 == 0 { value } else { builder.ins().iadd_imm(value, (run[0].0 as i64).wrapping_neg()) };
+    if bits < 32 {
+        index = builder.ins().uextend(I32, index);
+    } else if bits > 32 {
+        let is_near = builder.ins().icmp_imm(IntCC::UnsignedLessThan, index, run.len() as i64);
+        let near = builder.create_block();
+        builder.ins().brif(is_near, near, &[], otherwise, &[]);
+        builder.seal_block(near);
+        builder.switch_to_block(near);
+        index = builder.ins().ireduce(I32, index);
+    }
+    let blocks: Vec<Block> = run.iter().map(|&(_, block)| block).collect();
+    let table = builder.create_jump_table(otherwise, &blocks);
+    builder.ins().br_table(index, table);
+}

@@ -1,0 +1,74 @@
+//! A compiler back end: functions in SSA form become machine code for x86-64 and AArch64, in memory or in an object file.
+//!
+//! ```
+//! use kingpost::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut module = JitModule::new(Compiler::host(Settings::default())?);
+//! let mut signature = module.signature();
+//! signature.params.push(AbiParam::new(I64));
+//! signature.returns.push(AbiParam::new(I64));
+//! let id = module.declare_function("triple", Linkage::Export, &signature)?;
+//!
+//! let (mut func, mut scratch) = (Function::new(FuncName::default(), signature), FrontendContext::default());
+//! let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
+//! let entry = builder.create_block();
+//! builder.append_function_params(entry);
+//! builder.switch_to_block(entry);
+//! let x = builder.block_params(entry)[0];
+//! let result = builder.ins().imul_imm(x, 3);
+//! builder.ins().return_(&[result]);
+//! builder.seal_all_blocks();
+//! builder.finalize()?;
+//!
+//! module.define_function(id, &mut func)?;
+//! module.finalize_definitions()?;
+//! // SAFETY: the function was built with this type, and only multiplies.
+//! let triple = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.ok_or("not defined")?;
+//! assert_eq!(triple(14), 42);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The [`prelude`] has what most front ends name. The crates behind it are here under shorter names:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`ir`] | functions, types, opcodes, builder, printer, verifier |
+//! | [`reader`] | CLIF text into `ir` |
+//! | [`interpreter`] | the meaning of every opcode |
+//! | [`codegen`] | the compiler, its settings, and modules of functions and data |
+//! | [`jit`] | modules in memory |
+//! | [`object`] | modules that become object files |
+//! | [`mach`] | compiled functions and their tables |
+//! | [`regalloc`] | the contract of register allocators |
+//! | [`checker`] | proves one allocation right |
+//!
+//! `examples/` has a function in memory, an object file, a small language, and an allocator from nothing.
+
+pub use kingpost_checker as checker;
+pub use kingpost_codegen as codegen;
+pub use kingpost_emit_object as object;
+pub use kingpost_interpreter as interpreter;
+pub use kingpost_ir as ir;
+pub use kingpost_jit as jit;
+pub use kingpost_mach as mach;
+pub use kingpost_reader as reader;
+pub use kingpost_regalloc as regalloc;
+pub use target_lexicon::Triple;
+
+/// What most front ends name.
+pub mod prelude {
+    pub use crate::Triple;
+    pub use crate::codegen::module::{DataDescription, DataId, FuncId, Linkage, Module};
+    pub use crate::codegen::{Compiler, Settings};
+    pub use crate::ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+    pub use crate::ir::condcodes::{FloatCC, IntCC};
+    pub use crate::ir::extfunc::{ExtFuncData, ExternalName, FuncName};
+    pub use crate::ir::frontend::{FrontendContext, FunctionBuilder, Switch, Variable};
+    pub use crate::ir::signature::{AbiParam, CallConv, Signature};
+    pub use crate::ir::types::{self, F32, F64, I8, I16, I32, I64, I128, Type};
+    pub use crate::ir::{Block, Function, Inst, MemFlags, TrapCode, Value};
+    pub use crate::jit::JitModule;
+    pub use crate::object::{ObjectModule, ObjectOptions};
+}
