@@ -1,16 +1,15 @@
 //! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher made of them.
 //!
-//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases, and the solvers. The hash
-//! covers the rule and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a cache:
-//! `prove --all` proves everything again.
+//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases; of the formulas, two for a
+//! case, how many z3 and how many cvc5 refuted; the others simplification decided, or the other solver. The hash covers the rule
+//! and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a cache: `prove --all` proves
+//! everything again.
 
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::rules::seconds;
+use crate::rules::{in_order, seconds, threads};
 use crate::{input, output};
 use clap::Args;
-use kingpost_rule_verify::{
-    Obligations, Options, Prover, SolverChoice, Verdict as RuleVerdict, check_clif, obligations,
-};
+use kingpost_rule_verify::{Backend, Obligations, Options, Prover, Verdict as RuleVerdict, check_clif, obligations};
 use kingpost_rules::clif::{self, ClifRule, Dependency, parse, typings};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,6 +26,9 @@ pub(crate) struct ProveArgs {
     /// Seconds that a rule may take.
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
+    /// Threads; by default as many as there are processors.
+    #[arg(short, value_name = "N", default_value_t = 0)]
+    jobs: usize,
 }
 
 #[derive(Args, Debug)]
@@ -67,10 +69,10 @@ struct Entry {
 /// Lines by the names of the rules.
 type Ledger = BTreeMap<String, String>;
 
-const HEAD: &str = "rule\tobligations\tcases\tsolvers\n";
+const HEAD: &str = "rule\tobligations\tcases\tz3\tcvc5\n";
 
 impl Entry {
-    /// The line of the ledger, up to the solvers.
+    /// The line of the ledger, up to the opinions.
     fn line(&self) -> String {
         format!("{}\t{:016x}\t{}\t", self.rule.name, self.obligations.hash, self.obligations.cases)
     }
@@ -111,19 +113,32 @@ fn read_ledger(path: &Path) -> Ledger {
 pub(crate) fn prove(args: &ProveArgs) -> Outcome {
     let (entries, known) = read(&args.rules)?;
     let options = Options { timeout: Duration::from_secs_f64(args.timeout), ..Options::default() };
-    let mut prover = Prover::new(SolverChoice::Z3);
-    let mut ledger = Ledger::new();
+    let backends = [Backend::Z3, Backend::Cvc5];
+    if let Some(missing) = backends.iter().find(|backend| !backend.is_installed()) {
+        return Err(Stop::Failure(format!("rules prove: {} is not installed (make deps)", missing.program())));
+    }
+    let (mut ledger, mut open) = (Ledger::new(), Vec::new());
+    for entry in &entries {
+        match known.get(&entry.rule.name) {
+            Some(line) if entry.is_proved(&known) && !args.all => {
+                drop(ledger.insert(entry.rule.name.clone(), line.clone()))
+            }
+            _ => open.push(entry),
+        }
+    }
     let mut out = output::stdout();
     let mut failed = 0;
-    for entry in &entries {
+    let judge = |entry: &&Entry, provers: &mut [Prover; 2]| {
+        provers.each_mut().map(|prover| (check_clif(&entry.rule, &options, prover), prover.refuted_by_solver()))
+    };
+    let provers = || backends.map(Prover::alone);
+    in_order(&open, provers, threads(args.jobs), judge, |entry, [(first, by_first), (second, by_second)]| {
         let name = &entry.rule.name;
-        if entry.is_proved(&known) && !args.all {
-            ledger.insert(name.clone(), known[name].clone());
-            continue;
-        }
-        let verdict = match check_clif(&entry.rule, &options, &mut prover) {
+        // What one solver cannot decide the other may prove; neither may refute it.
+        let verdict = worse(first, second);
+        let verdict = match verdict {
             RuleVerdict::Correct => {
-                ledger.insert(name.clone(), format!("{}z3 cvc5", entry.line()));
+                ledger.insert(name.clone(), format!("{}{by_first}\t{by_second}", entry.line()));
                 "correct".to_string()
             }
             RuleVerdict::Wrong(counterexample) => format!("wrong: {}\n{counterexample}", counterexample.kind.name()),
@@ -132,13 +147,22 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
         };
         failed += usize::from(!ledger.contains_key(name));
         writeln!(out, "{name}: {verdict}")?;
-        out.flush()?;
-    }
+        Ok(out.flush()?)
+    })?;
     let lines: Vec<&str> = ledger.values().map(String::as_str).collect();
     std::fs::write(&args.rules.ledger, format!("{HEAD}{}\n", lines.join("\n")))?;
     writeln!(out, "{} of {} rules proved", ledger.len(), entries.len())?;
     out.flush()?;
     Ok(if failed == 0 { Verdict::Good } else { Verdict::Bad })
+}
+
+/// What one solver cannot decide the other may prove; neither may refute it.
+fn worse(first: RuleVerdict, second: RuleVerdict) -> RuleVerdict {
+    match (first, second) {
+        (RuleVerdict::Correct, RuleVerdict::Unknown(_)) => RuleVerdict::Correct,
+        (RuleVerdict::Correct | RuleVerdict::Unknown(_), second) => second,
+        (first, _) => first,
+    }
 }
 
 pub(crate) fn list(args: &ListArgs) -> Outcome {

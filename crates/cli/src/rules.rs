@@ -149,20 +149,27 @@ fn check_files(args: &CheckArgs) -> Outcome {
     let options = Options { widths: args.widths.clone(), solver, timeout: Duration::from_secs_f64(args.timeout) };
     let mut out = output::stdout();
     let mut counts = Counts::default();
-    in_order(&jobs, &options, threads(args.jobs), |job, verdict| {
-        if let RuleVerdict::Error(error) = &verdict {
-            complain(&inputs[job.input], error);
-        }
-        write!(out, "{}", report(job, &verdict, &mut counts))?;
-        Ok(out.flush()?)
-    })?;
+    let judge = |job: &Job, prover: &mut Prover| job.rule.judge(&options, prover);
+    in_order(
+        &jobs,
+        || Prover::new(solver),
+        threads(args.jobs),
+        judge,
+        |job, verdict| {
+            if let RuleVerdict::Error(error) = &verdict {
+                complain(&inputs[job.input], error);
+            }
+            write!(out, "{}", report(job, &verdict, &mut counts))?;
+            Ok(out.flush()?)
+        },
+    )?;
     let Counts { correct, wrong, unknown, errors } = counts;
     writeln!(out, "{correct} correct, {wrong} wrong, {unknown} unknown, {errors} errors")?;
     out.flush()?;
     Ok(if correct == jobs.len() { Verdict::Good } else { Verdict::Bad })
 }
 
-fn threads(jobs: usize) -> usize {
+pub(crate) fn threads(jobs: usize) -> usize {
     if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
 }
 
@@ -190,23 +197,24 @@ fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), S
 }
 
 /// Judges on several threads and hands over the verdicts in the order of the rules.
-fn in_order(
-    jobs: &[Job],
-    options: &Options,
+pub(crate) fn in_order<J: Sync, P, V: Send>(
+    jobs: &[J],
+    solvers: impl Fn() -> P + Sync,
     threads: usize,
-    mut each: impl FnMut(&Job, RuleVerdict) -> Result<(), Stop>,
+    judge: impl Fn(&J, &mut P) -> V + Sync,
+    mut each: impl FnMut(&J, V) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let next = AtomicUsize::new(0);
     let (send, verdicts) = channel();
     std::thread::scope(|scope| {
         for _ in 0..threads.min(jobs.len()) {
-            let (send, next) = (send.clone(), &next);
+            let (send, next, judge, solvers) = (send.clone(), &next, &judge, &solvers);
             let work = move || {
-                let mut prover = Prover::new(options.solver);
+                let mut prover = solvers();
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { return };
-                    let verdict = job.rule.judge(options, &mut prover);
+                    let verdict = judge(job, &mut prover);
                     // The receiver is gone if output failed: then there is nothing to do.
                     if send.send((index, verdict)).is_err() {
                         return;

@@ -11,6 +11,7 @@ use crate::condition::WrongKind;
 use crate::counterexample::Counterexample;
 use crate::encoder::Encoder;
 use crate::prover::{Decision, Options, Prover};
+use crate::reduce::reduce;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Opcode, Type};
 use kingpost_rules::clif::{ClifRule, ClifTyping, Node, NodeKind, typings};
@@ -154,9 +155,19 @@ fn judge(
 ) -> Result<Verdict, RuleError> {
     let mut terms = Terms::new();
     let simplified = sides(&mut terms, rule, typing, conditions)?;
-    for (kind, formula) in checks(&mut terms, &simplified) {
+    for (index, (kind, formula)) in (0..).zip(checks(&mut terms, &simplified)) {
         match prover.decide(&mut terms, formula) {
-            Decision::Unsat => {}
+            Decision::Unsat => {
+                let written = || {
+                    let mut terms = Terms::raw();
+                    let sides = sides(&mut terms, rule, typing, conditions).expect("they were built before");
+                    let formula = checks(&mut terms, &sides)[index].1;
+                    (terms, formula)
+                };
+                if let Err(reason) = prover.count(is_settled(&mut terms, formula), written) {
+                    return Ok(Verdict::Unknown(reason));
+                }
+            }
             Decision::Unknown(reason) => {
                 return Ok(Verdict::Unknown(format!("{reason} at {}", typing.of(&rule.source))));
             }
@@ -164,6 +175,12 @@ fn judge(
         }
     }
     Ok(Verdict::Correct)
+}
+
+/// Whether simplification decides a formula.
+fn is_settled(terms: &mut Terms, formula: Term) -> bool {
+    let reduced = reduce(terms, formula);
+    terms.value(reduced.formula).is_some()
 }
 
 /// What must have no model.

@@ -64,6 +64,8 @@ const FIRST_TRY: Duration = Duration::from_millis(1200);
 const CASE_TRY: Duration = Duration::from_millis(500);
 /// The same for a solver with other methods.
 const OTHER_TRY: Duration = Duration::from_secs(4);
+/// The same for what simplification has decided.
+const WRITTEN_TRY: Duration = Duration::from_millis(300);
 /// Distinctions within distinctions.
 const MAX_SPLITS: u32 = 2;
 
@@ -102,13 +104,30 @@ pub struct Prover {
     limit: Duration,
     /// What decided an earlier formula of the rule that the first solver did not.
     preferred: Option<Tactic>,
+    /// Whether it is counted what the solver refutes.
+    counts: bool,
+    refuted_by_solver: u32,
 }
 
 impl Prover {
     /// Starts nothing yet.
     pub fn new(choice: SolverChoice) -> Prover {
         let solvers = [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers].map(Solver::new);
-        Prover { choice, solvers, has_cvc5: Backend::Cvc5.is_installed(), limit: Duration::ZERO, preferred: None }
+        Prover {
+            choice,
+            solvers,
+            has_cvc5: Backend::Cvc5.is_installed(),
+            limit: Duration::ZERO,
+            preferred: None,
+            counts: false,
+            refuted_by_solver: 0,
+        }
+    }
+
+    /// One solver without help from the other, and of which it is counted what it refutes.
+    pub fn alone(backend: Backend) -> Prover {
+        let choice = if backend == Backend::Z3 { SolverChoice::Z3 } else { SolverChoice::Cvc5 };
+        Prover { has_cvc5: backend != Backend::Z3, counts: true, ..Prover::new(choice) }
     }
 
     fn used(&self) -> Duration {
@@ -119,6 +138,27 @@ impl Prover {
     pub(crate) fn begin(&mut self, timeout: Duration) {
         self.limit = self.used() + timeout;
         self.preferred = None;
+        self.refuted_by_solver = 0;
+    }
+
+    /// How many formulas of the rule at hand the solver itself has refuted.
+    pub fn refuted_by_solver(&self) -> u32 {
+        self.refuted_by_solver
+    }
+
+    /// Counts a formula that has no model. One that simplification decided is put to the solver as it was written: it may be
+    /// unable to decide that, but not say that there is a model.
+    pub(crate) fn count(&mut self, settled: bool, written: impl FnOnce() -> (Terms, Term)) -> Result<(), String> {
+        if settled && self.counts {
+            let (terms, formula) = written();
+            match self.first(&terms, formula, WRITTEN_TRY) {
+                Decision::Unsat => {}
+                Decision::Unknown(_) => return Ok(()),
+                Decision::Sat(_) => return Err("simplification and a solver disagree".to_string()),
+            }
+        }
+        self.refuted_by_solver += 1;
+        Ok(())
     }
 
     /// Decides a formula without quantifiers.

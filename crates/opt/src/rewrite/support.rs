@@ -28,11 +28,12 @@ fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
         let arg = *inst.args().get(index)?;
         Some(Bits::new(g.ty(arg).bits(), g.constant(arg)?.into()))
     };
+    let ty = g.ty(value);
     match inst.opcode() {
-        Opcode::Splat if g.ty(value).lane_type().is_int() => part(0),
-        Opcode::Uextend => Some(part(0)?.resize(I128.bits())),
-        Opcode::Sextend => Some(part(0)?.sign_extend(I128.bits())),
-        Opcode::Iconcat if g.ty(value) == I128 => {
+        Opcode::Splat if ty.lane_type().is_int() => part(0),
+        Opcode::Uextend if ty == I128 => Some(part(0)?.resize(ty.bits())),
+        Opcode::Sextend if ty == I128 => Some(part(0)?.sign_extend(ty.bits())),
+        Opcode::Iconcat if ty == I128 => {
             let [low, high] = [part(0)?, part(1)?].map(Bits::unsigned);
             Some(Bits::new(I128.bits(), (low | high << I64.bits()) as i128))
         }

@@ -1,0 +1,163 @@
+//! A graph of pure instructions, hash-consed, with nothing but rules to simplify them.
+
+use crate::table::Table;
+use cranelift_entity::EntityRef;
+use kingpost_ir::type_class::Allowed;
+use kingpost_ir::{InstData, Opcode, Type, Value};
+use kingpost_opt::rewrite::{self, Graph, Rule};
+use kingpost_rules::clif::is_commutative;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What applies the rules.
+#[derive(Clone)]
+pub(crate) enum Matcher {
+    Generated,
+    Table(Rc<Table>),
+}
+
+/// What is done to a graph.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// An operand of a type.
+    Param(Type),
+    /// An instruction that stays as it is.
+    Keep(InstData),
+    /// An instruction that rules may simplify.
+    Make(InstData),
+    /// A value of which only matters whether it is zero.
+    Condition(Value),
+}
+
+/// A rule that was applied, to a request or to a value as a condition, and what it made.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Application {
+    pub(crate) rule: Rule,
+    pub(crate) request: Option<InstData>,
+    pub(crate) condition: Option<Value>,
+    pub(crate) made: Option<Value>,
+}
+
+#[derive(Clone)]
+pub(crate) struct TestGraph {
+    matcher: Matcher,
+    pub(crate) values: Vec<(Option<InstData>, Type)>,
+    numbers: HashMap<InstData, Value>,
+    pub(crate) applied: Vec<Application>,
+    subjects: Vec<(Option<InstData>, Option<Value>)>,
+    /// The applications that are not checked yet.
+    pub(crate) unchecked: usize,
+}
+
+impl std::fmt::Debug for TestGraph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, (inst, ty)) in self.values.iter().enumerate() {
+            match inst {
+                Some(inst) => writeln!(
+                    f,
+                    "v{index}: {ty} = {}.{} {:?} {} {:?}",
+                    inst.opcode(),
+                    inst.controlling_type(),
+                    inst.args(),
+                    inst.small(),
+                    inst.iconst_bits()
+                )?,
+                None => writeln!(f, "v{index}: {ty}")?,
+            }
+        }
+        writeln!(f, "{:?}", self.applied)
+    }
+}
+
+impl TestGraph {
+    pub(crate) fn new(matcher: Matcher) -> TestGraph {
+        let (values, numbers, applied, subjects) = Default::default();
+        TestGraph { matcher, values, numbers, applied, subjects, unchecked: 0 }
+    }
+
+    pub(crate) fn run(&mut self, step: &Step) -> Value {
+        self.unchecked = self.applied.len();
+        match *step {
+            Step::Param(ty) => self.push(None, ty),
+            Step::Keep(inst) => self.number(inst),
+            Step::Make(inst) => self.make(inst),
+            Step::Condition(value) => {
+                self.subjects.push((None, Some(value)));
+                let made = match self.matcher.clone() {
+                    Matcher::Generated => rewrite::simplify_condition(self, value),
+                    Matcher::Table(table) => table.simplify_condition(self, value),
+                };
+                self.finish(made);
+                made.unwrap_or(value)
+            }
+        }
+    }
+
+    fn push(&mut self, inst: Option<InstData>, ty: Type) -> Value {
+        self.values.push((inst, ty));
+        Value::new(self.values.len() - 1)
+    }
+
+    fn number(&mut self, inst: InstData) -> Value {
+        if let Some(&value) = self.numbers.get(&inst) {
+            return value;
+        }
+        let value = self.push(Some(inst), result_type(&inst));
+        self.numbers.insert(inst, value);
+        value
+    }
+
+    /// The rule that was tried last has made this.
+    fn finish(&mut self, made: Option<Value>) {
+        let subject = self.subjects.pop();
+        let open = self.applied.iter_mut().rev().find(|application| application.made.is_none());
+        if let (Some(made), Some(application), Some((request, condition))) = (made, open, subject) {
+            (application.made, application.request, application.condition) = (Some(made), request, condition);
+        }
+    }
+}
+
+/// The type of the only result.
+pub(crate) fn result_type(inst: &InstData) -> Type {
+    match inst.opcode().info().results[0].resolve(inst.controlling_type()) {
+        Allowed::Exactly(ty) => ty,
+        other => panic!("{inst:?}: {other:?}"),
+    }
+}
+
+impl Graph for TestGraph {
+    fn definition(&self, value: Value) -> Option<&InstData> {
+        self.values[value.index()].0.as_ref()
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        self.values[value.index()].1
+    }
+
+    fn constant(&self, value: Value) -> Option<u64> {
+        self.definition(value)?.iconst_bits()
+    }
+
+    fn make(&mut self, mut request: InstData) -> Value {
+        let is_constant = |value: &Value| self.definition(*value).is_some_and(|inst| inst.opcode() == Opcode::Iconst);
+        if is_commutative(request.opcode()) && is_constant(&request.args()[0]) {
+            request.args_mut().swap(0, 1);
+        }
+        self.subjects.push((Some(request), None));
+        let made = match self.matcher.clone() {
+            Matcher::Generated => rewrite::rewrite(self, &request),
+            Matcher::Table(table) => table.rewrite(self, &request),
+        };
+        self.finish(made);
+        made.unwrap_or_else(|| self.number(request))
+    }
+
+    fn iconst(&mut self, ty: Type, bits: u64) -> Value {
+        self.number(InstData::iconst(ty, bits as i64))
+    }
+
+    fn may_apply(&mut self, rule: Rule) -> bool {
+        self.applied.push(Application { rule, request: None, condition: None, made: None });
+        true
+    }
+}

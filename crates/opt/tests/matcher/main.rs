@@ -1,0 +1,72 @@
+//! The generated matcher: it is the one that the rules make, it does what a plain interpreter of the rules does, and what
+//! it makes has the value of what it is made of.
+//!
+//! `KINGPOST_GRAPHS` says how many graphs are made of each rule.
+
+mod graph;
+mod meaning;
+mod random;
+mod table;
+
+use graph::{Matcher, TestGraph};
+use kingpost_rules::clif::{ClifRule, Dependency, Entry, ParsedClifRule, generate, parse};
+use random::Random;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+use table::Table;
+
+const FILES: [&str; 2] = ["integers.rules", "floats.rules"];
+const GRAPHS: u32 = 150;
+
+fn read(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules").join(name)).expect(name)
+}
+
+fn rules() -> Vec<ParsedClifRule> {
+    let texts = FILES.map(|name| String::from_utf8(read(name)).expect(name));
+    texts.iter().flat_map(|text| parse(text)).collect()
+}
+
+#[test]
+fn the_matcher_is_the_one_of_the_rules() {
+    let parsed = rules();
+    let entries = parsed.iter().map(|parsed| Entry { rule: parsed.rule.as_ref().unwrap(), text: &parsed.text });
+    let entries: Vec<Entry<'_>> = entries.collect();
+    let files = [&FILES[..], &["ledger.tsv"]].concat();
+    let path = |name: &str| format!("../../../../rules/{name}");
+    let files: Vec<Dependency> = files.iter().map(|&name| Dependency { path: path(name), bytes: read(name) }).collect();
+    let expected = generate(&entries, &files).unwrap();
+    let found = include_str!("../../src/rewrite/generated.rs");
+    assert!(found == expected, "the matcher is stale: make rules");
+}
+
+#[test]
+fn the_matcher_does_what_the_rules_say() {
+    let graphs = std::env::var("KINGPOST_GRAPHS").map_or(GRAPHS, |count| count.parse().expect("a number"));
+    let rules: Vec<ClifRule> = rules().into_iter().map(|parsed| parsed.rule.unwrap()).collect();
+    let table = Rc::new(Table::new(rules));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut applied = BTreeSet::new();
+    for index in 0..table.rules.len() {
+        for _ in 0..graphs {
+            let steps = random::steps(&mut random, &table, index);
+            let mut generated = TestGraph::new(Matcher::Generated);
+            let mut interpreted = TestGraph::new(Matcher::Table(Rc::clone(&table)));
+            for step in &steps {
+                let value = generated.run(step);
+                assert_eq!(value, interpreted.run(step), "{step:?}\n{generated:?}\n{interpreted:?}");
+                assert_eq!(generated.applied, interpreted.applied, "{step:?}\n{generated:?}\n{interpreted:?}");
+                meaning::check(&mut random, &generated);
+            }
+            applied.extend(generated.applied.iter().map(|application| application.rule));
+        }
+    }
+    let missing: Vec<&str> = table
+        .rules
+        .iter()
+        .map(|rule| rule.name.as_str())
+        .filter(|name| !applied.iter().any(|rule| rule.name() == *name))
+        .collect();
+    assert!(missing.is_empty(), "never applied: {missing:?}");
+}

@@ -1,0 +1,303 @@
+//! Rules, interpreted: a second implementation of the matcher, which looks at nothing but their trees and typings.
+
+use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::types::{I64, I128};
+use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
+use kingpost_opt::rewrite::{Graph, Rule};
+use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind, is_commutative, typings};
+use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
+use std::collections::HashMap;
+
+pub(crate) struct Table {
+    pub(crate) rules: Vec<ClifRule>,
+    pub(crate) typings: Vec<Vec<ClifTyping>>,
+}
+
+/// What stands for the names and nodes of a source.
+#[derive(Clone, Default)]
+struct Bound<'r> {
+    values: HashMap<&'r str, Value>,
+    constants: HashMap<&'r str, u128>,
+    conditions: HashMap<&'r str, IntCC>,
+    types: Vec<(&'r Node, Type)>,
+}
+
+impl Table {
+    pub(crate) fn new(rules: Vec<ClifRule>) -> Table {
+        let typings = rules.iter().map(|rule| typings(rule).unwrap()).collect();
+        Table { rules, typings }
+    }
+
+    pub(crate) fn rewrite(&self, g: &mut impl Graph, request: &InstData) -> Option<Value> {
+        self.first(g, false, |rule, g| {
+            let mut found = Vec::new();
+            let ty = crate::graph::result_type(request);
+            inst(rule, g, &rule.source, ty, request, &Bound::default(), &mut found);
+            found
+        })
+    }
+
+    pub(crate) fn simplify_condition(&self, g: &mut impl Graph, value: Value) -> Option<Value> {
+        self.first(g, true, |rule, g| {
+            let mut found = Vec::new();
+            node(rule, g, &rule.source, value, &Bound::default(), &mut found);
+            found
+        })
+    }
+
+    fn first<G: Graph>(
+        &self,
+        g: &mut G,
+        is_condition: bool,
+        matches: impl for<'r> Fn(&'r ClifRule, &G) -> Vec<Bound<'r>>,
+    ) -> Option<Value> {
+        for (rule, typings) in
+            self.rules.iter().zip(&self.typings).filter(|(rule, _)| rule.is_condition == is_condition)
+        {
+            for bound in matches(rule, g) {
+                let fits = |typing: &&ClifTyping| bound.types.iter().all(|(node, ty)| typing.of(node) == *ty);
+                let Some(typing) = typings.iter().filter(fits).max_by_key(|typing| alike(rule, typing)) else {
+                    continue;
+                };
+                let numbers = Numbers { g, bound: &bound, widths: typing.expr_widths() };
+                if !numbers.holds(&rule.precondition) {
+                    continue;
+                }
+                let id = Rule::named(&rule.name).expect("a rule of the matcher");
+                return g.may_apply(id).then(|| build(g, &rule.target, &bound, typing));
+            }
+        }
+        None
+    }
+}
+
+/// Types that the source leaves open, as those of amounts of shifts, are that of the result.
+fn alike(rule: &ClifRule, typing: &ClifTyping) -> usize {
+    let ty = typing.of(&rule.source);
+    rule.target.post_order().iter().filter(|node| typing.of(node) == ty).count()
+}
+
+/// All ways to match a node against a value, in the order in which they are tried.
+fn node<'r>(
+    rule: &'r ClifRule,
+    g: &impl Graph,
+    pattern: &'r Node,
+    value: Value,
+    bound: &Bound<'r>,
+    found: &mut Vec<Bound<'r>>,
+) {
+    let mut with = bound.clone();
+    with.types.push((pattern, g.ty(value)));
+    match &pattern.kind {
+        NodeKind::Value(name) => {
+            if *with.values.entry(name).or_insert(value) == value {
+                found.push(with);
+            }
+        }
+        NodeKind::Constant(expr) => {
+            let Some(bits) = constant(g, value) else { return };
+            let fits = match &expr.kind {
+                ExprKind::Constant(name) => *with.constants.entry(name).or_insert(bits) == bits,
+                ExprKind::Literal(number) => bits == *number as u128 & g.ty(value).lane_mask(),
+                _ => false,
+            };
+            if fits {
+                found.push(with);
+            }
+        }
+        NodeKind::Inst { .. } => {
+            if let Some(data) = g.definition(value) {
+                inst(rule, g, pattern, g.ty(value), &data.clone(), bound, found);
+            }
+        }
+    }
+}
+
+fn inst<'r>(
+    rule: &'r ClifRule,
+    g: &impl Graph,
+    pattern: &'r Node,
+    ty: Type,
+    data: &InstData,
+    bound: &Bound<'r>,
+    found: &mut Vec<Bound<'r>>,
+) {
+    let NodeKind::Inst { opcode, condition, operands } = &pattern.kind else { return };
+    if *opcode != data.opcode() {
+        return;
+    }
+    let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
+    let may_swap = (is_commutative(*opcode) || *opcode == Opcode::Icmp) && !has_constant;
+    for swapped in [false, true] {
+        let mut args = data.args().to_vec();
+        let mut actual = data.int_cond();
+        if swapped {
+            args.reverse();
+            actual = actual.map(IntCC::swap_args);
+        }
+        let mut with = bound.clone();
+        with.types.push((pattern, ty));
+        if (swapped && !may_swap) || !is_condition(rule, condition.as_ref(), actual, &mut with) {
+            continue;
+        }
+        let mut ways = vec![with];
+        for (operand, arg) in operands.iter().zip(args) {
+            let mut next = Vec::new();
+            for way in &ways {
+                node(rule, g, operand, arg, way, &mut next);
+            }
+            ways = next;
+        }
+        found.extend(ways);
+    }
+}
+
+fn is_condition<'r>(
+    rule: &'r ClifRule,
+    written: Option<&'r ConditionName>,
+    actual: Option<IntCC>,
+    bound: &mut Bound<'r>,
+) -> bool {
+    match (written, actual) {
+        (Some(ConditionName::Fixed(condition)), Some(actual)) => *condition == actual,
+        (Some(ConditionName::Named { name, inverse, swapped }), Some(actual)) => {
+            let actual = if *inverse { actual.inverse() } else { actual };
+            let actual = if *swapped { actual.swap_args() } else { actual };
+            let choices = rule.conditions().into_iter().find(|(known, _)| known == name).unwrap().1;
+            choices.contains(&actual) && *bound.conditions.entry(name).or_insert(actual) == actual
+        }
+        (written, _) => written.is_none(),
+    }
+}
+
+/// The constant of a value, or of all its lanes.
+fn constant(g: &impl Graph, value: Value) -> Option<u128> {
+    let inst = g.definition(value)?;
+    let part = |index: usize| g.constant(inst.args()[index]).map(u128::from);
+    let ty = g.ty(value);
+    match inst.opcode() {
+        Opcode::Iconst => inst.iconst_bits().map(u128::from),
+        Opcode::Splat if ty.lane_type().is_int() => part(0),
+        Opcode::Uextend if ty == I128 => part(0),
+        Opcode::Sextend if ty == I128 => Some(sign_extended(part(0)?, g.ty(inst.args()[0]).bits())),
+        Opcode::Iconcat if ty == I128 => Some(part(0)? | part(1)? << 64),
+        _ => None,
+    }
+}
+
+fn sign_extended(bits: u128, width: u32) -> u128 {
+    ((bits << (128 - width)) as i128 >> (128 - width)) as u128
+}
+
+fn build(g: &mut impl Graph, target: &Node, bound: &Bound<'_>, typing: &ClifTyping) -> Value {
+    let ty = typing.of(target);
+    match &target.kind {
+        NodeKind::Value(name) => bound.values[name.as_str()],
+        NodeKind::Constant(expr) => {
+            let bits = Numbers { g, bound, widths: typing.expr_widths() }.value(expr);
+            if ty == I128 {
+                let low = g.iconst(I64, bits as u64);
+                if sign_extended(bits & u128::from(u64::MAX), 64) == bits {
+                    return g.make(InstData::unary(Opcode::Sextend, ty, low));
+                }
+                let high = g.iconst(I64, (bits >> 64) as u64);
+                return g.make(InstData::binary(Opcode::Iconcat, I64, [low, high]));
+            }
+            let lane = g.iconst(ty.lane_type(), bits as u64);
+            if ty.is_vector() { g.make(InstData::unary(Opcode::Splat, ty, lane)) } else { lane }
+        }
+        NodeKind::Inst { opcode, condition, operands } => {
+            // Operands are made from the last to the first.
+            let mut args: Vec<Value> = operands.iter().rev().map(|operand| build(g, operand, bound, typing)).collect();
+            args.reverse();
+            let control = typing.control(target);
+            let data = match (opcode.format(), args.as_slice()) {
+                (Format::Unary, &[a]) => InstData::unary(*opcode, control, a),
+                (Format::LoadNoOffset, &[a]) => InstData::load_no_offset(*opcode, control, MemFlags::new(), a),
+                (Format::Binary, &[a, b]) => InstData::binary(*opcode, control, [a, b]),
+                (Format::Ternary, &[a, b, c]) => InstData::ternary(*opcode, control, [a, b, c]),
+                (Format::IntCompare, &[a, b]) => {
+                    let condition = condition.as_ref().unwrap().resolve(|name| bound.conditions.get(name).copied());
+                    InstData::icmp(control, condition.unwrap(), [a, b])
+                }
+                _ => panic!("{opcode} with {args:?}"),
+            };
+            g.make(data)
+        }
+    }
+}
+
+/// Constant expressions, with the widths of a typing.
+struct Numbers<'a, G> {
+    g: &'a G,
+    bound: &'a Bound<'a>,
+    widths: Vec<u32>,
+}
+
+impl<G: Graph> Numbers<'_, G> {
+    fn width(&self, expr: &Expr) -> u32 {
+        match &expr.kind {
+            ExprKind::Register(name) => self.g.ty(self.bound.values[name.as_str()]).lane_bits(),
+            _ => self.widths[expr.id.index()],
+        }
+    }
+
+    fn value(&self, expr: &Expr) -> u128 {
+        let width = self.width(expr);
+        let shift = |amount: u128| u32::try_from(amount).ok().filter(|amount| *amount < width);
+        let bits = match &expr.kind {
+            ExprKind::Constant(name) => self.bound.constants[name.as_str()],
+            ExprKind::Literal(number) => *number as u128,
+            ExprKind::Unary(UnaryOp::Not, a) => !self.value(a),
+            ExprKind::Unary(UnaryOp::Neg, a) => self.value(a).wrapping_neg(),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                match op {
+                    BinaryOp::Add => a.wrapping_add(b),
+                    BinaryOp::Sub => a.wrapping_sub(b),
+                    BinaryOp::Mul => a.wrapping_mul(b),
+                    BinaryOp::And => a & b,
+                    BinaryOp::Or => a | b,
+                    BinaryOp::Xor => a ^ b,
+                    BinaryOp::Shl => shift(b).map_or(0, |amount| a << amount),
+                    BinaryOp::Lshr => shift(b).map_or(0, |amount| a >> amount),
+                    other => panic!("{other:?}"),
+                }
+            }
+            ExprKind::Call(Function::Width, args) => self.width(&args[0]).into(),
+            ExprKind::Call(Function::Log2, args) => self.value(&args[0]).checked_ilog2().unwrap_or(0).into(),
+            ExprKind::Call(Function::Trunc | Function::Zext, args) => self.value(&args[0]),
+            ExprKind::Call(Function::Sext, args) => sign_extended(self.value(&args[0]), self.width(&args[0])),
+            other => panic!("{other:?}"),
+        };
+        bits & u128::MAX >> (128 - width)
+    }
+
+    fn holds(&self, condition: &Precondition) -> bool {
+        match condition {
+            Precondition::True => true,
+            Precondition::Not(inner) => !self.holds(inner),
+            Precondition::All(parts) => parts.iter().all(|part| self.holds(part)),
+            Precondition::Any(parts) => parts.iter().any(|part| self.holds(part)),
+            Precondition::Compare(exprs, relations) => exprs.windows(2).zip(relations).all(|(pair, relation)| {
+                let [a, b] = [&pair[0], &pair[1]].map(|expr| self.value(expr));
+                let signed =
+                    [(a, &pair[0]), (b, &pair[1])].map(|(bits, expr)| sign_extended(bits, self.width(expr)) as i128);
+                match relation {
+                    Relation::Eq => a == b,
+                    Relation::Ne => a != b,
+                    Relation::Ugt => a > b,
+                    Relation::Uge => a >= b,
+                    Relation::Ult => a < b,
+                    Relation::Ule => a <= b,
+                    Relation::Sgt => signed[0] > signed[1],
+                    Relation::Sge => signed[0] >= signed[1],
+                    Relation::Slt => signed[0] < signed[1],
+                    Relation::Sle => signed[0] <= signed[1],
+                }
+            }),
+            Precondition::Predicate(_, Predicate::IsPowerOf2, args) => self.value(&args[0]).count_ones() == 1,
+            Precondition::Predicate(_, other, _) => panic!("{other:?}"),
+        }
+    }
+}
