@@ -11,15 +11,17 @@
 //! | `generated.rs` | the matcher of the proved rules, written by `kingpost rules generate` |
 //! | `support.rs` | what it calls |
 //! | `bits.rs` | constants of rules |
+//! | `divide.rs` | divisions by constants |
 
 mod bits;
+mod divide;
 #[rustfmt::skip]
 mod generated;
 mod support;
 
 pub use bits::Bits;
 pub use generated::Rule;
-use kingpost_ir::{InstData, Type, Value};
+use kingpost_ir::{InstData, Opcode, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
 pub trait Graph {
@@ -51,9 +53,15 @@ impl Rule {
     }
 }
 
-/// The value that the first matching rule makes of the request; `None` if no rule matches.
+/// The value that the first matching rule makes of the request, or a product of a division; `None` if there is neither.
 pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
-    generated::match_request(graph, request)
+    generated::match_request(graph, request).or_else(|| expand_division(graph, request))
+}
+
+/// What stands for a division by a constant that is no power of two.
+pub fn expand_division(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let is_division = matches!(request.opcode(), Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem);
+    if is_division { divide::expand(graph, request) } else { None }
 }
 
 /// A value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.

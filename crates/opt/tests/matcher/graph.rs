@@ -146,7 +146,7 @@ impl Graph for TestGraph {
         self.subjects.push((Some(request), None));
         let made = match self.matcher.clone() {
             Matcher::Generated => rewrite::rewrite(self, &request),
-            Matcher::Table(table) => table.rewrite(self, &request),
+            Matcher::Table(table) => table.rewrite(self, &request).or_else(|| rewrite::expand_division(self, &request)),
         };
         self.finish(made);
         made.unwrap_or_else(|| self.number(request))

@@ -3,6 +3,7 @@
 //!
 //! `KINGPOST_GRAPHS` says how many graphs are made of each rule.
 
+mod division;
 mod graph;
 mod meaning;
 mod random;

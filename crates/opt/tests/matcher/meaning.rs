@@ -18,24 +18,45 @@ pub(crate) fn check(random: &mut Random, graph: &TestGraph) {
     }
 }
 
-fn check_one(random: &mut Random, graph: &TestGraph, application: &Application) {
+/// Checks that a value is what a request comes to, where that does not trap.
+pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &InstData, made: IrValue) {
     let mut terms = Terms::raw();
-    let mut meanings = Meanings { graph, terms: &mut terms, values: vec![None; graph.values.len()] };
-    let made = application.made.expect("the application made something");
+    let mut meanings = Meanings::new(graph, &mut terms);
+    let (before, trap) = meanings.inst(request);
     let made = meanings.value(made);
-    let (before, trap) = match (application.request, application.condition) {
-        (Some(request), _) => meanings.inst(&request),
-        (_, Some(value)) => {
-            let before = meanings.value(value);
-            let zero = meanings.terms.number(8, 0);
-            (before, zero)
-        }
-        _ => panic!("{application:?}"),
-    };
-    let params: Vec<(Term, Type)> = meanings.params();
+    let params = meanings.params();
+    compare(random, &terms, &params, [before, made, trap], |before, made| {
+        assert!(before == made, "{request:?}: {before:?} became {made:?}\n{graph:?}");
+    });
+}
+
+fn check_one(random: &mut Random, graph: &TestGraph, application: &Application) {
+    let made = application.made.expect("the application made something");
+    if let Some(request) = application.request {
+        return check_request(random, graph, &request, made);
+    }
+    let mut terms = Terms::raw();
+    let mut meanings = Meanings::new(graph, &mut terms);
+    let before = meanings.value(application.condition.expect("a value"));
+    let made = meanings.value(made);
+    let zero = meanings.terms.number(8, 0);
+    let params = meanings.params();
+    compare(random, &terms, &params, [before, made, zero], |before, made| {
+        assert!(before.is_zero() == made.is_zero(), "{application:?}: {before:?} became {made:?}\n{graph:?}");
+    });
+}
+
+/// Evaluates two terms on random operands, where there is no trap.
+fn compare(
+    random: &mut Random,
+    terms: &Terms,
+    params: &[(Term, Type)],
+    [before, made, trap]: [Term; 3],
+    judge: impl Fn(Bits, Bits),
+) {
     for _ in 0..TRIES {
         let mut model = Model::default();
-        for &(param, ty) in &params {
+        for &(param, ty) in params {
             let any = u128::from(random.next()) << 64 | u128::from(random.next());
             let bits = match random.next() % 4 {
                 0 => any % 3,
@@ -45,17 +66,11 @@ fn check_one(random: &mut Random, graph: &TestGraph, application: &Application) 
             };
             model.set(terms.name(param).unwrap_or_default(), Value::Bits(Bits::new(ty.bits(), bits)));
         }
-        let evaluator = Evaluator::new(&terms, &[before, made, trap], &model);
+        let evaluator = Evaluator::new(terms, &[before, made, trap], &model);
         let bits = |term: Term| evaluator.value(term).bits().expect("bits");
-        if !bits(trap).is_zero() {
-            continue;
+        if bits(trap).is_zero() {
+            judge(bits(before), bits(made));
         }
-        let (before, made) = (bits(before), bits(made));
-        let same = match application.condition {
-            Some(_) => before.is_zero() == made.is_zero(),
-            None => before == made,
-        };
-        assert!(same, "{}: {before:?} became {made:?}\n{graph:?}", application.rule.name());
     }
 }
 
@@ -65,7 +80,11 @@ struct Meanings<'a> {
     values: Vec<Option<Term>>,
 }
 
-impl Meanings<'_> {
+impl<'a> Meanings<'a> {
+    fn new(graph: &'a TestGraph, terms: &'a mut Terms) -> Meanings<'a> {
+        Meanings { graph, terms, values: vec![None; graph.values.len()] }
+    }
+
     fn value(&mut self, value: IrValue) -> Term {
         if let Some(term) = self.values[value.index()] {
             return term;

@@ -30,7 +30,7 @@ impl Random {
     }
 
     /// Small numbers, powers of two, masks, near the width, or any.
-    fn constant(&mut self, width: u32) -> i128 {
+    pub(crate) fn constant(&mut self, width: u32) -> i128 {
         let any = (u128::from(self.next()) << 64 | u128::from(self.next())) as i128;
         let bits = i128::from(width);
         match self.below(8) {

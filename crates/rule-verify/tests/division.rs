@@ -1,0 +1,36 @@
+//! The theorem by which divisions by constants become products, over all integers: nothing in it depends on a width.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// `x = q*d + r` with `0 <= x <= limit`, and `m*d = p + e` with `0 <= e` and `e * (limit + 1) <= p`.
+const ASSUMED: &str = "
+(set-logic QF_NIA)
+(declare-const x Int) (declare-const q Int) (declare-const r Int) (declare-const d Int)
+(declare-const m Int) (declare-const e Int) (declare-const p Int) (declare-const limit Int)
+(assert (and (<= 0 x) (<= x limit) (<= 1 d) (<= 0 q) (<= 0 r) (< r d) (= x (+ (* q d) r))))
+(assert (and (< 0 p) (= (* m d) (+ p e)) (<= 0 e) (<= (* e (+ limit 1)) p)))
+";
+
+/// Whether z3 finds a model of the assumptions and a formula.
+fn has_model(formula: &str) -> String {
+    let mut z3 =
+        Command::new("z3").args(["-in", "-T:60"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let script = format!("{ASSUMED}(assert {formula})\n(check-sat)\n");
+    z3.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    String::from_utf8(z3.wait_with_output().unwrap().stdout).unwrap().trim().to_string()
+}
+
+#[test]
+fn products_are_quotients() {
+    if !kingpost_rule_verify::Backend::Z3.is_installed() {
+        assert!(std::env::var_os("CI").is_none(), "z3 is missing");
+        return eprintln!("SKIPPED: z3 is not installed");
+    }
+    // Rounded down, x*m / p is q.
+    assert_eq!(has_model("(not (and (<= (* q p) (* x m)) (< (* x m) (* (+ q 1) p))))"), "unsat");
+    // Rounded up it is q + 1, of a dividend and an excess that are not zero: so rounded down, -x*m / p is -q - 1.
+    assert_eq!(has_model("(and (< 0 x) (< 0 e) (not (< (* q p) (* x m))))"), "unsat");
+    // The assumptions contradict neither themselves nor a wrong claim.
+    assert_eq!(has_model("(and (= x 20) (= d 10) (= m 13))"), "sat");
+}
