@@ -165,6 +165,9 @@ pub(crate) struct CompileArgs {
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
     #[arg(long, requires = "output")]
     pub(crate) trap_table: bool,
+    /// For debuggers: every instruction is its own line of the file, and values are variables.
+    #[arg(short = 'g')]
+    pub(crate) debug: bool,
     /// Print what a stage makes of each function; may be repeated.
     #[arg(long, value_name = "STAGE", value_parser = stages(&["all"]))]
     pub(crate) dump: Vec<String>,
@@ -195,6 +198,16 @@ pub(crate) struct CompileArgs {
     /// Files: functions, or machine code (`.mach`) as `--dump` writes it; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+impl CompileArgs {
+    /// With the setting that `-g` stands for.
+    pub(crate) fn with_debug_values(mut self) -> CompileArgs {
+        if self.debug {
+            self.target.set.push("debug_values".into());
+        }
+        self
+    }
 }
 
 /// The names of the pipeline's stages, and others.

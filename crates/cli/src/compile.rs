@@ -13,11 +13,12 @@ use crate::target::Refused;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options, Stage};
 use kingpost_emit_object::ObjectOptions;
-use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
+use kingpost_ir::function::SourceLoc;
 use kingpost_ir::near::near_suffix;
+use kingpost_ir::{AnyEntity, Function};
 use kingpost_mach::{DataObject, ModuleBuffer, text};
-use kingpost_reader::{Error, Header, Parser};
+use kingpost_reader::{Error, Header, Parser, SourceMap};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -75,6 +76,17 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         }
     }
     session.finish()
+}
+
+/// Gives instructions without a location the line on which they stand.
+fn number_lines(input: &Input, start: usize, func: &mut Function) {
+    for (entity, range) in SourceMap::read(&input.text, start).iter() {
+        if let AnyEntity::Inst(inst) = entity
+            && func.srcloc(inst).is_none()
+        {
+            func.srclocs[inst] = SourceLoc(input.position(range.start).line);
+        }
+    }
 }
 
 /// Whether two paths lead to one file.
@@ -251,6 +263,9 @@ impl Session<'_> {
                 Ok(true) => {
                     let name = self.functions[count].name.clone();
                     self.starts[count] = parser.function_start();
+                    if self.args.debug {
+                        number_lines(input, self.starts[count], &mut self.functions[count]);
+                    }
                     let is_new = self.define(&name, parser.function_start());
                     if self.stopped() {
                         return (count, false);
@@ -322,6 +337,7 @@ impl Session<'_> {
             // Source locations are lines of one file; they do not say of which, if there are several.
             if let [file] = &args.files[..] {
                 options.source = file.display().to_string();
+                options.folder = std::env::current_dir()?.display().to_string();
             }
             let object = kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options);
             let object = object.map_err(|error| Stop::Failure(error.to_string()))?;

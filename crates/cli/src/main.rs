@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Command::PrintCfg(args) => explain::print_cfg(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Opt(args) => opt::opt(&args),
-        Command::Compile(args) => compile::compile(&args),
+        Command::Compile(args) => compile::compile(&args.with_debug_values()),
         Command::Opcodes(args) => lists::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),

@@ -1,42 +1,63 @@
-//! Source locations as DWARF (version 4): `.debug_line`, and what debuggers need to find it.
+//! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and what debuggers need to find them.
 //!
 //! A source location is a number; it becomes the number of a line in one file, which the caller names. There is one
-//! unit with a name and a range for each function.
+//! unit with a name and a range for each function, and in it a variable `v4` for each value whose places are known, with a list
+//! of them (DWARF 4, section 2.6.2).
 
 use crate::relocated::Relocated;
 use gimli::write::{
-    Address, AttributeValue, Dwarf, LineProgram, LineString, Range, RangeList, Result, Sections, Unit, UnitId,
+    Address, AttributeValue, Dwarf, Expression, LineProgram, LineString, Location, LocationList, Range, RangeList,
+    Result, Sections, Unit, UnitEntryId, UnitId,
 };
-use gimli::{Encoding, Format, LineEncoding, constants};
-use kingpost_mach::{FunctionView, ModuleBuffer};
+use gimli::{Encoding, Format, LineEncoding, Register, constants};
+use kingpost_codegen::DwarfRegisters;
+use kingpost_ir::Type;
+use kingpost_mach::{ContextPlace, FunctionView, ModuleBuffer, ValueSite};
+use std::collections::BTreeMap;
 
 /// Does any function have source locations?
 pub(crate) fn is_wanted(module: &ModuleBuffer) -> bool {
-    module.functions().any(|f| !f.srclocs.is_empty())
+    module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty())
+}
+
+/// The file that locations are lines of, and the folder that its name is relative to.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) folder: &'a str,
 }
 
 /// The sections for all functions of `module`, which `names` are called in the object.
-pub(crate) fn write(module: &ModuleBuffer, names: &[String], source: &str) -> Result<Sections<Relocated>> {
+pub(crate) fn write(
+    module: &ModuleBuffer,
+    names: &[String],
+    source: Source,
+    registers: &DwarfRegisters,
+) -> Result<Sections<Relocated>> {
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
     let mut dwarf = Dwarf::new();
     let unit = dwarf.units.add(Unit::new(encoding, line_program(module, encoding, source)));
+    let mut types = BTreeMap::new();
     let ranges = module
         .functions()
         .enumerate()
         .map(|(index, f)| Range::StartLength { begin: start(index), length: f.code.len() as u64 });
     let ranges = dwarf.units.get_mut(unit).ranges.add(RangeList(ranges.collect()));
-    let name = AttributeValue::StringRef(dwarf.strings.add(source));
+    let name = AttributeValue::StringRef(dwarf.strings.add(source.file));
+    let folder = AttributeValue::StringRef(dwarf.strings.add(source.folder));
     let producer = AttributeValue::StringRef(dwarf.strings.add("kingpost"));
     let root = dwarf.units.get(unit).root();
     let root = dwarf.units.get_mut(unit).get_mut(root);
     root.set(constants::DW_AT_producer, producer);
     root.set(constants::DW_AT_name, name);
+    root.set(constants::DW_AT_comp_dir, folder);
     root.set(constants::DW_AT_language, AttributeValue::Language(constants::DW_LANG_Mips_Assembler));
     // Ranges are relative to the unit's address, which is zero, as each range has one of its own.
     root.set(constants::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0)));
     root.set(constants::DW_AT_ranges, AttributeValue::RangeListRef(ranges));
     for (index, f) in module.functions().enumerate() {
-        subprogram(&mut dwarf, unit, index, &f, &names[index]);
+        let function = subprogram(&mut dwarf, unit, index, &f, &names[index]);
+        variables(&mut dwarf, unit, function, index, &f, &mut types, registers);
     }
     let mut sections = Sections::new(Relocated::new());
     dwarf.write(&mut sections)?;
@@ -48,19 +69,81 @@ fn start(index: usize) -> Address {
     Address::Symbol { symbol: index, addend: 0 }
 }
 
-fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_>, name: &str) {
+fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_>, name: &str) -> UnitEntryId {
     let name = AttributeValue::StringRef(dwarf.strings.add(name));
     let unit = dwarf.units.get_mut(unit);
-    let entry = unit.add(unit.root(), constants::DW_TAG_subprogram);
-    let entry = unit.get_mut(entry);
+    let id = unit.add(unit.root(), constants::DW_TAG_subprogram);
+    let entry = unit.get_mut(id);
     entry.set(constants::DW_AT_name, name);
     entry.set(constants::DW_AT_low_pc, AttributeValue::Address(start(index)));
     entry.set(constants::DW_AT_high_pc, AttributeValue::Udata(f.code.len() as u64));
+    id
 }
 
-fn line_program(module: &ModuleBuffer, encoding: Encoding, source: &str) -> LineProgram {
-    let name = LineString::String(source.into());
-    let folder = LineString::String(b".".to_vec());
+/// A variable for each value whose places are known. `types` are those made so far.
+fn variables(
+    dwarf: &mut Dwarf,
+    unit: UnitId,
+    function: UnitEntryId,
+    index: usize,
+    f: &FunctionView<'_>,
+    types: &mut BTreeMap<&'static str, UnitEntryId>,
+    registers: &DwarfRegisters,
+) {
+    for sites in f.values.chunk_by(|a, b| a.value == b.value) {
+        let ValueSite { value, ty, .. } = sites[0];
+        let name = AttributeValue::StringRef(dwarf.strings.add(format!("v{value}")));
+        let unit = dwarf.units.get_mut(unit);
+        let places = sites.iter().map(|site| Location::StartLength {
+            begin: Address::Symbol { symbol: index, addend: site.from.into() },
+            length: (site.to - site.from).into(),
+            data: place(site.place, registers),
+        });
+        let places = unit.locations.add(LocationList(places.collect()));
+        let Some(ty) = base_type(&mut dwarf.strings, unit, ty, types) else { continue };
+        let entry = unit.add(function, constants::DW_TAG_variable);
+        let entry = unit.get_mut(entry);
+        entry.set(constants::DW_AT_name, name);
+        entry.set(constants::DW_AT_type, AttributeValue::UnitRef(ty));
+        entry.set(constants::DW_AT_location, AttributeValue::LocationListRef(places));
+    }
+}
+
+fn place(place: ContextPlace, registers: &DwarfRegisters) -> Expression {
+    let mut expression = Expression::new();
+    match place {
+        ContextPlace::Reg(reg) => expression.op_reg(Register(registers.number(reg).into())),
+        ContextPlace::Stack(offset) => expression.op_breg(Register(registers.stack_pointer.into()), offset.into()),
+    }
+    expression
+}
+
+/// The type of a value, made on first use; `None` if debuggers have none.
+fn base_type(
+    strings: &mut gimli::write::StringTable,
+    unit: &mut Unit,
+    ty: Type,
+    types: &mut BTreeMap<&'static str, UnitEntryId>,
+) -> Option<UnitEntryId> {
+    let known = [("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8), ("f32", 4), ("f64", 8)];
+    let name = ty.to_string();
+    let &(name, bytes) = known.iter().find(|(known, _)| *known == name)?;
+    let id = *types.entry(name).or_insert_with(|| {
+        let encoding = if name.starts_with('i') { constants::DW_ATE_signed } else { constants::DW_ATE_float };
+        let string = AttributeValue::StringRef(strings.add(name));
+        let id = unit.add(unit.root(), constants::DW_TAG_base_type);
+        let entry = unit.get_mut(id);
+        entry.set(constants::DW_AT_name, string);
+        entry.set(constants::DW_AT_encoding, AttributeValue::Encoding(encoding));
+        entry.set(constants::DW_AT_byte_size, AttributeValue::Data1(bytes));
+        id
+    });
+    Some(id)
+}
+
+fn line_program(module: &ModuleBuffer, encoding: Encoding, source: Source) -> LineProgram {
+    let name = LineString::String(source.file.into());
+    let folder = LineString::String(source.folder.into());
     let mut program = LineProgram::new(encoding, LineEncoding::default(), folder, None, name.clone(), None);
     let file = program.add_file(name, program.default_directory(), None);
     for (index, f) in module.functions().enumerate() {

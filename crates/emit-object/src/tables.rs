@@ -2,6 +2,8 @@
 //!
 //! They find functions by their place in `.text`, not by their symbols: what symbols stand for may change when linked.
 
+use crate::debug::Source;
+use crate::eh_frame::registers;
 use crate::elf::Writer;
 use crate::error::ObjectError;
 use crate::except_table::ExceptTable;
@@ -62,15 +64,17 @@ impl Writer<'_> {
     }
 
     /// Adds `.debug_line` and its companions, if there are source locations.
-    pub(crate) fn debug(&mut self, module: &ModuleBuffer, source: &str) -> Result<(), ObjectError> {
+    pub(crate) fn debug(&mut self, module: &ModuleBuffer, source: Source) -> Result<(), ObjectError> {
         if !debug::is_wanted(module) {
             return Ok(());
         }
-        if source.is_empty() || source.contains('\0') {
-            return Err(ObjectError::Name(source.into()));
+        for name in [source.file, source.folder] {
+            if name.is_empty() || name.contains('\0') {
+                return Err(ObjectError::Name(name.into()));
+            }
         }
         let names: Vec<String> = module.functions().map(|f| symbol_name(&f.function.head.name, self.triple)).collect();
-        let mut written = debug::write(module, &names, source)?;
+        let mut written = debug::write(module, &names, source, registers(self.architecture))?;
         let mut sections = HashMap::new();
         let mut contents = Vec::new();
         written.for_each_mut(|id, relocated| -> Result<(), ObjectError> {

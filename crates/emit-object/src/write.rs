@@ -1,5 +1,6 @@
 //! The order in which an object comes about.
 
+use crate::debug::Source;
 use crate::elf::Writer;
 use crate::error::ObjectError;
 use crate::{eh_frame, function_tables};
@@ -14,10 +15,12 @@ use target_lexicon::Triple;
 pub struct ObjectOptions {
     /// Write `.eh_frame`.
     pub unwind_info: bool,
-    /// Write `.debug_line` and its companions, if there are source locations.
+    /// Write `.debug_line` and its companions, if there are source locations or labelled values.
     pub debug_lines: bool,
     /// The file that source locations are lines of, for debuggers.
     pub source: String,
+    /// The folder that the file's name is relative to, for debuggers that are started elsewhere.
+    pub folder: String,
     /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
     pub trap_table: bool,
     /// With `.eh_frame`, write `.gcc_except_table` too: exceptions of other languages land in handlers of every tag, as this
@@ -31,6 +34,7 @@ impl Default for ObjectOptions {
             unwind_info: true,
             debug_lines: true,
             source: "source".into(),
+            folder: ".".into(),
             trap_table: false,
             personality: None,
         }
@@ -66,7 +70,7 @@ pub(crate) fn write_declared(
         writer.eh_frame(module, options.personality.as_deref())?;
     }
     if options.debug_lines {
-        writer.debug(module, &options.source)?;
+        writer.debug(module, Source { file: &options.source, folder: &options.folder })?;
     }
     if options.trap_table {
         writer.function_table(&function_tables::traps(module))?;

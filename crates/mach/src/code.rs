@@ -65,6 +65,8 @@ pub struct Code {
     pub insts: PrimaryMap<Inst, MInst>,
     /// Source location of each instruction if the function has any, else empty.
     pub srclocs: PrimaryMap<Inst, u32>,
+    /// The types of values that the problem's labels stand for, by label, ascending.
+    pub value_types: Vec<(u32, Type)>,
     /// Blocks in order of emission: cold ones last.
     pub layout: Vec<Block>,
     /// Symbols that instructions address, by [`MInst::aux`].
@@ -114,6 +116,7 @@ impl Code {
         self.problem.clear();
         self.insts.clear();
         self.srclocs.clear();
+        self.value_types.clear();
         self.layout.clear();
         self.symbols.clear();
         self.names.clear();

@@ -249,6 +249,21 @@ pub enum ContextPlace {
     Stack(u32),
 }
 
+/// Where a value of the function's text is while some of its instructions run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ValueSite {
+    /// The first byte of those instructions.
+    pub from: u32,
+    /// The first byte behind them.
+    pub to: u32,
+    /// The number of the value: 4 for `v4`.
+    pub value: u32,
+    /// Its type.
+    pub ty: Type,
+    /// Where it is.
+    pub place: ContextPlace,
+}
+
 /// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
 /// before the call that entered the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -400,6 +415,8 @@ pools! {
     keyed_slots: KeyedSlot,
     /// Handlers of exceptions, call by call.
     handlers: HandlerSite,
+    /// Where values are, for debuggers.
+    values: ValueSite,
     /// Unwind operations.
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.

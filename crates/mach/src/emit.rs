@@ -7,7 +7,9 @@
 use crate::branching::Branching;
 use crate::buffer::{Buffer, Label, TooLong};
 use crate::code::Code;
-use crate::compiled::{ContextPlace, DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName};
+use crate::compiled::{
+    ContextPlace, DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite,
+};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
@@ -39,6 +41,8 @@ pub struct Emitter {
     thread: Vec<Block>,
     /// Blocks that begin with a landing pad, ascending.
     pads: Vec<u32>,
+    /// Per instruction, its bytes, if values are labelled. Edits before it are not among them.
+    spans: Vec<(u32, u32)>,
 }
 
 /// "No block" in [`MInst::extra`] of a branch without second target.
@@ -79,6 +83,8 @@ impl Emitter {
         self.thread_tables(code);
         let landing_pad = isa.landing_pad();
         self.find_pads(code, landing_pad.is_some());
+        self.spans.clear();
+        self.spans.resize(if allocation.labels.is_empty() { 0 } else { code.insts.len() }, (0, 0));
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -100,6 +106,7 @@ impl Emitter {
                 thread: &self.thread,
                 buffer: &mut self.buffer,
                 spill_area: &self.spill_area,
+                spans: &mut self.spans,
             };
             body.block(block, follower);
             if options.block_padding > 0 {
@@ -110,6 +117,7 @@ impl Emitter {
             check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
         }
         self.buffer.listing.set_origin(Origin::Frame);
+        self.place_values(code, allocation, &frame);
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
         self.buffer.srcloc(u32::MAX);
         for &slot in &code.keyed_slots {
@@ -130,6 +138,19 @@ impl Emitter {
         // Only now the sizes of branches and tables are known.
         let bytes = module.function(module.len() - 1).code.len();
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
+    }
+
+    /// Tells the tables where labelled values are.
+    fn place_values(&mut self, code: &Code, allocation: &Allocation, frame: &FrameLayout) {
+        for range in &allocation.labels {
+            let (from, to) = (self.spans[range.from.index()].0, self.spans[range.to.index() - 1].1);
+            let ty = code.value_types.binary_search_by_key(&range.label, |&(label, _)| label);
+            let place = place(range.loc, frame, &self.spill_area);
+            if let (true, Ok(ty), Some(place)) = (from < to, ty, place) {
+                let ty = code.value_types[ty].1;
+                self.buffer.value(ValueSite { from, to, value: range.label, ty, place });
+            }
+        }
     }
 
     /// Leads everything that names blocks beside instructions to where branches to them really go.
@@ -255,6 +276,13 @@ struct Body<'a> {
     thread: &'a [Block],
     buffer: &'a mut Buffer,
     spill_area: &'a SpillArea,
+    spans: &'a mut [(u32, u32)],
+}
+
+/// Where a runtime or a debugger finds what is in `loc`.
+fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
+    let slot = |slot| ContextPlace::Stack(frame.above_stack_pointer(spill_area.offset(slot)) as u32);
+    loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
 }
 
 impl Body<'_> {
@@ -273,8 +301,12 @@ impl Body<'_> {
                 edit += 1;
             }
             self.buffer.listing.set_origin(Origin::Inst(inst));
+            let start = self.buffer.len() as u32;
             if !self.allocation.is_dropped(inst) {
                 self.inst(inst, next);
+            }
+            if let Some(span) = self.spans.get_mut(inst.index()) {
+                *span = (start, self.buffer.len() as u32);
             }
         }
     }
@@ -366,16 +398,11 @@ impl Body<'_> {
         let exits = &self.code.exits[exits];
         let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
         for handler in &self.code.handlers[handlers] {
-            let context = handler.context.and_then(|operand| self.context(locs[operand as usize]));
+            let context =
+                handler.context.and_then(|operand| place(locs[operand as usize], self.frame, self.spill_area));
             self.buffer.handler(handler.tag, Label::new(handler.block.index()), context);
         }
         Branching::new(self.isa.branches(), next, self.buffer).jump(exits.normal.as_u32());
-    }
-
-    /// Where the runtime finds what is in `loc`.
-    fn context(&self, loc: Loc) -> Option<ContextPlace> {
-        let slot = |slot| ContextPlace::Stack(self.frame.above_stack_pointer(self.spill_area.offset(slot)) as u32);
-        loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
     }
 
     fn threaded(&self, block: u32) -> u32 {

@@ -61,7 +61,7 @@ pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
 pub use compiled::{
     CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,
     HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName,
-    TrapSite, UnwindOp, UnwindSite,
+    TrapSite, UnwindOp, UnwindSite, ValueSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};

@@ -205,6 +205,7 @@ settings! {
     enable_multi_ret_implicit_sret: bool = false, "Results without a register go through a hidden pointer.";
     unwind_info: bool = true, "Emit unwind information.";
     preserve_frame_pointers: bool = false, "A frame pointer also in leaf functions.";
+    debug_values: bool = false, "Keep track of where values are, for debuggers.";
     machine_code_cfg_info: bool = false, "Report offsets of blocks.";
     enable_probestack: bool = false, "Probe frames larger than the guard.";
     probestack_size_log2: u8 = 12, "Guard size, as a power of two.";

@@ -32,6 +32,11 @@ impl SourceMap {
         self.spans.iter().find(|(other, _)| *other == entity).map(|(_, range)| range.clone())
     }
 
+    /// All entities with their texts, in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = (AnyEntity, Range<usize>)> {
+        self.spans.iter().cloned()
+    }
+
     /// The text that a message about an entity is about: a name that the message mentions, else the whole entity, else
     /// the function's first line. Empty if nothing could be read.
     pub fn range_of(&self, text: &[u8], location: AnyEntity, message: &str) -> Range<usize> {

@@ -63,6 +63,7 @@ impl Buffer {
                 ..*handler
             }),
         );
+        pools.values.extend_from_slice(&self.values);
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
         let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
@@ -169,6 +170,10 @@ impl Buffer {
         move_table(references, self.debug_tags.iter_mut().map(|t| &mut t.offset));
         move_table(references, self.patchable_calls.iter_mut().map(|c| &mut c.return_offset));
         move_table(references, self.handlers.iter_mut().map(|h| &mut h.return_offset));
+        // Values are not in the order of their offsets.
+        let mut ends: Vec<&mut u32> = self.values.iter_mut().flat_map(|v| [&mut v.from, &mut v.to]).collect();
+        ends.sort_unstable();
+        move_table(references, ends.into_iter());
         move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
         move_table(references, self.block_starts.iter_mut());
         move_table(references, self.listing.offsets_mut());

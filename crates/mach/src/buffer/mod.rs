@@ -17,7 +17,7 @@ pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
     CallSite, ContextPlace, DebugTag, DebugTagSite, HandlerSite, KeyedSlot, PatchableCall, Reloc, RelocKind,
-    SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite,
+    SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite, ValueSite,
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
@@ -97,6 +97,7 @@ pub struct Buffer {
     keyed_slots: Vec<KeyedSlot>,
     /// Until the function is completed, the offset of a handler is the number of its label.
     handlers: Vec<HandlerSite>,
+    values: Vec<ValueSite>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
     table_offsets: Vec<u32>,
@@ -127,6 +128,7 @@ impl Buffer {
         self.patchable_calls.clear();
         self.keyed_slots.clear();
         self.handlers.clear();
+        self.values.clear();
         self.unwind.clear();
         self.block_starts.clear();
         self.table_offsets.clear();
@@ -289,6 +291,11 @@ impl Buffer {
             None if srcloc == u32::MAX => {}
             _ => self.srclocs.push(SrcLocSite { offset, srcloc }),
         }
+    }
+
+    /// Notes where a value is over a range of what has been emitted.
+    pub fn value(&mut self, site: ValueSite) {
+        self.values.push(site);
     }
 
     /// Notes that the code so far ends in a call.

@@ -19,6 +19,7 @@
 //! | `emission.rs` | what instruction sets emit |
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
+//! | `value_labels.rs` | what debuggers want to know of values |
 //!
 //! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and the table
 //! calls its own functions or those of the library here, which are written over a [`Machine`]:
@@ -73,6 +74,7 @@ mod tile;
 pub mod tls;
 pub mod try_call;
 mod types;
+mod value_labels;
 mod values;
 pub mod vector;
 pub mod wide;
@@ -243,6 +245,7 @@ impl Lowering {
         lower.use_params();
         lower.unify_widths();
         lower.finish();
+        lower.label_values();
         Ok(())
     }
 

@@ -16,6 +16,7 @@
 //!   ;; zero_extended v0, v1                          ; what users rely on, and what lowering answers for
 //!   ;; declared_zeros v1
 //!   ;; annotation 0 patchable map i64 8 tag 5 tag slot 16 ; of calls and sequence points
+//!   ;; value 4 i64                                   ; the type of what label 4 stands for
 //!   ;; keyed_slot 7 at 16 bytes 8
 //!   ;; layout b0, b2, b1                            ; if it is not the order above
 //!   b0 freq 1:

@@ -220,6 +220,12 @@ impl Part<'_> {
             "targets" => self.targets(code),
             "exits" => self.exits(code),
             "annotation" => self.annotation(code),
+            "value" => {
+                let label = self.number()?;
+                let ty = self.read("a type", |word| Type::from_name(word.as_bytes()))?;
+                code.value_types.push((label, ty));
+                Ok(())
+            }
             "keyed_slot" => self.keyed_slot(code),
             "preserves" => self.preserves(code),
             "probestack" => {

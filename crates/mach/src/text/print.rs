@@ -88,6 +88,7 @@ impl CodeText<'_> {
             lines.push(if vregs.is_empty() { String::new() } else { format!("{word} {}", list(vregs)) });
         }
         lines.extend(code.annotations.iter().enumerate().map(|(i, a)| format!("annotation {i}{}", annotation(a))));
+        lines.extend(code.value_types.iter().map(|(label, ty)| format!("value {label} {ty}")));
         let slots = code.keyed_slots.iter();
         lines.extend(slots.map(|slot| format!("keyed_slot {} at {} bytes {}", slot.key, slot.offset, slot.bytes)));
         lines.extend(code.probestack.map(|symbol| format!("probestack {}", symbol_ref(&symbol))));

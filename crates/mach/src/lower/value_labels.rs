@@ -1,0 +1,100 @@
+//! Requests of debug information: where values of the text are to be found, under the setting `debug_values`.
+//!
+//! ```text
+//! i3: def v7 …                    label 4 = v7 over i4..i9          v7 is the register of the text's `v4`
+//! ```
+//! A label is the number of a value in the text. It is requested in every block in which its register is live, from behind the
+//! definition or the block's start up to the last use or the block's end. Liveness is found value by value, from uses
+//! backwards; cost: linear in the instructions and in the blocks through which values live.
+
+use super::Lower;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::Type;
+use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
+use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
+
+/// Types that debuggers know and that one register holds.
+const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
+
+impl Lower<'_> {
+    /// Requests all values that have a register.
+    pub(super) fn label_values(&mut self) {
+        if !self.settings.debug_values {
+            return;
+        }
+        let mut liveness = Liveness::new(&self.code.problem);
+        for value in self.func.dfg.values() {
+            let [Some(vreg), None] = self.cx.value_regs[value].map(|part| part.expand()) else { continue };
+            let ty = self.func.dfg.value_type(value);
+            let Ok(label) = u32::try_from(self.func.names.values.number(value)) else { continue };
+            if TYPES.contains(&ty) {
+                let requests = liveness.ranges(&self.code.problem, vreg);
+                let requests = requests.into_iter().map(|(from, to)| LabelUse { label, vreg, from, to });
+                self.code.problem.labels.extend(requests);
+                self.code.value_types.push((label, ty));
+            }
+        }
+        self.code.value_types.sort_unstable_by_key(|&(label, _)| label);
+    }
+}
+
+/// Definitions and uses of all values.
+struct Liveness {
+    /// The block of the definition, and the instruction behind it; of a parameter the block's first.
+    defined: SecondaryMap<VReg, Option<(Block, Inst)>>,
+    /// Instructions that use a value, those whose edges pass it among them, block by block.
+    uses: SecondaryMap<VReg, Vec<(Block, Inst)>>,
+    /// Of each block, the value that was last found to be live where it ends.
+    live_out: SecondaryMap<Block, Option<VReg>>,
+}
+
+impl Liveness {
+    fn new(problem: &Problem) -> Liveness {
+        let (defined, uses, live_out) = (SecondaryMap::new(), SecondaryMap::new(), SecondaryMap::new());
+        let mut liveness = Liveness { defined, uses, live_out };
+        for block in problem.blocks() {
+            for &param in problem.params(block) {
+                liveness.defined[param] = Some((block, problem.first_inst(block)));
+            }
+            for inst in problem.insts(block) {
+                for operand in problem.operands(inst) {
+                    match operand.is_def() {
+                        true => liveness.defined[operand.vreg()] = Some((block, Inst::new(inst.index() + 1))),
+                        false => liveness.uses[operand.vreg()].push((block, inst)),
+                    }
+                }
+            }
+            for &arg in problem.succs(block).iter().flat_map(|&edge| problem.edge_args(edge)) {
+                liveness.uses[arg].push((block, problem.terminator(block)));
+            }
+        }
+        liveness
+    }
+
+    /// Where a value is live: instructions before which it is, block by block.
+    fn ranges(&mut self, problem: &Problem, vreg: VReg) -> Vec<(Inst, Inst)> {
+        let Some((defining, behind)) = self.defined[vreg] else { return Vec::new() };
+        let mut blocks: Vec<(Block, Inst)> = self.uses[vreg].clone();
+        let mut waiting: Vec<Block> = blocks.iter().map(|&(block, _)| block).collect();
+        while let Some(block) = waiting.pop() {
+            if block == defining {
+                continue;
+            }
+            for pred in problem.preds(block).iter().map(|&edge| problem.edge(edge).from) {
+                if self.live_out[pred].replace(vreg) != Some(vreg) {
+                    blocks.push((pred, problem.terminator(pred)));
+                    waiting.push(pred);
+                }
+            }
+        }
+        // The last use of each block.
+        blocks.sort_unstable();
+        blocks.reverse();
+        blocks.dedup_by_key(|&mut (block, _)| block);
+        let range = |(block, last): (Block, Inst)| {
+            let from = if block == defining { behind } else { problem.first_inst(block) };
+            (from, Inst::new(last.index() + 1))
+        };
+        blocks.into_iter().rev().map(range).filter(|(from, to)| from < to).collect()
+    }
+}
