@@ -15,6 +15,7 @@
 //! | `compare.rs` | comparisons, selection by lanes, minimum and maximum |
 //! | `convert.rs` | conversions |
 //! | `lanes.rs` | lanes from and to scalars |
+//! | `memory.rs` | accesses in big-endian byte order |
 //! | `shuffle.rs` | permutations of bytes |
 //! | `narrow.rs` | lanes of half and twice the width |
 //! | `reduce.rs` | scalars that all lanes make |
@@ -24,6 +25,7 @@ mod compare;
 mod constant;
 mod convert;
 mod lanes;
+mod memory;
 mod multiply;
 mod narrow;
 mod reduce;
@@ -35,6 +37,7 @@ pub(super) use compare::{blend, fcmp, icmp, min_max};
 pub(super) use constant::load_vector;
 pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
 pub(super) use lanes::{extract, extract_signed, insert, scalar_to_vector, splat};
+pub(super) use memory::{load, store};
 pub(super) use multiply::{multiply, multiply_add_bytes, multiply_high, multiply_round};
 pub(super) use narrow::{load_widened, narrow, widen};
 pub(super) use reduce::{Truth, all_true, any_true, high_bits, is_reduction, truth};

@@ -4,10 +4,13 @@
 
 use super::super::Lowered;
 use super::super::cx::Cx;
+use super::memory::reverse;
 use crate::encoding::Arrangement;
+use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::lower as shared;
+use kingpost_mach::Machine;
+use kingpost_mach::lower::is_little;
 
 /// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper half.
 pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
@@ -79,7 +82,17 @@ impl Widened {
 
 /// `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
+    let value = cx.first_result(inst);
+    let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;
+    let (def, mut half) = (cx.result(value), cx.float_temp(64));
+    cx.emit_mem(rows::LDR_FM.of(64), &[half], address).set_trap(flags.trap_code());
     let family = if signed { lanes::SSHLL } else { lanes::USHLL };
     let arrangement = Arrangement::new(memory.bits(), false);
-    shared::vector::load_widened(cx, inst, |cx, def, half| cx.define(def, family, arrangement, &[half]))
+    if !is_little(flags) {
+        let image = std::mem::replace(&mut half, cx.vector_temp());
+        reverse(cx, half, arrangement, image);
+    }
+    cx.define(def, family, arrangement, &[half]);
+    Ok(())
 }
