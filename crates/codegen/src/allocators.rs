@@ -3,6 +3,7 @@
 use kingpost_regalloc::Allocator;
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_regalloc_linear::LinearScan;
+use kingpost_regalloc_single_pass::SinglePass;
 use kingpost_regalloc_spill_all::SpillAll;
 use kingpost_regalloc_ssa::SsaAllocator;
 use std::sync::Arc;
@@ -17,12 +18,12 @@ pub const ALLOCATORS: &[(&str, Make)] = &[
     ("ssa", || Box::new(SsaAllocator::default())),
     ("linear", || Box::new(LinearScan::default())),
     ("backtracking", || Box::new(Backtracking::default())),
+    ("single_pass", || Box::new(SinglePass::default())),
     ("spill-all", || Box::new(SpillAll::default())),
 ];
 
-/// The factory of the allocator called `name`. Upstream's name `single_pass` stands for `linear`.
+/// The factory of the allocator called `name`.
 pub fn allocator(name: &str) -> Option<AllocatorFactory> {
-    let name = if name == "single_pass" { "linear" } else { name };
     let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == name)?;
     Some(Arc::new(make))
 }

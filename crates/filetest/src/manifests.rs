@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("regalloc-spill-all", "regalloc"),
     ("regalloc-linear", "regalloc regalloc-common"),
     ("regalloc-backtracking", "regalloc regalloc-common"),
+    ("regalloc-single-pass", "regalloc regalloc-common"),
     ("regalloc-ssa", "regalloc regalloc-common"),
     // Never an allocator: independence is its worth.
     ("checker", "regalloc"),
@@ -29,8 +30,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("isa-aarch64", "ir mach regalloc"),
     (
         "codegen",
-        "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear regalloc-spill-all \
-         regalloc-ssa",
+        "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear regalloc-single-pass \
+         regalloc-spill-all regalloc-ssa",
     ),
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
@@ -47,6 +48,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("regalloc-spill-all", "checker testgen"),
     ("regalloc-linear", "checker testgen"),
     ("regalloc-backtracking", "checker testgen"),
+    ("regalloc-single-pass", "checker testgen"),
     ("regalloc-ssa", "checker testgen"),
     ("testgen", "regalloc-linear regalloc-spill-all"),
     ("reader", "testgen"),

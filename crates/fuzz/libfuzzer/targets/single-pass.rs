@@ -1,0 +1,11 @@
+//! The allocator `single_pass` on problems that the input decides about, judged by checker and simulator.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let make = kingpost_codegen::allocator("single_pass").expect("an allocator has this name");
+    if let Err(failure) = kingpost_testgen::fuzz::allocator_on(&mut *make(), bytes) {
+        panic!("{failure}");
+    }
+});
