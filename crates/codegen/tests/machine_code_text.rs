@@ -115,6 +115,11 @@ fn errors_say_where() {
         "problem %f {\n  ;; name 0 literal 3ff\n  b0:\n    branch ;; ret\n}\n",
         "2:21: expected 8, 16 or 32 digits",
     );
+    check_error("problem %f {\n  b0:\n    nop ;; call_sym\n}\n", "3:20: expected another address");
+    check_error(
+        "problem %f {\n  v0: int 8\n  b0:\n    def v0 ;; lea64_block #0x5\n}\n",
+        "4:31: expected the number of what stands above",
+    );
     check_error(
         "problem %f {\n  b0:\n    nop ;; nop\n    branch\n}\n",
         "5:1: of 2 instructions 1 have a machine instruction behind `;;`, and 0 a source location",

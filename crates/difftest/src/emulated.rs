@@ -1,7 +1,6 @@
 //! Compiled code of a machine that this one is not, run by an emulator: many programs in one object and one process.
 
-use crate::native::{Lane, Outcome};
-use kingpost_codegen::CompileError;
+use crate::native::{Lane, NotLoaded, Outcome};
 use kingpost_filetest::native::{self, Request, Via};
 use kingpost_filetest::{Ending, native::can_run};
 use kingpost_interpreter::DataValue;
@@ -53,7 +52,7 @@ impl Batch {
         lane: &mut Lane,
         functions: &[Function],
         inputs: &[Vec<u64>],
-    ) -> Result<(), (String, CompileError)> {
+    ) -> Result<(), NotLoaded> {
         let number = self.next;
         self.next += 1;
         let mut functions = renamed(functions, number);

@@ -104,9 +104,9 @@ fn judge_batch(
         for (lane, compiler) in lanes.iter_mut().enumerate() {
             match batch.add(compiler, &program.functions, &program.inputs) {
                 Ok(()) => calls.extend((0..program.inputs.len()).map(|input| (case, lane, input))),
-                Err((_, error)) if error.is_unsupported() => report.skip(error),
-                Err((name, error)) => {
-                    let what = format!("{compiler}: {name}: {error}");
+                Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => report.skip(error),
+                Err(error) => {
+                    let what = format!("{compiler}: {error}");
                     return Err((case, Trouble { lane, kind: Kind::Compile, what }));
                 }
             }

@@ -138,19 +138,18 @@ impl Lane {
         &self.plain.0
     }
 
-    /// Compiles functions into one module.
-    pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, (String, CompileError)> {
+    /// Compiles functions into one module, and checks its tables.
+    pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, NotLoaded> {
         let mut module = ModuleBuffer::default();
         let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
         for function in functions {
             let mut changed = function.clone();
             let compiled = compiler.compile(cx, &mut changed, &mut module);
-            compiled.map_err(|error| (function.name.to_string(), error))?;
+            compiled.map_err(|error| NotLoaded::Compile(function.name.to_string(), error))?;
             // What is optimised need not have all calls that there were.
             let told = if self.opt_level == OptLevel::None { function } else { &changed };
-            if let Err(what) = tables::check(told, &module.function(module.len() - 1)) {
-                panic!("{}: wrong tables: {what}\n{function}", self.allocator);
-            }
+            let tables = tables::check(told, &module.function(module.len() - 1));
+            tables.map_err(|what| NotLoaded::Tables(function.name.to_string(), what))?;
         }
         Ok(module)
     }
@@ -175,10 +174,10 @@ pub(crate) struct Loaded {
 
 /// Compiles `functions` and entries for the first `entries` of them.
 pub(crate) fn load(lane: &mut Lane, functions: &[Function], entries: usize) -> Result<Loaded, NotLoaded> {
-    let mut module = lane.compile(functions).map_err(|(name, error)| NotLoaded::Compile(name, error))?;
+    let mut module = lane.compile(functions)?;
     let callees = &functions[..entries];
     let stubs: Vec<Function> = callees.iter().enumerate().map(|(n, callee)| entry(n, callee)).collect();
-    module.append(&lane.compile(&stubs).map_err(|(name, error)| NotLoaded::Compile(name, error))?);
+    module.append(&lane.compile(&stubs)?);
     let mut throw = Throw::new(&module, lane.architecture).map_err(NotLoaded::Throw)?;
     let mut resolve = |name: &SymbolName| match name {
         SymbolName::Named(word) if **word == *throw::NAME => throw.address(),
@@ -199,6 +198,8 @@ fn entry_name(number: usize) -> String {
 #[derive(Debug)]
 pub(crate) enum NotLoaded {
     Compile(String, CompileError),
+    /// The tables of a function are wrong.
+    Tables(String, String),
     Load(LoadError),
     Throw(String),
 }
@@ -207,6 +208,7 @@ impl fmt::Display for NotLoaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotLoaded::Compile(name, error) => write!(f, "{name}: {error}"),
+            NotLoaded::Tables(name, what) => write!(f, "{name}: wrong tables: {what}"),
             NotLoaded::Load(error) => write!(f, "{error}"),
             NotLoaded::Throw(error) => f.write_str(error),
         }

@@ -74,6 +74,6 @@ pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
-pub use row::{Effect, Family, FlagsEffect, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
+pub use row::{Effect, Family, FlagsEffect, ListIndex, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};

@@ -225,6 +225,17 @@ pub enum RowKind {
     Exit,
 }
 
+/// The list of [`Code`](crate::Code) into which the immediate of a row is an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListIndex {
+    /// None: it is a number, or as the row's kind says.
+    None,
+    /// Names.
+    Name,
+    /// Targets of jumps, of which the row reads so many from there on.
+    Targets(usize),
+}
+
 /// Registers that one instruction of a row may name, those of its address included.
 pub(crate) const MAX_REGS: usize = 16;
 
@@ -257,6 +268,8 @@ pub struct Row {
     pub twin: Option<Twin>,
     /// A form of the same operands without ties between them, better where the CPU has what it needs.
     pub upgrade: Option<RowId>,
+    /// Of which list the immediate is an index.
+    pub index: ListIndex,
 }
 
 impl fmt::Display for Row {

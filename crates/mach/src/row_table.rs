@@ -12,7 +12,7 @@
 //! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
 
 use crate::cpu_flags::CpuFeatures;
-use crate::row::{Effect, FlagsEffect, MAX_REGS, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
+use crate::row::{Effect, FlagsEffect, ListIndex, MAX_REGS, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
@@ -50,6 +50,7 @@ impl<E: Copy> Line<E> {
             needs: CpuFeatures::NONE,
             twin: None,
             upgrade: None,
+            index: ListIndex::None,
         };
         Line { row, encoding }
     }
@@ -93,6 +94,13 @@ impl<E: Copy> Line<E> {
     #[must_use]
     pub const fn updates(mut self) -> Line<E> {
         self.row.effect = Effect { reads: true, writes: true, ..self.row.effect };
+        self
+    }
+
+    /// Its immediate is an index of a list.
+    #[must_use]
+    pub const fn index(mut self, index: ListIndex) -> Line<E> {
+        self.row.index = index;
         self
     }
 

@@ -206,10 +206,9 @@ impl Reservations {
         self.bindings[k] = Binding::fixed(reg);
         reserve(reserved_points(operand, at));
         let range = problem.operand_range(inst);
-        let tied = range.clone().find(|&d| {
-            let source = problem.all_operands()[d].reused();
-            source.is_some_and(|source| usize::from(source) == k - range.start)
-        });
+        // Only the first operands can be tied, so that an instruction with very many is not searched for each.
+        let source = u8::try_from(k - range.start).ok();
+        let tied = source.and_then(|_| range.clone().find(|&d| problem.all_operands()[d].reused() == source));
         if let Some(def) = tied {
             reserve(PointRange::new(ProgPoint::late(at), ProgPoint::after(at)));
             self.bindings[def] = Binding::fixed(reg);

@@ -229,9 +229,9 @@ impl Scan<'_, '_> {
         if operand.is_use() || !self.values.is_edge_def(operand.vreg()) {
             return None;
         }
-        let block = self.order.block_at(self.s.assignment.position).block;
-        let mut edges = self.problem.succs(block).iter();
-        edges.find(|&&edge| self.problem.edge_defs(edge).contains(&operand.vreg())).copied()
+        // No other edge leads to the block at whose head the result begins.
+        let target = self.order.block_at(self.values.def(operand.vreg()).position()).block;
+        self.problem.preds(target).first().copied()
     }
 
     fn note_loaded(&mut self, operand: Operand, reg: Reg) {

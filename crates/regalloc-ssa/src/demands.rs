@@ -4,11 +4,14 @@
 //! value by value; where that ends in a dead end it asks the same question as spilling, which had an answer.
 
 use crate::constraints::Constraints;
+use crate::liveness::Liveness;
 use crate::pick_register::Hints;
+use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PRegSet, Pos, Problem, RegClass, VReg,
 };
 use kingpost_regalloc_common::matching::{self, Points};
+use kingpost_regalloc_common::order::LinearOrder;
 
 pub(crate) type Matching = matching::Matching<Hints>;
 pub(crate) type Request = matching::Request<Hints>;
@@ -26,6 +29,8 @@ pub(crate) enum Site {
 #[derive(Clone, Copy)]
 pub(crate) struct Demands<'a> {
     pub(crate) problem: &'a Problem,
+    order: &'a LinearOrder,
+    live: &'a Liveness,
     allocatable: PRegSet,
     /// Registers that do not keep the widest value of the problem.
     lost: PRegSet,
@@ -49,10 +54,17 @@ pub(crate) struct Around<'a> {
 }
 
 impl<'a> Demands<'a> {
-    pub(crate) fn new(problem: &'a Problem, constraints: &Constraints, inst: Inst) -> Demands<'a> {
+    pub(crate) fn new(
+        problem: &'a Problem,
+        (order, live): (&'a LinearOrder, &'a Liveness),
+        constraints: &Constraints,
+        inst: Inst,
+    ) -> Demands<'a> {
         let operands = problem.operands(inst);
         Demands {
             problem,
+            order,
+            live,
             allocatable: constraints.allocatable,
             lost: problem.clobbers(inst).killed(constraints.widest),
             inst,
@@ -138,11 +150,11 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// The edge on which a result of the branch exists.
+    /// The edge on which a result of the branch exists: no other leads to the block at whose head the result begins.
     fn edge_of(&self, vreg: VReg) -> Option<Edge> {
-        let block = self.problem.block_of(self.inst);
-        let defines = |&&edge: &&Edge| self.problem.edge_defs(edge).contains(&vreg);
-        self.problem.succs(block).iter().find(defines).copied()
+        let begins = self.live.def[vreg.index()].is_before();
+        let target = self.order.block(self.live.def_block[vreg.index()]).block;
+        self.problem.preds(target).first().copied().filter(|_| begins)
     }
 
     /// Requests registers for all operands and for the values in `through`, which are sorted and live through in registers.

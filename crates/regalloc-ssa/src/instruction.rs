@@ -69,7 +69,7 @@ impl Coloring {
     #[inline(never)]
     pub(crate) fn constrained(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
         let &Step { inst, flags, operands: ref range, .. } = step;
-        let demands = Demands::new(input.problem, input.constraints, inst);
+        let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, inst);
         let at = At { input, inst, demands, base: range.start, is_branch: flags.has(InstFlags::BRANCH) };
         self.assignment.used = self.assignment.used.union(demands.clobbers.lost);
         if at.is_branch {

@@ -410,7 +410,7 @@ impl Spilling {
     /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
     /// left to evict is worth a search.
     fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
-        let demands = Demands::new(input.problem, input.constraints, now.inst);
+        let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         let mut matching = std::mem::take(&mut self.scratch.matching);
         let result = loop {
             let Err(error) = self.try_to_fit(input, &demands, &mut matching) else { break Ok(()) };

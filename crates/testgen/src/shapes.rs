@@ -18,7 +18,7 @@ pub fn machine() -> MachineEnv {
 type Shape = fn(usize) -> Problem;
 
 /// The shapes by name.
-pub const SHAPES: [(&str, Shape); 15] = [
+pub const SHAPES: [(&str, Shape); 16] = [
     ("straight line", straight_line),
     ("high pressure", high_pressure),
     ("two-address code", two_address),
@@ -33,6 +33,7 @@ pub const SHAPES: [(&str, Shape); 15] = [
     ("all live in all blocks", all_live_in_blocks),
     ("wide parameters", wide_parameters),
     ("many predecessors", many_predecessors),
+    ("exception table", exception_table),
     ("constants", constants),
 ];
 
@@ -427,6 +428,27 @@ fn many_predecessors(n: usize) -> Problem {
         let case = Block::from_u32(1 + i as u32);
         b.p.add_edge(entry, case, Freq::ENTRY, &[], &[]);
         b.p.add_edge(case, join, Freq::ENTRY, &[arg], &[]);
+    }
+    b.finish()
+}
+
+/// A call with very many handlers, each of which gets two results in the same two registers.
+fn exception_table(n: usize) -> Problem {
+    let mut b = Builder::new();
+    let entry = b.block(1, &[]);
+    (0..10).for_each(|_| b.work(10));
+    let known = b.recent.clone();
+    let payloads: Vec<[VReg; 2]> = (0..(n / 3).max(1)).map(|_| [b.int(), b.int()]).collect();
+    let defs = payloads.iter().flat_map(|&[a, b]| [(a, 0), (b, 2)]);
+    let defs: Vec<Operand> = defs.map(|(vreg, enc)| Operand::fixed_def(vreg, PReg::int(enc))).collect();
+    b.flagged(InstFlags::BRANCH.and(InstFlags::SAFEPOINT), &defs);
+    for payload in payloads {
+        let handler = b.block(1, &[]);
+        b.recent.clone_from(&known);
+        b.recent.extend(payload);
+        (0..2).for_each(|_| b.work(4));
+        b.branch(&[]);
+        b.p.add_edge(entry, handler, Freq::ENTRY, &[], &payload);
     }
     b.finish()
 }

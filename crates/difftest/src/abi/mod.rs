@@ -183,7 +183,7 @@ fn judge(
     machine.cc(folder.path(), &["-c", level, "-fno-strict-aliasing", "c.c"])?;
     let functions = kingpost_reader::parse_functions(&text).map_err(|error| error.to_string())?;
     for (index, lane) in lanes.iter_mut().enumerate() {
-        let module = lane.compile(&functions).map_err(|(name, error)| format!("{lane}: {name}: {error}"))?;
+        let module = lane.compile(&functions).map_err(|error| format!("{lane}: {error}"))?;
         let object = kingpost_emit_object::write(&(machine.triple)(), &module, &[], ObjectOptions::default());
         std::fs::write(at("k.o"), object.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
         machine.cc(folder.path(), &["-o", "test", "c.o", "k.o"])?;

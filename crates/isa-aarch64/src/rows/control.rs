@@ -8,7 +8,7 @@ use crate::encoding::{Special, jump_test, op, special, trap_test};
 use crate::regs::{AAPCS_TEMPORARIES, x};
 use kingpost_mach::operands::{D8, FD8, FU8, T8, U4, U8};
 use kingpost_mach::rows;
-use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
+use kingpost_mach::{ListIndex, OperandSpec, RelocKind, RowConstraint, RowKind};
 
 /// The address of a tail call's callee: the epilogue restores other registers before the jump.
 const LASTING: OperandSpec = U8.at(RowConstraint::Within(AAPCS_TEMPORARIES));
@@ -22,8 +22,8 @@ rows! {
     B_IF_OR = Use "b.{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
     B_IF_AND = Use "b.{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
     // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
-    B_CHAIN2_R = Clobber "b.chain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch);
-    B_CHAIN3_R = Clobber "b.chain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch);
+    B_CHAIN2_R = Clobber "b.chain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch), .index(ListIndex::Targets(3));
+    B_CHAIN3_R = Clobber "b.chain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch), .index(ListIndex::Targets(4));
     CBZ_R[32 64] = None "cbz {0}, {t}" [U] jump_test(0x3400_0000).sf(W), .kind(RowKind::Branch);
     CBNZ_R[32 64] = None "cbnz {0}, {t}" [U] jump_test(0x3500_0000).sf(W), .kind(RowKind::Branch);
     TBZ_RI = None "tbz {0}, {i}, {t}" [U8] jump_test(0x3600_0000).test_bit(), .kind(RowKind::Branch);
@@ -36,7 +36,7 @@ rows! {
     TRY_SYM = Clobber "bl {t}" [] op(0x9400_0000).reloc(RelocKind::Aarch64Call), .kind(RowKind::TryCall);
     TRY_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::TryCall);
     // The address of one of the blocks that are targets: the one at the immediate.
-    ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
+    ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, by a descriptor: linkers know the first four instructions.
     TLS_ADDRESS = Clobber "adrp x0, :tlsdesc:{t}; ldr x1, [x0, :tlsdesc_lo12:{t}]; add x0, x0, :tlsdesc_lo12:{t}; .tlsdesccall {t}; blr x1; mrs x1, tpidr_el0; add {0}, x0, x1" [D8.fixed(x(0))] special(Special::TlsAddress);
     // Out of the function: the frame is taken down first.

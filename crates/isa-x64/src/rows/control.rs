@@ -8,7 +8,7 @@ use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RAX, RBP, RSP, SYSV_CLOBBERED_INTS};
 use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
 use kingpost_mach::rows;
-use kingpost_mach::{OperandSpec, RelocKind, RowConstraint, RowKind};
+use kingpost_mach::{ListIndex, OperandSpec, RelocKind, RowConstraint, RowKind};
 
 /// The address of a tail call's callee: the epilogue restores all other registers before the jump.
 const LASTING: OperandSpec = U8.at(RowConstraint::Within(SYSV_CLOBBERED_INTS));
@@ -22,8 +22,8 @@ rows! {
     JCC_OR = Use "j{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
     JCC_AND = Use "j{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
     // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
-    JCHAIN2_R = Clobber "jchain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch);
-    JCHAIN3_R = Clobber "jchain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch);
+    JCHAIN2_R = Clobber "jchain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch), .index(ListIndex::Targets(3));
+    JCHAIN3_R = Clobber "jchain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch), .index(ListIndex::Targets(4));
     JMP_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0), .kind(RowKind::Branch);
     // Calls.
     CALL_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::Call);
@@ -36,9 +36,9 @@ rows! {
     TRY_PLT = Clobber "call {t}@PLT" [] op(0xe8).id().reloc(RelocKind::X86CallPltRel4), .kind(RowKind::TryCall);
     TRY_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::TryCall);
     // The address of one of the blocks that are targets: the one at the immediate.
-    LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat);
+    LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, general dynamic model: linkers know these 16 bytes.
-    TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd);
+    TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd), .index(ListIndex::Name);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);

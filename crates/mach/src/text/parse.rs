@@ -10,7 +10,7 @@ use crate::emit::NO_BLOCK;
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
 use crate::literal::Literal;
-use crate::row::{Row, RowId, RowKind};
+use crate::row::{ListIndex, Row, RowId, RowKind};
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::text::{self, Case};
@@ -463,6 +463,7 @@ impl Part<'_> {
             let hexadecimal = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
             inst.set_imm64(self.read("a number in hexadecimal", hexadecimal)?);
         }
+        self.check_references(code, &rows[usize::from(row.0)], &inst)?;
         if kind == RowKind::Branch {
             let blocks = code.problem.num_blocks() as u32;
             let block = |word: &str| word.parse().ok().filter(|n: &u32| *n < blocks || *n == NO_BLOCK);
@@ -486,6 +487,25 @@ impl Part<'_> {
         }
         code.insts.push(inst);
         Ok(())
+    }
+
+    /// What the instruction refers to must exist: its memory, its symbol, what its immediate is the number of.
+    fn check_references(&mut self, code: &Code, row: &Row, inst: &MInst) -> Result<()> {
+        let names_symbol = row.asm.contains("{t}") && row.kind != RowKind::Branch && row.index != ListIndex::Targets(1);
+        let holds = match inst.mode.kind() {
+            AddrKind::Symbol => true,
+            AddrKind::None => row.mem == 0 && !names_symbol,
+            _ => !names_symbol,
+        };
+        if !holds {
+            return self.error("expected another address");
+        }
+        let end = match row.index {
+            ListIndex::None => return Ok(()),
+            ListIndex::Name => code.names.len(),
+            ListIndex::Targets(count) => (code.tables.targets.len() + 1).saturating_sub(count),
+        };
+        if inst.imm64() < end as u64 { Ok(()) } else { self.error("expected the number of what stands above") }
     }
 
     /// What stands between brackets.
