@@ -55,6 +55,8 @@ pub(crate) enum Command {
     /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if
     /// there is something that cannot be read.
     Check(CheckArgs),
+    /// Make a file on which a command fails small, as long as the command fails in the same way.
+    Reduce(ReduceArgs),
     /// Judge rewrite rules.
     Rules(crate::rules::RulesArgs),
     /// Print what a shell needs to complete commands and options: `source <(kingpost completions bash)`.
@@ -74,6 +76,10 @@ pub(crate) struct TestArgs {
     /// The optimisation level of run tests, or `all`; by default what each file says.
     #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
     pub(crate) opt: Option<String>,
+    /// An allocator outside: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker judges.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "regalloc")]
+    pub(crate) regalloc_command: Option<String>,
     /// How compiled code is run.
     #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,
@@ -265,6 +271,22 @@ pub(crate) struct CheckArgs {
     /// none.
     #[arg(required = true, value_name = "FILE.ra")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct ReduceArgs {
+    /// What the output of the failing command must contain, so that it does not begin to fail for another reason.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// The small file; `-` is standard output.
+    #[arg(short, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Functions (`.clif`) or allocation problems (`.ra`).
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The command and its words; `{}` stands for a candidate, which otherwise comes last.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(clap::Args, Debug)]

@@ -13,6 +13,7 @@
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: judges allocations given as text |
+//! | `reduce.rs` | `reduce`: small files on which a command fails |
 //! | `rules.rs` | `rules check`: proofs of rewrite rules |
 //! | `lists.rs` | what there is: settings, targets, opcodes |
 //! | `manual.rs` | `completions`, `man`: what shells and `man` need |
@@ -36,6 +37,7 @@ mod opt;
 
 mod outcome;
 mod output;
+mod reduce;
 mod rules;
 mod show;
 mod stats;
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
+        Command::Reduce(args) => reduce::reduce(&args),
         Command::Rules(args) => rules::rules(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

@@ -4,6 +4,7 @@ use crate::args::{RunArgs, TestArgs, Via};
 use crate::input;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, target};
+use indicatif::ProgressBar;
 use kingpost_codegen::Settings;
 use kingpost_filetest::{KnownWrong, Options, Report};
 use std::io::Write;
@@ -36,6 +37,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
     let options = Options {
         targets: args.targets.clone(),
         allocators,
+        program: args.regalloc_command.clone(),
         opt_levels,
         jobs: args.jobs,
         bless,
@@ -44,7 +46,15 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         known_wrong: args.known_wrong.as_deref().map(known_wrong).transpose()?.unwrap_or_default(),
     };
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
-    let mut report = kingpost_filetest::run(&paths, &options)?;
+    // Drawn on a terminal only.
+    let bar = ProgressBar::no_length();
+    let progress = |done: usize, files: usize| {
+        bar.set_length(files as u64);
+        bar.set_position(done as u64);
+    };
+    let report = kingpost_filetest::run(&paths, &options, progress);
+    bar.finish_and_clear();
+    let mut report = report?;
     for path in &streams {
         let input = input::read(path)?;
         report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, None, &options).units);

@@ -172,6 +172,49 @@ fn pages_explain_functions() {
 }
 
 #[test]
+fn allocators_may_be_programs() {
+    let kingpost = env!("CARGO_BIN_EXE_kingpost");
+    let tested = |program: &str, source: &str| check(&["test", "--regalloc-command", program, "in.clif"], source);
+    let source = format!("test run\ntarget x86_64\n{RUNS}");
+    let (code, out, err) = tested(&format!("{kingpost} alloc --regalloc linear -"), &source);
+    assert!(code == 0 && out.contains("1 passed"), "{out}{err}");
+    for (program, reason) in [("true", "no allocation"), ("exit 3", "exit status: 3"), ("echo v0", "cannot be read")] {
+        let (code, out, err) = tested(program, &source);
+        assert!(code == 1 && out.contains(reason) && out.contains("--regalloc-command"), "{program}: {out}{err}");
+    }
+    // An allocation that can be read and is wrong: the checker says so.
+    let (code, out, _) = tested("printf 'allocation {\\n i0: r0, r0\\n i1: r0, r0, r0\\n i2: r0\\n}\\n'", &source);
+    assert!(code == 1 && out.contains("FAILED"), "{out}");
+}
+
+#[test]
+fn what_fails_is_reduced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = format!(
+        "; in front\n{RUNS}function %g(i64, i64) -> i64 {{\nblock0(v0: i64, v1: i64):\n    v2 = iadd v0, v1\n    v3 = imul v2, v1\n    \
+         brif v3, block1(v2), block2\nblock1(v4: i64):\n    v5 = popcnt v4\n    return v5\nblock2:\n    return v0\n}}\n; behind\n"
+    );
+    std::fs::write(folder.path().join("in.clif"), source).expect("written");
+    let reduce = |words: &[&str]| kingpost(folder.path(), &[&["reduce", "in.clif"], words].concat(), "");
+    // Fails, as grep succeeds, while the text has this opcode.
+    let output = reduce(&["-o", "out.clif", "--", "sh", "-c", "! grep -q popcnt {}"]);
+    assert_eq!(output.status.code(), Some(1), "`{{}}` stands for a file only as a word of its own");
+    let output = reduce(&["-o", "out.clif", "--", "sh", "-c", "! grep -q popcnt \"$0\""]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let small = std::fs::read_to_string(folder.path().join("out.clif")).expect("a text");
+    assert!(small.starts_with("; in front\n") && small.contains("popcnt") && small.contains("; behind"), "{small}");
+    assert!(!small.contains("imul") && !small.contains("%add"), "{small}");
+    let output = reduce(&["--", "true"]);
+    assert!(output.status.code() == Some(1) && text(&output.stderr).contains("does not fail"));
+    // The same for problems of allocators.
+    let problem = "problem %f {\n  v0: int 8\n  v1: int 8\n  b0:\n    def v0 = r0\n    def v1\n    use v1\n    branch use v0 = r0\n}\n";
+    std::fs::write(folder.path().join("in.ra"), problem).expect("written");
+    let output = kingpost(folder.path(), &["reduce", "in.ra", "--", "sh", "-c", "! grep -q '= r0' \"$0\""], "");
+    let small = text(&output.stdout);
+    assert!(small.contains("= r0") && !small.contains("v1"), "{small}{}", text(&output.stderr));
+}
+
+#[test]
 fn shells_and_manuals_know_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let (code, out, _) = check(&["completions", shell], "");

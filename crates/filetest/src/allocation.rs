@@ -14,10 +14,11 @@ use std::fmt::Write;
 use kingpost_checker::Checker;
 use kingpost_checker::text::check_text;
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
-use kingpost_regalloc::{Allocation, Diagnostics, MachineEnv, text};
+use kingpost_regalloc::{Allocation, Allocator, Diagnostics, MachineEnv, text};
 use target_lexicon::triple;
 
 use crate::options::Options;
+use crate::program;
 use crate::report::{Findings, UnitReport};
 
 /// Runs one text under a name.
@@ -36,13 +37,20 @@ pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> 
         return vec![unit("the file", &mut findings, "")];
     };
     if expected.split_whitespace().next() == Some("solved") {
+        if let Some(program) = &options.program {
+            let mut findings = Findings::default();
+            solve(name, text, program::factory(program)(), &mut findings);
+            let words = format!(" --regalloc-command '{program}'");
+            return vec![unit(&format!("solved, allocator `{program}`"), &mut findings, &words)];
+        }
         let is_wanted =
             |name: &str| options.allocators.is_empty() || options.allocators.iter().any(|other| other == name);
-        let allocators = ALLOCATORS.iter().map(|(name, _)| *name).filter(|name| is_wanted(name));
-        return allocators
-            .map(|allocator| {
+        return ALLOCATORS
+            .iter()
+            .filter(|(name, _)| is_wanted(name))
+            .map(|(allocator, make)| {
                 let mut findings = Findings::default();
-                solve(name, text, allocator, &mut findings);
+                solve(name, text, make(), &mut findings);
                 unit(&format!("solved, allocator {allocator}"), &mut findings, &format!(" --regalloc {allocator}"))
             })
             .collect();
@@ -87,14 +95,13 @@ fn verified() -> Diagnostics<'static> {
 }
 
 /// Lets an allocator solve every problem; the checker must accept the answers.
-fn solve(name: &str, text: &str, allocator: &str, findings: &mut Findings) {
+fn solve(name: &str, text: &str, mut allocator: Box<dyn Allocator>, findings: &mut Findings) {
     let file = match text::parse(text) {
         Ok(file) => file,
         Err(error) => return findings.fail(format_args!("{name}:{error}")),
     };
     let env = file.env.unwrap_or_else(default_env);
-    let Some(factory) = kingpost_codegen::allocator(allocator) else { return };
-    let (mut allocator, mut checker, mut answer) = (factory(), Checker::new(), Allocation::default());
+    let (mut checker, mut answer) = (Checker::new(), Allocation::default());
     for case in &file.cases {
         let problem = &case.problem;
         if let Err(errors) = problem.verify_with(&env) {

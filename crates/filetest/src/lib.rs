@@ -10,6 +10,7 @@
 //! | `options.rs` | what to run of the files |
 //! | `runner.rs` | finding files, running them on many threads |
 //! | `plan.rs` | the units of a file, from its header |
+//! | `program.rs` | an allocator outside, as a program |
 //! | `unit.rs` | what is run and reported by itself |
 //! | `target.rs` | settings and flags of a `target` line |
 //! | `subtests/` | one file per `test` command, and the table of them |
@@ -37,6 +38,7 @@ mod options;
 mod outcome;
 mod plan;
 mod precise;
+mod program;
 mod report;
 mod runner;
 mod subtests;

@@ -10,6 +10,8 @@ pub struct Options {
     pub targets: Vec<String>,
     /// The register allocators; all if empty. A file that sets one is run with that one.
     pub allocators: Vec<String>,
+    /// A command that is the only register allocator, of files that set none.
+    pub program: Option<String>,
     /// The optimisation levels of run tests; what each file says if empty.
     pub opt_levels: Vec<String>,
     /// Threads; as many as there are processors if 0.

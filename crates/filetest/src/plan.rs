@@ -23,11 +23,15 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
     for (_, command, what) in commands {
         let per = if let What::Run(subtest) = what { subtest.per } else { Per::File };
         if per == Per::File || header.targets.is_empty() {
-            units.push((what, Unit { command, target: None, allocator: None, opt_level: None }));
+            units.push((what, Unit { command, target: None, allocator: None, program: None, opt_level: None }));
             continue;
         }
         for target in header.targets.iter().filter(|target| options.wants_target(&target.triple)) {
-            let unit = |allocator, opt_level| (what, Unit { command, target: Some(target), allocator, opt_level });
+            let unit = |allocator: Option<String>, opt_level| {
+                let program = options.program.clone().filter(|_| allocator.as_deref() == Some(""));
+                let allocator = allocator.filter(|name| !name.is_empty());
+                (what, Unit { command, target: Some(target), allocator, program, opt_level })
+            };
             if per == Per::Target {
                 units.push(unit(None, None));
                 continue;
@@ -45,10 +49,11 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
     units
 }
 
-/// The allocators with which a target's units run.
+/// The allocators with which a target's units run; an empty name is that of a program.
 fn allocators(header: &Header, target: &Target, options: &Options) -> Vec<String> {
     match named_allocator(header, target) {
         Some(name) => vec![name.to_string()],
+        None if options.program.is_some() => vec![String::new()],
         None if options.allocators.is_empty() => all_allocators(),
         None => options.allocators.clone(),
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kingpost_ir::signature::CallConv;
 use kingpost_reader::{Error, Header, Position, Target, TestCommand, TestFile};
@@ -21,15 +22,23 @@ use crate::unit::Unit;
 
 /// Runs all files of these paths; folders are searched for `.clif` and `.ra` files, in order of their names.
 ///
+/// `progress` is told how many files are done, and of how many.
+///
 /// # Errors
 /// If a path cannot be read, or there are no threads.
-pub fn run(paths: &[PathBuf], options: &Options) -> io::Result<Report> {
+pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize) + Sync) -> io::Result<Report> {
     let mut files = Vec::new();
     for path in paths {
         find_files(path, &mut files)?;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build().map_err(io::Error::other)?;
-    let reports: Vec<Vec<UnitReport>> = pool.install(|| files.par_iter().map(|file| run_file(file, options)).collect());
+    let done = AtomicUsize::new(0);
+    let each = |file: &PathBuf| {
+        let reports = run_file(file, options);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+        reports
+    };
+    let reports: Vec<Vec<UnitReport>> = pool.install(|| files.par_iter().map(each).collect());
     Ok(Report { units: reports.into_iter().flatten().collect() })
 }
 

@@ -8,6 +8,7 @@ use kingpost_ir::verifier::TargetInfo;
 use kingpost_reader::{Header, Setting, Target};
 use target_lexicon::{Architecture, PointerWidth, Triple};
 
+use crate::program;
 use crate::unit::Unit;
 
 /// Why there is no compiler for a unit.
@@ -92,7 +93,11 @@ pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<
     if let Some(level) = &unit.opt_level {
         settings.set("opt_level", level)?;
     }
-    Compiler::new(&triple, settings, &flags).map_err(|error| match error {
+    let compiler = Compiler::new(&triple, settings, &flags).map(|compiler| match &unit.program {
+        Some(program) => compiler.with_allocator(program::factory(program)),
+        None => compiler,
+    });
+    compiler.map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
         TargetError::Setting(SettingError::Unsupported { .. }) => NoCompiler::Skip(error.to_string()),
         TargetError::Setting(error) => error.into(),

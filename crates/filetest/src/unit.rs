@@ -10,6 +10,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) command: &'a TestCommand,
     pub(crate) target: Option<&'a Target>,
     pub(crate) allocator: Option<String>,
+    /// In place of an allocator, a command.
+    pub(crate) program: Option<String>,
     /// In place of the file's `opt_level`.
     pub(crate) opt_level: Option<String>,
 }
@@ -27,6 +29,9 @@ impl Unit<'_> {
         if let Some(allocator) = &self.allocator {
             name += &format!(", allocator {allocator}");
         }
+        if let Some(program) = &self.program {
+            name += &format!(", allocator `{program}`");
+        }
         if let Some(level) = &self.opt_level {
             name += &format!(", opt_level {level}");
         }
@@ -37,9 +42,11 @@ impl Unit<'_> {
     pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
+        let program =
+            self.program.as_ref().map(|command| format!(" --regalloc-command '{command}'")).unwrap_or_default();
         let level = self.opt_level.as_ref().map(|level| format!(" --opt {level}")).unwrap_or_default();
         // The other way is the usual one.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
-        format!("kingpost test{target}{allocator}{level}{via} {file}")
+        format!("kingpost test{target}{allocator}{program}{level}{via} {file}")
     }
 }

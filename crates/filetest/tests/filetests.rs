@@ -10,19 +10,19 @@ fn folder() -> PathBuf {
 
 #[test]
 fn all_filetests_pass() {
-    let report = run(&[folder()], &Options::default()).unwrap();
+    let report = run(&[folder()], &Options::default(), |_, _| ()).unwrap();
     assert!(report.passed() > 0 && report.failed() == 0, "{report}");
 }
 
 #[test]
 fn run_tests_pass_as_objects() {
-    let report = run(&[folder().join("run")], &Options { via: Via::Object, ..Options::default() }).unwrap();
+    let report = run(&[folder().join("run")], &Options { via: Via::Object, ..Options::default() }, |_, _| ()).unwrap();
     assert!(report.passed() > 0 && report.failed() == 0, "{report}");
 }
 
 #[test]
 fn reports_do_not_depend_on_threads() {
-    let jobs = |jobs| run(&[folder().join("verifier")], &Options { jobs, ..Options::default() }).unwrap();
+    let jobs = |jobs| run(&[folder().join("verifier")], &Options { jobs, ..Options::default() }, |_, _| ()).unwrap();
     assert_eq!(jobs(1), jobs(4));
 }
 

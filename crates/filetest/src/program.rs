@@ -1,0 +1,74 @@
+//! An allocator outside the workspace: a program that reads an allocation problem as `.ra` text and writes an allocation.
+//!
+//! ```text
+//! env { … } problem %f { … }   ──standard input──▶  PROGRAM  ──standard output──▶   allocation { … }
+//! ```
+//! It is started anew for each problem, by the shell. It may repeat the machine and the problem before its answer, as
+//! `kingpost alloc` does. What it answers is data until the checker has accepted it.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use kingpost_codegen::AllocatorFactory;
+use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem, text};
+
+/// The name of such an allocator in reports.
+const NAME: &str = "program";
+
+/// Makes allocators that run `program`.
+pub(crate) fn factory(program: &str) -> AllocatorFactory {
+    let program = program.to_string();
+    Arc::new(move || Box::new(Program { command: program.clone() }))
+}
+
+struct Program {
+    command: String,
+}
+
+impl Allocator for Program {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+        self.ask(problem, env, out).map_err(|what| AllocError::Phase { phase: NAME, what })
+    }
+}
+
+impl Program {
+    fn ask(&self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), String> {
+        // A problem of another function's name is the same problem.
+        let mut problem = problem.clone();
+        problem.name = if problem.name.is_empty() { "f".into() } else { problem.name };
+        let question = format!("{env}\n{problem}");
+        let answer = self.run(&question)?;
+        let is_whole = answer.lines().any(|line| line.trim_start().starts_with("problem"));
+        let whole = if is_whole { answer } else { format!("{question}\n{answer}") };
+        let file = text::parse(&whole).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        let [case] = &file.cases[..] else { return Err(format!("it answered {} problems, not one", file.cases.len())) };
+        if case.problem.to_string() != problem.to_string() {
+            return Err("it answered another problem".into());
+        }
+        out.clone_from(case.allocation.as_ref().ok_or("it gave no allocation")?);
+        Ok(())
+    }
+
+    fn run(&self, question: &str) -> Result<String, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &self.command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let mut input = child.stdin.take().ok_or("it has no standard input")?;
+        let output = std::thread::scope(|scope| {
+            // A program may write before it has read everything, or not read it at all.
+            scope.spawn(move || drop(input.write_all(question.as_bytes())));
+            child.wait_with_output()
+        });
+        let output = output.map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{}: {}", output.status, said.trim_end()));
+        }
+        String::from_utf8(output.stdout).map_err(|_| "its answer is not UTF-8".into())
+    }
+}
