@@ -4,9 +4,8 @@
 use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
 use crate::native::{
-    Caller, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here, triple,
+    Caller, Cpu, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here, triple,
 };
-use kingpost_codegen::CpuFlags;
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_jit::LoadError;
@@ -18,7 +17,7 @@ use std::ops::Range;
 /// Instructions that the interpreter may execute for one call.
 const FUEL: u64 = 2_000_000;
 
-/// Compiles the programs of `seeds` under every allocator, for any CPU or for this one in turns, and compares.
+/// Compiles the programs of `seeds` under every allocator, for any CPU, one with SSE4.1 and this one in turns, and compares.
 ///
 /// # Errors
 /// The first program that is compiled wrongly, shrunken to a filetest; or what keeps the comparison from being made.
@@ -58,12 +57,11 @@ struct Case {
 
 /// On this machine, program by program.
 fn here(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
-    let host = CpuFlags::host().map_or_else(Vec::new, |cpu| cpu.words());
-    let mut lanes = [&[][..], &host].map(|flags| Lane::at_all_levels(&triple(), flags));
+    let mut lanes = Cpu::ALL.map(|cpu| Lane::at_all_levels(&triple(), &cpu.words()));
     let system = |error: LoadError| Box::new(Failure { seed: 0, what: error.to_string(), text: String::new() });
     let mut caller = Caller::new(&lanes[0][0]).map_err(system)?;
     for case in cases {
-        let lanes = &mut lanes[(case.seed % 2) as usize];
+        let lanes = &mut lanes[(case.seed % 3) as usize];
         let judged = judge(&case.program, &case.expected, lanes, &mut caller, report);
         if let Err(Trouble { lane, .. }) = judged {
             let lane = &mut lanes[lane..=lane];
@@ -321,7 +319,7 @@ mod tests {
         if !runs_here() {
             return;
         }
-        let mut lanes = Lane::all(false);
+        let mut lanes = Lane::all(Cpu::Any);
         let mut caller = Caller::new(&lanes[0]).unwrap();
         let (mut planted, mut seen) = (0, 0);
         for seed in 0..40 {

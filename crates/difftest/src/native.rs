@@ -98,11 +98,36 @@ pub(crate) fn settings(allocator: &str) -> Settings {
     }
 }
 
+/// What x86-64 code is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cpu {
+    /// Any processor.
+    Any,
+    /// One with SSE4.1, if this machine's has it.
+    Sse41,
+    /// This machine's.
+    Host,
+}
+
+impl Cpu {
+    /// All, which tests take in turns.
+    pub(crate) const ALL: [Cpu; 3] = [Cpu::Any, Cpu::Sse41, Cpu::Host];
+
+    /// Words of a `target` line.
+    pub(crate) fn words(self) -> Vec<String> {
+        let host = CpuFlags::host().map_or_else(Vec::new, |cpu| cpu.words());
+        match self {
+            Cpu::Host => host,
+            Cpu::Sse41 if host.iter().any(|word| word == "has_sse41") => vec!["sse41".into()],
+            Cpu::Any | Cpu::Sse41 => Vec::new(),
+        }
+    }
+}
+
 impl Lane {
-    /// A compiler for `allocator`, for any CPU or for that of this machine.
-    pub(crate) fn new(allocator: &'static str, host: bool) -> Lane {
-        let flags = CpuFlags::host().filter(|_| host).map_or_else(Vec::new, |cpu| cpu.words());
-        Lane::for_target(&triple(), allocator, OptLevel::None, flags)
+    /// A compiler for `allocator`.
+    pub(crate) fn new(allocator: &'static str, cpu: Cpu) -> Lane {
+        Lane::for_target(&triple(), allocator, OptLevel::None, cpu.words())
     }
 
     /// A compiler for `allocator` and a processor of some machine.
@@ -123,8 +148,8 @@ impl Lane {
     }
 
     /// Every allocator.
-    pub(crate) fn all(host: bool) -> Vec<Lane> {
-        ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, host)).collect()
+    pub(crate) fn all(cpu: Cpu) -> Vec<Lane> {
+        ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, cpu)).collect()
     }
 
     /// Every allocator at every optimisation level, for some machine.

@@ -16,7 +16,8 @@
 //! |---|---|
 //! | `plan.rs` | names, signatures, inputs |
 //! | `scope.rs` | the values at hand, and constants |
-//! | `scalar.rs` | operations on values |
+//! | `scalar.rs` | operations on scalars |
+//! | `vector.rs` | operations on vectors |
 //! | `memory.rs` | addresses, loads, stores, atomics |
 //! | `control.rs` | branches, loops, calls, returns |
 //! | `exceptions.rs` | calls with handlers, and what throws |
@@ -29,6 +30,7 @@ mod plan;
 mod scalar;
 mod scope;
 mod shrink;
+mod vector;
 
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;

@@ -12,7 +12,7 @@ mod tail;
 
 use crate::emulated;
 use crate::failure::{Failure, Report};
-use crate::native::{self, Lane, runs_here};
+use crate::native::{self, Cpu, Lane, runs_here};
 use kingpost_emit_object::ObjectOptions;
 use shrink::shrink;
 use signature::{HEAD, Rules, Signature, signature};
@@ -75,7 +75,7 @@ const X86_64: Machine = Machine {
     flags: &[],
     emulator: None,
     triple: native::triple,
-    lanes: || Lane::all(false),
+    lanes: || Lane::all(Cpu::Any),
 };
 
 const AARCH64: Machine = Machine {

@@ -8,7 +8,7 @@
 mod plan;
 
 use crate::failure::{Failure, Report};
-use crate::native::{Caller, Lane, NotLoaded, Outcome, Request, load, runs_here};
+use crate::native::{Caller, Cpu, Lane, NotLoaded, Outcome, Request, load, runs_here};
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
 use kingpost_ir::Function;
 use kingpost_ir::types::I64;
@@ -33,9 +33,9 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
         report.skip("this machine does not run x86-64 code on Linux");
         return Ok(report);
     }
-    let mut lanes = [Lane::all(false), Lane::all(true)];
+    let mut lanes = Cpu::ALL.map(Lane::all);
     for seed in seeds {
-        let lanes = &mut lanes[(seed % 2) as usize];
+        let lanes = &mut lanes[(seed % 3) as usize];
         let rng = &mut Rng::new(seed);
         let plans: Vec<Plan> = (0..CASES).map(|_| Plan::new(rng)).collect();
         judge(&plans, rng, lanes, &mut report).map_err(|trouble| failure(seed, &plans, trouble, lanes))?;

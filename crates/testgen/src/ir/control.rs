@@ -381,7 +381,10 @@ impl Scope<'_> {
 
     pub(super) fn mix(&mut self, sum: Value, value: Value) -> Value {
         let ty = self.type_of(value);
-        let int = if ty.is_float() { self.bitcast(value, ty.as_int()) } else { value };
+        let int = match Type::int(ty.bits()) {
+            Some(int) if !ty.is_int() => self.bitcast(value, int),
+            _ => value,
+        };
         let wide = match self.type_of(int) {
             I64 => int,
             I128 => {

@@ -241,6 +241,22 @@ impl Scope<'_> {
         self.emit(InstData::load(opcode, ty, flags, address, offset), ty);
     }
 
+    /// A load of 8 bytes whose lanes are widened.
+    pub(super) fn load_lanes(&mut self) {
+        const LOADS: [Opcode; 6] = [
+            Opcode::Uload8x8,
+            Opcode::Sload8x8,
+            Opcode::Uload16x4,
+            Opcode::Sload16x4,
+            Opcode::Uload32x2,
+            Opcode::Sload32x2,
+        ];
+        let opcode = LOADS[self.rng.range(0..LOADS.len())];
+        let (address, offset) = self.address(8, 1);
+        let flags = self.flags();
+        self.emit(InstData::load(opcode, I64, flags, address, offset), I64);
+    }
+
     fn narrow_store(&mut self) {
         let (opcode, size, ty) = match self.rng.range(0..3) {
             0 => (Opcode::Istore8, 1, [I16, I32, I64][self.rng.range(0..3)]),

@@ -1,6 +1,7 @@
 //! Names, signatures and inputs, fixed before any function is built.
 
 use super::scope::edge_bits;
+use super::vector::any_vector;
 use crate::rng::Rng;
 use kingpost_ir::Type;
 use kingpost_ir::extfunc::FuncName;
@@ -36,7 +37,11 @@ const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
 impl TypeSet {
     pub(super) fn any(self, rng: &mut Rng) -> Type {
-        if rng.range(0..6) == 0 { self.float(rng) } else { self.int(rng) }
+        match rng.range(0..6) {
+            0 => self.float(rng),
+            1 if self == TypeSet::All => any_vector(rng),
+            _ => self.int(rng),
+        }
     }
 
     pub(super) fn int(self, rng: &mut Rng) -> Type {
@@ -129,10 +134,10 @@ fn list_len(rng: &mut Rng) -> usize {
     }
 }
 
-/// A parameter or result; those of the function that is run have at most 64 bits.
+/// A parameter or result; those of the function that is run are scalars of at most 64 bits.
 fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam {
     let ty = type_set.any(rng);
-    let ty = if may_be_wide || ty.bits() <= 64 { ty } else { I64 };
+    let ty = if may_be_wide || ty.is_scalar() && ty.bits() <= 64 { ty } else { I64 };
     let param = AbiParam::new(ty);
     if !ty.is_int() || ty.bits() >= 64 {
         return param;

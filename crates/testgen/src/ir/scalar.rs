@@ -58,6 +58,9 @@ const FLOAT_UNARY: &[Opcode] =
 impl Scope<'_> {
     /// One operation; its results join the values at hand.
     pub(super) fn scalar(&mut self) {
+        if self.type_set == TypeSet::All && self.rng.chance(20) {
+            return self.vector();
+        }
         match self.rng.range(0..100) {
             0..26 => self.int_binary(),
             26..33 => self.int_unary(),

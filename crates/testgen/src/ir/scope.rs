@@ -2,11 +2,14 @@
 
 use super::memory::Region;
 use super::plan::{Plan, TypeSet};
+use super::vector::{edge_vector, repeated};
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::FloatCC;
+use kingpost_ir::constants::ConstantData;
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
+use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128, INVALID};
 use kingpost_ir::{Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
@@ -100,7 +103,7 @@ impl Scope<'_> {
     }
 
     pub(super) fn is_clean(&self, value: Value) -> bool {
-        !self.type_of(value).is_float() || self.clean.contains(value)
+        !self.type_of(value).lane_type().is_float() || self.clean.contains(value)
     }
 
     /// The instruction's results, which later instructions may use.
@@ -156,17 +159,25 @@ impl Scope<'_> {
         if self.is_clean(value) {
             return value;
         }
-        let nan = match self.type_of(value) {
+        let ty = self.type_of(value);
+        let lane = ty.lane_type();
+        let nan = match lane {
             F16 => 0x7e00,
             F32 => 0x7fc0_0000,
             F64 => 0x7ff8 << 48,
             _ => 0x7fff_8000 << 96,
         };
-        let nan = self.float(self.type_of(value), nan);
+        let nan = if ty.is_vector() { self.vconst(ty, repeated(nan, lane.bits())) } else { self.float(ty, nan) };
         self.pin(nan);
         let unordered = self.ins().fcmp(FloatCC::Unordered, value, value);
         self.pin(unordered);
-        let clean = self.ins().select(unordered, nan, value);
+        let clean = if ty.is_vector() {
+            let mask = self.ins().bitcast(ty, MemFlags::new(), unordered);
+            self.pin(mask);
+            self.ins().bitselect(mask, nan, value)
+        } else {
+            self.ins().select(unordered, nan, value)
+        };
         self.pin(clean);
         self.mark_clean(clean)
     }
@@ -178,6 +189,7 @@ impl Scope<'_> {
             (true, true) if from.bits() > ty.bits() => Opcode::Ireduce,
             (true, true) => [Opcode::Uextend, Opcode::Sextend][self.rng.range(0..2)],
             _ if from.bits() == ty.bits() => return Some(self.bitcast(value, ty)),
+            _ if from.is_vector() || ty.is_vector() => return None,
             (true, false) => [Opcode::FcvtFromUint, Opcode::FcvtFromSint][self.rng.range(0..2)],
             (false, true) => [Opcode::FcvtToUintSat, Opcode::FcvtToSintSat][self.rng.range(0..2)],
             (false, false) if from.bits() < ty.bits() => Opcode::Fpromote,
@@ -193,7 +205,10 @@ impl Scope<'_> {
     /// The same bits as an integer or float of the same width.
     pub(super) fn bitcast(&mut self, value: Value, ty: Type) -> Value {
         let value = self.cleaned(value);
-        let data = InstData::load_no_offset(Opcode::Bitcast, ty, MemFlags::new(), value);
+        let flags = MemFlags::new();
+        let same_lanes = self.type_of(value).lane_count() == ty.lane_count();
+        let flags = if same_lanes { flags } else { flags.with_endianness(Endianness::Little) };
+        let data = InstData::load_no_offset(Opcode::Bitcast, ty, flags, value);
         let result = self.emit(data, ty);
         self.mark_clean(result)
     }
@@ -210,6 +225,11 @@ impl Scope<'_> {
                 let (low, high) = (self.constant_of(I64, bits as u64 as u128), self.constant_of(I64, bits >> 64));
                 self.binary(Opcode::Iconcat, I64, low, high)
             }
+            _ if ty.is_vector() => {
+                let value = self.vconst(ty, bits);
+                self.pool.push(value);
+                value
+            }
             _ if ty.is_int() => self.emit(InstData::iconst(ty, bits as i64), ty),
             _ => {
                 let value = self.float(ty, bits);
@@ -218,6 +238,13 @@ impl Scope<'_> {
             }
         };
         self.mark_clean(value)
+    }
+
+    /// A vector constant that nothing else uses.
+    fn vconst(&mut self, ty: Type, bits: u128) -> Value {
+        let bytes = ConstantData::new(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        let constant = self.func.dfg.constants.insert(bytes);
+        self.ins().vconst(ty, constant)
     }
 
     /// A float constant that nothing else uses.
@@ -260,6 +287,7 @@ impl Scope<'_> {
 /// Interesting bits of a type.
 pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u128 {
     match ty {
+        _ if ty.is_vector() => edge_vector(ty, rng),
         F16 => edge_float(rng, 10, 5),
         F32 => edge_float(rng, 23, 8),
         F64 => edge_float(rng, 52, 11),

@@ -5,6 +5,7 @@
 
 use super::{Program, TARGET};
 use kingpost_ir::builder::InstBuilder;
+use kingpost_ir::constants::ConstantData;
 use kingpost_ir::cursor::Cursor;
 use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_ir::immediates::{Ieee16, Ieee128};
@@ -261,8 +262,13 @@ fn mentions(user: &Function, name: &FuncName) -> bool {
 }
 
 fn zero(function: &mut Function, ty: Type, before: Inst) -> Value {
+    let zeros = ConstantData::new(&[0; 16][..ty.bytes().min(16) as usize]);
+    let zeros = ty.is_vector().then(|| function.dfg.constants.insert(zeros));
     let mut cursor = Cursor::new(function);
     cursor.before(before);
+    if let Some(zeros) = zeros {
+        return cursor.ins().vconst(ty, zeros);
+    }
     match ty {
         F32 => cursor.ins().f32const(0.0),
         F64 => cursor.ins().f64const(0.0),
