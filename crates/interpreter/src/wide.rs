@@ -47,7 +47,7 @@ impl Wide {
     pub(crate) fn shl(self, amount: u32) -> Wide {
         debug_assert!(self.is_zero() || self.len() + amount <= 64 * WORDS as u32, "a significand leaves 512 bits");
         let mut result = Wide::ZERO;
-        for index in (0..64 * WORDS as u32 - amount).filter(|&index| self.bit(index)) {
+        for index in (0..(64 * WORDS as u32).saturating_sub(amount)).filter(|&index| self.bit(index)) {
             let to = index + amount;
             result.0[to as usize / 64] |= 1 << (to % 64);
         }
@@ -143,6 +143,7 @@ mod tests {
         assert_eq!(product.shl(200).shr(200), product);
         assert_eq!((product.len(), Wide::ZERO.len(), Wide::new(1).shl(511).len()), (256, 0, 512));
         assert_eq!(Wide::new(5).sub(Wide::new(3)).to_u128(), Some(2));
+        assert_eq!(Wide::ZERO.shl(1000), Wide::ZERO);
         assert_eq!((Wide::new(4).any_below(2), Wide::new(4).any_below(3)), (false, true));
     }
 }
