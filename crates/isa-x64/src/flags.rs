@@ -15,9 +15,8 @@ macro_rules! detect {
 }
 
 kingpost_mach::cpu_flags! {
-    /// What the CPU can do beyond SSE2, which every one can. No flag implies another. Lowering asks for SSE4.1, FMA3,
-    /// `popcnt`, `lzcnt`, BMI1 and BMI2, and rows of SSE are upgraded where there is AVX. The others select nothing yet:
-    /// target lines and hosts name them.
+    /// What the CPU can do beyond SSE2, which every one can. No flag implies another. Rows ask for SSE3 to SSE4.2, AVX, AVX2,
+    /// FMA3, `popcnt`, `lzcnt`, BMI1, BMI2 and `cmpxchg16b`. The others select nothing yet: target lines and hosts name them.
     X64Flags of "x86_64", presets PRESETS;
     has_sse3: "SSE3.", detect!("sse3");
     has_ssse3: "SSSE3.", detect!("ssse3");

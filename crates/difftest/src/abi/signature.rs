@@ -23,6 +23,8 @@ const SCALARS: &[Scalar] = &[
     ("f16", "_Float16", "_Float16", 2),
     ("f128", "_Float128", "_Float128", 16),
     ("i8x16", "v16", "v16", 16),
+    ("f32x4", "v4f", "v4f", 16),
+    ("i16x4", "v8", "v8", 8),
 ];
 
 /// To C the context is an ordinary first argument.
@@ -178,7 +180,7 @@ impl Signature {
                 // Compilers do not agree on these.
                 let halves = signature.params.iter_mut().chain(&mut signature.result);
                 halves
-                    .filter(|param| matches!(param, Param::Scalar(("f16", ..))))
+                    .filter(|param| matches!(param, Param::Scalar(("f16" | "i16x4", ..))))
                     .for_each(|param| *param = Param::SIMPLEST);
                 match signature.result {
                     Some(Param::Pair(_)) => signature.result = Some(Param::Struct(3)),
@@ -351,6 +353,8 @@ struct pii { int64_t a, b; }; struct pid { int64_t a; double b; }; struct pdi { 
 struct pdd { double a, b; };
 struct s3 { uint64_t w[3]; }; struct s4 { uint64_t w[4]; }; struct s5 { uint64_t w[5]; }; struct s6 { uint64_t w[6]; };
 typedef unsigned char v16 __attribute__((vector_size(16)));
+typedef float v4f __attribute__((vector_size(16)));
+typedef short v8 __attribute__((vector_size(8)));
 _Alignas(16) uint64_t sent[128], seen[128], passed[128], ret[32], got[32];
 static void fill(uint64_t seed) {
   uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;

@@ -5,6 +5,7 @@
 use super::Lowered;
 use super::condition::int_code;
 use super::cx::Cx;
+use super::vector;
 use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Value};
@@ -61,6 +62,22 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// As [`select`], of floats and vectors of up to 128 bits.
 pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     select_regs(cx, inst, rows::SELECT_F)
+}
+
+/// `select_spectre_guard` of floats and vectors: by a mask, never by a branch.
+pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c, x, y] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
+    let [ones, zeros] = [u64::MAX, 0].map(|bits| cx.constant_temp(bits, 32));
+    let cond = cx.condition(c, inst)?;
+    let mask = cx.int_temp(32);
+    select_on(cx, rows::CMOV_RR.of(32), cond, mask, [ones, zeros]);
+    let low = cx.vector_temp();
+    cx.emit(rows::MOV_FR.of(32), &[low, mask]);
+    let mask = cx.make_imm(rows::PSHUFD, &[low], 0);
+    vector::compare::select_by_mask(cx, def, mask, [x, y]);
+    Ok(())
 }
 
 /// As [`select`] by `row`, in all registers of the value.

@@ -6,14 +6,14 @@
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
 use super::cx::Cx;
-use super::wide;
+use super::{tiles, wide};
 use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::LowerError;
-use kingpost_mach::lower::{Cond, TruthTest};
+use kingpost_mach::lower::{Cond, TruthTest, is_float_reg};
 
 /// The condition code for an integer comparison.
 pub(super) fn int_code(cond: IntCC) -> i32 {
@@ -49,6 +49,12 @@ impl Cx<'_, '_> {
                 InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
                     return self.compare_floats(cond, args, test.sole.then_some(user));
                 }
+                InstView::Unary { arg } if self.is_test_of_lanes(def) => {
+                    self.count_tile(tiles::TRUTH_OF_LANES);
+                    let (x, ty) = (self.use_reg(arg), self.ty(arg));
+                    let any = self.func.dfg.opcode(def) == Opcode::VanyTrue;
+                    return Ok(if any { self.any_true(x, ty) } else { self.all_true(x, ty) });
+                }
                 _ => {}
             }
         }
@@ -60,6 +66,12 @@ impl Cx<'_, '_> {
             self.test(value, test.sole.then_some(user))?;
         }
         Ok(Cond::One(CC_NE))
+    }
+
+    /// Is it a test of all lanes of a vector that fits a register?
+    fn is_test_of_lanes(&self, inst: Inst) -> bool {
+        matches!(self.func.dfg.opcode(inst), Opcode::VanyTrue | Opcode::VallTrue)
+            && is_float_reg(self.ty(self.func.dfg.inst_args(inst)[0]))
     }
 
     /// Emits the flags of an integer comparison. `sole` is the reader, if nothing else uses the comparison.

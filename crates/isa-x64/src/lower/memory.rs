@@ -22,6 +22,7 @@ pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
     if let Some((row, lane, vector)) =
         lanes::stored_lane(cx, store.value).filter(|_| is_little(store.flags) && cx.ty(store.value) == ty)
     {
+        cx.count_tile(tiles::STORED_LANE);
         let vector = cx.use_reg(vector);
         let minst = cx.emit_mem(row, &[vector], store.address);
         minst.imm = lane;

@@ -95,7 +95,7 @@ kingpost_mach::lowering_table! { LowerFn;
 
     // Selection and comparison.
     Select [32]                => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, compare::select_float;
-    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_float, compare::select_float;
+    SelectSpectreGuard         => compare::select, compare::select_regs(rows::CMOV_RR.of(64)), compare::select_by_mask, compare::select_by_mask;
     Bitselect                  => int::bitselect, wide::bitselect, float::bitselect, vector::arith::bitselect;
     Blendv                     => refuse, refuse, refuse, vector::arith::blendv;
     Bmask                      => compare::bmask;

@@ -10,6 +10,13 @@ kingpost_mach::tiles! {
     ADDRESS_FIXED = "address_fixed" "load | store at (stack_addr) | (symbol_value)" => "[rbp + n] | [rip + symbol]";
     FOLDED_LOAD = "folded_load" "op x, (load a)" => "op d, [a]";
     FOLDED_LITERAL = "folded_literal" "op x, (f32const | f64const)" => "op d, [literal]";
+    STORED_LANE = "stored_lane" "store (extractlane x, n), a" => "pextrd [a], x, n";
     STORED_IMMEDIATE = "stored_immediate" "store (iconst c), a" => "mov [a], c";
+    TRUTH_OF_LANES = "truth_of_lanes" "brif | select | trapnz (vany_true | vall_true x)" => "ptest x, x; jcc";
+    LESSER_FLOAT = "lesser_float" "bitselect (bitcast (fcmp lt | gt x, y)), x, y" => "minps d, x, y";
+    LONG_PRODUCT = "long_product" "imul (swiden_low x), (swiden_low y)" => "pmuldq d, x, y";
+    DOT_PRODUCT = "dot_product" "iadd_pairwise (imul (swiden_low x), (swiden_low y)), (imul (swiden_high x), (swiden_high y))" => "pmaddwd d, x, y";
+    PAIRWISE_SUM = "pairwise_sum" "iadd_pairwise (swiden_low x), (swiden_high x)" => "pmaddwd d, x, ones";
+    CONVERTED_HALF = "converted_half" "snarrow (fcvt_to_sint_sat x), 0 | fcvt_from_sint (swiden_low x)" => "cvttpd2dq d, x | cvtdq2pd d, x";
     PRODUCT_BY_SHIFT = "product_by_shift" "imul x, 2^k" => "shl d, k";
 }

@@ -3,12 +3,14 @@
 //! Before: `v2 = sadd_sat.i32x4 v0, v1`. After: `paddd`, and where both signs differ from that of the sum, the bound.
 
 use super::compare::{greater, select_by_mask};
-use super::{Lowered, by_row, lanes, repeated, signs};
+use super::{Lowered, by_row, lanes, multiply, repeated, signs};
 use crate::lower::cx::Cx;
+use crate::lower::tiles;
 use crate::rows;
-use kingpost_ir::Inst;
-use kingpost_ir::condcodes::IntCC;
-use kingpost_mach::Family;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::lower::is_float;
+use kingpost_mach::{Family, RowId};
 use kingpost_regalloc::VReg;
 
 /// `ineg`.
@@ -176,6 +178,9 @@ pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// `iadd_pairwise`: the even lanes of both operands plus the odd ones.
 pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if multiply::pairwise(cx, inst) {
+        return Ok(());
+    }
     let (def, [x, y]) = cx.binary(inst);
     let ty = cx.result_ty(inst);
     let bits = ty.lane_bits();
@@ -287,8 +292,36 @@ pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
+/// The row of a choice between the two operands of a comparison, by which is less: the second one if that is not known.
+fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])> {
+    let [mut c, x, y] = cx.args(inst);
+    if let Some(cast) = cx.def_as(c, Opcode::Bitcast).filter(|_| cx.is_single_use(c)) {
+        [c] = cx.args(cast);
+    }
+    let fcmp = cx.def_as(c, Opcode::Fcmp).filter(|_| cx.is_single_use(c))?;
+    let InstView::FloatCompare { cond, args } = cx.func.dfg.view(fcmp) else { return None };
+    let ty = cx.ty(args[0]);
+    let first_is_less = match cond {
+        FloatCC::LessThan => true,
+        FloatCC::GreaterThan => false,
+        _ => return None,
+    };
+    let same = [[x, y], [y, x]].iter().position(|operands| operands.map(|v| cx.without_casts(v)) == args)? == 0;
+    let fits = is_float(ty.lane_type()) && !ty.is_scalar() && x != y;
+    let family = if first_is_less == same { rows::MINP } else { rows::MAXP };
+    fits.then(|| (family.of(ty.lane_bits()), [x, y]))
+}
+
 /// `bitselect`.
 pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if let Some((row, operands)) = extreme_of_floats(cx, inst) {
+        cx.count_tile(tiles::LESSER_FLOAT);
+        let value = cx.first_result(inst);
+        let [x, y] = operands.map(|operand| cx.use_reg(operand));
+        let def = cx.result(value);
+        cx.emit(row, &[def, x, y]);
+        return Ok(());
+    }
     let [def, c, x, y] = cx.registers(inst);
     select_by_mask(cx, def, c, [x, y]);
     Ok(())

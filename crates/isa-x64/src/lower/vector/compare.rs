@@ -45,7 +45,7 @@ pub(super) fn not(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
 }
 
 /// `def` has the bits of `x` where `mask` has ones, those of `y` where it has zeros.
-pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, def: VReg, mask: VReg, [x, y]: [VReg; 2]) {
+pub(in crate::lower) fn select_by_mask(cx: &mut Cx<'_, '_>, def: VReg, mask: VReg, [x, y]: [VReg; 2]) {
     let taken = cx.make(rows::ANDPS, &[x, mask]);
     let rest = cx.make(rows::ANDNPS, &[mask, y]);
     cx.emit(rows::ORPS, &[def, rest, taken]);

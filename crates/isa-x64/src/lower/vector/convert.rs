@@ -10,8 +10,9 @@ use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::fconvert;
 use crate::lower::float::arithmetic;
+use crate::lower::tiles;
 use crate::rows;
-use kingpost_ir::types::{F32, F64, I32, I64};
+use kingpost_ir::types::{F32, F64, F64X2, I32, I64, I64X2};
 use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::lower::{float_bits, is_float_reg};
 use kingpost_regalloc::VReg;
@@ -19,6 +20,8 @@ use kingpost_regalloc::VReg;
 /// Predicates of `cmpps`.
 const LESS_OR_EQUAL: i32 = 2;
 const EQUAL: i32 = 0;
+/// In the immediate of `roundpd`: towards zero, without a report.
+const TRUNCATE: i32 = 8 | 3;
 
 /// A constant of type `lane` in all lanes.
 fn all_lanes(lane: Type, value: f64) -> u128 {
@@ -182,6 +185,38 @@ pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
+}
+
+/// A narrowing of what `conversion` makes of two floats of 64 bits, and of zeros: integers of 32 bits at once. False if `inst`
+/// is no such thing, or the CPU not able to do it.
+pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -> bool {
+    let [x, zeros] = cx.args(inst);
+    let Some(converted) = cx.def_as(x, conversion).filter(|_| cx.is_single_use(x)) else { return false };
+    let [source] = cx.args(converted);
+    let signed = conversion == Opcode::FcvtToSintSat;
+    let fits = cx.ty(source) == F64X2 && cx.ty(x) == I64X2 && cx.vector_constant(zeros) == Some(0);
+    if !fits || !signed && !cx.can(rows::ROUNDP.of(64)) {
+        return false;
+    }
+    cx.count_tile(tiles::CONVERTED_HALF);
+    let value = cx.first_result(inst);
+    let (def, source) = (cx.result(value), cx.use_reg(source));
+    if signed {
+        // The lesser of the number and the bound is the second operand for NaN, and that is zero then.
+        let number = cx.make_imm(rows::CMPP.of(64), &[source, source], EQUAL);
+        let bound = cx.make_with(rows::ANDPS, number, all_lanes(F64, f64::from(i32::MAX)));
+        let limited = cx.make(rows::MINP.of(64), &[source, bound]);
+        cx.emit(rows::CVTTPD2DQ, &[def, limited]);
+        return true;
+    }
+    // The lowest 32 bits of a float between 2^52 and 2^53 are those of the integer.
+    let zero = cx.vector(0);
+    let positive = cx.make(rows::MAXP.of(64), &[source, zero]);
+    let limited = cx.make_with(rows::MINP.of(64), positive, all_lanes(F64, f64::from(u32::MAX)));
+    let truncated = cx.make_imm(rows::ROUNDP.of(64), &[limited], TRUNCATE);
+    let shifted = cx.make_with(rows::ADDP.of(64), truncated, all_lanes(F64, 2f64.powi(52)));
+    cx.emit_imm(rows::SHUFPS, &[def, shifted, zero], 0x88);
+    true
 }
 
 /// `x86_cvtt2dq`.

@@ -22,8 +22,8 @@
 use super::Lowered;
 use super::cx::Cx;
 use crate::rows;
-use kingpost_ir::{Inst, Value};
-use kingpost_mach::{Family, Isa, Machine, Row, RowId};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::{Family, Isa, MInst, Machine, Row, RowId};
 use kingpost_regalloc::VReg;
 
 pub(super) mod arith;
@@ -88,7 +88,7 @@ impl Cx<'_, '_> {
     }
 
     /// Emits `row`, which defines `def`.
-    pub(super) fn emit_into(&mut self, row: RowId, def: VReg, uses: &[VReg]) -> &mut kingpost_mach::MInst {
+    pub(super) fn emit_into(&mut self, row: RowId, def: VReg, uses: &[VReg]) -> &mut MInst {
         match *uses {
             [x] => self.emit(row, &[def, x]),
             [x, y] => self.emit(row, &[def, x, y]),
@@ -97,7 +97,7 @@ impl Cx<'_, '_> {
     }
 
     /// Emits `row` with a constant in memory as its last operand.
-    pub(super) fn emit_with(&mut self, row: RowId, vregs: &[VReg], constant: u128) -> &mut kingpost_mach::MInst {
+    pub(super) fn emit_with(&mut self, row: RowId, vregs: &[VReg], constant: u128) -> &mut MInst {
         let literal = self.literal(&constant.to_le_bytes());
         self.emit_mem(in_memory(row), vregs, literal)
     }
@@ -107,6 +107,23 @@ impl Cx<'_, '_> {
         let made = self.vector_temp();
         self.emit_with(row, &[made, x], constant);
         made
+    }
+
+    /// The value whose bits `value` has as another type.
+    fn without_casts(&self, mut value: Value) -> Value {
+        while let Some(cast) = self.def_as(value, Opcode::Bitcast) {
+            [value] = self.args(cast);
+        }
+        value
+    }
+
+    /// The bytes of a vector constant, through casts.
+    fn vector_constant(&self, value: Value) -> Option<u128> {
+        let InstView::UnaryConst { constant } = self.func.dfg.view(self.def(self.without_casts(value))?) else {
+            return None;
+        };
+        let bytes = self.func.dfg.constants.bytes(constant);
+        Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte)))
     }
 
     /// A constant in a new register.

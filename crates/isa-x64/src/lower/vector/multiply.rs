@@ -3,15 +3,108 @@
 //! Before: `v2 = imul.i64x2 v0, v1`. After: three products of 32-bit halves, shifted and added.
 
 use super::arith::{cut_down, sign_mask};
+use super::narrow::Half;
 use super::{Lowered, by_row, repeated};
 use crate::lower::cx::Cx;
+use crate::lower::tiles;
 use crate::rows;
-use kingpost_ir::Inst;
+use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_regalloc::VReg;
+
+/// The operand of a widening that has 128 bits, which half of it, and whether it has a sign.
+fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
+    let inst = cx.def(value)?;
+    let (half, signed) = match cx.func.dfg.opcode(inst) {
+        Opcode::SwidenLow => (Half::Low, true),
+        Opcode::SwidenHigh => (Half::High, true),
+        Opcode::UwidenLow => (Half::Low, false),
+        Opcode::UwidenHigh => (Half::High, false),
+        _ => return None,
+    };
+    let [x] = cx.args(inst);
+    (cx.ty(x).bits() == 128).then_some((x, half, signed))
+}
+
+/// The operands of a product of equally widened lanes.
+fn widened_both(cx: &Cx<'_, '_>, inst: Inst) -> Option<([Value; 2], Half, bool)> {
+    let [x, y] = cx.args(inst);
+    let ((x, half, signed), (y, other_half, other_signed)) = (widened(cx, x)?, widened(cx, y)?);
+    (half == other_half && signed == other_signed).then_some(([x, y], half, signed))
+}
+
+/// A product of widened lanes, at once. False if it is none, or none that is better so.
+fn long_product(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let Some((operands, half, signed)) = widened_both(cx, inst) else { return false };
+    let value = cx.first_result(inst);
+    match cx.ty(value).lane_bits() {
+        64 if !signed || cx.can(rows::PMULDQ) => {
+            let def = cx.result(value);
+            let lanes = if half == Half::Low { 0x50 } else { 0xfa };
+            let [x, y] = operands.map(|v| {
+                let v = cx.use_reg(v);
+                cx.make_imm(rows::PSHUFD, &[v], lanes)
+            });
+            cx.emit(if signed { rows::PMULDQ } else { rows::PMULUDQ }, &[def, x, y]);
+        }
+        32 => {
+            let def = cx.result(value);
+            let operands = operands.map(|v| cx.use_reg(v));
+            let high = if signed { rows::PMULHW } else { rows::PMULHUW };
+            let [low, high] = [rows::PMULL.of(16), high].map(|row| cx.make(row, &operands));
+            let unpack = if half == Half::Low { rows::PUNPCKL } else { rows::PUNPCKH };
+            cx.emit(unpack.of(16), &[def, low, high]);
+        }
+        _ => return false,
+    }
+    cx.count_tile(tiles::LONG_PRODUCT);
+    true
+}
+
+/// Sums of neighbours among products of widened lanes, or among widened lanes, at once. False if there is no such row.
+pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
+    let [low, high] = cx.args(inst);
+    let value = cx.first_result(inst);
+    let bits = cx.ty(value).lane_bits();
+    if let (Some((x, Half::Low, signed)), Some((y, Half::High, other))) = (widened(cx, low), widened(cx, high)) {
+        let ones = repeated(1, bits / 2);
+        if x != y || signed != other || bits == 64 || bits == 32 && !signed || bits == 16 && !cx.can(rows::PMADDUBSW) {
+            return false;
+        }
+        let (def, x) = (cx.result(value), cx.use_reg(x));
+        if bits == 32 {
+            cx.emit_with(rows::PMADDWD, &[def, x], ones);
+        } else if signed {
+            // The first operand is the one without sign.
+            let ones = cx.vector(ones);
+            cx.emit(rows::PMADDUBSW, &[def, ones, x]);
+        } else {
+            cx.emit_with(rows::PMADDUBSW, &[def, x], ones);
+        }
+        cx.count_tile(tiles::PAIRWISE_SUM);
+        return true;
+    }
+    let product = |value| cx.def_as(value, Opcode::Imul).filter(|_| cx.is_single_use(value));
+    let (Some(low), Some(high)) = (product(low), product(high)) else { return false };
+    let low = widened_both(cx, low).filter(|&(_, half, signed)| half == Half::Low && signed);
+    let high = widened_both(cx, high).filter(|&(_, half, signed)| half == Half::High && signed);
+    match (low, high) {
+        (Some((operands, ..)), Some((others, ..))) if operands == others && bits == 32 => {
+            let def = cx.result(value);
+            let [x, y] = operands.map(|v| cx.use_reg(v));
+            cx.emit(rows::PMADDWD, &[def, x, y]);
+            cx.count_tile(tiles::DOT_PRODUCT);
+            true
+        }
+        _ => false,
+    }
+}
 
 /// `imul`.
 pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
+    if long_product(cx, inst) {
+        return Ok(());
+    }
     if let Some(row) = cx.lane_row(rows::PMULL, bits) {
         return by_row(cx, inst, row);
     }

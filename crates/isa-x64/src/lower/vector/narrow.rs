@@ -4,10 +4,10 @@
 
 use super::arith::{joined, limited, sign_mask};
 use super::compare::{greater, select_by_mask};
-use super::{Lowered, in_memory, repeated};
+use super::{Lowered, convert, in_memory, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
-use kingpost_ir::Inst;
+use kingpost_ir::{Inst, Opcode};
 use kingpost_mach::lower as shared;
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
@@ -25,6 +25,9 @@ fn operands(cx: &mut Cx<'_, '_>, inst: Inst) -> (VReg, u32, [VReg; 2]) {
 
 /// `snarrow`.
 pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if convert::to_low_half(cx, inst, Opcode::FcvtToSintSat) {
+        return Ok(());
+    }
     let (def, bits, [x, y]) = operands(cx, inst);
     match bits {
         16 => {
@@ -34,21 +37,22 @@ pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             cx.emit(rows::PACKSSDW, &[def, x, y]);
         }
         _ => {
-            let [x, y] = [x, y].map(|v| {
-                let (most, least) =
-                    (cx.vector(repeated(i32::MAX as u64, 64)), cx.vector(repeated(i32::MIN as i64 as u64, 64)));
-                let (above, capped, below, within) =
-                    (cx.vector_temp(), cx.vector_temp(), cx.vector_temp(), cx.vector_temp());
-                greater(cx, above, 64, [v, most]);
-                select_by_mask(cx, capped, above, [most, v]);
-                greater(cx, below, 64, [least, capped]);
-                select_by_mask(cx, within, below, [least, capped]);
-                within
-            });
+            let bounds = [i32::MAX, i32::MIN].map(|bound| cx.vector(repeated(i64::from(bound) as u64, 64)));
+            let [x, y] = [x, y].map(|v| clamped(cx, v, bounds));
             low_halves(cx, def, [x, y]);
         }
     }
     Ok(())
+}
+
+/// Lanes of 64 bits between two bounds, the greater one first.
+fn clamped(cx: &mut Cx<'_, '_>, x: VReg, [most, least]: [VReg; 2]) -> VReg {
+    let [above, capped, below, within] = std::array::from_fn(|_| cx.vector_temp());
+    greater(cx, above, 64, [x, most]);
+    select_by_mask(cx, capped, above, [most, x]);
+    greater(cx, below, 64, [least, capped]);
+    select_by_mask(cx, within, below, [least, capped]);
+    within
 }
 
 /// `unarrow`: from signed lanes.
@@ -78,6 +82,9 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// `uunarrow`: from unsigned lanes.
 pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    if convert::to_low_half(cx, inst, Opcode::FcvtToUintSat) {
+        return Ok(());
+    }
     let (def, bits, operands) = operands(cx, inst);
     let [x, y] = operands.map(|v| limited(cx, bits, v, u64::MAX >> (64 - bits / 2)));
     match bits {

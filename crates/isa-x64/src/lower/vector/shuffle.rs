@@ -136,10 +136,16 @@ pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return through_memory(cx, def, &operands, order);
     }
     // Indexes with the top bit set give zero.
-    let [first, second] = [0, 1].map(|number: u8| {
-        let indexes = order.map(|byte| if byte / 16 == number { byte & 15 } else { 0x80 });
-        cx.make_with(rows::PSHUFB, operands[usize::from(number)], u128::from_le_bytes(indexes))
-    });
+    let indexes =
+        |number: u8| u128::from_le_bytes(order.map(|byte| if byte / 16 == number { byte & 15 } else { 0x80 }));
+    for (number, zeros) in [(0, y), (1, x)] {
+        if cx.vector_constant(zeros) == Some(0) {
+            cx.emit_with(rows::PSHUFB, &[def, operands[usize::from(number)]], indexes(number));
+            return Ok(());
+        }
+    }
+    let [first, second] =
+        [0, 1].map(|number| cx.make_with(rows::PSHUFB, operands[usize::from(number)], indexes(number)));
     cx.emit(rows::ORPS, &[def, first, second]);
     Ok(())
 }
@@ -189,6 +195,14 @@ fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Orde
 
 /// `swizzle`: indexes above 15 give zero. Adding 0x70 sets their top bits, if they have none yet.
 pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [x, indexes] = cx.args(inst);
+    if let (true, Some(indexes)) = (cx.can(rows::PSHUFB), cx.vector_constant(indexes)) {
+        let indexes = indexes.to_le_bytes().map(|index| if index < 16 { index } else { 0x80 });
+        let value = cx.first_result(inst);
+        let (def, x) = (cx.result(value), cx.use_reg(x));
+        cx.emit_with(rows::PSHUFB, &[def, x], u128::from_le_bytes(indexes));
+        return Ok(());
+    }
     let [def, x, indexes] = cx.registers(inst);
     if cx.can(rows::PSHUFB) {
         let indexes = cx.make_with(rows::PADDUS.of(8), indexes, super::repeated(0x70, 8));
