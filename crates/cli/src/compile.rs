@@ -227,7 +227,7 @@ impl Session<'_> {
                 objects.retain(|object| self.define(&object.name, object.start));
                 match kingpost_filetest::data_objects(&objects) {
                     Ok(objects) => self.data.extend(objects),
-                    Err(reason) => self.leave_out(&input.name, reason),
+                    Err(fault) => self.leave_out(&input.name, fault.to_string()),
                 }
             }
             Err(error) => self.bad_text(input, &error),

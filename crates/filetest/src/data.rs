@@ -2,15 +2,33 @@
 
 use kingpost_mach::{DataObject, DataPointer, SymbolName};
 use kingpost_reader::DataItem;
+use std::fmt;
 
 /// Initial bytes of one object; more zeros than these may only stand at its end.
 const MAX_INITIAL_BYTES: u64 = 1 << 28;
+
+/// What is wrong with a data object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataFault {
+    /// Where its directive starts, in bytes of the text.
+    pub start: usize,
+    /// What it is.
+    pub text: String,
+}
+
+impl fmt::Display for DataFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for DataFault {}
 
 /// The data objects of directives.
 ///
 /// # Errors
 /// If an object has too many initial bytes.
-pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataObject>, String> {
+pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataObject>, DataFault> {
     objects.iter().map(data_object).collect()
 }
 
@@ -20,7 +38,7 @@ pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataO
 /// As [`data_objects`].
 pub(crate) fn data_blocks(
     objects: &[kingpost_reader::DataObject],
-) -> Result<Vec<kingpost_interpreter::DataBlock>, String> {
+) -> Result<Vec<kingpost_interpreter::DataBlock>, DataFault> {
     let for_objects = data_objects(objects)?;
     let blocks =
         objects.iter().zip(for_objects).map(|(object, data)| {
@@ -43,7 +61,7 @@ pub(crate) fn data_blocks(
     Ok(blocks.collect())
 }
 
-fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, String> {
+fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, DataFault> {
     let (mut bytes, mut pointers, mut size) = (Vec::new(), Vec::new(), 0_u64);
     for item in &object.items {
         match item {
@@ -66,9 +84,10 @@ fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, Strin
 }
 
 /// Fills up with zeros in front of something that is not zero.
-fn pad(object: &kingpost_reader::DataObject, bytes: &mut Vec<u8>, size: u64) -> Result<(), String> {
+fn pad(object: &kingpost_reader::DataObject, bytes: &mut Vec<u8>, size: u64) -> Result<(), DataFault> {
     if size > MAX_INITIAL_BYTES {
-        return Err(format!("data object {}: more than {MAX_INITIAL_BYTES} initial bytes", object.name));
+        let text = format!("data object {}: more than {MAX_INITIAL_BYTES} initial bytes", object.name);
+        return Err(DataFault { start: object.start, text });
     }
     bytes.resize(size as usize, 0);
     Ok(())

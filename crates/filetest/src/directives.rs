@@ -26,6 +26,7 @@ pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
         return job.calls.iter().filter_map(|call| asked_for(job, call, findings)).collect();
     }
     let mut directives = Vec::new();
+    let failures = findings.failures.len();
     for (function, test) in job.file.functions.iter().enumerate() {
         for comment in &test.comments {
             match RunCommand::parse(comment, &test.function.signature) {
@@ -34,6 +35,10 @@ pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
                 Err(error) => findings.fail(error.in_file(job.name)),
             }
         }
+    }
+    if directives.is_empty() && findings.failures.len() == failures {
+        // Others run such files, too.
+        findings.note(format_args!("{}: nothing ran: no function has a run directive", job.name));
     }
     directives
 }

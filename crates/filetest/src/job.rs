@@ -4,6 +4,7 @@ use kingpost_codegen::Compiler;
 use kingpost_ir::verifier::{TargetInfo, Verifier, VerifierError};
 use kingpost_reader::{Position, TestFile, TestFunction};
 
+use crate::data::{DataFault, data_objects};
 use crate::known_wrong::KnownWrong;
 use crate::native::Via;
 use crate::report::Findings;
@@ -47,6 +48,16 @@ impl Job<'_> {
         let range = function.source.range_of(text, error.location, &error.message);
         let position = Position::of(text, range.start);
         format!("{}:{position}: {}: {}", self.name, function.function.name, error.message)
+    }
+
+    /// Whether data directives make objects; what is wrong with one otherwise becomes a failure.
+    pub(crate) fn has_valid_data(&self, findings: &mut Findings) -> bool {
+        let objects = data_objects(&self.file.data);
+        if let Err(DataFault { start, text }) = &objects {
+            let position = Position::of(self.file.text.as_bytes(), *start);
+            findings.fail(format_args!("{}:{position}: {text}", self.name));
+        }
+        objects.is_ok()
     }
 
     /// File, line and name of a function.

@@ -45,7 +45,7 @@ mod subtests;
 mod target;
 mod unit;
 
-pub use data::data_objects;
+pub use data::{DataFault, data_objects};
 pub use known_wrong::KnownWrong;
 pub use native::Via;
 pub use options::Options;

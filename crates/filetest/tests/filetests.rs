@@ -75,11 +75,17 @@ fn wrong_expectations_fail() {
 
 #[test]
 fn files_expect_something() {
-    for header in ["test interpret", "test run\ntarget x86_64", "test compile\ntarget x86_64", "test print-cfg"] {
+    for header in ["test compile\ntarget x86_64", "test print-cfg"] {
         let expected = Outcome::Failed(vec!["the file expects nothing".into()]);
         assert_eq!(outcomes(&with(header, "")), [expected], "{header}");
     }
     assert_eq!(outcomes(&with("test cat", "")), [Outcome::Passed]);
+    // Run directives may be missing; that is said.
+    for header in ["test interpret", "test run\ntarget x86_64"] {
+        let report = run_text("t.clif", with(header, "").as_bytes(), None, &Options::default());
+        let note = "note: t.clif: nothing ran: no function has a run directive";
+        assert!(report.units.iter().all(|unit| unit.outcome == Outcome::Passed && unit.prints == [note]), "{header}");
+    }
 }
 
 #[test]

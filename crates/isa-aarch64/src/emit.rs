@@ -5,7 +5,7 @@ use crate::encode::{encode, word};
 use crate::encoding::Special;
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
-use crate::{atomic_loop, atomic_pair_loop, frame, pairs, tls};
+use crate::{atomic_loop, atomic_pair_loop, frame, pairs, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, Mem, MemBase, RowId};
 use kingpost_regalloc::{PReg, RegClass};
@@ -41,6 +41,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, &args)),
         Special::Nothing => {}
         Special::TlsAddress => tls::address(inst.row, &args, buffer),
+        Special::StackSwitch => stack_switch::emit(inst.row, &args, buffer),
         Special::Leave => leave(inst, cx, buffer, |buffer| encode(inst.row, &args, buffer)),
         Special::LeaveX16 => leave(inst, cx, buffer, |buffer| {
             encode(rows::MOV_RR.of(64), &Args::regs(&[X16, cx.regs[0]]), buffer);

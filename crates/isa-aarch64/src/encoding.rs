@@ -161,6 +161,8 @@ pub enum Special {
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
+    /// Goes on with another stack.
+    StackSwitch,
     /// Tear the frame down, then the instruction the other fields describe.
     Leave,
     /// The frame is taken down first, then a jump by way of x16.

@@ -14,6 +14,7 @@
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
+//! | `stack_switch.rs` | going on with another stack |
 //! | `tls.rs` | the address of a thread-local symbol |
 //! | `stack_check.rs` | the check that a frame stays above the stack's limit |
 //! | `lower/` | instruction selection, one line per opcode |
@@ -39,6 +40,7 @@ mod pairs;
 pub mod regs;
 pub mod rows;
 mod stack_check;
+pub mod stack_switch;
 pub mod tls;
 
 pub use flags::A64Flags;

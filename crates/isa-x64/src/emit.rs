@@ -5,7 +5,7 @@ use crate::encode::encode;
 use crate::encoding::Special;
 use crate::regs::{CC_B, CC_BE, CC_E};
 use crate::rows::{self, ENCODINGS};
-use crate::{atomic_loop, atomic_pair_loop, frame, tls};
+use crate::{atomic_loop, atomic_pair_loop, frame, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
 use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, RowId};
@@ -39,6 +39,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         }
         Special::Nothing => {}
         Special::TlsAddress => tls::address(inst.row, &args, buffer),
+        Special::StackSwitch => stack_switch::emit(inst.row, &args, buffer),
         Special::Select => select(inst, cx.regs, buffer),
         Special::Leave if inst.row == rows::RET => {
             frame::epilogue(cx.frame, 0, buffer, |buffer| frame::ret(cx.frame, buffer));

@@ -85,6 +85,8 @@ pub enum Special {
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
+    /// Goes on with another stack.
+    StackSwitch,
     /// Move to a float register unless a condition fails.
     Select,
     /// Tear the frame down, then the instruction the other fields describe.

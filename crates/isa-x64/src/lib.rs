@@ -12,6 +12,7 @@
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops around `lock cmpxchg` and `lock cmpxchg16b` |
 //! | `frame.rs` | prologue and epilogue |
+//! | `stack_switch.rs` | going on with another stack |
 //! | `tls.rs` | the address of a thread-local symbol |
 //! | `stack_check.rs` | the check of the stack's limit in the prologue |
 //! | `lower/` | instruction selection, one line per opcode |
@@ -35,6 +36,7 @@ mod recipe;
 pub mod regs;
 pub mod rows;
 mod stack_check;
+pub mod stack_switch;
 pub mod tls;
 
 pub use flags::X64Flags;

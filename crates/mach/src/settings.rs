@@ -266,7 +266,7 @@ impl Settings {
         if let TlsModel::Macho | TlsModel::Coff = self.tls_model {
             return refuse("tls_model", self.tls_model.to_string());
         }
-        if self.stack_switch_model != StackSwitchModel::None {
+        if self.stack_switch_model == StackSwitchModel::UpdateWindowsTib {
             return refuse("stack_switch_model", self.stack_switch_model.to_string());
         }
         if self.bb_padding_log2_minus_one > 24 {

@@ -27,6 +27,8 @@ pub(crate) struct Tables {
     pub(crate) constants: EntityMap,
     /// Above every signature number that was mentioned.
     pub(crate) next_signature: u64,
+    /// Signatures that were given a number, in order: one that is declared takes it away from them.
+    pub(crate) inline_signatures: Vec<SigRef>,
     /// Preamble entities that were mentioned but not declared yet: where, and their ids. Rare.
     pub(crate) awaited: BTreeMap<(&'static str, u32), (usize, u32)>,
     /// Values that were used above their definition, and where first.
@@ -60,6 +62,7 @@ impl Tables {
             map.clear();
         }
         self.next_signature = 0;
+        self.inline_signatures.clear();
         self.awaited.clear();
         self.forward_uses.clear();
         self.comments.clear();

@@ -239,7 +239,15 @@ impl Context<'_, '_> {
             SigRef::from_u32(id)
         } else {
             let sig = self.func.dfg.signatures.push(Signature::new(CallConv::Fast));
-            self.declare_signature(number, sig, position)?;
+            match self.tables.signatures.get(number).map(SigRef::from_u32) {
+                Some(inline) if self.tables.inline_signatures.binary_search(&inline).is_ok() => {
+                    let free = self.free_signature_number(position)?;
+                    self.declare_signature(free, inline, position)?;
+                    self.tables.signatures.insert(number, sig.as_u32());
+                    self.func.names.signatures.set(sig, number);
+                }
+                _ => self.declare_signature(number, sig, position)?,
+            }
             sig
         };
         self.tables.next_signature = self.tables.next_signature.max(u64::from(number) + 1);
@@ -263,14 +271,21 @@ impl Context<'_, '_> {
     fn inline_signature(&mut self) -> Result<SigRef> {
         let position = self.lexer.position();
         let sig = self.func.dfg.signatures.push(Signature::new(CallConv::Fast));
+        let number = self.free_signature_number(position)?;
+        self.declare_signature(number, sig, position)?;
+        self.tables.inline_signatures.push(sig);
+        signature(self.lexer, self.default_call_conv, &mut self.func.dfg.signatures[sig])?;
+        Ok(sig)
+    }
+
+    /// A number above all that were mentioned.
+    fn free_signature_number(&mut self, position: usize) -> Result<u32> {
         let Ok(number) = u32::try_from(self.tables.next_signature) else {
             let limit = u64::from(u32::MAX);
             return fault(position, ErrorKind::Limit { what: "a signature's number", limit });
         };
-        self.declare_signature(number, sig, position)?;
         self.tables.next_signature += 1;
-        signature(self.lexer, self.default_call_conv, &mut self.func.dfg.signatures[sig])?;
-        Ok(sig)
+        Ok(number)
     }
 
     /// `constN = 0x..` or `constN = TYPE` and bytes or lanes.

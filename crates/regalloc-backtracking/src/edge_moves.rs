@@ -10,6 +10,7 @@
 
 use crate::emit::{Emit, Phase};
 use crate::interference::Interference;
+use crate::liveness::Use;
 use crate::value_locations::ValueLoc;
 use kingpost_regalloc::{Block, Edge, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::{EdgeSite, edge_site};
@@ -70,17 +71,10 @@ impl Emit<'_> {
 
     /// Results of the branch are in fixed registers, or in their slots.
     fn results(&mut self, edge: Edge) {
-        if self.problem.edge_defs(edge).is_empty() {
-            return;
-        }
-        let data = self.problem.edge(edge);
-        let start = self.block(data.to).start();
-        for k in self.problem.operand_range(self.problem.terminator(data.from)) {
-            let operand = self.problem.all_operands()[k];
-            let vreg = operand.vreg();
-            if !operand.is_def() || self.live.edge(vreg) != Some(edge) || self.live.ranges(vreg).is_empty() {
-                continue;
-            }
+        let start = self.block(self.problem.edge(edge).to).start();
+        for &vreg in self.problem.edge_defs(edge) {
+            let def = self.live.uses(vreg).iter().find(|place| place.is_def).and_then(Use::operand);
+            let Some(k) = def.filter(|_| !self.live.ranges(vreg).is_empty()) else { continue };
             let source = self.reservations.fixed(k).map_or(ValueLoc::Memory(vreg), ValueLoc::Reg);
             let at = self.locations.at(vreg, start);
             if at != source && at != ValueLoc::Memory(vreg) {

@@ -78,7 +78,7 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     }
     parts.iter().flatten().for_each(|part| module.append(part));
 
-    let mut data = data_objects(&file.data)?;
+    let mut data = data_objects(&file.data).map_err(|fault| fault.to_string())?;
     renames.data(&mut data);
     let (triple, unwind_info) = (compiler.triple().clone(), compiler.settings().unwind_info);
     let program = Program { triple, unwind_info, module, data };

@@ -2,7 +2,7 @@
 
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 
-use crate::data::data_blocks;
+use crate::data::{DataFault, data_blocks};
 use crate::directives::{Call, Directive, Judge, directives};
 use crate::job::Job;
 use crate::outcome::Ending;
@@ -13,6 +13,9 @@ use crate::target::{self, NoCompiler};
 const ORACLE_FUEL: u64 = 10_000_000;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
+    if !job.has_valid_data(findings) {
+        return;
+    }
     let (environment, canonical_nans) = match environment(job) {
         Ok(environment) => environment,
         Err(NoCompiler::Skip(reason)) => return findings.skip(reason),
@@ -54,7 +57,7 @@ pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
 
 /// The functions and data of a file, and whether its settings ask for canonical NaNs.
 fn environment<'a>(job: &Job<'a>) -> Result<(Environment<'a>, bool), NoCompiler> {
-    let wrong = |text| NoCompiler::Fail { key: String::new(), text };
+    let wrong = |fault: DataFault| NoCompiler::Fail { key: String::new(), text: fault.text };
     let blocks = data_blocks(&job.file.data).map_err(wrong)?;
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
     let environment = environment.with_data(&blocks).map_err(|error| NoCompiler::Skip(error.to_string()))?;

@@ -2,6 +2,7 @@
 //! functions are compiled nevertheless, and their allocations checked.
 
 use kingpost_codegen::{Compiler, CpuFlags};
+use kingpost_ir::extfunc::FuncName;
 use kingpost_reader::{RunCommand, TestFunction};
 
 use crate::directives::{Call, Directive, Judge, directives};
@@ -17,12 +18,13 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
 }
 
 fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
-    let Some(compiler) = job.compiler(findings) else { return };
+    let Some(compiler) = job.compiler(findings).filter(|_| job.has_valid_data(findings)) else { return };
     if compiler.settings().enable_pinned_reg {
         return findings.skip("test run with enable_pinned_reg");
     }
     let functions = &job.file.functions;
     let directives = directives(job, findings);
+    note_other_names(job, &directives, findings);
     let mut wanted = vec![false; functions.len()];
     directives.iter().for_each(|directive| wanted[directive.function] = true);
     let built = match native::build(job.file, &compiler, &wanted) {
@@ -45,6 +47,19 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     match native::run(&built.program, &requests, job.via) {
         Ok(endings) => judge(job, &called, endings, findings),
         Err(text) => findings.fail(text),
+    }
+}
+
+/// Says where a directive names another function than the one it stands at, which is the one that runs.
+fn note_other_names(job: &Job, directives: &[Directive], findings: &mut Findings) {
+    for directive in directives {
+        let function = &job.file.functions[directive.function].function.name;
+        if let (Some(word), FuncName::Named(own)) = (Call::of(&directive.command).name, function)
+            && word != own
+        {
+            let (file, line) = (job.name, directive.line);
+            findings.note(format_args!("{file}:{line}: the directive names %{word}, but runs {function}"));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use kingpost_codegen::{CompileError, Compiler, Settings};
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
-use kingpost_mach::settings::TlsModel;
+use kingpost_mach::settings::{StackSwitchModel, TlsModel};
 use std::str::FromStr;
 use target_lexicon::Triple;
 
@@ -65,6 +65,7 @@ fn compiler(triple: &str, flags: &[&str]) -> Compiler {
         enable_llvm_abi_extensions: true,
         enable_multi_ret_implicit_sret: true,
         tls_model: TlsModel::ElfGd,
+        stack_switch_model: StackSwitchModel::Basic,
         ..Settings::default()
     };
     let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();

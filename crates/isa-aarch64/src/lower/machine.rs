@@ -45,6 +45,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
         tls_address: rows::TLS_ADDRESS,
+        stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_FP,
         stack_pointer: rows::MOV64_FROM_SP,
         pinned: rows::MOV64_FROM_X21,
@@ -75,6 +76,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
     const TLS_ROUTINE: Option<LibCall> = None;
     const TLS_CLOBBERS: PRegSet = PRegSet::EMPTY.with(x(1));
+    const SWITCH_RESULT: PRegSet = PRegSet::EMPTY.with(x(0));
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;

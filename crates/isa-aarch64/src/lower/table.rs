@@ -42,7 +42,7 @@ kingpost_mach::lowering_table! { LowerFn;
     TryCallIndirect            => shared::try_call::try_call_indirect;
     FuncAddr                   => shared::symbol::func_addr;
     GetExceptionHandlerAddress => shared::try_call::get_exception_handler_address;
-    StackSwitch                => refuse;
+    StackSwitch                => shared::stack_switch::stack_switch;
     SequencePoint              => shared::branch::sequence_point;
     Nop                        => shared::branch::nop;
 

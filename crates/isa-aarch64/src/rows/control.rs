@@ -39,6 +39,8 @@ rows! {
     ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, by a descriptor: linkers know the first four instructions.
     TLS_ADDRESS = Clobber "adrp x0, :tlsdesc:{t}; ldr x1, [x0, :tlsdesc_lo12:{t}]; add x0, x0, :tlsdesc_lo12:{t}; .tlsdesccall {t}; blr x1; mrs x1, tpidr_el0; add {0}, x0, x1" [D8.fixed(x(0))] special(Special::TlsAddress);
+    // Goes on with another stack. Nothing but the frame is kept, so that registers are free.
+    STACK_SWITCH = Clobber "ldr x3, [x2]; mov x4, sp; str x4, [x1]; mov sp, x3; ldr x3, [x2, #8]; str x29, [x1, #8]; mov x29, x3; ldr x16, [x2, #16]; adr x4, .+12; str x4, [x1, #16]; br x16; hint #36" [D8.fixed(x(0)), U8.fixed(x(1)), U8.fixed(x(2)), U8.fixed(x(0))] special(Special::StackSwitch);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xd65f_03c0).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "b {t}" [] op(0x1400_0000).reloc(RelocKind::Aarch64Call).leave(), .kind(RowKind::Exit);

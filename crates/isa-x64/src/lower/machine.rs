@@ -45,6 +45,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         address_got: rows::MOV64_GOT,
         address_absolute: rows::MOVABS_ABS,
         tls_address: rows::TLS_ADDRESS,
+        stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_RBP,
         stack_pointer: rows::MOV64_FROM_RSP,
         pinned: rows::MOV64_FROM_R15,
@@ -74,6 +75,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
     const TLS_ROUTINE: Option<LibCall> = Some(LibCall::ElfTlsGetAddr);
     const TLS_CLOBBERS: PRegSet = SYSV_CLOBBERS.difference(PRegSet::EMPTY.with(RAX));
+    const SWITCH_RESULT: PRegSet = PRegSet::EMPTY.with(RDI);
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;

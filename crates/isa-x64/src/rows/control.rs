@@ -5,7 +5,7 @@
 //! exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
-use crate::regs::{R15, RAX, RBP, RSP, SYSV_CLOBBERED_INTS};
+use crate::regs::{R15, RAX, RBP, RCX, RDI, RSP, SYSV_CLOBBERED_INTS};
 use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
 use kingpost_mach::rows;
 use kingpost_mach::{ListIndex, OperandSpec, RelocKind, RowConstraint, RowKind};
@@ -39,6 +39,8 @@ rows! {
     LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, general dynamic model: linkers know these 16 bytes.
     TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd), .index(ListIndex::Name);
+    // Goes on with another stack. Nothing but the frame is kept, so that registers are free.
+    STACK_SWITCH = Clobber "mov rdx, [rcx]; mov [rax], rsp; mov rsp, rdx; mov rdx, [rcx + 8]; mov [rax + 8], rbp; mov rbp, rdx; mov rdx, [rcx + 16]; lea r8, [rip + 6]; mov [rax + 16], r8; jmp rdx" [D8.fixed(RDI), U8.fixed(RAX), U8.fixed(RCX), U8.fixed(RDI)] special(Special::StackSwitch);
     // Out of the function: the frame is taken down first.
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);

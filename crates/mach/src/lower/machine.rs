@@ -78,6 +78,8 @@ pub struct CommonRows {
     pub address_absolute: RowId,
     /// The address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
     pub tls_address: RowId,
+    /// Goes on with another stack.
+    pub stack_switch: RowId,
     /// The frame pointer.
     pub frame_pointer: RowId,
     /// The stack pointer.
@@ -117,6 +119,8 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const TLS_ROUTINE: Option<LibCall>;
     /// What asking for the address of a thread-local symbol destroys, besides the register of the address.
     const TLS_CLOBBERS: PRegSet;
+    /// The register of a payload that comes from another stack.
+    const SWITCH_RESULT: PRegSet;
     /// Allocatable registers that probing the stack writes before a function's entry.
     const PROBE_CLOBBERS: PRegSet;
     /// Is there a register to compute in before the entry, even if callers rely on all allocatable ones?

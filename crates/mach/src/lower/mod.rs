@@ -67,6 +67,7 @@ mod finish;
 mod machine;
 pub mod memory;
 mod operands;
+pub mod stack_switch;
 pub mod symbol;
 mod table;
 pub mod tail_call;

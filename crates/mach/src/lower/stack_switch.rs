@@ -1,0 +1,36 @@
+//! Switching stacks.
+//!
+//! Before: `v3 = stack_switch v0, v1, v2`. After: `stack_switch v3, v0, v1, v2`, one row that keeps no register: what lives over
+//! it is in the frame, which stays where it is while code runs on the other stack.
+//!
+//! A context is three words: stack pointer, frame pointer, and where to go on. The payload is in the register of the first
+//! argument of a function, so that one may begin with it on a new stack.
+
+use super::Lowered;
+use super::machine::Machine;
+use crate::error::LowerError;
+use crate::settings::StackSwitchModel;
+use kingpost_ir::types::I64;
+use kingpost_ir::{Inst, InstView, Opcode};
+
+/// `stack_switch`.
+///
+/// # Errors
+/// No model of switching stacks, payloads of other types than `i64`.
+pub fn stack_switch<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+    if cx.settings.stack_switch_model == StackSwitchModel::None {
+        return Err(LowerError::Setting { opcode: Opcode::StackSwitch, key: "stack_switch_model" });
+    }
+    let InstView::Ternary { args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    if cx.result_ty(inst) != I64 {
+        return Err(cx.unsupported(inst));
+    }
+    let value = cx.first_result(inst);
+    let def = cx.result(value);
+    let [store, load, payload] = args.map(|arg| cx.use_reg(arg));
+    let lost = cx.isa.env().allocatable().difference(M::SWITCH_RESULT);
+    let clobbers = cx.clobbers(lost, Default::default(), 0);
+    cx.code.has_calls = true;
+    cx.emit_with(M::ROWS.stack_switch, &[def, store, load, payload], None, &[], clobbers);
+    Ok(())
+}
