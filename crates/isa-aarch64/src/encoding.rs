@@ -250,6 +250,8 @@ pub struct Encoding {
     pub special: Special,
     /// The lanes it works on, if it does.
     pub lanes: Option<Arrangement>,
+    /// Is it arithmetic in half precision?
+    pub is_half: bool,
 }
 
 /// An instruction word.
@@ -264,6 +266,7 @@ pub(crate) const fn op(word: u32) -> Encoding {
         reloc: None,
         special: Special::No,
         lanes: None,
+        is_half: false,
     }
 }
 
@@ -365,9 +368,14 @@ impl Encoding {
         self.or(if bytes == 8 { 1 << 31 | 1 << 22 } else { 0 })
     }
 
-    /// The form for floats of `bytes` bytes: bit 22 is the low one of `ftype`.
-    pub(crate) const fn ftype(self, bytes: u8) -> Encoding {
-        self.or(if bytes == 8 { 1 << 22 } else { 0 })
+    /// The form for floats of `bytes` bytes: bits 22 and 23 (`ftype`).
+    pub(crate) const fn ftype(mut self, bytes: u8) -> Encoding {
+        self.is_half = bytes == 2;
+        self.or(match bytes {
+            2 => 3 << 22,
+            8 => 1 << 22,
+            _ => 0,
+        })
     }
 
     /// The form for vectors of `bytes` bytes: bit 30 (`Q`) says whether they have 16.

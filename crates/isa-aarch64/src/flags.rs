@@ -16,8 +16,9 @@ macro_rules! detect {
 
 kingpost_mach::cpu_flags! {
     /// What the CPU can do beyond Armv8.0, and how control flow is guarded. No flag implies another. Of what CPUs can do,
-    /// lowering asks for LSE. The others select nothing yet: target lines and hosts name them. Guards run on every CPU:
-    /// those that do not know their instructions take them for no-ops.
+    /// lowering asks for LSE, arithmetic in half precision, and products of bytes. Pointer authentication selects nothing
+    /// yet: target lines and hosts name it. Guards run on every CPU: those that do not know their instructions take them
+    /// for no-ops.
     A64Flags of "aarch64", presets &[];
     has_lse: "Atomic operations in one instruction (LSE).", detect!("lse");
     has_pauth: "Pointer authentication.", detect!("paca");

@@ -85,7 +85,7 @@ impl Isa for A64 {
     }
 
     fn half_precision(&self) -> HalfPrecision {
-        HalfPrecision::Conversions
+        if self.flags.has_fp16 { HalfPrecision::Arithmetic } else { HalfPrecision::Conversions }
     }
 
     fn env(&self) -> &MachineEnv {

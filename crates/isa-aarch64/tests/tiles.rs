@@ -72,12 +72,46 @@ const CASES: &[(&str, &str)] = &[
         "negated_product",
         "function %f(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fmul v0, v1 v3 = fneg v2 return v3 }",
     ),
+    (
+        "widened_operand",
+        "function %f(i8x16, i16x8) -> i16x8 { block0(v0: i8x16, v1: i16x8): v2 = swiden_low v0 v3 = isub v1, v2 return v3 }",
+    ),
+    (
+        "multiply_add_lanes",
+        "function %f(i32x4, i32x4) -> i32x4 { block0(v0: i32x4, v1: i32x4): v2 = imul v0, v1 v3 = iadd v2, v0 return v3 }",
+    ),
+    (
+        "shift_add_lanes",
+        "function %f(i64x2) -> i64x2 { block0(v0: i64x2): v1 = iconst.i64 9 v2 = sshr v0, v1 v3 = iadd v0, v2 return v3 }",
+    ),
+    (
+        "dot_product",
+        "function %f(i8x16, i8x16, i32x4) -> i32x4 { block0(v0: i8x16, v1: i8x16, v2: i32x4): v3 = uwiden_low v0 v4 = uwiden_low v1 v5 = imul v3, v4 v6 = uwiden_high v0 v7 = uwiden_high v1 v8 = imul v6, v7 v9 = uwiden_low v5 v10 = uwiden_high v5 v11 = iadd_pairwise v9, v10 v12 = uwiden_low v8 v13 = uwiden_high v8 v14 = iadd_pairwise v12, v13 v15 = iadd_pairwise v11, v14 v16 = iadd v15, v2 return v16 }",
+    ),
+    ("load_splat", "function %f(i64) -> i32x4 { block0(v0: i64): v1 = load.i32 v0 v2 = splat.i32x4 v1 return v2 }"),
+    (
+        "load_lane",
+        "function %f(i64) -> f64x2 { block0(v0: i64): v1 = load.f64 v0 v2 = scalar_to_vector.f64x2 v1 return v2 }",
+    ),
+    (
+        "shuffle",
+        "function %f(i8x16, i8x16) -> i8x16 { block0(v0: i8x16, v1: i8x16): v2 = shuffle v0, v1, [8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31] return v2 }",
+    ),
+    (
+        "lane_sign",
+        "function %f(i8x16) -> i64 { block0(v0: i8x16): v1 = extractlane v0, 5 v2 = sextend.i64 v1 return v2 }",
+    ),
+    (
+        "branch_on_lanes",
+        "function %f(i8x16) { block0(v0: i8x16): v1 = vall_true v0 brif v1, block1, block2 block1: return block2: trap user1 }",
+    ),
 ];
 
 #[test]
 fn every_tile_fires_on_its_pattern() {
     let settings = Settings::default();
-    let flags = A64Flags::default();
+    let mut flags = A64Flags::default();
+    flags.set("has_dotprod").unwrap();
     let isa = A64::new(settings.clone(), flags).unwrap();
     let mut lowering = Lowering::default();
     let mut code = Code::default();

@@ -81,6 +81,8 @@ pub enum HalfPrecision {
     None,
     /// Conversions from and to floats of 32 and 64 bits.
     Conversions,
+    /// Those, arithmetic, signs and comparisons.
+    Arithmetic,
 }
 
 /// An instruction set with its settings: one object per compiler.

@@ -61,7 +61,7 @@ impl Expander<'_> {
 
     /// `fneg`, `fabs`, `fcopysign`, as operations on bits.
     pub(super) fn sign(&mut self, opcode: Opcode, args: &[Value], ty: Type) -> Option<Value> {
-        if !matches!(ty, F16 | F128) {
+        if !self.lacks(ty) {
             return None;
         }
         let sign = Format::of(ty).sign();
@@ -77,6 +77,7 @@ impl Expander<'_> {
     /// Arithmetic.
     pub(super) fn float(&mut self, opcode: Opcode, args: &[Value], ty: Type) -> Option<Value> {
         match (ty, opcode) {
+            _ if !self.lacks(ty) => None,
             (F16, Opcode::Fma) => Some(self.fma_in_double(args)),
             (F16, _) => Some(self.in_single(opcode, args)),
             (F128, Opcode::Fmin | Opcode::Fmax) => Some(self.min_max(opcode, [args[0], args[1]])),

@@ -79,6 +79,11 @@ impl<'f> Expander<'f> {
         self.func().dfg.value_type(value)
     }
 
+    /// Is this a float that the machine has no arithmetic for?
+    pub(super) fn lacks(&self, ty: Type) -> bool {
+        ty == F128 || ty == F16 && self.half < HalfPrecision::Arithmetic
+    }
+
     /// Inserts an instruction before the one that is expanded.
     pub(super) fn ins(&mut self) -> CursorInserter<'_, 'f> {
         self.cursor.ins()
@@ -110,9 +115,7 @@ impl<'f> Expander<'f> {
             {
                 self.bitcast_big(arg, to)
             }
-            InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F16 | F128) => {
-                Some(self.compare(cond, args))
-            }
+            InstView::FloatCompare { cond, args } if self.lacks(self.ty(args[0])) => Some(self.compare(cond, args)),
             _ => None,
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// `fcmp`.
 pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    cx.require_float(inst, cx.ty(args[0]))?;
+    cx.require_arithmetic(inst, cx.ty(args[0]))?;
     let cond = cx.compare_floats(cond, args);
     set_result(cx, inst, cond);
     Ok(())
@@ -187,7 +187,7 @@ pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if bits > 64 {
         select_quad(cx, cond, def, [x, y]);
     } else {
-        select_on(cx, rows::FCSEL_FFF.of(bits), cond, def, [x, y]);
+        select_on(cx, rows::FCSEL_FFF.of(bits.max(32)), cond, def, [x, y]);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::immediates;
 use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
-use kingpost_ir::types::{F32, F64, I128};
+use kingpost_ir::types::I128;
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::Machine;
 use kingpost_mach::lower::{Cond, TruthTest, is_word};
@@ -193,7 +193,7 @@ impl Cx<'_, '_> {
         if let Some(def) = self.def(value) {
             match self.func.dfg.view(def) {
                 InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => return self.compare(cond, args),
-                InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
+                InstView::FloatCompare { cond, args } if self.has_arithmetic(self.ty(args[0])) => {
                     return self.compare_floats(cond, args);
                 }
                 _ => {}
@@ -350,6 +350,7 @@ impl Cx<'_, '_> {
     /// Is the value a constant zero of any sign?
     fn is_float_zero(&self, value: Value) -> bool {
         match self.def(value).map(|def| self.func.dfg.view(def)) {
+            Some(InstView::UnaryIeee16 { imm }) => imm.bits() << 1 == 0,
             Some(InstView::UnaryIeee32 { imm }) => imm.bits() << 1 == 0,
             Some(InstView::UnaryIeee64 { imm }) => imm.bits() << 1 == 0,
             _ => false,

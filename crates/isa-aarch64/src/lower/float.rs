@@ -10,12 +10,23 @@ use super::{Lowered, tiles};
 use crate::encoding::Arrangement;
 use crate::regs::CC_VC;
 use crate::rows::{self, lanes};
+use kingpost_ir::types::F16;
 use kingpost_ir::{Inst, Opcode, Type};
 use kingpost_mach::lower::{Tile, by_row, float_pattern, is_float};
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
 impl Cx<'_, '_> {
+    /// Refuses `inst` unless the CPU has arithmetic for floats of type `ty`.
+    pub(super) fn require_arithmetic(&self, inst: Inst, ty: Type) -> Lowered {
+        if self.has_arithmetic(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
+    }
+
+    /// Does the CPU have arithmetic for floats of type `ty`?
+    pub(super) fn has_arithmetic(&self, ty: Type) -> bool {
+        is_float(ty) || ty == F16 && self.isa.flags.has_fp16
+    }
+
     /// A register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
         self.float_temp(ty.bits())
@@ -24,7 +35,7 @@ impl Cx<'_, '_> {
     /// A constant of type `ty` in a new register. Leaves the flags alone.
     pub(super) fn float_constant(&mut self, bits: u64, ty: Type) -> VReg {
         let def = self.float_like(ty);
-        self.load_float(def, bits, ty.bits());
+        self.load_float(def, bits, ty.bits().max(32));
         def
     }
 }
@@ -40,7 +51,8 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     }
     let raw = cx.float_like(ty);
     compute(cx, raw);
-    let canonical = cx.float_constant(float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48), ty);
+    let nan = if ty == F16 { 0x7e00 } else { float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48) };
+    let canonical = cx.float_constant(nan, ty);
     cx.emit(rows::FCMP_FF.of(ty.bits()), &[raw, raw]);
     cx.emit_imm(rows::FCSEL_FFF.of(ty.bits()), &[def, raw, canonical], CC_VC);
     Ok(())
@@ -50,7 +62,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
+    cx.require_arithmetic(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let operands = [def, cx.use_reg(x), cx.use_reg(y)];
         cx.emit(family.of(ty.bits()), &operands);
@@ -61,7 +73,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
 pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
+    cx.require_arithmetic(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let operands = [def, cx.use_reg(x)];
         cx.emit(family.of(ty.bits()), &operands);
@@ -88,13 +100,13 @@ pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_float(inst, ty)?;
+    cx.require_arithmetic(inst, ty)?;
     by_row(cx, inst, family.of(ty.bits()))
 }
 
 /// `fcopysign` of a float with arithmetic of its own.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    cx.require_float(inst, cx.result_ty(inst))?;
+    cx.require_arithmetic(inst, cx.result_ty(inst))?;
     copy_sign(cx, inst)
 }
 

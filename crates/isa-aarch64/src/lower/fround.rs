@@ -27,7 +27,7 @@ const FUSED: [[Family; 2]; 2] = [[rows::FMADD_FFFF, rows::FNMSUB_FFFF], [rows::F
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
-    cx.require_float(inst, ty)?;
+    cx.require_arithmetic(inst, ty)?;
     arithmetic(cx, inst, |cx, def| {
         let (x, negate_x) = cx.without_sign_change(x);
         let (y, negate_y) = cx.without_sign_change(y);

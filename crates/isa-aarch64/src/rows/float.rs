@@ -1,4 +1,4 @@
-//! Floating-point arithmetic, comparison and bitwise operations.
+//! Floating-point arithmetic, comparison and bitwise operations. Half precision is an extension.
 
 use crate::encoding::{cmp, op, rr, rrr, rrrr, tied2};
 use kingpost_mach::rows;
@@ -7,35 +7,35 @@ rows! {
     crate::rows::convert::END;
 
     // Arithmetic.
-    FADD_FFF[32 64] = None "fadd {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_2800).ftype(W);
-    FSUB_FFF[32 64] = None "fsub {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_3800).ftype(W);
-    FMUL_FFF[32 64] = None "fmul {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_0800).ftype(W);
+    FADD_FFF[16 32 64] = None "fadd {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_2800).ftype(W);
+    FSUB_FFF[16 32 64] = None "fsub {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_3800).ftype(W);
+    FMUL_FFF[16 32 64] = None "fmul {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_0800).ftype(W);
     FNMUL_FFF[32 64] = None "fnmul {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_8800).ftype(W);
-    FDIV_FFF[32 64] = None "fdiv {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_1800).ftype(W);
-    FMAX_FFF[32 64] = None "fmax {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_4800).ftype(W);
-    FMIN_FFF[32 64] = None "fmin {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_5800).ftype(W);
+    FDIV_FFF[16 32 64] = None "fdiv {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_1800).ftype(W);
+    FMAX_FFF[16 32 64] = None "fmax {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_4800).ftype(W);
+    FMIN_FFF[16 32 64] = None "fmin {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_5800).ftype(W);
     FMAXNM_FFF[32 64] = None "fmaxnm {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_6800).ftype(W);
     FMINNM_FFF[32 64] = None "fminnm {0}, {1}, {2}" [FD, FU, FU] rrr(0x1e20_7800).ftype(W);
-    FABS_FF[32 64] = None "fabs {0}, {1}" [FD, FU] rr(0x1e20_c000).ftype(W);
-    FNEG_FF[32 64] = None "fneg {0}, {1}" [FD, FU] rr(0x1e21_4000).ftype(W);
-    FSQRT_FF[32 64] = None "fsqrt {0}, {1}" [FD, FU] rr(0x1e21_c000).ftype(W);
+    FABS_FF[16 32 64] = None "fabs {0}, {1}" [FD, FU] rr(0x1e20_c000).ftype(W);
+    FNEG_FF[16 32 64] = None "fneg {0}, {1}" [FD, FU] rr(0x1e21_4000).ftype(W);
+    FSQRT_FF[16 32 64] = None "fsqrt {0}, {1}" [FD, FU] rr(0x1e21_c000).ftype(W);
     // Operand 1 times operand 2, negated or not, plus or minus operand 3.
-    FMADD_FFFF[32 64] = None "fmadd {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f00_0000).ftype(W);
-    FMSUB_FFFF[32 64] = None "fmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f00_8000).ftype(W);
-    FNMADD_FFFF[32 64] = None "fnmadd {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_0000).ftype(W);
-    FNMSUB_FFFF[32 64] = None "fnmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_8000).ftype(W);
+    FMADD_FFFF[16 32 64] = None "fmadd {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f00_0000).ftype(W);
+    FMSUB_FFFF[16 32 64] = None "fmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f00_8000).ftype(W);
+    FNMADD_FFFF[16 32 64] = None "fnmadd {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_0000).ftype(W);
+    FNMSUB_FFFF[16 32 64] = None "fnmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_8000).ftype(W);
     // Rounding: to nearest even, up, down, towards zero, to nearest away from zero, as the mode says.
-    FRINTN_FF[32 64] = None "frintn {0}, {1}" [FD, FU] rr(0x1e24_4000).ftype(W);
-    FRINTP_FF[32 64] = None "frintp {0}, {1}" [FD, FU] rr(0x1e24_c000).ftype(W);
-    FRINTM_FF[32 64] = None "frintm {0}, {1}" [FD, FU] rr(0x1e25_4000).ftype(W);
-    FRINTZ_FF[32 64] = None "frintz {0}, {1}" [FD, FU] rr(0x1e25_c000).ftype(W);
+    FRINTN_FF[16 32 64] = None "frintn {0}, {1}" [FD, FU] rr(0x1e24_4000).ftype(W);
+    FRINTP_FF[16 32 64] = None "frintp {0}, {1}" [FD, FU] rr(0x1e24_c000).ftype(W);
+    FRINTM_FF[16 32 64] = None "frintm {0}, {1}" [FD, FU] rr(0x1e25_4000).ftype(W);
+    FRINTZ_FF[16 32 64] = None "frintz {0}, {1}" [FD, FU] rr(0x1e25_c000).ftype(W);
     FRINTA_FF[32 64] = None "frinta {0}, {1}" [FD, FU] rr(0x1e26_4000).ftype(W);
     FRINTX_FF[32 64] = None "frintx {0}, {1}" [FD, FU] rr(0x1e27_4000).ftype(W);
     // Comparison and selection.
-    FCMP_FF[32 64] = Def "fcmp {0}, {1}" [FU, FU] cmp(0x1e20_2000).ftype(W);
-    FCMP_FZ[32 64] = Def "fcmp {0}, #0.0" [FU] op(0x1e20_2008).rn(0).ftype(W);
+    FCMP_FF[16 32 64] = Def "fcmp {0}, {1}" [FU, FU] cmp(0x1e20_2000).ftype(W);
+    FCMP_FZ[16 32 64] = Def "fcmp {0}, #0.0" [FU] op(0x1e20_2008).rn(0).ftype(W);
     FCCMP_FF[32 64] = UseDef "fccmp {0}, {1}, {n}, {cc}" [FU, FU] cmp(0x1e20_0400).at(0).ftype(W);
-    FCSEL_FFF[32 64] = Use "fcsel {0}, {1}, {2}, {c}" [FD, FU, FU] rrr(0x1e20_0c00).at(12).ftype(W);
+    FCSEL_FFF[16 32 64] = Use "fcsel {0}, {1}, {2}, {c}" [FD, FU, FU] rrr(0x1e20_0c00).at(12).ftype(W);
     // Bitwise, on 8 or 16 bytes.
     AND_FFF[8b 16b] = None "and {0v}.*, {1v}.*, {2v}.*" [FD, FU, FU] rrr(0x0e20_1c00).q(W);
     BIC_FFF[8b 16b] = None "bic {0v}.*, {1v}.*, {2v}.*" [FD, FU, FU] rrr(0x0e60_1c00).q(W);

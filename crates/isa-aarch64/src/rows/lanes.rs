@@ -199,6 +199,7 @@ impl Form {
 /// From the word for single precision the one for half precision (Arm ARM, C4.1.96, "Advanced SIMD three same (FP16)" and "two-register
 /// miscellaneous (FP16)").
 const fn half_precision(mut e: Encoding) -> Encoding {
+    e.is_half = true;
     e.word = match e.word >> 10 & 3 {
         2 => e.word | 0x0058_0000,
         _ => e.word & !0x0020_c000 | 0x0040_0000,
@@ -406,9 +407,8 @@ const fn lines<const N: usize>(form: Form, asm: &'static str, names: &'static [N
 }
 
 const fn line(form: Form, asm: &'static str, name: &'static Name, lanes: Arrangement) -> Line {
-    let halves = matches!(form.width, Width::Float) && lanes.lane_bits() == 16;
-    let needs = if halves { form.needs.union(FP16) } else { form.needs };
     let encoding = form.encoding(lanes);
+    let needs = if encoding.is_half { form.needs.union(FP16) } else { form.needs };
     super::line(text(name), asm, FlagsEffect::None, form.operands(lanes), encoding).kind(form.kind).needs(needs)
 }
 

@@ -53,7 +53,8 @@ const fn line(
     operands: &'static [OperandSpec],
     encoding: Encoding,
 ) -> Line {
-    Line::new(name, asm, flags, operands, encoding.bytes, encoding)
+    let line = Line::new(name, asm, flags, operands, encoding.bytes, encoding);
+    if encoding.is_half { line.needs(FP16) } else { line }
 }
 
 const COUNT: usize = lanes::END as usize;

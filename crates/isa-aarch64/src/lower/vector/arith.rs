@@ -11,7 +11,7 @@ use super::narrow::Widened;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
-use kingpost_ir::{Inst, Opcode, Type, Value};
+use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
@@ -147,41 +147,90 @@ pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Arithmetic on floats that is one instruction.
+/// Arithmetic on floats that is one instruction, of half precision perhaps in single precision.
 pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+    let value = cx.first_result(inst);
+    let arrangement = cx.lanes(inst, cx.ty(value))?;
+    let def = cx.result(value);
     let args = cx.func.dfg.inst_args(inst);
-    let row = cx.lane_row(inst, family)?;
-    arithmetic(cx, inst, |cx, def| {
-        let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[def]);
-        operands.extend(args.iter().map(|&arg| cx.use_reg(arg)));
-        cx.emit(row, &operands);
-    })
+    let sources: SmallVec<[VReg; 2]> = args.iter().map(|&arg| cx.use_reg(arg)).collect();
+    if cx.find_row(family, arrangement).is_some() {
+        settle(cx, def, arrangement, |cx, def| cx.define(def, family, arrangement, &sources));
+    } else {
+        in_single(cx, def, arrangement, &sources, [lanes::FCVTN, lanes::FCVTN2], |cx, sources| {
+            let def = cx.vector_temp();
+            settle(cx, def, WORDS, |cx, def| cx.define(def, family, WORDS, sources));
+            def
+        });
+    }
+    Ok(())
+}
+
+/// Four lanes of single precision.
+const WORDS: Arrangement = Arrangement::new(32, true);
+
+/// Lets `compute` define lanes of single precision from `sources`, lanes of half precision: of the lower ones, and if there are
+/// as many of the upper ones. Its results are narrowed by the two operations.
+pub(super) fn in_single(
+    cx: &mut Cx<'_, '_>,
+    def: VReg,
+    halves: Arrangement,
+    sources: &[VReg],
+    narrow: [Lanes; 2],
+    compute: impl Fn(&mut Cx<'_, '_>, &[VReg]) -> VReg,
+) {
+    let part = |cx: &mut Cx<'_, '_>, part| {
+        let singles: SmallVec<[VReg; 2]> =
+            sources.iter().map(|&source| cx.compute(lanes::FCVTL, part, &[source])).collect();
+        compute(cx, &singles)
+    };
+    let low = part(cx, halves.in_half());
+    if !halves.is_full() {
+        cx.define(def, narrow[0], halves, &[low]);
+        return;
+    }
+    let high = part(cx, halves);
+    let lower = cx.compute(narrow[0], halves.in_half(), &[low]);
+    cx.define(def, narrow[1], halves, &[lower, high]);
 }
 
 /// Lets `compute` define the result of `inst`, then makes the NaNs among its lanes canonical under that setting.
 pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
     let value = cx.first_result(inst);
-    let ty = cx.ty(value);
+    let arrangement = cx.lanes(inst, cx.ty(value))?;
     let def = cx.result(value);
-    if !cx.settings.enable_nan_canonicalization {
-        compute(cx, def);
-        return Ok(());
-    }
-    let arrangement = cx.lanes(inst, ty)?;
-    let raw = cx.vector_temp();
-    compute(cx, raw);
-    let canonical = cx.all_lanes(canonical_nan(ty), ty);
-    let is_number = cx.compute(lanes::FCMEQ, arrangement, &[raw, raw]);
-    cx.emit(rows::BSL_FFF.of(128), &[def, is_number, raw, canonical]);
+    settle(cx, def, arrangement, compute);
     Ok(())
 }
 
-fn canonical_nan(ty: Type) -> u64 {
-    match ty.lane_bits() {
+/// Lets `compute` define `def`, then makes the NaNs among its lanes canonical under that setting.
+fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) {
+    if !cx.settings.enable_nan_canonicalization {
+        return compute(cx, def);
+    }
+    let raw = cx.vector_temp();
+    compute(cx, raw);
+    let nan = match arrangement.lane_bits() {
         16 => 0x7e00,
         32 => 0x7fc0_0000,
         _ => 0x7ff8 << 48,
+    };
+    let canonical = cx.all_lanes(nan, arrangement.lane_bits());
+    let is_number = cx.compute(lanes::FCMEQ, arrangement, &[raw, raw]);
+    cx.emit(rows::BSL_FFF.of(128), &[def, is_number, raw, canonical]);
+}
+
+/// `fneg`, `fabs`: of half precision perhaps as bits.
+pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+    if cx.lane_row(inst, family).is_ok() {
+        return super::plain(cx, inst, family);
     }
+    let [def, x] = cx.registers(inst);
+    cx.lanes(inst, cx.result_ty(inst))?;
+    let signs = cx.all_lanes(0x8000, 16);
+    let row = if cx.func.dfg.opcode(inst) == Opcode::Fneg { rows::EOR_FFF } else { rows::BIC_FFF };
+    cx.emit(row.of(128), &[def, x, signs]);
+    Ok(())
 }
 
 /// `ceil`, `floor`, `trunc`, `nearest`.

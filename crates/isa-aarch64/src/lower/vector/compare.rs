@@ -4,6 +4,7 @@
 
 use super::super::Lowered;
 use super::super::cx::Cx;
+use super::arith::in_single;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
@@ -103,31 +104,43 @@ impl FloatTest {
         };
         FloatTest { first, second, negated }
     }
-}
 
-/// `fcmp`.
-pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    cx.lane_row(inst, lanes::FCMEQ)?;
-    let arrangement = cx.lanes(inst, cx.ty(args[0]))?;
-    let value = cx.first_result(inst);
-    let (def, [x, y]) = (cx.result(value), args.map(|operand| cx.use_reg(operand)));
-    // A number is equal to itself, and only NaN is not.
-    let cond = match cond {
-        FloatCC::Ordered if x == y => FloatCC::Equal,
-        FloatCC::Unordered if x == y => FloatCC::NotEqual,
-        cond => cond,
-    };
-    let test = FloatTest::of(cond);
-    let ordered = |is_swapped| if is_swapped { [y, x] } else { [x, y] };
-    negated_if(cx, def, test.negated, |cx, def| {
-        let (family, is_swapped) = test.first;
-        let Some((other, is_other_swapped)) = test.second else {
+    /// The answer before it is negated.
+    fn emit(&self, cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, operands: &[VReg]) {
+        let ordered = |is_swapped| if is_swapped { [operands[1], operands[0]] } else { [operands[0], operands[1]] };
+        let (family, is_swapped) = self.first;
+        let Some((other, is_other_swapped)) = self.second else {
             return cx.define(def, family, arrangement, &ordered(is_swapped));
         };
         let first = cx.compute(family, arrangement, &ordered(is_swapped));
         let second = cx.compute(other, arrangement, &ordered(is_other_swapped));
         cx.emit(rows::ORR_FFF.of(128), &[def, first, second]);
+    }
+}
+
+/// `fcmp`, of half precision perhaps in single precision.
+pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
+    let arrangement = cx.lanes(inst, cx.ty(args[0]))?;
+    let value = cx.first_result(inst);
+    let (def, operands) = (cx.result(value), args.map(|operand| cx.use_reg(operand)));
+    // A number is equal to itself, and only NaN is not.
+    let cond = match cond {
+        FloatCC::Ordered if args[0] == args[1] => FloatCC::Equal,
+        FloatCC::Unordered if args[0] == args[1] => FloatCC::NotEqual,
+        cond => cond,
+    };
+    let test = FloatTest::of(cond);
+    if cx.find_row(lanes::FCMEQ, arrangement).is_some() {
+        negated_if(cx, def, test.negated, |cx, def| test.emit(cx, def, arrangement, &operands));
+        return Ok(());
+    }
+    negated_if(cx, def, test.negated, |cx, def| {
+        in_single(cx, def, arrangement, &operands, [lanes::XTN, lanes::XTN2], |cx, singles| {
+            let def = cx.vector_temp();
+            test.emit(cx, def, Arrangement::new(32, true), singles);
+            def
+        });
     });
     Ok(())
 }

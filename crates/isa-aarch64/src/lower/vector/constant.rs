@@ -7,7 +7,6 @@ use crate::encoding::Arrangement;
 use crate::immediates;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
-use kingpost_ir::types::Type;
 use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::RowId;
 use kingpost_regalloc::VReg;
@@ -68,10 +67,10 @@ impl Cx<'_, '_> {
         self.vector_constant(value) == Some(0)
     }
 
-    /// A vector with the low bits of `lane` in each lane of type `ty`.
-    pub(super) fn all_lanes(&mut self, lane: u64, ty: Type) -> VReg {
+    /// A vector with the low `bits` bits of `lane` in each lane.
+    pub(super) fn all_lanes(&mut self, lane: u64, bits: u32) -> VReg {
         let def = self.vector_temp();
-        load_vector(self, def, repeated(lane.into(), ty.lane_bits()), 128);
+        load_vector(self, def, repeated(lane.into(), bits), 128);
         def
     }
 }

@@ -4,7 +4,7 @@
 
 use super::super::Lowered;
 use super::super::cx::Cx;
-use super::arith::arithmetic;
+use super::arith::{arithmetic, in_single};
 use super::multiply::doubleword;
 use crate::encoding::Arrangement;
 use crate::rows;
@@ -45,6 +45,10 @@ pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool
     let (from, to) = (cx.ty(x), cx.ty(value));
     cx.lanes(inst, from)?;
     cx.lanes(inst, to)?;
+    if from.bits() == 128 && from.lane_bits() == 16 && !cx.isa.flags.has_fp16 {
+        halves_to_int_sat(cx, inst, signed);
+        return Ok(());
+    }
     let bits = from.lane_bits().max(to.lane_bits());
     let bits = if bits == 16 && !cx.isa.flags.has_fp16 { 32 } else { bits };
     let working = working_lanes(cx, inst, bits, from.lane_count())?;
@@ -68,6 +72,23 @@ pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool
         source = next;
     }
     Ok(())
+}
+
+/// Eight lanes of half precision to integers of 16 or 8 bits by way of single precision.
+fn halves_to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) {
+    let [def, source] = cx.registers(inst);
+    let (truncate, narrow) = match signed {
+        true => (lanes::FCVTZS, [lanes::SQXTN, lanes::SQXTN2]),
+        false => (lanes::FCVTZU, [lanes::UQXTN, lanes::UQXTN2]),
+    };
+    let is_narrow = cx.result_ty(inst).lane_bits() == 8;
+    let halves = if is_narrow { cx.vector_temp() } else { def };
+    in_single(cx, halves, Arrangement::new(16, true), &[source], narrow, |cx, singles| {
+        cx.compute(truncate, WORDS, singles)
+    });
+    if is_narrow {
+        cx.define(def, narrow[0], Arrangement::new(8, false), &[halves]);
+    }
 }
 
 /// `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted one by one, to round once.
@@ -150,7 +171,7 @@ pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Err(cx.unsupported(inst));
     }
     let (end, least) = if to.lane_bits() == 32 { (0x4f00_0000, 1 << 31) } else { (0x43e << 52, 1 << 63) };
-    let [end, least] = [end, least].map(|lane: u64| cx.all_lanes(lane, to));
+    let [end, least] = [end, least].map(|lane: u64| cx.all_lanes(lane, to.lane_bits()));
     let fits = cx.compute(lanes::FCMGT, arrangement, &[end, source]);
     let integer = cx.compute(lanes::FCVTZS, arrangement, &[source]);
     cx.emit(rows::BSL_FFF.of(128), &[def, fits, integer, least]);

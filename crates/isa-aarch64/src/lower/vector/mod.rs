@@ -32,7 +32,7 @@ mod reduce;
 mod shift;
 mod shuffle;
 
-pub(super) use arith::{add, average, float, fma, pairwise, round, subtract};
+pub(super) use arith::{add, average, change_sign, float, fma, pairwise, round, subtract};
 pub(super) use compare::{blend, fcmp, icmp, min_max};
 pub(super) use constant::load_vector;
 pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
