@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
-use kingpost_codegen::{Pass, Stage};
+use kingpost_codegen::{Pass, Rule, Stage};
 use std::path::PathBuf;
 
 /// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
@@ -150,9 +150,20 @@ pub(crate) struct OptArgs {
     /// Run this pass only; may be repeated.
     #[arg(long, value_name = "PASS", value_parser = Pass::ALL.map(Pass::name))]
     pub(crate) only: Vec<String>,
+    /// Apply this rewrite rule only.
+    #[arg(long, value_name = "NAME", value_parser = rule)]
+    pub(crate) only_rule: Option<Rule>,
+    /// Apply so many rules, in all functions together.
+    #[arg(long, value_name = "N")]
+    pub(crate) rule_limit: Option<u64>,
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// A rule of the optimiser.
+fn rule(name: &str) -> Result<Rule, String> {
+    Rule::named(name).ok_or_else(|| format!("no rule '{name}': `kingpost rules list rules/*.rules` lists them"))
 }
 
 #[derive(clap::Args, Debug)]

@@ -5,7 +5,7 @@ use crate::diagnostics::Diagnostic;
 use crate::outcome::{Outcome, Verdict};
 use crate::show::each_function;
 use crate::{output, target};
-use kingpost_codegen::{CompileError, DumpSink, Options, Pass, Passes, Stage};
+use kingpost_codegen::{CompileError, DumpSink, Options, Pass, Passes, RuleLimits, Stage};
 use kingpost_mach::ModuleBuffer;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,8 +31,9 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
     if !args.only.is_empty() {
         passes = Passes::of(args.only.iter().filter_map(|name| Pass::named(name)));
     }
+    let rules = RuleLimits { only: args.only_rule, most: args.rule_limit };
     let options =
-        Options { dump: Some(optimized.clone()), stop_after: Some(Stage::Place), passes, ..Options::default() };
+        Options { dump: Some(optimized.clone()), stop_after: Some(Stage::Place), passes, rules, ..Options::default() };
     let compiler = target::optimizing(&args.target)?.with_options(options);
     let mut cx = compiler.context();
     let mut out = output::stdout();

@@ -3,11 +3,14 @@
 use crate::diagnostics::Diagnostic;
 use crate::input::Input;
 use crate::outcome::{Outcome, Stop, Verdict};
+use crate::show::each_function;
 use crate::{input, ledger, output};
 use clap::{Args, Subcommand, ValueEnum};
+use kingpost_opt::{Optimizer, Pass, rewrite};
 use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check, check_clif};
 use kingpost_rules::clif::{self, ClifRule};
 use kingpost_rules::{Rule, RuleError, parse};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::RangeInclusive;
@@ -35,8 +38,17 @@ enum RulesCommand {
     List(ledger::ListArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
     Explain(ledger::ExplainArgs),
+    /// Count how often the optimiser applies each rule.
+    Count(CountArgs),
     /// Write the optimiser's matcher from proved rules.
     Generate(ledger::GenerateArgs),
+}
+
+#[derive(Args, Debug)]
+struct CountArgs {
+    /// Functions in CLIF; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -98,6 +110,7 @@ pub(crate) fn rules(args: &RulesArgs) -> Outcome {
         RulesCommand::Prove(args) => ledger::prove(args),
         RulesCommand::List(args) => ledger::list(args),
         RulesCommand::Explain(args) => ledger::explain(args),
+        RulesCommand::Count(args) => count(args),
         RulesCommand::Generate(args) => ledger::generate(args),
     }
 }
@@ -132,6 +145,27 @@ struct Counts {
     wrong: usize,
     unknown: usize,
     errors: usize,
+}
+
+/// The rules that were applied, the most frequent first.
+fn count(args: &CountArgs) -> Outcome {
+    let mut optimizer = Optimizer::default();
+    let verdict = each_function(&args.files, |_, func| {
+        let mut func = func.clone();
+        func.dfg.resolve_all_aliases();
+        optimizer.start();
+        Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, &mut func));
+        Ok(Verdict::Good)
+    })?;
+    let mut counts: Vec<(rewrite::Rule, u64)> = optimizer.applications().counts().collect();
+    counts.sort_by_key(|&(_, count)| Reverse(count));
+    let mut out = output::stdout();
+    for (rule, count) in &counts {
+        writeln!(out, "{count:>8} {}", rule.name())?;
+    }
+    writeln!(out, "{} of {} rules applied", counts.len(), rewrite::Rule::ALL.len())?;
+    out.flush()?;
+    Ok(verdict)
 }
 
 fn check_files(args: &CheckArgs) -> Outcome {

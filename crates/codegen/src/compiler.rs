@@ -145,7 +145,7 @@ impl Compiler {
         let guard = self.options.guard();
         Context {
             verifier: Verifier::default(),
-            optimizer: Optimizer::default(),
+            optimizer: Optimizer::limited(self.options.rules),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             code: Code::default(),

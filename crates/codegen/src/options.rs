@@ -3,6 +3,7 @@
 use crate::stage::Stage;
 use kingpost_mach::{Guard, Limits};
 use kingpost_opt::Pass;
+use kingpost_opt::rewrite::RuleLimits;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,8 @@ pub struct Options {
     pub stop_after: Option<Stage>,
     /// The optimiser's passes that run where the optimisation level asks for any.
     pub passes: Passes,
+    /// The rewrite rules that the optimiser applies.
+    pub rules: RuleLimits,
     /// The most that a function may use.
     pub limits: Limits,
     /// Compilation stops with [`CompileError::Cancelled`](crate::CompileError::Cancelled) soon after this is set: before the next stage or block.

@@ -2,6 +2,7 @@
 
 use crate::analyses::Analyses;
 use crate::place::Place;
+use crate::rewrite::{Applications, RuleLimits};
 use crate::shape::Shape;
 use crate::simplify::Simplify;
 use kingpost_ir::Function;
@@ -58,6 +59,18 @@ pub struct Optimizer {
 }
 
 impl Optimizer {
+    /// One that applies only some rules.
+    pub fn limited(limits: RuleLimits) -> Optimizer {
+        let mut optimizer = Optimizer::default();
+        optimizer.simplify.applications = Applications::new(limits);
+        optimizer
+    }
+
+    /// The rules that were applied to all functions so far.
+    pub fn applications(&self) -> &Applications {
+        &self.simplify.applications
+    }
+
     /// Tells that a function comes that it has not seen.
     pub fn start(&mut self) {
         self.is_current = false;

@@ -25,7 +25,7 @@ use crate::analyses::Analyses;
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
 use crate::purity::{Purity, constant, is_commutative, is_constant, is_pure_load, never_traps, purity};
-use crate::rewrite::{self, Graph};
+use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
 
 /// How many rules may be applied for each instruction of the input.
@@ -38,6 +38,7 @@ pub(crate) struct Simplify {
     memory: Memory,
     /// What stands for a value; itself if there is no entry.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
+    pub(crate) applications: Applications,
 }
 
 impl Simplify {
@@ -48,13 +49,14 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return false };
-        let Simplify { table, memory, representatives } = self;
+        let Simplify { table, memory, representatives, applications } = self;
         let mut walk = Walk {
             func,
             analyses,
             table,
             memory,
             representatives,
+            applications,
             block: entry,
             before: Inst::new(0),
             fuel: 0,
@@ -74,6 +76,7 @@ pub(crate) struct Walk<'a> {
     table: &'a mut Table,
     memory: &'a mut Memory,
     representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
+    applications: &'a mut Applications,
     /// The block that is visited.
     block: Block,
     /// The instruction that is visited: new ones go in front of it.
@@ -380,6 +383,10 @@ impl Graph for Walk<'_> {
 
     fn iconst(&mut self, ty: Type, bits: u64) -> Value {
         self.number(InstData::iconst(ty, bits as i64), None)
+    }
+
+    fn may_apply(&mut self, rule: Rule) -> bool {
+        self.applications.may_apply(rule)
     }
 }
 

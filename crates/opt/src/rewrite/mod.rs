@@ -10,15 +10,18 @@
 //! |---|---|
 //! | `generated.rs` | the matcher of the proved rules, written by `kingpost rules generate` |
 //! | `support.rs` | what it calls |
+//! | `applications.rs` | which rules may be applied, and how often each was |
 //! | `bits.rs` | constants of rules |
 //! | `divide.rs` | divisions by constants |
 
+mod applications;
 mod bits;
 mod divide;
 #[rustfmt::skip]
 mod generated;
 mod support;
 
+pub use applications::{Applications, RuleLimits};
 pub use bits::Bits;
 pub use generated::Rule;
 use kingpost_ir::{InstData, Opcode, Type, Value};

@@ -1,0 +1,63 @@
+//! Which rules may be applied, and how often each was.
+
+use super::Rule;
+
+/// A limit to the rules, for finding the one that does harm: by name, or by halving a number.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RuleLimits {
+    /// The only rule that may be applied.
+    pub only: Option<Rule>,
+    /// How many applications there may be in all functions.
+    pub most: Option<u64>,
+}
+
+/// Counts applications, and refuses them from the limit on.
+#[derive(Clone, Debug)]
+pub struct Applications {
+    limits: RuleLimits,
+    counts: Vec<u64>,
+    total: u64,
+}
+
+impl Default for Applications {
+    fn default() -> Applications {
+        Applications::new(RuleLimits::default())
+    }
+}
+
+impl Applications {
+    /// None yet.
+    pub fn new(limits: RuleLimits) -> Applications {
+        Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0 }
+    }
+
+    /// Whether a rule may be applied, which then counts as done.
+    pub(crate) fn may_apply(&mut self, rule: Rule) -> bool {
+        let RuleLimits { only, most } = self.limits;
+        let allowed = only.is_none_or(|only| only == rule) && most.is_none_or(|most| self.total < most);
+        if allowed {
+            self.counts[rule as usize] += 1;
+            self.total += 1;
+        }
+        allowed
+    }
+
+    /// The rules that were applied and how often, in the order in which they are tried.
+    pub fn counts(&self) -> impl Iterator<Item = (Rule, u64)> {
+        Rule::ALL.iter().map(|&rule| (rule, self.counts[rule as usize])).filter(|(_, count)| *count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits() {
+        let mut all = Applications::default();
+        assert!(all.may_apply(Rule::AddZero) && all.may_apply(Rule::AddZero) && all.may_apply(Rule::SubZero));
+        assert_eq!(all.counts().collect::<Vec<_>>(), [(Rule::AddZero, 2), (Rule::SubZero, 1)]);
+        let mut few = Applications::new(RuleLimits { only: Some(Rule::SubZero), most: Some(1) });
+        assert!(!few.may_apply(Rule::AddZero) && few.may_apply(Rule::SubZero) && !few.may_apply(Rule::SubZero));
+    }
+}
