@@ -35,7 +35,36 @@ const CASES: &[(&str, &str)] = &[
         "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = load.i64 v0 v3 = iadd v1, v2 return v3 }",
     ),
     ("folded_literal", "function %f(f64) -> f64 { block0(v0: f64): v1 = f64const 0x1.8p0 v2 = fadd v0, v1 return v2 }"),
+    (
+        "stored_lane",
+        "function %f(f64x2, i64) { block0(v0: f64x2, v1: i64): v2 = extractlane v0, 1 store v2, v1 return }",
+    ),
     ("stored_immediate", "function %f(i64) { block0(v0: i64): v1 = iconst.i64 7 store v1, v0 return }"),
+    ("truth_of_lanes", "function %f(i8x16) { block0(v0: i8x16): v1 = vany_true v0 trapnz v1, user1 return }"),
+    (
+        "lesser_float",
+        "function %f(f32x4, f32x4) -> f32x4 { block0(v0: f32x4, v1: f32x4): v2 = fcmp lt v0, v1 v3 = bitcast.f32x4 v2 v4 = bitselect v3, v0, v1 return v4 }",
+    ),
+    (
+        "long_product",
+        "function %f(i32x4, i32x4) -> i64x2 { block0(v0: i32x4, v1: i32x4): v2 = uwiden_low v0 v3 = uwiden_low v1 v4 = imul v2, v3 return v4 }",
+    ),
+    (
+        "dot_product",
+        "function %f(i16x8, i16x8) -> i32x4 { block0(v0: i16x8, v1: i16x8): v2 = swiden_low v0 v3 = swiden_low v1 v4 = imul v2, v3 v5 = swiden_high v0 v6 = swiden_high v1 v7 = imul v5, v6 v8 = iadd_pairwise v4, v7 return v8 }",
+    ),
+    (
+        "pairwise_sum",
+        "function %f(i16x8) -> i32x4 { block0(v0: i16x8): v1 = swiden_low v0 v2 = swiden_high v0 v3 = iadd_pairwise v1, v2 return v3 }",
+    ),
+    (
+        "converted_half",
+        "function %f(f64x2) -> i32x4 { block0(v0: f64x2): v1 = fcvt_to_sint_sat.i64x2 v0 v2 = vconst.i64x2 [0 0] v3 = snarrow v1, v2 return v3 }",
+    ),
+    (
+        "converted_half",
+        "function %f(i32x4) -> f64x2 { block0(v0: i32x4): v1 = swiden_low v0 v2 = fcvt_from_sint.f64x2 v1 return v2 }",
+    ),
     (
         "product_by_shift",
         "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iconst.i64 16 v3 = imul v0, v2 return v3 }",

@@ -68,6 +68,7 @@ pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::SwidenLow)) {
+        cx.count_tile(tiles::CONVERTED_HALF);
         let (def, source) = (cx.result(value), cx.use_reg(source));
         cx.emit(rows::CVTDQ2PD, &[def, source]);
         return Ok(());
@@ -95,6 +96,7 @@ pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::UwidenLow)) {
+        cx.count_tile(tiles::CONVERTED_HALF);
         let (def, source) = (cx.result(value), cx.use_reg(source));
         from_words(cx, def, source);
         return Ok(());
