@@ -10,7 +10,7 @@ use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::{
     BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
-    MInst, MachineEdit, Row, SettingError, Settings,
+    MInst, MachineEdit, Row, SettingError, Settings, ShortRows,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg};
 
@@ -118,6 +118,11 @@ impl Isa for X64 {
 
     fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer) {
         emit::emit_trap(code, buffer);
+    }
+
+    fn short_rows(&self) -> Option<ShortRows> {
+        let sum = |bits| (rows::LEA_RM.of(bits), rows::ADD_RR.of(bits));
+        Some(ShortRows { zero: (rows::MOV32_RI, rows::XOR32_ZERO), sums: [sum(32), sum(64)] })
     }
 
     fn branches(&self) -> &dyn BranchForms {

@@ -12,7 +12,7 @@ use crate::compiled::{
 };
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::inst::{AddrKind, MInst};
-use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase};
+use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
 use crate::limits::{Limits, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
@@ -30,6 +30,9 @@ pub struct EmitOptions {
     /// Set up a frame pointer in every function.
     pub keep_frame_pointer: bool,
 }
+
+/// So many instructions are looked at to know whether the flags are dead.
+const MAX_FLAG_ROWS: usize = 8;
 
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
@@ -81,7 +84,7 @@ impl Emitter {
         check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
         self.thread_jumps(isa, code, allocation);
         self.thread_tables(code);
-        let landing_pad = isa.landing_pad();
+        let (landing_pad, short_rows) = (isa.landing_pad(), isa.short_rows());
         self.find_pads(code, landing_pad.is_some());
         self.spans.clear();
         self.spans.resize(if allocation.labels.is_empty() { 0 } else { code.insts.len() }, (0, 0));
@@ -99,6 +102,8 @@ impl Emitter {
             }
             let mut body = Body {
                 isa,
+                short_rows,
+                last: code.problem.terminator(block),
                 rows: isa.rows(),
                 code,
                 allocation,
@@ -269,6 +274,9 @@ fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
 /// What emission of a block's instructions needs.
 struct Body<'a> {
     isa: &'a dyn Isa,
+    short_rows: Option<ShortRows>,
+    /// The block's terminator.
+    last: Inst,
     rows: &'static [crate::row::Row],
     code: &'a Code,
     allocation: &'a Allocation,
@@ -297,7 +305,7 @@ impl Body<'_> {
             }
             while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
                 self.buffer.listing.set_origin(Origin::Edit(edit as u32));
-                self.edit(e.kind);
+                self.edit(e);
                 edit += 1;
             }
             self.buffer.listing.set_origin(Origin::Inst(inst));
@@ -315,8 +323,8 @@ impl Body<'_> {
         self.frame.spill_slot(self.spill_area.offset(slot))
     }
 
-    fn edit(&mut self, kind: EditKind) {
-        let edit = match kind {
+    fn edit(&mut self, edit: &Edit) {
+        let machine_edit = match edit.kind {
             EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
             EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
             EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
@@ -324,11 +332,11 @@ impl Body<'_> {
             EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
             EditKind::Remat { inst, to } => {
                 let minst = self.code.insts[inst];
-                self.emit(&minst, &[to], None, None);
+                self.emit_short(&minst, &[to], None, None, edit.at);
                 return;
             }
         };
-        self.isa.emit_edit(&edit, self.buffer);
+        self.isa.emit_edit(&machine_edit, self.buffer);
     }
 
     fn inst(&mut self, inst: Inst, next: Option<Block>) {
@@ -358,7 +366,7 @@ impl Body<'_> {
             minst.extra = self.threaded(minst.extra);
         }
         let start = self.buffer.len();
-        self.emit(&minst, regs, mem, next);
+        self.emit_short(&minst, regs, mem, next, Inst::from_u32(inst.as_u32() + 1));
         match row.kind {
             RowKind::Call => {
                 self.buffer.call();
@@ -407,6 +415,35 @@ impl Body<'_> {
 
     fn threaded(&self, block: u32) -> u32 {
         self.thread.get(block as usize).map_or(block, |b| b.as_u32())
+    }
+
+    /// As [`Body::emit`], by a shorter row if the flags are dead before the instruction `after`.
+    #[inline]
+    fn emit_short(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>, after: Inst) {
+        let short = self.short_rows.and_then(|rows| rows.of(inst, regs)).filter(|_| self.flags_are_dead(after));
+        match short {
+            Some((row, regs)) => {
+                let regs = &regs[..self.rows[usize::from(row.0)].operands.len()];
+                self.emit(&MInst::new(row), regs, None, next);
+            }
+            None => self.emit(inst, regs, slot, next),
+        }
+    }
+
+    /// Does nothing from the instruction `from` on read the flags before they are written? No block leaves them to another. If
+    /// that is not known after a few instructions, they may be read.
+    fn flags_are_dead(&self, from: Inst) -> bool {
+        let insts = (from.as_u32()..=self.last.as_u32()).map(Inst::from_u32);
+        for inst in insts.take(MAX_FLAG_ROWS) {
+            let row = &self.rows[usize::from(self.code.insts[inst].row.0)];
+            if row.flags.reads() {
+                return false;
+            }
+            if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
+                return true;
+            }
+        }
+        self.last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
     }
 
     /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.

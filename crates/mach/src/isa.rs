@@ -4,9 +4,9 @@ use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
 use crate::cpu_flags::CpuFeatures;
 use crate::frame::FrameLayout;
-use crate::inst::MInst;
+use crate::inst::{AddrMode, IndexExtend, MInst};
 use crate::lower::{Lower, LowerError, TileInfo};
-use crate::row::Row;
+use crate::row::{Row, RowId};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_regalloc::{Block, MachineEnv, PReg};
@@ -72,6 +72,33 @@ pub struct EmitContext<'a> {
     pub targets: &'a [u32],
     /// The block emitted next, to which a branch may fall through.
     pub next: Option<Block>,
+}
+
+/// Rows that do in fewer bytes what others do, and destroy the flags besides.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortRows {
+    /// Loads an immediate; makes zero.
+    pub zero: (RowId, RowId),
+    /// Computes an address; adds its second use to its first, where its def is.
+    pub sums: [(RowId, RowId); 2],
+}
+
+impl ShortRows {
+    /// The row to use in place of an instruction's own, with its registers. `regs` are those of the instruction.
+    #[inline]
+    pub(crate) fn of(&self, inst: &MInst, regs: &[PReg]) -> Option<(RowId, [PReg; 3])> {
+        if inst.row == self.zero.0 {
+            return (inst.imm == 0).then(|| (self.zero.1, [regs[0]; 3]));
+        }
+        let (_, sum) = self.sums.iter().find(|(address, _)| *address == inst.row)?;
+        if inst.mode != AddrMode::index(0, IndexExtend::None) || inst.aux != 0 {
+            return None;
+        }
+        match *regs {
+            [to, base, other] | [to, other, base] if to == base => Some((*sum, [to, to, other])),
+            _ => None,
+        }
+    }
 }
 
 /// What an instruction set does itself with floats of 16 bits. The rest is done in single precision.
@@ -163,6 +190,11 @@ pub trait Isa: Send + Sync {
 
     /// Emits a trap with its site, as [`Buffer::defer_trap`] promised.
     fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer);
+
+    /// Rows for where the flags are of no use any more, if that makes a difference.
+    fn short_rows(&self) -> Option<ShortRows> {
+        None
+    }
 
     /// How branches to labels are encoded.
     fn branches(&self) -> &dyn BranchForms;

@@ -69,7 +69,7 @@ pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use error::{LowerError, Refusal};
 pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
-pub use isa::{EmitContext, HalfPrecision, Isa, MachineEdit, Mem, MemBase};
+pub use isa::{EmitContext, HalfPrecision, Isa, MachineEdit, Mem, MemBase, ShortRows};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Origin};
 pub use literal::Literal;
