@@ -35,6 +35,7 @@ stages! {
     Verify "verify" "clif" "Check the rules of the intermediate representation.";
     Expand "expand" "clif" "Replace global values and aliases by plain instructions.";
     Shape "shape" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
+    Slots "slots" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
     Simplify "simplify" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
     Place "place" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
@@ -48,6 +49,7 @@ impl Stage {
     pub(crate) fn of_pass(pass: Pass) -> Stage {
         match pass {
             Pass::Shape => Stage::Shape,
+            Pass::Slots => Stage::Slots,
             Pass::Simplify => Stage::Simplify,
             Pass::Place => Stage::Place,
         }

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `shape.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
+//! | `slots.rs` | promotion of stack slots to values |
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
@@ -19,6 +20,7 @@ mod purity;
 pub mod rewrite;
 mod shape;
 mod simplify;
+mod slots;
 mod table;
 
 pub use optimizer::{Optimizer, Pass};

@@ -5,6 +5,7 @@ use crate::place::Place;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::shape::Shape;
 use crate::simplify::Simplify;
+use crate::slots::Slots;
 use kingpost_ir::Function;
 use std::fmt;
 
@@ -13,6 +14,8 @@ use std::fmt;
 pub enum Pass {
     /// Unreachable blocks, constant block parameters, merging.
     Shape,
+    /// Stack slots become values.
+    Slots,
     /// Value numbering and rules.
     Simplify,
     /// Dead code, motion.
@@ -20,14 +23,16 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// All passes, in order. `shape` comes first so that there are fewer joins, `place` behind `simplify` because that
+    /// All passes, in order. `shape` comes first so that there are fewer joins and all blocks are reachable, `slots` before
+    /// `simplify` so that values that went through memory are known to be equal, `place` behind `simplify` because that
     /// leaves what is no longer used.
-    pub const ALL: [Pass; 3] = [Pass::Shape, Pass::Simplify, Pass::Place];
+    pub const ALL: [Pass; 4] = [Pass::Shape, Pass::Slots, Pass::Simplify, Pass::Place];
 
     /// The pass's name.
     pub fn name(self) -> &'static str {
         match self {
             Pass::Shape => "shape",
+            Pass::Slots => "slots",
             Pass::Simplify => "simplify",
             Pass::Place => "place",
         }
@@ -54,6 +59,7 @@ pub struct Optimizer {
     /// Whether the analyses are those of the function as it is.
     is_current: bool,
     shape: Shape,
+    slots: Slots,
     simplify: Simplify,
     place: Place,
 }
@@ -81,6 +87,13 @@ impl Optimizer {
         match pass {
             Pass::Shape => {
                 if self.shape.run(func) {
+                    self.is_current = false;
+                }
+            }
+            Pass::Slots if !Slots::occurs(func) => {}
+            Pass::Slots => {
+                self.analyze(func);
+                if self.slots.run(func, &self.analyses) && self.shape.run(func) {
                     self.is_current = false;
                 }
             }

@@ -10,19 +10,27 @@
 //!
 //! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree: the
 //! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
-//! numbering", 1995). On that path the block that runs least often is taken, the last such one if the instruction has
-//! to move at all. One sweep down the tree finds the upper ends, one up decides, users before operands. Linear in
-//! instructions but for a logarithm of the tree's depth at each use in another block.
+//! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often may as well stay behind
+//! it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep all of them in
+//! registers, and constants never do. One sweep down the tree finds the upper ends and what loops use, one up decides, users
+//! before operands. Linear in instructions but for a logarithm of the tree's depth at each use in another block.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
+use kingpost_ir::loops::Loop;
+use kingpost_ir::{Block, Function, Inst, Opcode, Type, Value, ValueDef};
 
 use crate::analyses::Analyses;
 use crate::purity::{self, Purity, is_constant, is_movable, purity};
 
 /// Loops that are looked at for one instruction, from the innermost outwards.
 const MAX_LOOPS: usize = 8;
+
+/// So many values of each register class, integers first, a loop may use from outside, with those that cheap instructions
+/// moved out of it add: what machines of sixteen registers keep beside the values of the loop itself.
+const BUDGET: [u32; 2] = [8, 8];
+/// So many registers of each class a call in the loop takes away.
+const CALL: [u32; 2] = [4, 8];
 
 /// Where the uses of an instruction are that have been seen.
 #[derive(Copy, Clone, Default, Debug)]
@@ -38,7 +46,13 @@ struct Uses {
 pub(crate) struct Place {
     /// By value: the preorder number of the earliest block where it can be computed.
     earliest: SecondaryMap<Value, u32>,
+    /// By value: the preorder number of the block where it is computed so far.
+    defined: SecondaryMap<Value, u32>,
     uses: SecondaryMap<Inst, Uses>,
+    /// By loop and register class: values from outside that its blocks use, those of inner loops not included.
+    from_outside: SecondaryMap<Loop, [u32; 2]>,
+    /// By value: the last loop for which it was counted.
+    counted: SecondaryMap<Value, PackedOption<Loop>>,
     /// By instruction: whether it has moved, and need not be looked at again.
     placed: SecondaryMap<Inst, bool>,
 }
@@ -49,6 +63,9 @@ impl Place {
         self.uses.clear();
         self.uses.resize(func.dfg.num_insts());
         self.placed.clear();
+        self.from_outside.clear();
+        self.counted.clear();
+        self.counted.resize(func.dfg.num_values());
         self.find_earliest(func, analyses);
         for &block in analyses.tree.preorder().iter().rev() {
             let mut next = func.layout.last_inst(block);
@@ -64,12 +81,19 @@ impl Place {
     fn find_earliest(&mut self, func: &Function, analyses: &Analyses) {
         self.earliest.clear();
         self.earliest.resize(func.dfg.num_values());
+        self.defined.clear();
+        self.defined.resize(func.dfg.num_values());
         for &block in analyses.tree.preorder() {
             let here = analyses.tree.preorder_number(block);
             for &param in func.dfg.block_params(block) {
                 self.earliest[param] = here;
+                self.defined[param] = here;
             }
+            let innermost = analyses.loops.innermost_loop(block);
             for inst in func.layout.block_insts(block) {
+                if let Some(innermost) = innermost {
+                    self.count_from_outside(func, analyses, inst, innermost);
+                }
                 let results = func.dfg.inst_results(inst);
                 if results.is_empty() {
                     continue;
@@ -82,7 +106,25 @@ impl Place {
                 };
                 for &result in results {
                     self.earliest[result] = number;
+                    self.defined[result] = here;
                 }
+            }
+        }
+    }
+
+    /// Counts the values that an instruction uses from outside its innermost loop.
+    fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, inst: Inst, innermost: Loop) {
+        let header = analyses.tree.preorder_number(analyses.loops.header(innermost));
+        let count = &mut self.from_outside[innermost];
+        if func.dfg.opcode(inst).is_call() {
+            (0..2).for_each(|class| count[class] = count[class].max(CALL[class]));
+        }
+        for &value in func.dfg.inst_args(inst) {
+            // What can be computed above the header and is not is what may move there, and is counted then.
+            if self.defined[value] < header && self.counted[value].expand() != Some(innermost) {
+                self.counted[value] = innermost.into();
+                let is_constant = func.dfg.first_result_of(value).is_some_and(|def| is_constant(func.dfg.opcode(def)));
+                count[class_of(func.dfg.value_type(value))] += u32::from(!is_constant);
             }
         }
     }
@@ -95,6 +137,10 @@ impl Place {
             None if is_removable(func, inst) => return func.layout.remove_inst(inst),
             Some(late) if is_movable(func, inst) => {
                 target = self.best_block(func, analyses, inst, late);
+                let frequency = |block| analyses.frequencies.block(block);
+                if analyses.tree.dominates(block, target) && frequency(target) == frequency(block) {
+                    target = block;
+                }
                 if target != block {
                     self.move_to(func, inst, target, if target == late { uses.first.expand() } else { None });
                 }
@@ -112,11 +158,13 @@ impl Place {
     }
 
     /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
-    fn best_block(&self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
+    fn best_block(&mut self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
         let Some(result) = func.dfg.first_result(inst) else { return late };
-        if is_constant(func.dfg.opcode(inst)) {
+        let opcode = func.dfg.opcode(inst);
+        if is_constant(opcode) {
             return late;
         }
+        let class = class_of(func.dfg.value_type(result));
         let earliest = self.earliest[result];
         let frequency = |block| analyses.frequencies.block(block);
         let mut best = late;
@@ -128,6 +176,11 @@ impl Place {
             if analyses.tree.preorder_number(outside) < earliest {
                 break;
             }
+            let count = &mut self.from_outside[each][class];
+            if is_cheap(opcode) && *count >= BUDGET[class] {
+                break;
+            }
+            *count += 1;
             if frequency(outside) < frequency(best) {
                 best = outside;
             }
@@ -161,6 +214,37 @@ impl Uses {
             common => Uses { block: common.into(), first: None.into() },
         }
     }
+}
+
+/// The register class of values of a type: 0 integers, 1 floats and vectors.
+fn class_of(ty: Type) -> usize {
+    usize::from(!ty.is_int())
+}
+
+/// Whether an instruction takes no longer than reloading its result from the stack.
+fn is_cheap(opcode: Opcode) -> bool {
+    use Opcode::{
+        Band, Bitcast, Bnot, Bor, Bxor, Iadd, Icmp, Ineg, Ireduce, Ishl, Isub, Rotl, Rotr, Sextend, Sshr, Uextend, Ushr,
+    };
+    matches!(
+        opcode,
+        Band | Bitcast
+            | Bnot
+            | Bor
+            | Bxor
+            | Iadd
+            | Icmp
+            | Ineg
+            | Ireduce
+            | Ishl
+            | Isub
+            | Rotl
+            | Rotr
+            | Sextend
+            | Sshr
+            | Uextend
+            | Ushr
+    )
 }
 
 /// Whether nothing is lost with an instruction whose results are not used.

@@ -54,7 +54,8 @@ enum Task {
 }
 
 impl FrontendContext {
-    pub(super) fn clear(&mut self) {
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
         self.variables.clear();
         self.blocks.clear();
         self.defs.clear();
@@ -62,7 +63,8 @@ impl FrontendContext {
         self.results.clear();
     }
 
-    pub(super) fn declare(&mut self, ty: Type) -> Variable {
+    /// Makes a variable. Variables are numbered in the order in which they are made.
+    pub fn declare(&mut self, ty: Type) -> Variable {
         self.variables.push(ty)
     }
 
@@ -71,18 +73,18 @@ impl FrontendContext {
     }
 
     /// The variable has this value from here to the end of the block.
-    pub(super) fn define(&mut self, variable: Variable, block: Block, value: Value) {
+    pub fn define(&mut self, variable: Variable, block: Block, value: Value) {
         self.defs.insert((variable, block), value);
     }
 
     /// The value at the end of the block as it is so far.
-    pub(super) fn value_at_end(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) -> Value {
+    pub fn value_at_end(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) -> Value {
         self.tasks.push(Task::Lookup(block));
         self.look_up(func, variable, ty)
     }
 
     /// Notes an edge from `block`, by its terminator.
-    pub(super) fn add_branch(&mut self, block: Block, inst: Inst, edge: u32, to: Block) {
+    pub fn add_branch(&mut self, block: Block, inst: Inst, edge: u32, to: Block) {
         debug_assert!(!self.blocks[to].sealed, "{to} is sealed");
         self.blocks[to].preds.push((block, inst, edge));
     }
@@ -97,7 +99,7 @@ impl FrontendContext {
     }
 
     /// All branches to the block are known now.
-    pub(super) fn seal(&mut self, func: &mut Function, block: Block) {
+    pub fn seal(&mut self, func: &mut Function, block: Block) {
         self.blocks[block].sealed = true;
         let incomplete = std::mem::take(&mut self.blocks[block].incomplete);
         for &(variable, param) in &incomplete {

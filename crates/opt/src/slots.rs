@@ -1,0 +1,211 @@
+//! Promotion of stack slots: what is only loaded and stored becomes values.
+//!
+//! ```text
+//! v1 = stack_addr.i64 ss0
+//! store v0, v1                             v0: i32
+//! v2 = load.i32 v1                         v3 = iadd v0, v0
+//! v3 = iadd v2, v2
+//! ```
+//!
+//! Needs the analyses, and that all blocks are reachable; changes neither blocks nor edges but for parameters. A slot is
+//! promoted if its address is only the address of plain loads and stores, any two of which are of the same bytes, type and
+//! byte order or of different bytes. A slot that a stack map, a debug tag or a key names stays. The values are found by the
+//! construction of SSA form that front ends use, [`FrontendContext`]; parameters that turn out superfluous are left to
+//! [`crate::shape`]. Linear in instructions, near-linear in accesses and edges. Nothing is computed where there are no slots.
+
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::frontend::{FrontendContext, Variable};
+use kingpost_ir::function::DebugTag;
+use kingpost_ir::memflags::Endianness;
+use kingpost_ir::{Block, Function, Inst, InstView, MemFlags, Opcode, StackSlot, Type, Value};
+
+use crate::analyses::Analyses;
+
+/// What a plain load or store of a slot accesses.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Access {
+    slot: StackSlot,
+    /// From the slot's first byte, in bytes.
+    offset: i64,
+    ty: Type,
+    is_big: bool,
+}
+
+/// The address of a byte of a slot.
+#[derive(Copy, Clone, Default, Debug)]
+struct Address {
+    slot: PackedOption<StackSlot>,
+    offset: i32,
+}
+
+/// Memory of the pass.
+#[derive(Default, Debug)]
+pub(crate) struct Slots {
+    construction: FrontendContext,
+    /// By value: the address that it is, if it is that of a slot.
+    addresses: SecondaryMap<Value, Address>,
+    /// Slots that must stay.
+    stays: SecondaryMap<StackSlot, bool>,
+    /// Accesses of slots that may go, sorted; the number of one is that of its variable.
+    accesses: Vec<Access>,
+    /// By block: predecessors that have not been visited.
+    unvisited: SecondaryMap<Block, u32>,
+}
+
+impl Slots {
+    /// Whether there is anything to do.
+    pub(crate) fn occurs(func: &Function) -> bool {
+        !func.stack_slots.is_empty()
+    }
+
+    /// Runs the pass. Returns whether anything changed.
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
+        if !func.layout.blocks().all(|block| analyses.tree.is_reachable(block)) {
+            return false;
+        }
+        self.find_accesses(func);
+        if self.accesses.is_empty() {
+            return false;
+        }
+        self.prepare(func, analyses);
+        for block in analyses.tree.reverse_postorder() {
+            self.visit_block(func, block);
+            for &succ in analyses.cfg.succs(block) {
+                self.unvisited[succ] -= 1;
+                if self.unvisited[succ] == 0 {
+                    self.construction.seal(func, succ);
+                }
+            }
+        }
+        func.dfg.resolve_all_aliases();
+        true
+    }
+
+    /// Finds the slots that can be promoted, and their accesses.
+    fn find_accesses(&mut self, func: &Function) {
+        self.find_addresses(func);
+        self.find_named_slots(func);
+        self.accesses.clear();
+        for inst in func.layout.blocks().flat_map(|block| func.layout.block_insts(block)) {
+            let access = self.access(func, inst);
+            self.accesses.extend(access.map(|(access, _)| access));
+            let address = access.map(|(_, address)| address);
+            func.dfg.for_each_use(inst, |value| {
+                if let Some(slot) = self.addresses[value].slot.expand()
+                    && (address != Some(value) || stored_value(func, inst) == Some(value))
+                {
+                    self.stays[slot] = true;
+                }
+            });
+        }
+        self.accesses.sort_unstable();
+        self.accesses.dedup();
+        for pair in self.accesses.windows(2) {
+            let end = pair[0].offset + i64::from(pair[0].ty.bytes());
+            if pair[0].slot == pair[1].slot && pair[1].offset < end {
+                self.stays[pair[0].slot] = true;
+            }
+        }
+        for &Access { slot, offset, ty, .. } in &self.accesses {
+            let is_inside = offset >= 0 && offset + i64::from(ty.bytes()) <= i64::from(func.stack_slots[slot].size);
+            self.stays[slot] |= !is_inside || ty.is_dynamic_vector();
+        }
+        let stays = &self.stays;
+        self.accesses.retain(|access| !stays[access.slot]);
+    }
+
+    fn find_addresses(&mut self, func: &Function) {
+        self.addresses.clear();
+        for inst in func.layout.blocks().flat_map(|block| func.layout.block_insts(block)) {
+            if func.dfg.opcode(inst) == Opcode::StackAddr
+                && let InstView::StackAddr { slot, offset } = func.dfg.view(inst)
+                && let Some(result) = func.dfg.first_result(inst)
+            {
+                self.addresses[result] = Address { slot: slot.into(), offset };
+            }
+        }
+    }
+
+    /// Slots that are known outside the function must stay.
+    fn find_named_slots(&mut self, func: &Function) {
+        self.stays.clear();
+        for entry in func.stack_maps.values().flatten() {
+            self.stays[entry.slot] = true;
+        }
+        for tag in func.debug_tags.values().flatten() {
+            if let DebugTag::StackSlot(slot) = tag {
+                self.stays[*slot] = true;
+            }
+        }
+        for (slot, data) in &func.stack_slots {
+            self.stays[slot] |= data.key.is_some();
+        }
+    }
+
+    /// What a plain load or store accesses if its address is that of a slot, and the address.
+    fn access(&self, func: &Function, inst: Inst) -> Option<(Access, Value)> {
+        let (flags, addr, offset, ty): (MemFlags, Value, i32, Type) = match func.dfg.opcode(inst) {
+            Opcode::Load => {
+                let (flags, addr, offset) = func.dfg.load_parts(inst);
+                (flags, addr, offset, func.dfg.ctrl_type(inst))
+            }
+            Opcode::Store => {
+                let InstView::Store { flags, value, addr, offset } = func.dfg.view(inst) else { return None };
+                (flags, addr, offset, func.dfg.value_type(value))
+            }
+            _ => return None,
+        };
+        let address = self.addresses[addr];
+        let offset = i64::from(address.offset) + i64::from(offset);
+        let is_big = flags.endianness() == Some(Endianness::Big);
+        Some((Access { slot: address.slot.expand()?, offset, ty, is_big }, addr))
+    }
+
+    /// Declares a variable for each access and the edges of the graph.
+    fn prepare(&mut self, func: &mut Function, analyses: &Analyses) {
+        self.construction.clear();
+        for access in &self.accesses {
+            self.construction.declare(access.ty);
+        }
+        self.unvisited.clear();
+        for block in func.layout.blocks() {
+            let preds = analyses.cfg.preds(block);
+            for pred in preds {
+                self.construction.add_branch(pred.block, pred.inst, pred.edge, block);
+            }
+            self.unvisited[block] = preds.len() as u32;
+        }
+        if let Some(entry) = func.layout.entry_block() {
+            self.construction.seal(func, entry);
+        }
+    }
+
+    /// Replaces the loads and stores of a block.
+    fn visit_block(&mut self, func: &mut Function, block: Block) {
+        let mut next = func.layout.first_inst(block);
+        while let Some(inst) = next {
+            next = func.layout.next_inst(inst);
+            let Some((access, _)) = self.access(func, inst) else { continue };
+            let Ok(number) = self.accesses.binary_search(&access) else { continue };
+            let variable = Variable::new(number);
+            if let Some(value) = stored_value(func, inst) {
+                self.construction.define(variable, block, value);
+            } else if let Some(result) = func.dfg.first_result(inst) {
+                let value = self.construction.value_at_end(func, variable, access.ty, block);
+                func.dfg.clear_results(inst);
+                // A value that has just lost its definition is no alias of another one.
+                let _ = func.dfg.change_to_alias(result, value);
+            }
+            func.layout.remove_inst(inst);
+        }
+    }
+}
+
+/// The value that a plain store stores.
+fn stored_value(func: &Function, inst: Inst) -> Option<Value> {
+    match func.dfg.view(inst) {
+        InstView::Store { value, .. } => Some(value),
+        _ => None,
+    }
+}
