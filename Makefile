@@ -22,10 +22,11 @@ test: tools check unit
 	@$(MAKE) --no-print-directory demo
 	@echo "make test: all passed: formatting, lints, unit tests, filetests, corpus, compat, fuzz, demo; what was skipped is named above"
 
-# Formatting and lints.
+# Formatting, lints, and whether every crate could be published.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) package --workspace --no-verify --allow-dirty --quiet --offline
 
 unit:
 	$(CARGO) test --quiet --workspace

@@ -59,6 +59,33 @@
 //! - A stack map that leaves out a reference that is not read any more; an allocation that is right but slow.
 //! - Blocks that the entry does not reach: only the rules without states are checked there.
 //! - That slots do not overlap: they are areas of their own by definition, and laying them out is the frame's business.
+//!
+//! ```
+//! use kingpost_checker::Checker;
+//! use kingpost_regalloc::text::parse;
+//!
+//! let text = "
+//!     env { int r0, r1 exchange }
+//!     problem %sum {
+//!       v0, v1, v2: int 8
+//!       b0:
+//!         i0: def v0 = r0, def v1 = r1
+//!         i1: use v0, use v1, def v2 reuse 0
+//!         i2: branch use v2 = r0
+//!     }
+//!     allocation {
+//!       i0: r0, r1
+//!       i1: r0, r1, r0
+//!       i2: r0
+//!     }";
+//! let mut file = parse(text).unwrap();
+//! let (env, case) = (file.env.unwrap(), &mut file.cases[0]);
+//! let answer = case.allocation.as_mut().unwrap();
+//! assert!(Checker::new().check(&case.problem, &env, answer).is_ok());
+//! // The sum would read its second operand from the register of the first.
+//! answer.locs[3] = answer.locs[2];
+//! assert!(Checker::new().check(&case.problem, &env, answer).is_err());
+//! ```
 
 mod check;
 mod entry;

@@ -14,6 +14,17 @@
 //! | `targets.rs` | the table of instruction sets by architecture |
 //! | `dwarf.rs` | what DWARF calls their registers |
 //! | `error.rs` | why a function was not compiled |
+//!
+//! ```
+//! use kingpost_codegen::{Compiler, Settings};
+//! use kingpost_mach::ModuleBuffer;
+//!
+//! let mut functions = kingpost_reader::parse_functions("function %f(i32) -> i32 { block0(v0: i32): return v0 }").unwrap();
+//! let compiler = Compiler::host(Settings::default()).unwrap();
+//! let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
+//! compiler.compile(&mut context, &mut functions[0], &mut module).unwrap();
+//! assert!(!module.function(0).code.is_empty());
+//! ```
 
 mod allocators;
 mod batch;

@@ -13,6 +13,19 @@
 //! | `relocated.rs` | contents with relocations |
 //! | `names.rs` | names of symbols in object files |
 //! | `error.rs` | why there is no object |
+//!
+//! ```
+//! use kingpost_codegen::module::{Linkage, Module};
+//! use kingpost_codegen::{Compiler, Settings};
+//! use kingpost_emit_object::{ObjectModule, ObjectOptions};
+//!
+//! let functions = kingpost_reader::parse_functions("function u0:0(i32) -> i32 { block0(v0: i32): return v0 }");
+//! let mut func = functions.unwrap().remove(0);
+//! let mut module = ObjectModule::new(Compiler::host(Settings::default()).unwrap(), ObjectOptions::default());
+//! let id = module.declare_function("same", Linkage::Export, &func.signature).unwrap();
+//! module.define_function(id, &mut func).unwrap();
+//! assert!(module.finish().unwrap().starts_with(b"\x7fELF"));
+//! ```
 
 mod debug;
 mod eh_frame;

@@ -52,6 +52,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("regalloc-ssa", "checker testgen"),
     ("testgen", "regalloc-linear regalloc-spill-all"),
     ("reader", "testgen"),
+    ("interpreter", "reader"),
     ("opt", "rule-verify"),
     ("semantics", "interpreter reader"),
     ("jit", "emit-object reader regalloc"),

@@ -3,6 +3,32 @@
 //!
 //! [`function::Function`] owns everything; [`opcodes`] is the table from which all facts about
 //! opcodes derive; [`InstView`] is how instructions are matched.
+//!
+//! ```
+//! use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+//! use kingpost_ir::extfunc::FuncName;
+//! use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+//! use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+//! use kingpost_ir::{Function, types::I32, verifier::verify};
+//!
+//! let mut signature = Signature::new(CallConv::SystemV);
+//! signature.params.push(AbiParam::new(I32));
+//! signature.returns.push(AbiParam::new(I32));
+//! let mut func = Function::new(FuncName::Named("twice".into()), signature);
+//! let mut scratch = FrontendContext::default();
+//! let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
+//! let block = builder.create_block();
+//! builder.append_function_params(block);
+//! builder.switch_to_block(block);
+//! let x = builder.block_params(block)[0];
+//! let sum = builder.ins().iadd(x, x);
+//! builder.ins().return_(&[sum]);
+//! builder.seal_all_blocks();
+//! builder.finalize()?;
+//! assert_eq!(verify(&func, None), Ok(()));
+//! assert!(func.to_string().contains("v1 = iadd v0, v0"));
+//! # Ok::<(), kingpost_ir::frontend::BuildError>(())
+//! ```
 
 pub mod atomic_rmw_op;
 pub mod builder;

@@ -20,6 +20,22 @@
 //!
 //! No other file of the project has `unsafe`. Loading code is safe, calling it is not: what it does is what the module's
 //! author wrote.
+//!
+//! ```
+//! use kingpost_codegen::module::{Linkage, Module};
+//! use kingpost_codegen::{Compiler, Settings};
+//! use kingpost_jit::JitModule;
+//!
+//! let functions = kingpost_reader::parse_functions("function u0:0(i64) -> i64 system_v { block0(v0: i64): v1 = ineg v0 return v1 }");
+//! let mut func = functions.unwrap().remove(0);
+//! let mut module = JitModule::new(Compiler::host(Settings::default()).unwrap());
+//! let id = module.declare_function("negate", Linkage::Export, &func.signature).unwrap();
+//! module.define_function(id, &mut func).unwrap();
+//! module.finalize_definitions().unwrap();
+//! // SAFETY: the function was compiled with this type.
+//! let negate = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.unwrap();
+//! assert_eq!(negate(42), -42);
+//! ```
 
 mod debugger;
 mod entry;

@@ -6,6 +6,15 @@
 //!
 //! Two extensions of the text: data objects in comments (`; data: %name = …`), and `...` in the signature of a call to a
 //! variadic function of C, before the arguments that it does not declare: `fn0 = %printf(i64, ..., i32, f64) -> i32`.
+//!
+//! ```
+//! use kingpost_reader::parse_functions;
+//!
+//! let functions = parse_functions("function %f(i32) -> i32 { block0(v0: i32): return v0 }").unwrap();
+//! assert_eq!(functions[0].name.to_string(), "%f");
+//! let error = parse_functions("function %f() { block0: ad }").unwrap_err();
+//! assert!(error.to_string().contains("unknown opcode `ad`"));
+//! ```
 
 mod block_call;
 mod body;

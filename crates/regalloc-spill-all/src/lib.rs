@@ -26,6 +26,27 @@
 //!
 //! [`AllocError::TooFewRegisters`]: kingpost_regalloc::AllocError::TooFewRegisters
 //! [`AllocError::FixedConflict`]: kingpost_regalloc::AllocError::FixedConflict
+//!
+//! ```
+//! use kingpost_regalloc::text::parse;
+//! use kingpost_regalloc::{Allocation, Allocator};
+//! use kingpost_regalloc_spill_all::SpillAll;
+//!
+//! let text = "
+//!     env { int r0, r1 exchange }
+//!     problem %sum {
+//!       v0, v1, v2: int 8
+//!       b0:
+//!         i0: def v0 = r0, def v1 = r1
+//!         i1: use v0, use v1, def v2 reuse 0
+//!         i2: branch use v2 = r0
+//!     }";
+//! let file = parse(text).unwrap();
+//! let (env, problem) = (file.env.unwrap(), &file.cases[0].problem);
+//! let mut answer = Allocation::default();
+//! SpillAll::default().allocate(problem, &env, &mut answer).unwrap();
+//! assert_eq!(answer.slots.len(), 3, "every value has a slot");
+//! ```
 
 mod allocator;
 mod assign;

@@ -25,6 +25,27 @@
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
 //!
 //! The observer is told what `events.rs` reads off these results.
+//!
+//! ```
+//! use kingpost_regalloc::text::parse;
+//! use kingpost_regalloc::{Allocation, Allocator};
+//! use kingpost_regalloc_ssa::SsaAllocator;
+//!
+//! let text = "
+//!     env { int r0, r1 exchange }
+//!     problem %sum {
+//!       v0, v1, v2: int 8
+//!       b0:
+//!         i0: def v0 = r0, def v1 = r1
+//!         i1: use v0, use v1, def v2 reuse 0
+//!         i2: branch use v2 = r0
+//!     }";
+//! let file = parse(text).unwrap();
+//! let (env, problem) = (file.env.unwrap(), &file.cases[0].problem);
+//! let mut answer = Allocation::default();
+//! SsaAllocator::default().allocate(problem, &env, &mut answer).unwrap();
+//! assert!(answer.edits.is_empty(), "every value stays in its register");
+//! ```
 
 mod allocator;
 mod assignment;

@@ -17,6 +17,24 @@
 //! | `cost.rs` | one price for every allocator's answer |
 //! | `parallel_moves.rs` | parallel copies made sequential |
 //! | `text/` | the `.ra` text form, printer and parser |
+//!
+//! ```
+//! use kingpost_regalloc::text::parse;
+//!
+//! let text = "
+//!     env { int r0, r1 exchange }
+//!     problem %sum {
+//!       v0, v1, v2: int 8
+//!       b0:
+//!         i0: def v0 = r0, def v1 = r1
+//!         i1: use v0, use v1, def v2 reuse 0
+//!         i2: branch use v2 = r0
+//!     }";
+//! let file = parse(text).unwrap();
+//! let problem = &file.cases[0].problem;
+//! assert!(problem.verify_with(file.env.as_ref().unwrap()).is_ok());
+//! assert_eq!((problem.vregs.len(), problem.num_insts()), (3, 3));
+//! ```
 
 pub mod allocation;
 pub mod allocator;
