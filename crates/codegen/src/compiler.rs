@@ -136,6 +136,7 @@ impl Compiler {
         EmitOptions {
             block_padding: self.settings.block_padding(),
             function_align: (1 << self.settings.log2_min_function_alignment).max(fetch),
+            block_offsets: self.settings.machine_code_cfg_info,
             keep_frame_pointer: self.settings.preserve_frame_pointers,
         }
     }
@@ -145,7 +146,7 @@ impl Compiler {
         let guard = self.options.guard();
         Context {
             verifier: Verifier::default(),
-            optimizer: Optimizer::limited(self.options.rules),
+            optimizer: Optimizer::limited(self.options.rules).keeping_accesses(!self.settings.enable_alias_analysis),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             code: Code::default(),

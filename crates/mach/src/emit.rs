@@ -27,6 +27,8 @@ pub struct EmitOptions {
     pub block_padding: usize,
     /// Alignment of functions in bytes, at least what the instruction set needs.
     pub function_align: u32,
+    /// Note where blocks begin.
+    pub block_offsets: bool,
     /// Set up a frame pointer in every function.
     pub keep_frame_pointer: bool,
 }
@@ -95,7 +97,9 @@ impl Emitter {
             let mut peek = next;
             let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
             self.buffer.bind(Label::new(block.index()));
-            self.buffer.block_start();
+            if options.block_offsets {
+                self.buffer.block_start();
+            }
             self.buffer.listing.set_origin(Origin::Frame);
             if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
                 pad(&mut self.buffer);

@@ -72,6 +72,13 @@ impl Optimizer {
         optimizer
     }
 
+    /// The same, which leaves accesses to memory as they are if asked to.
+    #[must_use]
+    pub fn keeping_accesses(mut self, keeps: bool) -> Optimizer {
+        self.simplify.keeps_accesses = keeps;
+        self
+    }
+
     /// The rules that were applied to all functions so far.
     pub fn applications(&self) -> &Applications {
         &self.simplify.applications

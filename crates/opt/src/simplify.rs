@@ -39,6 +39,8 @@ pub(crate) struct Simplify {
     /// What stands for a value; itself if there is no entry.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
     pub(crate) applications: Applications,
+    /// Are accesses to memory left as they are?
+    pub(crate) keeps_accesses: bool,
 }
 
 impl Simplify {
@@ -49,7 +51,7 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return false };
-        let Simplify { table, memory, representatives, applications } = self;
+        let Simplify { table, memory, representatives, applications, keeps_accesses } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -57,6 +59,7 @@ impl Simplify {
             memory,
             representatives,
             applications,
+            keeps_accesses: *keeps_accesses,
             block: entry,
             before: Inst::new(0),
             fuel: 0,
@@ -77,6 +80,7 @@ pub(crate) struct Walk<'a> {
     memory: &'a mut Memory,
     representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
     applications: &'a mut Applications,
+    keeps_accesses: bool,
     /// The block that is visited.
     block: Block,
     /// The instruction that is visited: new ones go in front of it.
@@ -185,6 +189,9 @@ impl Walk<'_> {
         if is_pure_load(&data) {
             return self.visit_pure(inst);
         }
+        if self.keeps_accesses {
+            return;
+        }
         let (Some(result), Some(flags)) = (self.func.dfg.first_result(inst), data.memflags()) else { return };
         let key = self.memory.load_key(&data);
         let (place, entry) = self.table.find(key);
@@ -199,6 +206,9 @@ impl Walk<'_> {
 
     fn visit_store(&mut self, inst: Inst) {
         let InstView::Store { flags, value, addr, offset } = self.func.dfg.view(inst) else { return };
+        if self.keeps_accesses {
+            return;
+        }
         let data = *self.func.dfg.inst(inst);
         let load = load_of_store(&data, self.func.dfg.value_type(value), addr, offset);
         let is_whole = load.opcode() == Opcode::Load;
