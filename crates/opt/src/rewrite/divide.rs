@@ -34,7 +34,7 @@ impl Magic {
     }
 }
 
-/// The value of a division of 32 or 64 bits by a constant that is neither zero nor a power of two.
+/// The value of a division of 32 or 64 bits by a constant. The quotient by a power of two is left to the rules.
 pub(super) fn expand(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let opcode = request.opcode();
     let &[x, divisor] = request.args() else { return None };
@@ -46,11 +46,20 @@ pub(super) fn expand(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let signed = (bits << (64 - width)) as i64 >> (64 - width);
     let is_signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
     let magnitude = if is_signed { signed.unsigned_abs() } else { bits };
-    if magnitude == 0 || magnitude.is_power_of_two() {
-        return None;
-    }
     let by = Build { ty, x };
-    let quotient = if is_signed { by.signed_quotient(g, signed) } else { by.unsigned_quotient(g, magnitude) }?;
+    let quotient = if magnitude.is_power_of_two() {
+        // What becomes of the quotient is a rule's business; so is the unsigned remainder.
+        if opcode != Opcode::Srem || signed < 2 {
+            return None;
+        }
+        by.binary(g, Opcode::Sdiv, x, divisor)
+    } else if magnitude == 0 {
+        return None;
+    } else if is_signed {
+        by.signed_quotient(g, signed)?
+    } else {
+        by.unsigned_quotient(g, magnitude)?
+    };
     if matches!(opcode, Opcode::Udiv | Opcode::Sdiv) {
         return Some(quotient);
     }

@@ -6,9 +6,9 @@ use super::Graph;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 
-const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0xc86a72e506cb454d), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0x98c8e3412e7beb45), "the matcher is stale: make rules");
 const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x648d7f0ae1e1df0d), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0xf384dfb66a7eae97), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0x751fdb42c87c7124), "the matcher is stale: make rules");
 
 /// A proved rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -163,6 +163,8 @@ pub enum Rule {
     UdivPow2,
     /// `urem_pow2`
     UremPow2,
+    /// `sdiv_pow2`
+    SdivPow2,
     /// `umulhi_wide`
     UmulhiWide,
     /// `smulhi_wide`
@@ -615,6 +617,7 @@ impl Rule {
         Rule::MulPow2,
         Rule::UdivPow2,
         Rule::UremPow2,
+        Rule::SdivPow2,
         Rule::UmulhiWide,
         Rule::SmulhiWide,
         Rule::SmulhiUshr,
@@ -881,6 +884,7 @@ impl Rule {
             Rule::MulPow2 => "mul_pow2",
             Rule::UdivPow2 => "udiv_pow2",
             Rule::UremPow2 => "urem_pow2",
+            Rule::SdivPow2 => "sdiv_pow2",
             Rule::UmulhiWide => "umulhi_wide",
             Rule::SmulhiWide => "smulhi_wide",
             Rule::SmulhiUshr => "smulhi_ushr",
@@ -2166,9 +2170,15 @@ fn match_udiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
 }
 
 fn match_sdiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
-    if let Some(c1) = constant(g, a1) && c1.is(1) && let Some(value) = sdiv_one(g, a0) {
-        return Some(value);
+    if let Some(c1) = constant(g, a1) {
+        if c1.is(1) && let Some(value) = sdiv_one(g, a0) {
+            return Some(value);
+        }
+        if let Some(value) = sdiv_pow2(g, ty, a0, c1) {
+            return Some(value);
+        }
     }
     None
 }
@@ -4166,6 +4176,21 @@ fn urem_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if c.is_power_of_two() && g.may_apply(Rule::UremPow2) {
         let v0 = make_constant(g, ty, c - Bits::new(ty.lane_bits(), 1));
         Some(g.make(InstData::binary(Opcode::Band, ty, [x, v0])))
+    } else {
+        None
+    }
+}
+
+/// `sdiv(x, C) => sshr(iadd(x, ushr(sshr(x, width(x) - 1), width(x) - log2(C))), log2(C)) where isPowerOf2(C) && C > 1`
+fn sdiv_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if c.is_power_of_two() && c.signed() > Bits::new(ty.lane_bits(), 1).signed() && g.may_apply(Rule::SdivPow2) {
+        let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - Bits::new(ty.lane_bits(), 1));
+        let v2 = make_constant(g, ty, Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - c.log2(ty.lane_bits()));
+        let v3 = g.make(InstData::binary(Opcode::Sshr, ty, [x, v0]));
+        let v4 = g.make(InstData::binary(Opcode::Ushr, ty, [v3, v2]));
+        let v6 = make_constant(g, ty, c.log2(ty.lane_bits()));
+        let v7 = g.make(InstData::binary(Opcode::Iadd, ty, [x, v4]));
+        Some(g.make(InstData::binary(Opcode::Sshr, ty, [v7, v6])))
     } else {
         None
     }

@@ -189,7 +189,23 @@ fn sign_extended(bits: u128, width: u32) -> u128 {
     ((bits << (128 - width)) as i128 >> (128 - width)) as u128
 }
 
+/// Makes a target in the order in which the matcher does, so that both number their values alike.
 fn build(g: &mut impl Graph, target: &Node, bound: &Bound<'_>, typing: &ClifTyping) -> Value {
+    let mut made = HashMap::new();
+    for node in target.post_order() {
+        let value = build_node(g, node, bound, typing, &made);
+        made.insert(node.id, value);
+    }
+    made[&target.id]
+}
+
+fn build_node(
+    g: &mut impl Graph,
+    target: &Node,
+    bound: &Bound<'_>,
+    typing: &ClifTyping,
+    made: &HashMap<u32, Value>,
+) -> Value {
     let ty = typing.of(target);
     match &target.kind {
         NodeKind::Value(name) => bound.values[name.as_str()],
@@ -207,9 +223,7 @@ fn build(g: &mut impl Graph, target: &Node, bound: &Bound<'_>, typing: &ClifTypi
             if ty.is_vector() { g.make(InstData::unary(Opcode::Splat, ty, lane)) } else { lane }
         }
         NodeKind::Inst { opcode, condition, operands } => {
-            // Operands are made from the last to the first.
-            let mut args: Vec<Value> = operands.iter().rev().map(|operand| build(g, operand, bound, typing)).collect();
-            args.reverse();
+            let args: Vec<Value> = operands.iter().map(|operand| made[&operand.id]).collect();
             let control = typing.control(target);
             let data = match (opcode.format(), args.as_slice()) {
                 (Format::Unary, &[a]) => InstData::unary(*opcode, control, a),
