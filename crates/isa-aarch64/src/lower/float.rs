@@ -10,7 +10,7 @@ use super::{Lowered, tiles};
 use crate::encoding::Arrangement;
 use crate::regs::CC_VC;
 use crate::rows::{self, lanes};
-use kingpost_ir::types::F16;
+use kingpost_ir::types::{F16, F32};
 use kingpost_ir::{Inst, Opcode, Type};
 use kingpost_mach::lower::{Tile, by_row, float_pattern, is_float};
 use kingpost_mach::{Family, Machine};
@@ -53,8 +53,14 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     compute(cx, raw);
     let nan = if ty == F16 { 0x7e00 } else { float_pattern(ty, 0x7fc0_0000, 0x7ff8 << 48) };
     let canonical = cx.float_constant(nan, ty);
-    cx.emit(rows::FCMP_FF.of(ty.bits()), &[raw, raw]);
-    cx.emit_imm(rows::FCSEL_FFF.of(ty.bits()), &[def, raw, canonical], CC_VC);
+    let mut tested = raw;
+    if ty == F16 {
+        // Comparisons of halves are not in the base instruction set.
+        tested = cx.float_like(F32);
+        cx.emit(rows::FCVT32_16_FF, &[tested, raw]);
+    }
+    cx.emit(rows::FCMP_FF.of(ty.bits().max(32)), &[tested, tested]);
+    cx.emit_imm(rows::FCSEL_FFF.of(ty.bits().max(32)), &[def, raw, canonical], CC_VC);
     Ok(())
 }
 
