@@ -143,7 +143,10 @@ pub fn winch_results(
             0 => AbiPlace::Reg(regs[usize::from(!ty.is_int())]),
             _ => AbiPlace::Stack(bytes as u32),
         };
-        bytes += if index == 0 { 0 } else { u64::from(ty.bytes().max(least)) };
+        let room = ty.bytes().max(least);
+        bytes += if index == 0 { 0 } else { u64::from(room) };
+        // An extended value takes 8 bytes, and would lie on its neighbours.
+        let extension = if index > 0 && room < 8 { ArgumentExtension::None } else { extension };
         results.push(AbiArg::Value(SmallVec::from_slice(&[AbiPart { place, ty, extension }])));
     }
     results.reverse();
