@@ -99,7 +99,7 @@ kingpost_mach::lowering_table! { LowerFn;
     Bmask                      => compare::bmask;
     VanyTrue [8]               => vector::any_true;
     VallTrue [8]               => vector::all_true;
-    VhighBits [8]              => vector::high_bits;
+    VhighBits [16]             => vector::high_bits;
     Icmp [8]                   => compare::icmp, compare::icmp, none, vector::icmp;
     Fcmp [8]                   => none, none, compare::fcmp, vector::fcmp;
 
