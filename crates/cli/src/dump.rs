@@ -46,19 +46,12 @@ impl Dumps {
         let wants = |stage: &Stage| names.iter().any(|name| name == "all" || name == stage.name());
         let mut wanted = [false; Stage::ALL.len()];
         Stage::ALL.iter().filter(|stage| wants(stage)).for_each(|&stage| wanted[stage as usize] = true);
-        let mut files = BTreeMap::new();
         if let Some(folder) = folder {
             let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(failed)?;
-            for &stage in Stage::ALL.iter().filter(|&&stage| wanted[stage as usize]) {
-                let path = folder.join(format!("{}.{}", numbered(stage), stage.extension()));
-                let file =
-                    File::create(&path).map_err(|error| Stop::Failure(format!("{}: {error}", path.display())))?;
-                files.insert(stage.name(), BufWriter::new(file));
-            }
         }
         let sink = Arc::new(Sink { wanted, texts: Mutex::default() });
-        Ok(Dumps { sink, folder: folder.map(Path::to_path_buf), files, env: None })
+        Ok(Dumps { sink, folder: folder.map(Path::to_path_buf), files: BTreeMap::new(), env: None })
     }
 
     /// What collects the texts, if there is a stage to dump.
@@ -78,13 +71,24 @@ impl Dumps {
                     self.env = Some(env.clone());
                 }
                 let env = if is_new_env { format!("{env}\n") } else { String::new() };
-                match self.files.get_mut(stage.name()) {
+                match self.file(stage)? {
                     Some(file) => writeln!(file, "{env}; {name}\n{text}")?,
                     None => writeln!(out, "; {} {name}\n{env}{text}", numbered(stage))?,
                 }
             }
         }
         Ok(out.flush()?)
+    }
+
+    /// The file of a stage, made for its first text, if texts go to a folder.
+    fn file(&mut self, stage: Stage) -> Result<Option<&mut BufWriter<File>>, Stop> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        if !self.files.contains_key(stage.name()) {
+            let path = folder.join(format!("{}.{}", numbered(stage), stage.extension()));
+            let file = File::create(&path).map_err(|error| Stop::Failure(format!("{}: {error}", path.display())))?;
+            self.files.insert(stage.name(), BufWriter::new(file));
+        }
+        Ok(self.files.get_mut(stage.name()))
     }
 
     /// Ends the files.

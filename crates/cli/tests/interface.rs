@@ -371,6 +371,10 @@ fn stages_are_dumped() {
         "09-emit.lst",
     ];
     assert_eq!(names, expected);
+    // Stages that do not run have no files.
+    kingpost(folder.path(), &["compile", "-", "--dump", "all", "--dump-dir", "plain"], &both);
+    let plain = std::fs::read_dir(folder.path().join("plain")).expect("a folder").count();
+    assert_eq!(plain, expected.len() - 5, "the optimiser's four, and the checker's");
     // Every text has both functions in their order, and those with a reader read again.
     for name in names {
         let dump = std::fs::read_to_string(folder.path().join("dumps").join(&name)).expect("a dump");
