@@ -17,6 +17,9 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// Compile time and code size against Cranelift, per file and in all.
     Compile {
+        /// How both sides optimise: `none`, `speed` or `speed_and_size`.
+        #[arg(long, value_name = "LEVEL", default_value = "none")]
+        opt_level: String,
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
         files: Vec<PathBuf>,
@@ -39,7 +42,7 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Peak memory of one compiler, for `compile` to call.
+    /// Peak memory of one compiler without an optimiser, for `compile` to call.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },
     /// Register allocators against both algorithms of regalloc2, on the same problems.

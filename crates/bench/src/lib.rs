@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 pub fn run() -> Result<()> {
     match CommandLine::parse().command {
         None => everything(),
-        Some(Command::Compile { files }) => compile(&files),
+        Some(Command::Compile { opt_level, files }) => compile(&files, &opt_level),
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
         Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),
@@ -37,13 +37,13 @@ pub fn run() -> Result<()> {
 }
 
 /// All compilers, upstream's default first: the others are compared with it.
-fn compilers() -> Result<Vec<Box<dyn Compiler>>> {
+fn compilers(opt_level: &str) -> Result<Vec<Box<dyn Compiler>>> {
     let mut compilers: Vec<Box<dyn Compiler>> = Vec::new();
     for algorithm in ["backtracking", "single_pass"] {
-        compilers.push(Box::new(upstream::Cranelift::new(algorithm)?));
+        compilers.push(Box::new(upstream::Cranelift::new(algorithm, opt_level)?));
     }
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
-        compilers.push(Box::new(ours::Kingpost::new(allocator)?));
+        compilers.push(Box::new(ours::Kingpost::new(allocator, opt_level)?));
     }
     Ok(compilers)
 }
@@ -68,7 +68,7 @@ fn modules() -> Vec<PathBuf> {
 fn everything() -> Result<()> {
     let files = modules();
     if let Some(file) = files.last() {
-        compile(&files)?;
+        compile(&files, "none")?;
         parse(file)?;
         module(file)?;
     }
@@ -92,10 +92,10 @@ fn module(file: &Path) -> Result<()> {
     module::report(&file.display().to_string(), &read(file)?)
 }
 
-fn compile(files: &[PathBuf]) -> Result<()> {
+fn compile(files: &[PathBuf], opt_level: &str) -> Result<()> {
     let mut total: Vec<Row> = Vec::new();
     for file in files {
-        let mut compilers = compilers()?;
+        let mut compilers = compilers(opt_level)?;
         let text = read(file)?;
         let rows = measure(&mut compilers, &text, 3)?;
         println!("{}", file.display());
@@ -140,7 +140,7 @@ fn peak_of(name: &str, file: &Path) -> Option<u64> {
 }
 
 fn memory(name: &str, file: &Path) -> Result<()> {
-    let mut compilers = compilers()?;
+    let mut compilers = compilers("none")?;
     let compiler = compilers.iter_mut().find(|c| c.name() == name).context("no such compiler")?;
     let text = read(file)?;
     compiler.load(&text)?;

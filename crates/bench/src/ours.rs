@@ -20,10 +20,11 @@ pub struct Kingpost {
 }
 
 impl Kingpost {
-    /// With the allocator called `allocator`.
-    pub fn new(allocator: &str) -> Result<Kingpost> {
+    /// With the allocator called `allocator`, and the optimiser as `opt_level` says.
+    pub fn new(allocator: &str, opt_level: &str) -> Result<Kingpost> {
         let mut settings = Settings::default();
         for (key, value) in [
+            ("opt_level", opt_level),
             ("regalloc_algorithm", allocator),
             ("enable_verifier", "false"),
             ("preserve_frame_pointers", "true"),

@@ -18,11 +18,11 @@ pub struct Cranelift {
 }
 
 impl Cranelift {
-    /// With its allocator called `algorithm`.
-    pub fn new(algorithm: &str) -> Result<Cranelift> {
+    /// With its allocator called `algorithm`, and its optimiser as `opt_level` says.
+    pub fn new(algorithm: &str, opt_level: &str) -> Result<Cranelift> {
         let mut flags = settings::builder();
         for (key, value) in [
-            ("opt_level", "none"),
+            ("opt_level", opt_level),
             ("regalloc_algorithm", algorithm),
             ("enable_verifier", "false"),
             ("preserve_frame_pointers", "true"),
