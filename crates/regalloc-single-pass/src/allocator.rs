@@ -76,6 +76,7 @@ impl Allocator for SinglePass {
             calls: 0,
             written: PRegSet::EMPTY,
             fewest_registers: fewest.unwrap_or(0),
+            allocatable: env.allocatable(),
         };
         walk.run()
     }
@@ -100,6 +101,8 @@ pub(crate) struct Walk<'a, 'd> {
     pub(crate) written: PRegSet,
     /// Registers of the class that has fewer of them.
     pub(crate) fewest_registers: usize,
+    /// All registers of both classes.
+    pub(crate) allocatable: PRegSet,
 }
 
 impl Walk<'_, '_> {
@@ -186,6 +189,12 @@ impl Walk<'_, '_> {
     #[inline]
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
         Loc::reg(self.registers.preg(reg))
+    }
+
+    /// The location of a register, if it is one.
+    #[inline]
+    pub(crate) fn register_loc(&self, reg: Reg) -> Option<Loc> {
+        (!reg.is_none()).then(|| self.loc(reg))
     }
 
     /// The slot of a value, which its definition stores.

@@ -92,7 +92,7 @@ impl Walk<'_, '_> {
 
     /// Adds the request of an operand.
     fn request(&mut self, inst: Inst, operand: Operand, tied: Option<Operand>) -> Result<u32, AllocError> {
-        let mut request = Request::new(self.problem, self.env.allocatable(), inst, operand, tied)?;
+        let mut request = Request::new(self.problem, self.allocatable, inst, operand, tied)?;
         let value = self.state.value(operand.vreg());
         if operand.is_def() {
             request.edge = value.edge.expand();
@@ -115,22 +115,17 @@ impl Walk<'_, '_> {
     /// Makes true behind the instruction what is expected below.
     fn restore(&mut self, inst: Inst, after: Inst, touched: &Touched) -> Result<(), AllocError> {
         let operands = self.problem.operands(inst);
-        let needed: PRegSet = self.state.in_registers().map(|(reg, _)| self.registers.preg(reg)).collect();
+        let needed = self.state.occupied;
         for k in (0..operands.len()).filter(|&k| operands[k].is_def()) {
             let reg = self.matched(operands, k);
             self.leave(operands[k], reg);
         }
         for class in 0..2 {
             for reg in regs(class, self.state.occupied[class]) {
-                self.make_way(reg, touched);
+                self.relocate(reg, touched);
             }
         }
-        let free = self.env.allocatable().difference(needed);
-        let place = (self.problem, self.env);
-        let done = self.s.moves.resolve(free, place, self.out, &mut self.s.sequence);
-        done.map_err(|none| AllocError::TooFewRegisters { inst, class: none.0 })?;
-        self.s.edits.push_sequence(after, &mut self.s.sequence);
-        Ok(())
+        self.resolve(after, &needed)
     }
 
     /// A def goes from where the instruction leaves it, a register or its slot, to its register below and to its slot.
@@ -154,7 +149,7 @@ impl Walk<'_, '_> {
     }
 
     /// A value whose register the instruction does not spare is in another one before it, or in its slot.
-    fn make_way(&mut self, reg: Reg, touched: &Touched) {
+    fn relocate(&mut self, reg: Reg, touched: &Touched) {
         let Some(vreg) = self.state.owner(reg) else { return };
         let preg = self.registers.preg(reg);
         if touched.spares(self.problem, preg, vreg) || self.is_only_read(preg, vreg, touched) {
@@ -163,7 +158,7 @@ impl Walk<'_, '_> {
         self.state.release(reg);
         let (class, width) = (self.problem.class(vreg), self.state.value(vreg).width);
         let to = Loc::reg(preg);
-        if let Some(other) = self.refuge(vreg, touched) {
+        if let Some(other) = self.spared_register(vreg, touched) {
             self.state.put(other, vreg);
             self.s.moves.add(self.loc(other), to, class, width);
             return;
@@ -187,7 +182,7 @@ impl Walk<'_, '_> {
     }
 
     /// A register that keeps a value over the instruction and costs less than a reload.
-    fn refuge(&self, vreg: VReg, touched: &Touched) -> Option<Reg> {
+    fn spared_register(&self, vreg: VReg, touched: &Touched) -> Option<Reg> {
         let value = self.state.value(vreg);
         if value.remat.is_some() || touched.is_safepoint && value.is_ref {
             return None;
@@ -241,8 +236,7 @@ impl Walk<'_, '_> {
 
     /// The slot of the def that an instruction writes after reading `vreg` there.
     fn modify_in_memory(&mut self, vreg: VReg, def: VReg) -> Loc {
-        let reg = self.state.value(vreg).reg;
-        let from = if reg.is_none() { None } else { Some(self.loc(reg)) };
+        let from = self.register_loc(self.state.value(vreg).reg);
         let to = self.slot(def);
         self.add_move(from, vreg, to);
         to

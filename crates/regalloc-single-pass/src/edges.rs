@@ -122,8 +122,7 @@ impl Walk<'_, '_> {
             if from == reg {
                 continue;
             }
-            let from = if from.is_none() { None } else { Some(self.loc(from)) };
-            self.add_move(from, vreg, self.loc(reg));
+            self.add_move(self.register_loc(from), vreg, self.loc(reg));
         }
         for &param in self.problem.params(block) {
             let value = self.state.value(param);
@@ -309,8 +308,7 @@ impl Walk<'_, '_> {
         if value.reg == to {
             return;
         }
-        let from = if value.reg.is_none() { None } else { Some(self.loc(value.reg)) };
-        self.add_move(from, arg, self.loc(to));
+        self.add_move(self.register_loc(value.reg), arg, self.loc(to));
     }
 
     /// An argument that is defined in this block and used for nothing else below has the slot of the parameter. Not for loops: the
@@ -334,8 +332,7 @@ impl Walk<'_, '_> {
         {
             self.state.put(reg, arg);
         }
-        let reg = self.state.value(arg).reg;
-        let from = if reg.is_none() { None } else { Some(self.loc(reg)) };
+        let from = self.register_loc(self.state.value(arg).reg);
         let to = self.slot(param);
         self.add_move(from, arg, to);
     }
@@ -445,11 +442,8 @@ impl Walk<'_, '_> {
             if value.reg == reg {
                 continue;
             }
-            let from = match value.reg {
-                _ if value.edge.expand() == Some(edge) => Some(value.edge_loc),
-                from if from.is_none() => None,
-                from => Some(self.loc(from)),
-            };
+            let is_edge_def = value.edge.expand() == Some(edge);
+            let from = if is_edge_def { Some(value.edge_loc) } else { self.register_loc(value.reg) };
             self.add_move(from, vreg, self.loc(reg));
         }
         for &vreg in self.problem.edge_defs(edge) {

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Uses keep the registers that they have below; defs leave theirs; then the uses met first take registers, those just left
-//! among them. Where none is free the value met longest ago is filled behind the instruction. Cost: linear in operands; registers
+//! among them. Where none is free the value that the walk meets last is filled behind the instruction. Cost: linear in operands; registers
 //! where a value gives way.
 
 use crate::allocator::Walk;
