@@ -15,6 +15,12 @@ impl Opcode {
         self.has(properties::terminator)
     }
 
+    /// Whether its two operands may be exchanged. Arithmetic on floats is left out: which NaN it returns may depend on the order.
+    #[inline]
+    pub fn is_commutative(self) -> bool {
+        self.has(properties::commutes)
+    }
+
     /// Whether it names blocks to which control may go.
     #[inline]
     pub fn is_branch(self) -> bool {

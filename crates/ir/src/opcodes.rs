@@ -78,6 +78,7 @@ pub(crate) mod properties {
     pub(crate) const int_divz: u16 = 1 << 9;
     pub(crate) const int_ovf: u16 = 1 << 10;
     pub(crate) const bad_toint: u16 = 1 << 11;
+    pub(crate) const commutes: u16 = 1 << 12;
 }
 
 /// A row of the table.
@@ -339,7 +340,7 @@ macro_rules! opcode_table {
     Icmp icmp IntCompare [x: Same, y: Same] -> [a: Truthy] Int from x {}
         "Compare as the code says. Scalars give i8 1 or 0; vectors give a vector of integers \
          with all-ones or zero lanes.";
-    Iadd iadd Binary [x: Same, y: Same] -> [a: Same] Int from x {}
+    Iadd iadd Binary [x: Same, y: Same] -> [a: Same] Int from x {commutes}
         "Sum, wrapping.";
     Isub isub Binary [x: Same, y: Same] -> [a: Same] Int from x {}
         "Difference, wrapping.";
@@ -347,19 +348,19 @@ macro_rules! opcode_table {
         "Two's complement negation; the minimum stays as it is.";
     Iabs iabs Unary [x: Same] -> [a: Same] Int from x {}
         "Signed absolute value; the minimum stays as it is.";
-    Imul imul Binary [x: Same, y: Same] -> [a: Same] Int from x {}
+    Imul imul Binary [x: Same, y: Same] -> [a: Same] Int from x {commutes}
         "Low half of the product, wrapping.";
-    Umulhi umulhi Binary [x: Same, y: Same] -> [a: Same] Int from x {}
+    Umulhi umulhi Binary [x: Same, y: Same] -> [a: Same] Int from x {commutes}
         "High half of the double-width unsigned product.";
-    Smulhi smulhi Binary [x: Same, y: Same] -> [a: Same] Int from x {}
+    Smulhi smulhi Binary [x: Same, y: Same] -> [a: Same] Int from x {commutes}
         "High half of the double-width signed product.";
-    Smin smin Binary [x: Same, y: Same] -> [a: Same] IntV from x {}
+    Smin smin Binary [x: Same, y: Same] -> [a: Same] IntV from x {commutes}
         "Smaller of the two, lane by lane, signed.";
-    Smax smax Binary [x: Same, y: Same] -> [a: Same] IntV from x {}
+    Smax smax Binary [x: Same, y: Same] -> [a: Same] IntV from x {commutes}
         "Larger of the two, lane by lane, signed.";
-    Umin umin Binary [x: Same, y: Same] -> [a: Same] IntV from x {}
+    Umin umin Binary [x: Same, y: Same] -> [a: Same] IntV from x {commutes}
         "Smaller of the two, lane by lane, unsigned.";
-    Umax umax Binary [x: Same, y: Same] -> [a: Same] IntV from x {}
+    Umax umax Binary [x: Same, y: Same] -> [a: Same] IntV from x {commutes}
         "Larger of the two, lane by lane, unsigned.";
     Udiv udiv Binary [x: Same, y: Same] -> [a: Same] IB from x {int_divz mergeable}
         "Unsigned quotient. Traps `int_divz` if `y` is 0.";
@@ -373,17 +374,17 @@ macro_rules! opcode_table {
         .";
 
     // Integer arithmetic with overflow.
-    UaddOverflow uadd_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {}
+    UaddOverflow uadd_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {commutes}
         "Wrapped sum, and 1 if the unsigned sum did not fit.";
-    SaddOverflow sadd_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {}
+    SaddOverflow sadd_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {commutes}
         "Wrapped sum, and 1 if the signed sum did not fit.";
     UsubOverflow usub_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {}
         "Wrapped difference, and 1 if `x` is below `y` unsigned.";
     SsubOverflow ssub_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IB from x {}
         "Wrapped difference, and 1 if the signed difference did not fit.";
-    UmulOverflow umul_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IN from x {}
+    UmulOverflow umul_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IN from x {commutes}
         "Wrapped product, and 1 if the unsigned product did not fit. Not for i128.";
-    SmulOverflow smul_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IN from x {}
+    SmulOverflow smul_overflow Binary [x: Same, y: Same] -> [a: Same, of: I8] IN from x {commutes}
         "Wrapped product, and 1 if the signed product did not fit. Not for i128.";
     UaddOverflowCin uadd_overflow_cin Ternary [x: Same, y: Same, c_in: I8] -> [a: Same, c_out: I8] IB from y {}
         "As `uadd_overflow` of `x + y + (c_in != 0)`, taken as one sum of three terms.";
@@ -398,11 +399,11 @@ macro_rules! opcode_table {
         "Unsigned sum; traps with the given code if it does not fit. i32 and i64 only.";
 
     // Bit operations.
-    Band band Binary [x: Same, y: Same] -> [a: Same] Any from x {}
+    Band band Binary [x: Same, y: Same] -> [a: Same] Any from x {commutes}
         "And. Floats and vectors are taken as bits.";
-    Bor bor Binary [x: Same, y: Same] -> [a: Same] Any from x {}
+    Bor bor Binary [x: Same, y: Same] -> [a: Same] Any from x {commutes}
         "Or.";
-    Bxor bxor Binary [x: Same, y: Same] -> [a: Same] Any from x {}
+    Bxor bxor Binary [x: Same, y: Same] -> [a: Same] Any from x {commutes}
         "Exclusive or.";
     Bnot bnot Unary [x: Same] -> [a: Same] Any from x {}
         "Every bit inverted.";
@@ -530,15 +531,15 @@ macro_rules! opcode_table {
         "Byte i is 0 if the top bit of `y[i]` is set, otherwise byte `y[i] mod 16` of `x`.";
 
     // Vectors: arithmetic and width.
-    UaddSat uadd_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {}
+    UaddSat uadd_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {commutes}
         "Sum clamped to the unsigned range, lane by lane.";
-    SaddSat sadd_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {}
+    SaddSat sadd_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {commutes}
         "Sum clamped to the signed range, lane by lane.";
     UsubSat usub_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {}
         "Difference clamped to the unsigned range, so at least 0, lane by lane.";
     SsubSat ssub_sat Binary [x: Same, y: Same] -> [a: Same] IxN from x {}
         "Difference clamped to the signed range, lane by lane.";
-    AvgRound avg_round Binary [x: Same, y: Same] -> [a: Same] IxN from x {}
+    AvgRound avg_round Binary [x: Same, y: Same] -> [a: Same] IxN from x {commutes}
         "`(x + y + 1) / 2` unsigned, without losing the carry, lane by lane.";
     IaddPairwise iadd_pairwise Binary [x: Same, y: Same] -> [a: Same] IxN8To32 from x {}
         "Wrapped sums of lanes 2i and 2i+1: first those of `x`, then those of `y`.";

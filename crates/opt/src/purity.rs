@@ -73,32 +73,6 @@ pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64
     func.dfg.inst(func.dfg.first_result_of(value)?).iconst_bits()
 }
 
-/// Whether the operands of a pure instruction of two operands may be exchanged.
-#[inline]
-pub(crate) fn is_commutative(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Iadd
-            | Opcode::Imul
-            | Opcode::Umulhi
-            | Opcode::Smulhi
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Band
-            | Opcode::Bor
-            | Opcode::Bxor
-            | Opcode::UaddOverflow
-            | Opcode::SaddOverflow
-            | Opcode::UmulOverflow
-            | Opcode::SmulOverflow
-            | Opcode::UaddSat
-            | Opcode::SaddSat
-            | Opcode::AvgRound
-    )
-}
-
 /// Whether instructions of an opcode have no operands and cost next to nothing, or nothing, where they are used.
 pub(crate) fn is_constant(opcode: Opcode) -> bool {
     matches!(

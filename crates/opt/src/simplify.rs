@@ -24,7 +24,7 @@ use kingpost_ir::{Block, Function, Inst, InstData, InstView, Opcode, Type, Value
 use crate::analyses::Analyses;
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
-use crate::purity::{Purity, constant, is_commutative, is_constant, is_pure_load, never_traps, purity};
+use crate::purity::{Purity, constant, is_constant, is_pure_load, never_traps, purity};
 use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
 
@@ -246,7 +246,7 @@ impl Walk<'_> {
     fn order_operands(&self, data: &mut InstData) {
         let opcode = data.opcode();
         let cond = data.int_cond();
-        if (is_commutative(opcode) || cond.is_some())
+        if (opcode.is_commutative() || cond.is_some())
             && let [x, y] = data.args_mut()
             && constant(self.func, *x).is_some()
             && constant(self.func, *y).is_none()
@@ -285,7 +285,7 @@ impl Walk<'_> {
     /// The value that is numbered equal, or the instruction itself, which is made if it does not exist.
     fn number(&mut self, data: InstData, existing: Option<Inst>) -> Value {
         let mut key = data.key();
-        if is_commutative(data.opcode())
+        if data.opcode().is_commutative()
             && let [x, y] = *data.args()
             && x > y
         {

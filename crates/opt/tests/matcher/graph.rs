@@ -5,7 +5,6 @@ use cranelift_entity::EntityRef;
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 use kingpost_opt::rewrite::{self, Graph, Rule};
-use kingpost_rules::clif::is_commutative;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -140,7 +139,7 @@ impl Graph for TestGraph {
 
     fn make(&mut self, mut request: InstData) -> Value {
         let is_constant = |value: &Value| self.definition(*value).is_some_and(|inst| inst.opcode() == Opcode::Iconst);
-        if is_commutative(request.opcode()) && is_constant(&request.args()[0]) {
+        if request.opcode().is_commutative() && is_constant(&request.args()[0]) {
             request.args_mut().swap(0, 1);
         }
         self.subjects.push((Some(request), None));

@@ -7,7 +7,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
 use kingpost_rules::ExprKind;
-use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind, is_commutative};
+use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind};
 use std::collections::HashMap;
 
 /// A small generator (Marsaglia, Xorshift RNGs, 2003).
@@ -161,7 +161,7 @@ impl<'a> Builder<'a> {
         let control = self.typing.control(node);
         let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
         let mut cond = self.condition(condition.as_ref());
-        if (is_commutative(*opcode) || *opcode == Opcode::Icmp) && !has_constant && self.random.one_in(2) {
+        if (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant && self.random.one_in(2) {
             args.reverse();
             cond = cond.swap_args();
         }

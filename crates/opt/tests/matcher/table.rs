@@ -4,7 +4,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
 use kingpost_opt::rewrite::{Graph, Rule};
-use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind, is_commutative, typings};
+use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind, typings};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
 use std::collections::HashMap;
 
@@ -127,7 +127,7 @@ fn inst<'r>(
         return;
     }
     let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
-    let may_swap = (is_commutative(*opcode) || *opcode == Opcode::Icmp) && !has_constant;
+    let may_swap = (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant;
     for swapped in [false, true] {
         let mut args = data.args().to_vec();
         let mut actual = data.int_cond();

@@ -34,4 +34,3 @@ pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
 pub use generate::{Dependency, Entry, GenerateError, generate};
 pub use parse::{ParsedClifRule, parse};
 pub use types::{ClifTyping, typings};
-pub use variants::is_commutative;

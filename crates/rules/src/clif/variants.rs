@@ -6,27 +6,6 @@ use crate::ast::{ExprKind, Precondition};
 use kingpost_ir::Opcode;
 use std::collections::HashMap;
 
-/// Whether both orders of the operands have the same value.
-pub fn is_commutative(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Iadd
-            | Opcode::Imul
-            | Opcode::Umulhi
-            | Opcode::Smulhi
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Band
-            | Opcode::Bor
-            | Opcode::Bxor
-            | Opcode::UaddSat
-            | Opcode::SaddSat
-            | Opcode::AvgRound
-    )
-}
-
 /// The source of a rule in all orders, the written one first. Those that match nothing else are left out.
 pub(super) fn variants(rule: &ClifRule) -> Vec<Node> {
     let mut found: Vec<Node> = Vec::new();
@@ -57,7 +36,7 @@ fn orders(node: &Node) -> Vec<Node> {
     };
     let mut all: Vec<Node> = lists.iter().map(|list| with(list.clone(), condition.clone())).collect();
     let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
-    if (is_commutative(*opcode) || *opcode == Opcode::Icmp) && !has_constant {
+    if (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant {
         let exchanged = condition.as_ref().map(ConditionName::exchanged);
         let swapped = lists.into_iter().map(|list| with(list.into_iter().rev().collect(), exchanged.clone()));
         all.extend(swapped);
