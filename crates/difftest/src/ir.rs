@@ -1,35 +1,74 @@
 //! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator at every
 //! optimisation level; and the interpreter says the same of the optimised program.
+//!
+//! [`run`] compiles each program many times for one kind of x86-64 processor, [`run_vectors`] a program of vectors few times
+//! for all kinds.
 
 use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
 use crate::native::{
     Caller, Cpu, Lane, NotLoaded, Outcome, Request, display, load, needs_frame_pointers, runs_here, triple,
 };
+use kingpost_codegen::ALLOCATORS;
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_jit::LoadError;
 use kingpost_opt::{Optimizer, Pass};
-use kingpost_testgen::ir::{Program, generate, shrink};
+use kingpost_testgen::ir::{Program, generate, generate_vectors, shrink};
 use std::fmt::Write;
 use std::ops::Range;
 
 /// Instructions that the interpreter may execute for one call.
 const FUEL: u64 = 2_000_000;
+/// Lanes for one CPU: allocators and optimisation levels.
+const LANES: u64 = 2 * ALLOCATORS.len() as u64;
 
 /// Compiles the programs of `seeds` under every allocator, for any CPU, one with SSE4.1 and this one in turns, and compares.
 ///
 /// # Errors
 /// The first program that is compiled wrongly, shrunken to a filetest; or what keeps the comparison from being made.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    compare(&Mode { target: "ir", generate, all_lanes: true }, seeds)
+}
+
+/// Compiles programs of vectors for any CPU, one with SSE4.1, this one and AArch64, each time with one allocator at one
+/// optimisation level, in turns, and compares. Ten seeds in a row see all lanes of all CPUs.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_vectors(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    compare(&Mode { target: "vectors", generate: generate_vectors, all_lanes: false }, seeds)
+}
+
+/// What is generated, and what compiles it.
+struct Mode {
+    /// Name of the fuzz target.
+    target: &'static str,
+    generate: fn(u64) -> Program,
+    /// Is each program compiled by all lanes, and for one CPU in turns? Otherwise for all CPUs, by one lane in turns.
+    all_lanes: bool,
+}
+
+impl Mode {
+    /// Does a lane compile the program of a seed for a CPU, a number of [`Cpu::ALL`]?
+    fn compiles_here(&self, seed: u64, cpu: usize, lane: usize) -> bool {
+        if self.all_lanes { cpu as u64 == seed % 3 } else { lane as u64 == (seed + 3 * cpu as u64) % LANES }
+    }
+
+    fn compiles_elsewhere(&self, seed: u64, lane: usize) -> bool {
+        self.all_lanes || lane as u64 == seed % LANES
+    }
+}
+
+fn compare(mode: &Mode, seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let mut cases = Vec::new();
     for seed in seeds {
-        let program = generate(seed);
+        let program = (mode.generate)(seed);
         match expected(&program) {
             Ok(expected) => {
                 let case = Case { seed, program, expected };
-                judge_optimized(&case)?;
+                judge_optimized(mode, &case)?;
                 cases.push(case);
             }
             Err(reason) => report.skip(format_args!("the interpreter says: {reason}")),
@@ -37,12 +76,12 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     }
     report.cases = cases.len() as u64;
     if runs_here() {
-        here(&cases, &mut report)?;
+        here(mode, &cases, &mut report)?;
     } else {
         report.skip("this machine does not run x86-64 code on Linux");
     }
     match emulated::is_here() {
-        Ok(()) => elsewhere(&cases, &mut report)?,
+        Ok(()) => elsewhere(mode, &cases, &mut report)?,
         Err(reason) => report.skip(reason),
     }
     Ok(report)
@@ -56,16 +95,20 @@ struct Case {
 }
 
 /// On this machine, program by program.
-fn here(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
+fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
     let mut lanes = Cpu::ALL.map(|cpu| Lane::at_all_levels(&triple(), &cpu.words()));
     let system = |error: LoadError| Box::new(Failure { seed: 0, what: error.to_string(), text: String::new() });
     let mut caller = Caller::new(&lanes[0][0]).map_err(system)?;
     for case in cases {
-        let lanes = &mut lanes[(case.seed % 3) as usize];
-        let judged = judge(&case.program, &case.expected, lanes, &mut caller, report);
+        let lanes = lanes.iter_mut().enumerate().flat_map(|(cpu, lanes)| {
+            let chosen = lanes.iter_mut().enumerate().filter(move |&(n, _)| mode.compiles_here(case.seed, cpu, n));
+            chosen.map(|(_, lane)| lane)
+        });
+        let mut lanes: Vec<&mut Lane> = lanes.collect();
+        let judged = judge(&case.program, &case.expected, &mut lanes, &mut caller, report);
         if let Err(Trouble { lane, .. }) = judged {
             let lane = &mut lanes[lane..=lane];
-            return Err(shrunken(case, &lane_words(&lane[0]), |program| {
+            return Err(shrunken(mode, case, &lane_words(lane[0]), |program| {
                 let expected = expected(program).ok()?;
                 judge(program, &expected, lane, &mut caller, &mut Report::default()).err()
             }));
@@ -75,31 +118,36 @@ fn here(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
 }
 
 /// By the emulator, all programs at once; the processor is a plain one or not in turns.
-fn elsewhere(cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
+fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
     let Some(first) = cases.first() else { return Ok(()) };
     let mut lanes = emulated::lanes(first.seed / 250 % 2 == 1);
     let all: Vec<(&Program, &[Outcome])> = cases.iter().map(|case| (&case.program, &case.expected[..])).collect();
-    if let Err((case, Trouble { lane, .. })) = judge_batch(&all, &mut lanes, report) {
+    let takes = |case: usize, lane| mode.compiles_elsewhere(cases[case].seed, lane);
+    if let Err((case, Trouble { lane, .. })) = judge_batch(&all, &mut lanes, takes, report) {
         let lane = &mut lanes[lane..=lane];
-        return Err(shrunken(&cases[case], &lane_words(&lane[0]), |program| {
+        return Err(shrunken(mode, &cases[case], &lane_words(&lane[0]), |program| {
             let expected = expected(program).ok()?;
-            judge_batch(&[(program, &expected)], lane, &mut Report::default()).err().map(|(_, trouble)| trouble)
+            judge_batch(&[(program, &expected)], lane, |_, _| true, &mut Report::default())
+                .err()
+                .map(|(_, trouble)| trouble)
         }));
     }
     Ok(())
 }
 
-/// Compares what the emulator does with what it should; gives the first program that differs.
+/// Compares what the emulator does with what it should, where `takes` says that a lane compiles a case; returns the first
+/// program that differs.
 fn judge_batch(
     cases: &[(&Program, &[Outcome])],
     lanes: &mut [Lane],
+    takes: impl Fn(usize, usize) -> bool,
     report: &mut Report,
 ) -> Result<(), (usize, Trouble)> {
     let mut batch = Batch::new();
     // Of each call: its program, lane and input.
     let mut calls = Vec::new();
     for (case, (program, _)) in cases.iter().enumerate() {
-        for (lane, compiler) in lanes.iter_mut().enumerate() {
+        for (lane, compiler) in lanes.iter_mut().enumerate().filter(|&(lane, _)| takes(case, lane)) {
             match batch.add(compiler, &program.functions, &program.inputs) {
                 Ok(()) => calls.extend((0..program.inputs.len()).map(|input| (case, lane, input))),
                 Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => report.skip(error),
@@ -138,7 +186,7 @@ pub fn show(seed: u64) -> String {
 }
 
 /// The interpreter's opinion of the optimised program.
-fn judge_optimized(case: &Case) -> Result<(), Box<Failure>> {
+fn judge_optimized(mode: &Mode, case: &Case) -> Result<(), Box<Failure>> {
     let judge = |program: &Program, before: &[Outcome]| {
         let what = match expected(&optimized(program)) {
             Ok(after) if after == before => return None,
@@ -149,7 +197,7 @@ fn judge_optimized(case: &Case) -> Result<(), Box<Failure>> {
     };
     match judge(&case.program, &case.expected) {
         None => Ok(()),
-        Some(_) => Err(shrunken(case, "x86_64", |program| judge(program, &expected(program).ok()?))),
+        Some(_) => Err(shrunken(mode, case, "x86_64", |program| judge(program, &expected(program).ok()?))),
     }
 }
 
@@ -211,7 +259,7 @@ fn expected(program: &Program) -> Result<Vec<Outcome>, String> {
 fn judge(
     program: &Program,
     expected: &[Outcome],
-    lanes: &mut [Lane],
+    lanes: &mut [&mut Lane],
     caller: &mut Caller,
     report: &mut Report,
 ) -> Result<(), Trouble> {
@@ -223,7 +271,7 @@ fn judge_as(
     program: &Program,
     compiled: &[Function],
     expected: &[Outcome],
-    lanes: &mut [Lane],
+    lanes: &mut [&mut Lane],
     caller: &mut Caller,
     report: &mut Report,
 ) -> Result<(), Trouble> {
@@ -250,7 +298,7 @@ fn judge_as(
         report.calls += 1;
         report.traps += u64::from(matches!(expected[input], Outcome::Trapped(_)));
         if *found != expected[input] {
-            let what = differs(&lanes[lane], program, input, found, &expected[input]);
+            let what = differs(lanes[lane], program, input, found, &expected[input]);
             return Err(Trouble { lane, kind: Kind::Ending, what });
         }
     }
@@ -258,7 +306,12 @@ fn judge_as(
 }
 
 /// The case cut down as far as `judge` still finds the same kind of trouble; `target` are the words of a `target` line.
-fn shrunken(case: &Case, target: &str, mut judge: impl FnMut(&Program) -> Option<Trouble>) -> Box<Failure> {
+fn shrunken(
+    mode: &Mode,
+    case: &Case,
+    target: &str,
+    mut judge: impl FnMut(&Program) -> Option<Trouble>,
+) -> Box<Failure> {
     let Case { seed, program, .. } = case;
     let kind = judge(program).map(|trouble| trouble.kind);
     let small = match kind {
@@ -266,7 +319,7 @@ fn shrunken(case: &Case, target: &str, mut judge: impl FnMut(&Program) -> Option
         None => program.clone(),
     };
     let what = judge(&small).map_or_else(|| "fails only sometimes".into(), |trouble| trouble.what);
-    let what = format!("{what}\nrepeat with: make fuzz TARGET=ir N=1 SEED={seed}");
+    let what = format!("{what}\nrepeat with: make fuzz TARGET={} N=1 SEED={seed}", mode.target);
     let text = filetest(&small, &expected(&small), target);
     Box::new(Failure { seed: *seed, what, text })
 }
@@ -313,6 +366,12 @@ mod tests {
         assert!(!runs_here() || report.cases > 100, "{report}");
     }
 
+    #[test]
+    fn smoke_of_vectors() {
+        let report = run_vectors(0..120).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(!runs_here() || report.cases > 100, "{report}");
+    }
+
     /// The comparison sees a planted fault: exclusive or becomes or in what is compiled.
     #[test]
     fn planted_faults_are_seen() {
@@ -321,6 +380,7 @@ mod tests {
         }
         let mut lanes = Lane::all(Cpu::Any);
         let mut caller = Caller::new(&lanes[0]).unwrap();
+        let mut lanes: Vec<&mut Lane> = lanes.iter_mut().collect();
         let (mut planted, mut seen) = (0, 0);
         for seed in 0..40 {
             let program = generate(seed);

@@ -2,7 +2,7 @@
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), `ir`,
-//! `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`. Seeds count
+//! `vectors`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`. Seeds count
 //! up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
 //!
 //! The same functions under libFuzzer, which looks for inputs that reach new code, are in `libfuzzer` beside this

@@ -66,6 +66,11 @@ pub fn generate_with_usual_types(seed: u64) -> Program {
     generate_by(TypeSet::Usual, &mut Rng::new(seed))
 }
 
+/// The program of a seed that is mostly operations on vectors: at least one, and many in most programs.
+pub fn generate_vectors(seed: u64) -> Program {
+    generate_by(TypeSet::Vectors, &mut Rng::new(seed))
+}
+
 fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {
     let plans = plan::plans(type_set, rng);
     let throws = plans.iter().any(|plan| plan.may_throw);
@@ -110,6 +115,26 @@ mod tests {
         let missing: Vec<&str> =
             Opcode::ALL.iter().map(|opcode| opcode.name()).filter(|name| !opcodes.contains(name)).collect();
         assert!(opcodes.len() >= 100, "only {} opcodes; without {missing:?}", opcodes.len());
+    }
+
+    #[test]
+    fn programs_of_vectors_are_valid_and_have_some() {
+        let mut opcodes = BTreeSet::new();
+        for seed in 0..200 {
+            let mut count = 0;
+            for function in &generate_vectors(seed).functions {
+                assert_eq!(verify(function, Some(TARGET)), Ok(()), "seed {seed}\n{function}");
+                for inst in function.layout.blocks().flat_map(|block| function.layout.block_insts(block)) {
+                    let values = function.dfg.inst_args(inst).iter().chain(function.dfg.inst_results(inst));
+                    if values.into_iter().any(|&value| function.dfg.value_type(value).is_vector()) {
+                        opcodes.insert(function.dfg.opcode(inst).name());
+                        count += 1;
+                    }
+                }
+            }
+            assert!(count > 0, "seed {seed}");
+        }
+        assert!(opcodes.len() >= 90, "only {} opcodes: {opcodes:?}", opcodes.len());
     }
 
     #[test]

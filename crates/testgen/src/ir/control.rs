@@ -34,6 +34,9 @@ pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mu
         budget,
     };
     scope.entry();
+    if index == 0 && type_set == TypeSet::Vectors {
+        scope.vector();
+    }
     scope.statements(0);
     scope.return_values();
     (scope.func, scope.pinned)

@@ -25,6 +25,8 @@ pub(super) struct Plan {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSet {
     All,
+    /// The same, most of them vectors.
+    Vectors,
     /// Those that every compiler has: integers to 64 bits, floats of 32 and 64.
     Usual,
 }
@@ -39,14 +41,15 @@ impl TypeSet {
     pub(super) fn any(self, rng: &mut Rng) -> Type {
         match rng.range(0..6) {
             0 => self.float(rng),
-            1 if self == TypeSet::All => any_vector(rng),
+            1 if self != TypeSet::Usual => any_vector(rng),
+            2..5 if self == TypeSet::Vectors => any_vector(rng),
             _ => self.int(rng),
         }
     }
 
     pub(super) fn int(self, rng: &mut Rng) -> Type {
         match self {
-            TypeSet::All => INTS[rng.range(0..INTS.len())],
+            TypeSet::All | TypeSet::Vectors => INTS[rng.range(0..INTS.len())],
             TypeSet::Usual => random_word(rng),
         }
     }
@@ -68,7 +71,7 @@ pub(super) const TAGS: u32 = 4;
 /// One to five functions; the first is the one to be run. If any may throw there is one more, which always does.
 pub(super) fn plans(type_set: TypeSet, rng: &mut Rng) -> Vec<Plan> {
     let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
-    let throws = type_set == TypeSet::All && rng.chance(40);
+    let throws = type_set != TypeSet::Usual && rng.chance(if type_set == TypeSet::Vectors { 10 } else { 40 });
     let mut plans: Vec<Plan> = (0..count).map(|index| plan(index, throws, type_set, rng)).collect();
     share_results(&mut plans, rng);
     if plans.iter().any(|plan| plan.may_throw) {

@@ -58,7 +58,12 @@ const FLOAT_UNARY: &[Opcode] =
 impl Scope<'_> {
     /// One operation; its results join the values at hand.
     pub(super) fn scalar(&mut self) {
-        if self.type_set == TypeSet::All && self.rng.chance(20) {
+        let vectors = match self.type_set {
+            TypeSet::All => 20,
+            TypeSet::Vectors => 75,
+            TypeSet::Usual => 0,
+        };
+        if vectors > 0 && self.rng.chance(vectors) {
             return self.vector();
         }
         match self.rng.range(0..100) {

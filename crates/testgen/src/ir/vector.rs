@@ -75,8 +75,9 @@ impl Scope<'_> {
             56..59 => self.vector_unary(FLOAT_UNARY, &FLOATS),
             59..61 => self.vector_fma(),
             61..64 => self.vector_signs(),
-            64..69 => self.vector_conversion(),
-            69..79 => self.lane(),
+            64..66 => self.float_bits(),
+            66..70 => self.vector_conversion(),
+            70..79 => self.lane(),
             79..86 => self.bytes(),
             86..93 => self.resized(),
             93..96 => self.product(),
@@ -158,6 +159,23 @@ impl Scope<'_> {
                 let y = self.pick_clean(ty);
                 self.binary(Opcode::Fcopysign, ty, x, y)
             }
+        };
+        self.mark_clean(result);
+    }
+
+    /// Operations that take the lanes for bits.
+    fn float_bits(&mut self) {
+        let opcode = self.one_of(&[Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Bnot, Opcode::Blendv]);
+        let lanes: &[(Type, &[u32])] = if opcode == Opcode::Blendv && self.rng.chance(60) { &INTS } else { &FLOATS };
+        let ty = self.vector_type(lanes);
+        let (x, y) = (self.pick_clean(ty), self.pick_clean(ty));
+        let result = match opcode {
+            Opcode::Bnot => self.unary(opcode, ty, x),
+            Opcode::Blendv => {
+                let mask = self.pick_clean(ty);
+                self.emit(InstData::ternary(opcode, ty, [mask, x, y]), ty)
+            }
+            _ => self.binary(opcode, ty, x, y),
         };
         self.mark_clean(result);
     }
