@@ -8,7 +8,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix rules fuzz bench doc
+.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
 
 all: build
 
@@ -76,6 +76,11 @@ matrix:
 fuzz:
 	@$(CARGO) build --release --bin kingpost-fuzz
 	@target/release/kingpost-fuzz $(TARGET) $(N) $(SEED)
+
+# How the optimiser's work grows on functions that are hard on it, by instructions retired; needs valgrind.
+growth: build
+	$(CARGO) build --release --package kingpost-testgen --example worst_case
+	@sh .ci/growth $(KINGPOST) target/release/examples/worst_case
 
 # Compile time, code size, modules and register allocation against published peers, each in one run. FILES='compile a.clif'
 # measures files of yours, FILES='regalloc a.clif' the allocators on them; FILES=--help lists the rest.

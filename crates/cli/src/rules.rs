@@ -164,6 +164,10 @@ fn count(args: &CountArgs) -> Outcome {
         writeln!(out, "{count:>8} {}", rule.name())?;
     }
     writeln!(out, "{} of {} rules applied", counts.len(), rewrite::Rule::ALL.len())?;
+    let exhausted = optimizer.applications().exhausted();
+    if exhausted > 0 {
+        writeln!(out, "{exhausted} requests on which no rule was tried, because an instruction had made too many")?;
+    }
     out.flush()?;
     Ok(verdict)
 }

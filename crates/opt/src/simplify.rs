@@ -14,7 +14,7 @@
 //! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
 //! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
 //! than the two together. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions,
-//! with at most [`FUEL`] rule applications for each.
+//! with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -28,7 +28,7 @@ use crate::purity::{Purity, constant, is_constant, is_pure_load, never_traps, pu
 use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
 
-/// How many rules may be applied for each instruction of the input.
+/// How many requests rules are tried on for each instruction of the input, its own included.
 const FUEL: u32 = 16;
 
 /// Memory of the pass.
@@ -263,7 +263,11 @@ impl Walk<'_> {
         if let Some((ty, bits)) = self.folded(data) {
             return Some(self.iconst(ty, bits));
         }
-        self.fuel = self.fuel.checked_sub(1)?;
+        if self.fuel == 0 {
+            self.applications.exhaust();
+            return None;
+        }
+        self.fuel -= 1;
         rewrite::rewrite(self, data)
     }
 

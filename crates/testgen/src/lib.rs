@@ -18,6 +18,7 @@
 //! | `conformance.rs` | what every allocator must do, for its tests |
 //! | `phases.rs` | what the phases of an allocator find out, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
+//! | `worst_cases.rs` | CLIF functions of any size that are as bad as can be for an optimiser |
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
 
@@ -41,3 +42,4 @@ pub mod shapes;
 pub mod shrink;
 pub mod simulate;
 pub mod text;
+pub mod worst_cases;

@@ -17,6 +17,7 @@ pub struct Applications {
     limits: RuleLimits,
     counts: Vec<u64>,
     total: u64,
+    exhausted: u64,
 }
 
 impl Default for Applications {
@@ -28,7 +29,7 @@ impl Default for Applications {
 impl Applications {
     /// None yet.
     pub fn new(limits: RuleLimits) -> Applications {
-        Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0 }
+        Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0, exhausted: 0 }
     }
 
     /// Whether a rule may be applied, which then counts as done.
@@ -40,6 +41,16 @@ impl Applications {
             self.total += 1;
         }
         allowed
+    }
+
+    /// No more rules are tried for an instruction, because there have been enough.
+    pub(crate) fn exhaust(&mut self) {
+        self.exhausted += 1;
+    }
+
+    /// How often there were too many requests for one instruction of the input.
+    pub fn exhausted(&self) -> u64 {
+        self.exhausted
     }
 
     /// The rules that were applied and how often, in the order in which they are tried.
