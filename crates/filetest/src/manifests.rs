@@ -53,7 +53,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("testgen", "regalloc-linear regalloc-spill-all"),
     ("reader", "testgen"),
     ("interpreter", "reader"),
-    ("opt", "rule-verify rules semantics smt"),
+    ("opt", "interpreter reader rule-verify rules semantics smt testgen"),
     ("semantics", "interpreter reader"),
     ("jit", "emit-object reader regalloc"),
     ("emit-object", "reader regalloc"),
