@@ -177,11 +177,14 @@ pub(crate) struct CompileArgs {
     #[arg(long)]
     pub(crate) verify_each: bool,
     /// The object; `-` is standard output. Without it, the code is only made.
-    #[arg(short, value_name = "OUT.o")]
+    #[arg(short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
     #[arg(long, requires = "output")]
     pub(crate) trap_table: bool,
+    /// Write text for the system's assembler in place of an object: to the file of `-o`, or to standard output.
+    #[arg(short = 'S', conflicts_with_all = ["trap_table", "stop_after"])]
+    pub(crate) assembly: bool,
     /// For debuggers: every instruction is its own line of the file, and values are variables.
     #[arg(short = 'g')]
     pub(crate) debug: bool,

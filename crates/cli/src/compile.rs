@@ -12,7 +12,7 @@ use crate::stats::Summary;
 use crate::target::Refused;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options, Stage};
-use kingpost_emit_object::ObjectOptions;
+use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::function::SourceLoc;
 use kingpost_ir::near::near_suffix;
@@ -39,6 +39,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         time: args.time || args.stats.is_some(),
         count: args.stats.is_some(),
         dump: dumps.sink(),
+        list: args.assembly,
         stop_after: args.stop_after.as_deref().and_then(Stage::named),
         ..Options::default()
     };
@@ -50,6 +51,8 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
+    let assembly = Assembly::new(compiler.triple(), compiler.settings().unwind_info);
+    let assembly = args.assembly.then_some(assembly).transpose().map_err(failed)?;
     let summary = Summary { tiles: compiler.isa().tiles(), ..Summary::default() };
     let mut session = Session {
         args,
@@ -60,6 +63,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         functions: Vec::new(),
         starts: Vec::new(),
         module: ModuleBuffer::default(),
+        assembly,
         data: Vec::new(),
         inputs: Vec::new(),
         defined: HashMap::new(),
@@ -89,6 +93,10 @@ fn number_lines(input: &Input, start: usize, func: &mut Function) {
     }
 }
 
+fn failed(error: ObjectError) -> Stop {
+    Stop::Failure(error.to_string())
+}
+
 /// Whether two paths lead to one file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.is_file(), file.dev(), file.ino()));
@@ -108,6 +116,8 @@ struct Session<'a> {
     /// The first byte of each function of the portion.
     starts: Vec<usize>,
     module: ModuleBuffer,
+    /// The same as text, if it is asked for.
+    assembly: Option<Assembly>,
     data: Vec<DataObject>,
     /// Read so far.
     inputs: Vec<Rc<Input>>,
@@ -179,6 +189,10 @@ impl Session<'_> {
             let name = format!("%{}", function.code.problem.name);
             let result = compiler.compile_code(&mut cx, function, &mut self.module);
             self.dumps.write(std::iter::once(name.clone()), compiler.isa().env())?;
+            if let (Ok(()), Some(assembly)) = (&result, &mut self.assembly) {
+                let last = self.module.function(self.module.len() - 1);
+                assembly.function(cx.listing(), last).map_err(failed)?;
+            }
             if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) })
             {
                 self.leave_out(&format!("{}: {name}", input.name), error.to_string());
@@ -298,13 +312,33 @@ impl Session<'_> {
     fn compile_portion(&mut self, input: &Input, own: Option<&Compiler>, count: usize) -> Result<(), Stop> {
         let start = Instant::now();
         let compiler = own.unwrap_or(&self.compiler);
-        let batch = compiler.compile_batch(&mut self.functions[..count], self.jobs);
-        self.module.append(&batch.module);
-        self.summary.stats += &batch.stats;
+        let errors = match &mut self.assembly {
+            Some(assembly) => {
+                let mut cx = compiler.context();
+                let mut errors = Vec::new();
+                for (index, func) in self.functions[..count].iter_mut().enumerate() {
+                    match compiler.compile(&mut cx, func, &mut self.module) {
+                        Ok(()) => {
+                            let last = self.module.function(self.module.len() - 1);
+                            assembly.function(cx.listing(), last).map_err(failed)?;
+                        }
+                        Err(error) => errors.push((index, error)),
+                    }
+                }
+                self.summary.stats += cx.stats();
+                errors
+            }
+            None => {
+                let batch = compiler.compile_batch(&mut self.functions[..count], self.jobs);
+                self.module.append(&batch.module);
+                self.summary.stats += &batch.stats;
+                batch.errors
+            }
+        };
         self.summary.compile_s += start.elapsed().as_secs_f64();
         let names = self.functions[..count].iter().map(|func| func.name.to_string());
         self.dumps.write(names, compiler.isa().env())?;
-        for (index, error) in batch.errors {
+        for (index, error) in errors {
             if error == CompileError::Stopped {
                 continue;
             }
@@ -331,7 +365,10 @@ impl Session<'_> {
         if !args.keep_going && !self.reasons.is_empty() {
             return Ok(Verdict::Bad);
         }
-        if let Some(path) = &args.output {
+        if let Some(assembly) = self.assembly.take() {
+            let path = args.output.as_deref().unwrap_or(Path::new("-"));
+            output::write_whole(path, assembly.finish(&self.data).as_bytes())?;
+        } else if let Some(path) = &args.output {
             let unwind_info = self.compiler.settings().unwind_info;
             let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
             // Source locations are lines of one file; they do not say of which, if there are several.
@@ -340,8 +377,7 @@ impl Session<'_> {
                 options.folder = std::env::current_dir()?.display().to_string();
             }
             let object = kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options);
-            let object = object.map_err(|error| Stop::Failure(error.to_string()))?;
-            output::write_whole(path, &object)?;
+            output::write_whole(path, &object.map_err(failed)?)?;
         }
         self.summary.compile_s += start.elapsed().as_secs_f64();
         if args.time {

@@ -242,7 +242,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
+pub(crate) fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
     use target_lexicon::BinaryFormat::{Elf, Unknown};
     match (triple.architecture, triple.binary_format) {
         (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
@@ -252,7 +252,7 @@ fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
 }
 
 /// The section of a data object.
-fn data_section(object: &DataObject) -> StandardSection {
+pub(crate) fn data_section(object: &DataObject) -> StandardSection {
     if object.tls {
         let zeros = object.bytes.is_empty();
         return if zeros { StandardSection::UninitializedTls } else { StandardSection::Tls };

@@ -12,6 +12,7 @@
 //! | `function_tables.rs` | what programs look up by function: `kingpost_traps` and the like |
 //! | `relocated.rs` | contents with relocations |
 //! | `names.rs` | names of symbols in object files |
+//! | `assembly.rs` | the same as text for an assembler |
 //! | `error.rs` | why there is no object |
 //!
 //! ```
@@ -27,6 +28,7 @@
 //! assert!(module.finish().unwrap().starts_with(b"\x7fELF"));
 //! ```
 
+mod assembly;
 mod debug;
 mod eh_frame;
 mod elf;
@@ -39,6 +41,7 @@ mod relocated;
 mod tables;
 mod write;
 
+pub use assembly::Assembly;
 pub use error::ObjectError;
 pub use module::ObjectModule;
 pub use names::symbol_name;

@@ -69,7 +69,7 @@ impl Row {
 
 /// The rows of the function compiled last in `cx`, which is the last one of `module`.
 pub(crate) fn rows(cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Vec<Row> {
-    let insts = cx.listing().insts(|symbol, out| *out += &symbol.to_string()).peekable();
+    let insts = cx.listing().insts(|mention| mention.to_string()).peekable();
     let code = module.function(module.len() - 1).code;
     let mut rows = Rows { cx, names, graph, code, insts, rows: Vec::new() };
     rows.emitted(Origin::Frame, RowKind::Frame);
@@ -165,10 +165,8 @@ impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
     fn asm(&self, inst: &ListedInst) -> String {
         match inst.label {
             None => inst.text.clone(),
-            Some(ListedLabel::Block(block)) => {
-                format!("{} {}", inst.text, self.names.blocks[block.as_u32() as usize])
-            }
-            Some(label) => format!("{} {label}", inst.text),
+            Some(ListedLabel::Block(block)) => inst.text_to(&self.names.blocks[block.as_u32() as usize]),
+            Some(label) => inst.text_to(label),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::asm;
 use crate::branches::{A64Branches, ADR};
 use crate::encode::encode;
 use crate::immediates::{Extend, add_sub, extended, reaches};
-use crate::regs::{FP, SP, X16, X17};
+use crate::regs::{FP, SP, X16, X17, name};
 use crate::rows;
 use kingpost_mach::{Args, Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
 use kingpost_regalloc::PReg;
@@ -77,7 +77,7 @@ pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Bu
 pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     match mem.base {
         MemBase::Symbol(index) => {
-            list(to, mem, args, buffer);
+            buffer.list(|| asm::text(rows::ADDR64_CONST, &Args { regs: &[to], mem: Some(mem), ..*args }));
             let symbol = args.symbols[index as usize];
             let addend = symbol.offset + mem.disp;
             let number = u32::from(to.enc());
@@ -87,7 +87,7 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
         }
         MemBase::Table(table) => {
             debug_assert!(mem.disp == 0 && mem.index.is_none(), "a table's start is addressed");
-            list(to, mem, args, buffer);
+            buffer.list(|| format!("adr {}, table{table}", name(to, 8)));
             buffer.reference(Target::Table(table), ADR | u32::from(to.enc()), &A64Branches);
         }
         MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {
@@ -110,11 +110,6 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
 pub(crate) fn page(to: PReg, name: u32, addend: i64, buffer: &mut Buffer) {
     buffer.reloc(RelocKind::Aarch64AdrPage, name, addend);
     buffer.put4(0x9000_0000 | u32::from(to.enc()));
-}
-
-/// Lists the address of something that has a name as one instruction.
-fn list(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
-    buffer.list(|| asm::text(rows::ADDR64_RM, &Args { regs: &[to], mem: Some(mem), ..*args }));
 }
 
 /// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base, x17.

@@ -19,7 +19,7 @@ fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     let imm = args.imm;
     let written = match (field, args.mem) {
         ("m", Some(mem)) => {
-            memory(&mem, ENCODINGS[usize::from(row.0)].bytes, args, out);
+            memory(&mem, ENCODINGS[usize::from(row.0)].bytes, out);
             Ok(())
         }
         ("t", Some(Mem { base: MemBase::Symbol(index), disp, .. })) => {
@@ -133,23 +133,15 @@ impl std::fmt::Display for Plus {
     }
 }
 
-fn memory(mem: &Mem, bytes: u8, args: &Args<'_>, out: &mut String) {
-    let _ = match (mem.base, register(mem.base)) {
-        (MemBase::Symbol(index), _) => {
-            let symbol = args.symbols[index as usize];
-            write!(out, "symbol{}{}", symbol.name, Plus(symbol.offset + mem.disp))
-        }
-        (MemBase::Table(table), _) => write!(out, "table{table}"),
-        (_, Some(base)) => {
-            let _ = write!(out, "[{}", name(base, 8));
-            index(mem, bytes, out);
-            if mem.disp != 0 {
-                let _ = write!(out, ", #{}", mem.disp);
-            }
-            out.write_str("]")
-        }
-        (_, None) => Ok(()),
-    };
+fn memory(mem: &Mem, bytes: u8, out: &mut String) {
+    // The address of what has a name is computed before.
+    let Some(base) = register(mem.base) else { return };
+    let _ = write!(out, "[{}", name(base, 8));
+    index(mem, bytes, out);
+    if mem.disp != 0 {
+        let _ = write!(out, ", #{}", mem.disp);
+    }
+    out.push(']');
 }
 
 fn index(mem: &Mem, bytes: u8, out: &mut String) {

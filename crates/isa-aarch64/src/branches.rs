@@ -123,11 +123,11 @@ impl BranchForms for A64Branches {
         let opposite = if form & OPPOSITE_TEST == 0 { "z" } else { "nz" };
         let reg = format!("{}{}", if form >> 31 != 0 { 'x' } else { 'w' }, form & 31);
         match kind(form) {
-            Kind::Jump => "b".to_string(),
-            Kind::Condition => format!("b.{}", CC_NAMES[form as usize & 15]),
-            Kind::Test => format!("cb{opposite} {reg},"),
-            Kind::TestBit => format!("tb{opposite} {reg}, #{},", form >> 26 & 32 | form >> 19 & 31),
-            Kind::Adr => format!("adr x{},", form & 31),
+            Kind::Jump => "b {}".to_string(),
+            Kind::Condition => format!("b.{} {{}}", CC_NAMES[form as usize & 15]),
+            Kind::Test => format!("cb{opposite} {reg}, {{}}"),
+            Kind::TestBit => format!("tb{opposite} {reg}, #{}, {{}}", form >> 26 & 32 | form >> 19 & 31),
+            Kind::Adr => format!("adr x{}, {{}}", form & 31),
         }
     }
 

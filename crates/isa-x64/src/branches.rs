@@ -94,9 +94,9 @@ impl BranchForms for X64Branches {
 
     fn text(&self, form: u32) -> String {
         match form {
-            JUMP => "jmp".to_string(),
-            ADDRESS.. => format!("lea {},", regs::name(PReg::int((form - ADDRESS) as u8), 8)),
-            _ => format!("j{}", CC_NAMES[form as usize]),
+            JUMP => "jmp {}".to_string(),
+            ADDRESS.. => format!("lea {}, [rip + {{}}]", regs::name(PReg::int((form - ADDRESS) as u8), 8)),
+            _ => format!("j{} {{}}", CC_NAMES[form as usize]),
         }
     }
 

@@ -71,7 +71,7 @@ pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
 pub use isa::{EmitContext, HalfPrecision, Isa, MachineEdit, Mem, MemBase, ShortRows};
 pub use limits::{Guard, Limits, check_limit};
-pub use listing::{ListedInst, ListedLabel, Listing, Origin};
+pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
 pub use row::{Effect, Family, FlagsEffect, ListIndex, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};

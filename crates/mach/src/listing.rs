@@ -31,12 +31,38 @@ pub enum Origin {
 pub struct ListedInst {
     /// Its bytes, relative to the function's first.
     pub range: Range<u32>,
-    /// In the assembler's syntax, without the label of a branch. Symbols are called as functions call them.
+    /// In the assembler's syntax, with `{}` for the label of a branch.
     pub text: String,
     /// The label that a branch goes to.
     pub label: Option<ListedLabel>,
     /// What it was emitted for.
     pub origin: Origin,
+}
+
+impl ListedInst {
+    /// The text of a branch to a label that is called `label`.
+    pub fn text_to(&self, label: impl fmt::Display) -> String {
+        self.text.replacen("{}", &label.to_string(), 1)
+    }
+}
+
+/// What the text of an instruction names.
+#[derive(Clone, Copy, Debug)]
+pub enum Mention<'a> {
+    /// A symbol.
+    Symbol(&'a SymbolName),
+    /// A jump table, by number.
+    Table(u32),
+}
+
+/// Text form: symbols are called as functions call them.
+impl fmt::Display for Mention<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mention::Symbol(symbol) => write!(f, "{symbol}"),
+            Mention::Table(number) => write!(f, "table{number}"),
+        }
+    }
 }
 
 /// A place that branches go to.
@@ -83,6 +109,8 @@ pub struct Listing {
     blocks: usize,
     /// Bytes of code, jump tables behind it not counted.
     code_bytes: u32,
+    /// The jump tables: offsets and the labels they lead to.
+    tables: Vec<(u32, Vec<Label>)>,
 }
 
 /// What instruction sets say.
@@ -131,6 +159,7 @@ impl Listing {
         self.origin = Origin::Frame;
         self.lines.clear();
         self.labels.clear();
+        self.tables.clear();
         self.blocks = blocks;
         self.code_bytes = 0;
     }
@@ -140,15 +169,17 @@ impl Listing {
         self.lines.iter_mut().map(|line| &mut line.offset)
     }
 
-    /// Takes the final offsets of labels, ascending, the names of symbols, and the length of the code.
+    /// Takes the final offsets of labels, ascending, and of jump tables, the names of symbols, and the length of the code.
     pub(crate) fn finish(
         &mut self,
         labels: impl Iterator<Item = (Label, u32)>,
+        tables: impl Iterator<Item = (u32, Vec<Label>)>,
         symbols: &[SymbolName],
         code_bytes: u32,
     ) {
         if self.wanted {
             self.labels.extend(labels);
+            self.tables.extend(tables);
             self.symbols.clear();
             self.symbols.extend_from_slice(symbols);
             self.code_bytes = code_bytes;
@@ -160,8 +191,8 @@ impl Listing {
         self.code_bytes
     }
 
-    /// The instructions in the order of their bytes. `name` appends what a symbol is called.
-    pub fn insts(&self, name: impl Fn(&SymbolName, &mut String)) -> impl Iterator<Item = ListedInst> {
+    /// The instructions in the order of their bytes. `name` returns what a symbol or table is called.
+    pub fn insts(&self, name: impl Fn(Mention<'_>) -> String) -> impl Iterator<Item = ListedInst> {
         self.lines.iter().enumerate().map(move |(index, line)| ListedInst {
             range: line.offset..self.end_of(index),
             text: named(&line.text, &self.symbols, &name),
@@ -173,6 +204,11 @@ impl Listing {
     /// The labels and their offsets, ascending.
     pub fn labels(&self) -> impl Iterator<Item = (ListedLabel, u32)> {
         self.labels.iter().map(|&(label, offset)| (self.listed(label), offset))
+    }
+
+    /// The jump tables in order: their offsets, and the labels they lead to.
+    pub fn tables(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = ListedLabel>)> {
+        self.tables.iter().map(|(offset, labels)| (*offset, labels.iter().map(|&label| self.listed(label))))
     }
 
     fn listed(&self, label: Label) -> ListedLabel {
@@ -194,17 +230,20 @@ impl Listing {
     }
 }
 
-/// An encoder's text with names in place of `symbol0` and so on.
-fn named(text: &str, symbols: &[SymbolName], name: impl Fn(&SymbolName, &mut String)) -> String {
+/// An encoder's text with names in place of `symbol0`, `table0` and so on.
+fn named(text: &str, symbols: &[SymbolName], name: impl Fn(Mention<'_>) -> String) -> String {
     let (mut out, mut rest) = (String::new(), text);
-    while let Some((before, after)) = rest.split_once("symbol") {
-        out.push_str(before);
-        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-        match after[..digits].parse().ok().and_then(|number: usize| symbols.get(number)) {
-            Some(symbol) => name(symbol, &mut out),
-            None => out.push_str(&rest[before.len()..rest.len() - after.len() + digits]),
-        }
-        rest = &after[digits..];
+    while let Some((start, word)) = ["symbol", "table"].into_iter().filter_map(|w| Some((rest.find(w)?, w))).min() {
+        let digits = &rest[start + word.len()..];
+        let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
+        let mention = digits.parse().ok().and_then(|number: u32| match word {
+            "table" => Some(Mention::Table(number)),
+            _ => symbols.get(number as usize).map(Mention::Symbol),
+        });
+        let end = start + word.len() + digits.len();
+        out += &rest[..start];
+        out += &mention.map_or_else(|| rest[start..end].to_string(), &name);
+        rest = &rest[end..];
     }
     out + rest
 }
@@ -218,7 +257,7 @@ impl fmt::Display for ListingText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listing = self.listing;
         let mut labels = listing.labels().peekable();
-        for inst in listing.insts(|name, out| *out += &name.to_string()) {
+        for inst in listing.insts(|mention| mention.to_string()) {
             while let Some((label, _)) = labels.next_if(|(_, offset)| *offset <= inst.range.start) {
                 writeln!(f, "{label}:")?;
             }
@@ -232,10 +271,7 @@ impl ListingText<'_> {
     fn line(&self, f: &mut fmt::Formatter<'_>, inst: &ListedInst) -> fmt::Result {
         let (start, end) = (inst.range.start as usize, inst.range.end as usize);
         let bytes = self.function.code.get(start..end).unwrap_or_default();
-        let mut text = inst.text.clone();
-        if let Some(label) = inst.label {
-            text += &format!(" {label}");
-        }
+        let mut text = inst.label.map_or(inst.text.clone(), |label| inst.text_to(label));
         let mut separator = "  ; ";
         let within = |offset: u32| (start..end).contains(&(offset as usize));
         for reloc in self.function.relocs.iter().filter(|reloc| within(reloc.offset)) {

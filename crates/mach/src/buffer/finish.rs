@@ -13,7 +13,7 @@
 //! Cost: linear in bytes plus rounds × references.
 
 use super::tables::ENTRY_BYTES;
-use super::{BranchForms, Buffer, JumpTables, Reference, Target, UNBOUND};
+use super::{BranchForms, Buffer, JumpTables, Label, Reference, Target, UNBOUND};
 use crate::compiled::{FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
@@ -42,7 +42,10 @@ impl Buffer {
         let base = pools.code.len();
         self.copy_code(forms, &mut pools.code);
         let labels = self.bound.iter().map(|&label| (label, self.labels[label.index()]));
-        self.listing.finish(labels, symbols, (pools.code.len() - base) as u32);
+        let listed = tables.tables.iter().zip(&self.table_offsets).map(|(&table, &offset)| {
+            (offset, tables.of(table).iter().map(|&target| Label::new(target as usize)).collect())
+        });
+        self.listing.finish(labels, listed, symbols, (pools.code.len() - base) as u32);
         self.place_tables(tables, base, forms, &mut pools.code);
         if pools.code.len() - base > MAX_CODE_BYTES {
             return Err(TooLong);

@@ -23,7 +23,7 @@ pub trait BranchForms {
     fn jump(&self) -> u32;
     /// The form that branches where this one, a conditional branch, does not.
     fn opposite(&self, form: u32) -> u32;
-    /// The text of a branch without its target.
+    /// The text of a branch, with `{}` for its target.
     fn text(&self, form: u32) -> String;
     /// Bytes of which every instruction's length is a multiple.
     fn grid(&self) -> usize {

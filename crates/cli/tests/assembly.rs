@@ -1,0 +1,196 @@
+//! `compile -S`: what the system's assembler makes of the text is the object that `compile -o` writes.
+
+use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind, elf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const KINGPOST: &str = env!("CARGO_BIN_EXE_kingpost");
+
+/// Names that are registers or operators to an assembler, or no words at all.
+const AWKWARD: &str = r#"
+; data: %rsp align=8 rw = x"0011223344556677", &%and+8, zero=24
+; data: %ptr align=4 ro = x"01"
+
+function %eax(i64) -> i64 system_v {
+    gv0 = symbol %rsp
+    gv1 = symbol colocated %st
+    gv2 = symbol %mod
+    fn0 = %and(i64) -> i64 system_v
+    fn1 = colocated %x0(i64) -> i64 system_v
+    fn2 = colocated u1:2(i64) -> i64 system_v
+block0(v0: i64):
+    v1 = symbol_value.i64 gv0
+    v2 = call fn0(v1)
+    v3 = call fn1(v2)
+    v4 = call fn2(v3)
+    v5 = symbol_value.i64 gv1
+    v6 = iadd v4, v5
+    v7 = symbol_value.i64 gv2
+    v8 = iadd v6, v7
+    return v8
+}
+
+function %and(i64) -> i64 system_v {
+    fn0 = colocated %and(i64) -> i64 system_v
+block0(v0: i64):
+    v1 = call fn0(v0)
+    return v1
+}
+
+function %far(i32) -> i32 system_v {
+block0(v0: i32):
+    brif v0, block1, block2
+
+block1:
+    return v0
+
+block2:
+    v1 = iconst.i32 7
+    return v1
+}
+"#;
+
+/// How the assembler of a machine is called: with the instructions of all the flags that tests set.
+fn assembler(target: &str) -> (&'static str, &'static [&'static str]) {
+    match target {
+        "x86_64" => ("as", &["--64", "-mrelax-relocations=no"]),
+        _ => ("aarch64-linux-gnu-as", &["-march=armv8.5-a+lse+fp16+dotprod"]),
+    }
+}
+
+/// All texts of functions below `folder`.
+fn texts(folder: &Path, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            texts(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "clif") {
+            out.push(path);
+        }
+    }
+}
+
+/// The text with `_number` behind the names of its functions, so that it goes into one object with others.
+fn renamed(text: &str, number: usize) -> String {
+    let names: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("function ")?.split_once('('))
+        .filter_map(|(name, _)| name.strip_prefix('%'))
+        .collect();
+    names.iter().fold(text.to_string(), |text, name| text.replace(&format!("%{name}("), &format!("%{name}_{number}(")))
+}
+
+/// What two objects are compared by.
+#[derive(PartialEq, Eq, Debug)]
+struct Facts {
+    sections: BTreeMap<String, Vec<u8>>,
+    /// Section, offset, type, symbol or section, addend.
+    relocations: BTreeSet<(String, u64, u32, String, i64)>,
+    /// Name, section, value, size, kind.
+    symbols: BTreeSet<(String, String, u64, u64, String)>,
+}
+
+/// The facts of an object's code and data.
+fn facts(bytes: &[u8]) -> Facts {
+    let file = object::File::parse(bytes).expect("an object");
+    let section_name = |symbol: &object::Symbol<'_, '_>| {
+        symbol.section_index().map(|index| file.section_by_index(index).unwrap().name().unwrap().to_string())
+    };
+    let mut facts = Facts { sections: BTreeMap::new(), relocations: BTreeSet::new(), symbols: BTreeSet::new() };
+    for section in file.sections() {
+        let name = section.name().unwrap();
+        if section.size() == 0 || ![".text", ".rodata", ".data", ".tdata"].iter().any(|own| name.starts_with(own)) {
+            continue;
+        }
+        facts.sections.insert(name.into(), section.data().unwrap().to_vec());
+        for (offset, relocation) in section.relocations() {
+            let RelocationTarget::Symbol(index) = relocation.target() else { panic!("no symbol") };
+            let symbol = file.symbol_by_index(index).unwrap();
+            // An assembler names a section and an offset where the symbol is local.
+            let (target, addend) = match section_name(&symbol).filter(|_| symbol.is_local()) {
+                Some(section) => (section, relocation.addend() + symbol.address() as i64),
+                None => (symbol.name().unwrap().to_string(), relocation.addend()),
+            };
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { panic!("no ELF") };
+            // Linkers treat calls and jumps alike.
+            let r_type = if r_type == elf::R_AARCH64_JUMP26 { elf::R_AARCH64_CALL26 } else { r_type };
+            facts.relocations.insert((name.into(), offset, r_type, target, addend));
+        }
+    }
+    for symbol in file.symbols().filter(|symbol| symbol.is_global() && symbol.is_definition()) {
+        let (name, section) = (symbol.name().unwrap().into(), section_name(&symbol).unwrap_or_default());
+        let kind = match symbol.kind() {
+            SymbolKind::Unknown => String::new(),
+            kind => format!("{kind:?}"),
+        };
+        facts.symbols.insert((name, section, symbol.address(), symbol.size(), kind));
+    }
+    facts
+}
+
+/// Compiles `files` both ways and compares.
+fn compare(folder: &Path, target: &str, options: &[&str], files: &[PathBuf]) {
+    let (program, flags) = assembler(target);
+    if Command::new(program).arg("--version").output().is_err() {
+        assert!(std::env::var_os("KINGPOST_WITHOUT_TOOLS").is_some(), "{program}: `make deps` installs it");
+        return;
+    }
+    let at = |name: &str| folder.join(format!("{target}.{name}"));
+    let compile = |more: &[&str], out: &Path| {
+        let mut command = Command::new(KINGPOST);
+        command.args(["compile", "--keep-going", "--target", target]).args(options).args(more).arg("-o").arg(out);
+        let output = command.args(files).output().expect("it starts");
+        assert!(out.exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    compile(&[], &at("o"));
+    compile(&["-S"], &at("s"));
+    let output = Command::new(program).args(flags).arg("-o").arg(at("as.o")).arg(at("s")).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [ours, theirs] = ["o", "as.o"].map(|name| facts(&std::fs::read(at(name)).expect("written")));
+    for (name, bytes) in &ours.sections {
+        let other = theirs.sections.get(name).unwrap_or_else(|| panic!("{target}: no {name}"));
+        let first = bytes.iter().zip(other).position(|(a, b)| a != b);
+        assert!(bytes == other, "{target} {name}: {} and {} bytes, differ at {first:?}", bytes.len(), other.len());
+    }
+    let odd: Vec<_> = ours.relocations.symmetric_difference(&theirs.relocations).take(10).collect();
+    assert!(odd.is_empty(), "{target}: relocations differ: {odd:#?}");
+    let odd: Vec<_> = ours.symbols.symmetric_difference(&theirs.symbols).take(10).collect();
+    assert!(odd.is_empty(), "{target}: symbols differ: {odd:#?}");
+    assert!(ours == theirs);
+}
+
+#[test]
+fn the_assembler_makes_the_object_of_the_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut sources = Vec::new();
+    texts(&root.join("filetests"), &mut sources);
+    texts(&root.join("crates/demo/programs"), &mut sources);
+    let copy = |(number, path): (usize, &PathBuf)| {
+        let text = String::from_utf8_lossy(&std::fs::read(path).expect("a file")).into_owned();
+        let copy = folder.path().join(format!("{number}.clif"));
+        std::fs::write(&copy, renamed(&text, number)).expect("written");
+        copy
+    };
+    let files: Vec<PathBuf> = sources.iter().enumerate().map(copy).collect();
+    assert!(files.len() > 200);
+    for target in ["x86_64", "aarch64"] {
+        compare(folder.path(), target, &[], &files);
+        compare(folder.path(), target, &["--set", "opt_level=speed", "--set", "is_pic=false"], &files);
+    }
+}
+
+#[test]
+fn names_of_registers_and_operators_are_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("awkward.clif");
+    std::fs::write(&path, AWKWARD).expect("written");
+    for target in ["x86_64", "aarch64"] {
+        for options in [&[][..], &["--set", "is_pic=false"], &["--set", "bb_padding_log2_minus_one=21"]] {
+            compare(folder.path(), target, options, std::slice::from_ref(&path));
+        }
+    }
+}
