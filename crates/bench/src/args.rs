@@ -42,6 +42,21 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Run time and size of well-known kernels against Cranelift and `cc -O1`: all versions in one process, in turns.
+    Kernels {
+        /// Only these; by default all of crates/bench/kernels.
+        #[arg(long, value_name = "NAME", value_delimiter = ',')]
+        only: Vec<String>,
+        /// Rounds of which the best counts.
+        #[arg(long, value_name = "N", default_value_t = 21)]
+        rounds: usize,
+        /// Where objects and the program go.
+        #[arg(long, value_name = "DIR", default_value = "target/kernels")]
+        folder: PathBuf,
+        /// Instead: write the CLIF files beside the C files that they are made from.
+        #[arg(long)]
+        translate: bool,
+    },
     /// Peak memory of one compiler without an optimiser, for `compile` to call.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },

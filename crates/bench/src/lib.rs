@@ -6,6 +6,7 @@
 //! Reading is timed apart. Functions that some side refuses are left out for all, and counted.
 
 mod args;
+mod kernels;
 mod measure;
 mod module;
 mod ours;
@@ -32,6 +33,8 @@ pub fn run() -> Result<()> {
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
         Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),
         Some(Command::Memory { name, file }) => memory(&name, &file),
+        Some(Command::Kernels { translate: true, .. }) => kernels::translate(),
+        Some(Command::Kernels { only, rounds, folder, .. }) => kernels::report(&only, rounds, &folder),
         Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
 }

@@ -1,0 +1,152 @@
+//! The compilers of kernels: from CLIF or C to objects.
+//!
+//! Versions of a kernel are linked into one program, so each prefixes the names of its functions.
+
+use super::Kernel;
+use anyhow::{Context, Result, anyhow, ensure};
+use cranelift_codegen::ir::{ExternalName, UserExternalName};
+use cranelift_codegen::isa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+use cranelift_object::{ObjectBuilder, ObjectModule};
+use kingpost_codegen::{Compiler, Settings};
+use kingpost_mach::ModuleBuffer;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ours::FLAGS;
+
+/// A way to compile a kernel.
+#[derive(Debug)]
+pub(super) enum Version {
+    Cranelift { opt_level: &'static str },
+    Kingpost { allocator: &'static str, opt_level: &'static str },
+    Cc,
+}
+
+/// All ways, the one that the others are compared with first.
+pub(super) fn all() -> Result<Vec<Version>> {
+    let mut versions =
+        vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }, Version::Cc];
+    for &(allocator, _) in kingpost_codegen::ALLOCATORS {
+        if allocator != "spill-all" {
+            versions.extend(["speed", "none"].map(|opt_level| Version::Kingpost { allocator, opt_level }));
+        }
+    }
+    Ok(versions)
+}
+
+impl Version {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Version::Cranelift { opt_level } => format!("cranelift {opt_level}"),
+            Version::Kingpost { allocator, opt_level } => format!("kingpost {allocator} {opt_level}"),
+            Version::Cc => "cc -O1".into(),
+        }
+    }
+
+    /// What the names of a kernel's functions begin with.
+    fn prefix(&self, kernel: &Kernel) -> String {
+        let name: String = self.name().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        format!("{name}_{}_", kernel.name)
+    }
+
+    /// The name of the kernel's own function.
+    pub(super) fn symbol(&self, kernel: &Kernel) -> String {
+        self.prefix(kernel) + &kernel.name
+    }
+
+    pub(super) fn object(&self, kernel: &Kernel, folder: &Path) -> PathBuf {
+        folder.join(self.prefix(kernel) + ".o")
+    }
+
+    /// Writes the object of a kernel and returns the bytes of its code.
+    pub(super) fn build(&self, kernel: &Kernel, folder: &Path) -> Result<usize> {
+        let text = kernel.clif.replace('%', &format!("%{}", self.prefix(kernel)));
+        let file = self.object(kernel, folder);
+        let (bytes, object) = match self {
+            Version::Cranelift { opt_level } => cranelift(&text, opt_level)?,
+            Version::Kingpost { allocator, opt_level } => kingpost(&text, allocator, opt_level)?,
+            Version::Cc => return cc(kernel, &self.symbol(kernel), &file),
+        };
+        std::fs::write(file, object)?;
+        Ok(bytes)
+    }
+}
+
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+fn kingpost(text: &str, allocator: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
+    let mut settings = Settings { is_pic: true, ..Settings::default() };
+    settings.set("opt_level", opt_level)?;
+    settings.set("regalloc_algorithm", allocator)?;
+    let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();
+    let triple = TRIPLE.parse().map_err(|error| anyhow!("{error}"))?;
+    let compiler = Compiler::new(&triple, settings, &flags)?;
+    let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
+    let test =
+        kingpost_reader::parse_test(text, kingpost_reader::Options::default()).map_err(|error| anyhow!("{error}"))?;
+    for mut function in test.functions.into_iter() {
+        compiler.compile(&mut context, &mut function.function, &mut module).map_err(|error| anyhow!("{error}"))?;
+    }
+    let object = kingpost_emit_object::write(&triple, &module, &[], Default::default())?;
+    Ok((module.code_bytes(), object))
+}
+
+fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
+    let mut flags = settings::builder();
+    for (key, value) in [("opt_level", opt_level), ("is_pic", "true"), ("enable_verifier", "false")] {
+        flags.set(key, value)?;
+    }
+    let mut builder = isa::lookup_by_name(TRIPLE).map_err(|error| anyhow!("{error}"))?;
+    for flag in FLAGS {
+        builder.enable(flag)?;
+    }
+    let isa = builder.finish(settings::Flags::new(flags))?;
+    let mut module = ObjectModule::new(ObjectBuilder::new(isa, "kernel", default_libcall_names())?);
+    let mut functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
+    let mut declared: Vec<(String, FuncId)> = Vec::new();
+    for func in &functions {
+        let name = func.name.to_string().trim_start_matches('%').to_string();
+        let id = module.declare_function(&name, Linkage::Export, &func.signature)?;
+        declared.push((name, id));
+    }
+    let mut context = module.make_context();
+    let mut bytes = 0;
+    for (func, &(_, id)) in functions.iter_mut().zip(&declared) {
+        for callee in func.dfg.ext_funcs.keys().collect::<Vec<_>>() {
+            let ExternalName::TestCase(name) = &func.dfg.ext_funcs[callee].name else { continue };
+            let name = name.to_string();
+            let (_, id) = declared
+                .iter()
+                .find(|(declared, _)| *declared == name.trim_start_matches('%'))
+                .with_context(|| format!("no function {name}"))?;
+            let name = func.declare_imported_user_function(UserExternalName::new(0, id.as_u32()));
+            func.dfg.ext_funcs[callee].name = ExternalName::user(name);
+        }
+        context.clear();
+        context.func = std::mem::replace(func, cranelift_codegen::ir::Function::new());
+        module.define_function(id, &mut context)?;
+        bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+    }
+    Ok((bytes, module.finish().emit()?))
+}
+
+/// `cc -O1` with the meaning of the CLIF: sums wrap, products are not fused.
+fn cc(kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
+    let mut command = Command::new("cc");
+    command.args([
+        "-O1",
+        "-msse4.2",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-asynchronous-unwind-tables",
+    ]);
+    command.args(["-w", "-c", &format!("-D{}={symbol}", kernel.name), "-o"]).arg(file).arg(&kernel.c);
+    ensure!(command.status().context("cannot start cc")?.success(), "cc refused {}", kernel.c.display());
+    let output = Command::new("size").arg(file).output().context("cannot start size")?;
+    let text = String::from_utf8(output.stdout)?;
+    let bytes = text.lines().nth(1).and_then(|line| line.split_whitespace().next()).context("no size")?;
+    Ok(bytes.parse()?)
+}
