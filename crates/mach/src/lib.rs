@@ -13,6 +13,7 @@
 //! | `isa.rs` | what an instruction set provides |
 //! | `abi.rs` | where arguments and results are |
 //! | `block_order.rs` | machine blocks and their order |
+//! | `loop_rotation.rs` | the order in which they are emitted |
 //! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
 //! | `lower/` | the walk that turns instructions into machine instructions |
@@ -46,6 +47,7 @@ mod limits;
 mod listing;
 pub mod literal;
 mod live;
+mod loop_rotation;
 pub mod lower;
 pub mod operands;
 pub mod row;

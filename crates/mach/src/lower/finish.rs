@@ -39,10 +39,7 @@ impl Lower<'_> {
                 }
             }
             let freq = self.cx.order.freq(Block::from_u32(index as u32));
-            let block = code.problem.begin_block(freq, &params);
-            if !self.cx.order.is_cold(block) {
-                code.layout.push(block);
-            }
+            code.problem.begin_block(freq, &params);
             let (start, end) = self.cx.block_ranges[index];
             for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
                 let operands = &mut self.cx.operands[record.operands.0 as usize..record.operands.1 as usize];
@@ -60,7 +57,7 @@ impl Lower<'_> {
             let regs = |(start, end): (u32, u32)| &self.cx.edge_args[start as usize..end as usize];
             code.problem.add_edge(edge.from, edge.to, edge.freq, regs(edge.args), regs(edge.defs));
         }
-        code.layout.extend(code.problem.blocks().filter(|&block| self.cx.order.is_cold(block)));
+        self.cx.rotation.lay_out(self.func, &self.cx.analyses, &self.cx.order, &mut code.layout);
         code.problem.finish();
     }
 }

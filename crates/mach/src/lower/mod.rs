@@ -47,6 +47,7 @@ use crate::inst::{IndexExtend, MInst};
 use crate::isa::Isa;
 use crate::limits::{Guard, check_limit};
 use crate::live::{Needed, has_effect};
+use crate::loop_rotation::LoopRotation;
 use crate::row::Row;
 use crate::settings::Settings;
 use cranelift_entity::SecondaryMap;
@@ -162,6 +163,7 @@ pub struct Lowering {
     guard: Guard,
     analyses: Analyses,
     order: BlockOrder,
+    rotation: LoopRotation,
     needed: Needed,
     value_regs: SecondaryMap<Value, Parts>,
     edge_results: try_call::EdgeResults,
