@@ -3,6 +3,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
+//! | `affinity.rs` | pairs of values by frequency |
 //! | `answer.rs` | the last touches to an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
 //! | `edge_sites.rs` | where the edits of an edge stand; a majority vote for join points |
@@ -13,6 +14,7 @@
 //! | `preference.rs` | registers numbered in order of preference, and sets of them |
 //! | `slot_packing.rs` | spill slots for lifetimes |
 
+pub mod affinity;
 pub mod answer;
 pub mod congruence;
 pub mod edge_sites;

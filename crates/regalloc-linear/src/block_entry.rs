@@ -135,11 +135,14 @@ impl Scan<'_, '_> {
     fn begin_values(&mut self, block: &OrderedBlock, best_pred: Option<Edge>) -> bool {
         let start = block.start();
         let params = self.problem.params(block.block);
-        let args = best_pred.map_or(&[][..], |edge| self.problem.edge_args(edge));
         let defs = match self.problem.preds(block.block) {
             &[edge] => self.problem.edge_defs(edge),
             _ => &[],
         };
+        if params.is_empty() && defs.is_empty() {
+            return false;
+        }
+        let args = best_pred.map_or(&[][..], |edge| self.problem.edge_args(edge));
         if let (Some(edge), false) = (best_pred, defs.is_empty()) {
             self.assign_edge_defs(edge, start);
         }
@@ -166,7 +169,7 @@ impl Scan<'_, '_> {
                 self.schedule_reload(vreg, start);
             }
         }
-        !(params.is_empty() && defs.is_empty())
+        true
     }
 
     /// Several parameters in memory mean several moves from slot to slot on an edge, which need a scratch register, and a

@@ -55,7 +55,9 @@ impl Collector<'_> {
     fn block(&mut self, block: &OrderedBlock) {
         let (start, stop) = (block.start(), block.stop());
         self.edges(block);
-        for (position, step) in block.positions().zip(self.problem.walk(block.block)).rev() {
+        let mut position = block.end;
+        for step in self.problem.walk(block.block).rev() {
+            position = position.prev();
             self.instruction(&step, position, stop);
         }
         for &param in self.problem.params(block.block) {

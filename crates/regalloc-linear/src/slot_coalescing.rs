@@ -13,21 +13,13 @@
 use crate::resolve::Input;
 use crate::values::{Values, fact};
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Problem, Slot, VReg};
+use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
-use std::cmp::Reverse;
 
 /// Steps that merges may take, per live range of a spilled value.
 const STEPS_PER_RANGE: usize = 64;
-
-/// Two values that are better off in one slot.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
-    freq: Reverse<u64>,
-    from: VReg,
-    to: VReg,
-}
 
 /// The assignment of slots, and its memory.
 #[derive(Default)]
@@ -36,7 +28,8 @@ pub(crate) struct SlotCoalescing {
     classes: Congruence<PointRange>,
     /// By representative: is the slot written before the first live range begins, where others may still be read?
     is_written_early: Vec<bool>,
-    pairs: Vec<Pair>,
+    /// Two values that are better off in one slot.
+    pairs: Affinities,
     packing: SlotPacking<ProgPoint>,
 }
 
@@ -104,7 +97,7 @@ impl SlotCoalescing {
                 for operand in operands.iter().filter(|operand| values.has(operand.vreg(), fact::PAIR_IN_MEM)) {
                     if let (true, Constraint::Reuse(k)) = (operand.is_def(), operand.constraint()) {
                         let from = operands[usize::from(k)].vreg();
-                        self.pairs.push(Pair { freq: Reverse(problem.freq(block).0), from, to: operand.vreg() });
+                        self.pairs.add(problem.freq(block).0, from, operand.vreg());
                     }
                 }
             }
@@ -117,23 +110,24 @@ impl SlotCoalescing {
             let data = problem.edge(edge);
             for (&from, &to) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
                 if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
-                    self.pairs.push(Pair { freq: Reverse(data.freq.0), from, to });
+                    self.pairs.add(data.freq.0, from, to);
                 }
             }
         }
     }
 
     fn merge_pairs(&mut self, values: &Values) {
-        self.pairs.sort_unstable();
-        for i in 0..self.pairs.len() {
-            let Pair { from, to, .. } = self.pairs[i];
+        self.pairs.sort();
+        let mut pairs = std::mem::take(&mut self.pairs);
+        for (from, to) in pairs.iter() {
             let (from, to) = (&values[from], &values[to]);
             if from.has(fact::IN_SLOT) && to.has(fact::IN_SLOT) && from.width() == to.width() {
                 let (a, b) = (self.classes.find(from.cursor), self.classes.find(to.cursor));
                 self.merge(a, b);
             }
         }
-        self.pairs.clear();
+        pairs.clear();
+        self.pairs = pairs;
     }
 
     fn merge(&mut self, a: u32, b: u32) {

@@ -17,6 +17,7 @@ use crate::liveness::{Liveness, scaled};
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Problem, VReg};
+use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
@@ -28,15 +29,6 @@ const STEPS_PER_PAIR: usize = 32;
 /// Classes with more ranges than this do not grow.
 const MOST_RANGES: usize = 256;
 
-/// Two values that should be in one class, so that no move is needed.
-#[derive(Clone, Copy)]
-struct Pair {
-    /// The least is tried first: the most frequent, and among those that are as frequent the one found first.
-    key: u64,
-    a: VReg,
-    b: VReg,
-}
-
 /// The classes, and what their search needs.
 #[derive(Default)]
 pub(crate) struct Coalescing {
@@ -45,7 +37,8 @@ pub(crate) struct Coalescing {
     /// Values that are not alone in their class, some of them twice.
     pub(crate) merged: Vec<VReg>,
     congruence: Congruence<PointRange>,
-    pairs: Vec<Pair>,
+    /// Values that should be in one class, so that no move is needed.
+    pairs: Affinities,
     pub(crate) steps: u64,
 }
 
@@ -68,10 +61,9 @@ impl Coalescing {
         self.congruence.begin(problem.vregs.len());
         self.congruence.budget = self.pairs.len() * STEPS_PER_PAIR;
         let budget = self.congruence.budget;
-        for i in 0..self.pairs.len() {
-            let Pair { a, b, .. } = self.pairs[i];
-            self.try_pair(problem, order, live, a, b);
-        }
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.iter().for_each(|(a, b)| self.try_pair(problem, order, live, a, b));
+        self.pairs = pairs;
         self.steps += (budget - self.congruence.budget) as u64;
         for &vreg in &self.merged {
             self.classes[vreg.index()] = self.classes[self.congruence.find(vreg.as_u32()) as usize];
@@ -106,26 +98,25 @@ impl Coalescing {
     fn find_pairs(&mut self, problem: &Problem, order: &LinearOrder, constraints: &Constraints, live: &Liveness) {
         self.pairs.clear();
         for edge in problem.edges() {
+            let args = problem.edge_args(edge);
+            if args.is_empty() {
+                continue;
+            }
             let data = problem.edge(edge);
             let to = order.index(data.to);
-            for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
+            for (&param, &arg) in problem.params(data.to).iter().zip(args) {
                 // An argument that is live-in as well is live together with the parameter.
                 if !live.is_live_in(to, arg) || live.is_defined_at_head(arg, to) {
-                    self.add_pair(scaled(data.freq), param, arg);
+                    self.pairs.add(u64::from(scaled(data.freq)), param, arg);
                 }
             }
         }
         for &(block, inst) in &constraints.moves {
             if let [a, b] = problem.operands(inst) {
-                self.add_pair(scaled(order.block(block).freq), a.vreg(), b.vreg());
+                self.pairs.add(u64::from(scaled(order.block(block).freq)), a.vreg(), b.vreg());
             }
         }
-        self.pairs.sort_unstable_by_key(|pair| pair.key);
-    }
-
-    fn add_pair(&mut self, freq: u32, a: VReg, b: VReg) {
-        let key = u64::from(!freq) << 32 | self.pairs.len() as u64;
-        self.pairs.push(Pair { key, a, b });
+        self.pairs.sort();
     }
 
     /// Plants a fault: two values are in one class.

@@ -185,6 +185,9 @@ impl Coloring {
         taken: PRegSet,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
+        if self.moves.is_empty() {
+            return Ok(());
+        }
         let free = input.constraints.allocatable.difference(taken);
         let done = self.moves.resolve(free, (input.problem, input.env), out, &mut self.sequence);
         self.assignment.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
@@ -226,19 +229,22 @@ impl Coloring {
     /// Notes the place of a definition after the instruction is known, and stores it if the plan stores it there.
     #[inline]
     pub(crate) fn finish_def(&mut self, input: &Input, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
-        if let Some(reg) = loc.as_reg() {
+        let reg = loc.as_reg();
+        if let Some(reg) = reg {
             self.assignment.used.insert(reg);
-            if self.map.values[vreg.index()].next.is_dead() {
-                return;
-            }
-            self.put(vreg, reg);
+        }
+        if self.map.values[vreg.index()].next.is_dead() {
+            return;
+        }
+        let next = Inst::from_u32(inst.as_u32() + 1);
+        if let Some(reg) = reg {
+            self.map.put(vreg, reg);
             if input.plan.placements[vreg.index()] == Placement::AtDefinition {
-                self.store(input, vreg, reg, Inst::from_u32(inst.as_u32() + 1), out);
+                self.store(input, vreg, reg, next, out);
             }
         }
-        let is_live = !self.map.values[vreg.index()].next.is_dead();
-        if is_live && self.labels.any() && input.constraints.labelled[vreg.index()] {
-            self.labels.note(vreg, loc.as_reg(), Inst::from_u32(inst.as_u32() + 1));
+        if self.labels.any() && input.constraints.labelled[vreg.index()] {
+            self.labels.note(vreg, reg, next);
         }
     }
 
@@ -260,7 +266,7 @@ impl Coloring {
     /// Notes the values in registers, for other blocks to read them there.
     pub(crate) fn save_map(&mut self) -> Span {
         let start = self.assignment.pool.len() as u32;
-        self.assignment.pool.extend(self.map.residents());
+        self.map.add_residents(&mut self.assignment.pool);
         Span { start, end: self.assignment.pool.len() as u32 }
     }
 }

@@ -243,13 +243,13 @@ impl Spilling {
             return (benefit, 0.0);
         }
         let lacking = total.saturating_sub(found + unknown) as i64;
-        let is_remat = input.constraints.remat(vreg).is_some();
+        let is_remat = self.set.values[vreg.index()].is_remat;
         let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
         let mut benefit = fill * (i64::from(next.freq) - lacking);
         if is_defined_here {
             benefit = fill * i64::from(next.freq) + self.entry.candidates[vreg.index()].edge_benefit;
         } else if !is_remat {
-            benefit += i64::from(costs.spill) * self.store_freq(input, vreg, found) as i64;
+            benefit += i64::from(costs.spill) * self.set.values[vreg.index()].store_freq(found) as i64;
         }
         (benefit, benefit as f32 / next.distance.max(1) as f32)
     }

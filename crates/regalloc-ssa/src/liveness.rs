@@ -90,49 +90,6 @@ pub(crate) struct Entry {
     pub(crate) end: ProgPoint,
 }
 
-/// A set of blocks from which the last is taken first.
-#[derive(Default)]
-struct Pending {
-    words: Vec<u64>,
-    /// No word behind this one has members.
-    last: usize,
-    /// Number of members. An empty set then costs one test, not a search through all words below `last`.
-    len: u32,
-}
-
-impl Pending {
-    /// Prepares for the blocks below `len`.
-    fn begin(&mut self, len: usize) {
-        reset(&mut self.words, len / 64 + 1, 0);
-        self.last = 0;
-        self.len = 0;
-    }
-
-    #[inline]
-    fn push(&mut self, block: BlockIndex) {
-        let word = block.index() / 64;
-        let bit = 1 << (block.index() % 64);
-        self.len += u32::from(self.words[word] & bit == 0);
-        self.words[word] |= bit;
-        self.last = self.last.max(word);
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<BlockIndex> {
-        if self.len == 0 {
-            self.last = 0;
-            return None;
-        }
-        self.len -= 1;
-        while self.words[self.last] == 0 {
-            self.last = self.last.checked_sub(1)?;
-        }
-        let bit = self.words[self.last].ilog2();
-        self.words[self.last] &= !(1 << bit);
-        Some(BlockIndex::new(self.last * 64 + bit as usize))
-    }
-}
-
 /// A frequency as a small number: 256 per entry of the function.
 pub(crate) fn scaled(freq: Freq) -> u32 {
     (freq.0 >> 8).clamp(1, u64::from(u32::MAX)) as u32
@@ -149,6 +106,8 @@ pub(crate) struct Liveness {
     pub(crate) def: Vec<ProgPoint>,
     /// Per value, the end of its live range in the block that defines it, or [`LIVE_OUT`].
     pub(crate) def_end: Vec<ProgPoint>,
+    /// Per value, how often it is defined.
+    pub(crate) def_freq: Vec<u32>,
     /// Per value: is it live in blocks where it has no entry?
     pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
@@ -164,9 +123,6 @@ pub(crate) struct Liveness {
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
-    edges_in: Vec<(BlockIndex, EdgeDistance)>,
-    /// Per block, where the edges into it start; one more at the end.
-    edge_starts: Vec<u32>,
     walk: Walk,
     cursors: Vec<u32>,
     /// Values passed back to the head of a loop.
@@ -185,43 +141,88 @@ struct BlockRange {
     end: ProgPoint,
 }
 
+/// An edge into a block.
+#[derive(Clone, Copy, Debug)]
+struct Pred {
+    from: BlockIndex,
+    edge: EdgeDistance,
+}
+
 /// The walk from the uses of one value up to its def, and the ranges found for those before it.
 #[derive(Default)]
 struct Walk {
+    /// The ranges of a value are in the order in which its blocks are found, that with the def first.
     ranges: Vec<BlockRange>,
     /// Per block in order, the range of the value at hand.
     marks: Vec<u32>,
-    /// Blocks whose ranges came closer to a use since their predecessors were updated.
-    pending: Pending,
+    preds: Vec<Pred>,
+    /// Per block, where its edges in start; one more at the end.
+    pred_starts: Vec<u32>,
+    /// Ranges before this one have been passed on to the blocks before theirs.
+    passed: usize,
+    /// Those of them that came closer to a use since.
+    closer: Vec<u32>,
     /// So many more may come closer.
     patience: usize,
 }
 
 impl Walk {
-    fn begin(&mut self, blocks: usize) {
-        reset(&mut self.marks, blocks, NONE);
-        self.pending.begin(blocks);
-        self.patience = 0;
+    fn begin(&mut self, problem: &Problem, order: &LinearOrder) {
+        reset(&mut self.marks, order.num_blocks(), NONE);
         self.ranges.clear();
+        self.patience = 0;
+        self.preds.clear();
+        self.pred_starts.clear();
+        for block in order.blocks().values() {
+            self.pred_starts.push(self.preds.len() as u32);
+            self.preds.extend(problem.preds(block.block).iter().map(|&edge| {
+                let from = order.index(problem.edge(edge).from);
+                Pred { from, edge: EdgeDistance::new(problem, edge) }
+            }));
+        }
+        self.pred_starts.push(self.preds.len() as u32);
+    }
+
+    /// Adds a block of the value at hand.
+    #[inline]
+    fn push(&mut self, range: BlockRange) {
+        self.marks[range.block.index()] = self.ranges.len() as u32;
+        self.ranges.push(range);
     }
 
     /// The value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin with `first`.
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
-        let mark = &mut self.marks[from.index()];
-        let i = *mark as usize;
+        let i = self.marks[from.index()] as usize;
         let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
-            *mark = self.ranges.len() as u32;
-            self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
             self.patience += PATIENCE;
-            return self.pending.push(from);
+            return self.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
         };
         range.end = LIVE_OUT;
-        if range.open != NONE {
-            after[range.open as usize].improve(ahead);
-        } else if range.next.improve(ahead) && i != first && self.patience > 0 {
+        if let Some(after) = after.get_mut(range.open as usize) {
+            after.improve(ahead);
+        } else if range.next.improve(ahead) && i < self.passed && i > first && self.patience > 0 {
             self.patience -= 1;
-            self.pending.push(from);
+            self.closer.push(i as u32);
+        }
+    }
+
+    /// Passes next uses on to predecessors until all blocks of the value know them.
+    fn leave_all(&mut self, after: &mut [Next], first: usize) {
+        loop {
+            let i = if self.passed < self.ranges.len() {
+                self.passed += 1;
+                self.passed - 1
+            } else if let Some(i) = self.closer.pop() {
+                i as usize
+            } else {
+                return;
+            };
+            let BlockRange { block, next, .. } = self.ranges[i];
+            for pred in self.pred_starts[block.index()]..self.pred_starts[block.index() + 1] {
+                let Pred { from, edge } = self.preds[pred as usize];
+                self.approach(after, first, from, next.behind(edge));
+            }
         }
     }
 }
@@ -235,7 +236,6 @@ impl Liveness {
     ) -> Result<(), AllocError> {
         self.steps = 0;
         self.find_uses(problem, order, constraints);
-        self.find_edges(problem, order);
         self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
         self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
@@ -250,6 +250,10 @@ impl Liveness {
 
     /// The entry of one value.
     pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
+        let (start, end) = self.spans[vreg.index()];
+        if start == end {
+            return None;
+        }
         let entries = self.entries(block);
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
@@ -267,11 +271,6 @@ impl Liveness {
     /// Is the value live at the head of a block?
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
-    }
-
-    /// How often the value is defined.
-    pub(crate) fn def_freq(&self, order: &LinearOrder, vreg: VReg) -> u32 {
-        scaled(order.block(self.def_block[vreg.index()]).freq)
     }
 
     /// Is the value defined in the order?
@@ -296,23 +295,11 @@ impl Liveness {
         self.def_block[vreg.index()] == block && self.def[vreg.index()].is_before()
     }
 
-    fn find_edges(&mut self, problem: &Problem, order: &LinearOrder) {
-        self.edges_in.clear();
-        self.edge_starts.clear();
-        for block in order.blocks().values() {
-            self.edge_starts.push(self.edges_in.len() as u32);
-            let preds = problem.preds(block.block).iter();
-            self.edges_in
-                .extend(preds.map(|&edge| (order.index(problem.edge(edge).from), EdgeDistance::new(problem, edge))));
-        }
-        self.edge_starts.push(self.edges_in.len() as u32);
-    }
-
     /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
     /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
     fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        self.walk.begin(order.num_blocks());
+        self.walk.begin(problem, order);
         reset(&mut self.far, values, false);
         reset(&mut self.spans, values, (0, 0));
         reset(&mut self.heads, values, Next::DEAD);
@@ -347,7 +334,6 @@ impl Liveness {
         let v = vreg.index();
         let block = self.def_block[v];
         let Chain { first, open, .. } = self.uses.chains[v];
-        self.walk.marks[block.index()] = self.walk.ranges.len() as u32;
         let mut range = BlockRange { block, open, next: Next::DEAD, end: self.def_end[v] };
         let mut later = first;
         if self.def[v].is_before() {
@@ -357,7 +343,8 @@ impl Liveness {
                 later = own.later;
             }
         }
-        self.walk.ranges.push(range);
+        self.walk.push(range);
+        self.walk.passed = self.walk.ranges.len();
         later
     }
 
@@ -384,29 +371,13 @@ impl Liveness {
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
-            self.walk.marks[block.index()] = self.walk.ranges.len() as u32;
-            self.walk.ranges.push(BlockRange { block, open, next: distance, end });
-            self.walk.pending.push(block);
+            self.walk.push(BlockRange { block, open, next: distance, end });
             next = later;
         }
         if self.pass(vreg, first) {
             self.back.push(vreg);
         }
-        self.leave_all(first);
-    }
-
-    /// Passes next uses on to predecessors, from the last block to the first.
-    fn leave_all(&mut self, first: usize) {
-        let Liveness { walk, after, edges_in, edge_starts, steps, .. } = self;
-        while let Some(block) = walk.pending.pop() {
-            let next = walk.ranges[walk.marks[block.index()] as usize].next;
-            let starts = &edge_starts[block.index()..block.index() + 2];
-            let edges = &edges_in[starts[0] as usize..starts[1] as usize];
-            *steps += edges.len() as u64;
-            for &(from, edge) in edges {
-                walk.approach(after, first, from, next.behind(edge));
-            }
-        }
+        self.walk.leave_all(&mut self.after, first);
     }
 
     fn end_value(&mut self, vreg: VReg, first: usize) {
@@ -430,8 +401,9 @@ impl Liveness {
             self.walk.marks[self.walk.ranges[i as usize].block.index()] = i;
         }
         self.steps += u64::from(end - first);
+        self.walk.passed = self.walk.ranges.len();
         self.pass(vreg, first as usize);
-        self.leave_all(first as usize);
+        self.walk.leave_all(&mut self.after, first as usize);
         if self.def[v].is_before() {
             self.heads[v] = self.walk.ranges[first as usize].next;
         }

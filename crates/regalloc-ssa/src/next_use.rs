@@ -161,6 +161,7 @@ impl Liveness {
         let values = problem.vregs.len();
         reset(&mut self.def_block, values, BlockIndex::FIRST);
         reset(&mut self.def, values, ProgPoint::OPEN);
+        reset(&mut self.def_freq, values, 0);
         reset(&mut self.def_end, values, ProgPoint::FIRST);
         // Those of the order are all written.
         self.after.resize(problem.num_operands().max(self.after.len()), Next::DEAD);
@@ -172,6 +173,7 @@ impl Liveness {
             for &vreg in problem.edge_defs(edge) {
                 let to = order.index(problem.edge(edge).to);
                 (self.def_block[vreg.index()], self.def[vreg.index()]) = (to, order.block(to).start());
+                self.def_freq[vreg.index()] = scaled(order.block(to).freq);
             }
         }
         constraints.end();
@@ -195,12 +197,11 @@ impl Liveness {
             }
         }
         let here = scaled(block.freq);
-        for (distance, (step, position)) in problem.walk(block.block).zip(block.positions()).enumerate().rev() {
+        let (mut position, mut distance) = (block.end, block.num_insts());
+        for step in problem.walk(block.block).rev() {
+            (position, distance) = (position.prev(), distance - 1);
             let operands = &problem.all_operands()[step.operands.clone()];
-            let mut results = operands.iter().rev().filter(|operand| operand.is_def() && operand.is_reg());
-            let result = if step.flags.has(InstFlags::BRANCH) { None } else { results.next() };
-            let result = result.map_or(NONE, |result| result.vreg().as_u32());
-            let distance = distance as u32;
+            let result = if step.flags.has(InstFlags::BRANCH) { NONE } else { result(operands) };
             let at = At { position, distance, block: index, here, result };
             for (i, &operand) in step.operands.clone().zip(operands).rev() {
                 self.operand(problem, operand, i, at, constraints);
@@ -211,6 +212,7 @@ impl Liveness {
         }
         for &param in problem.params(block.block) {
             (self.def_block[param.index()], self.def[param.index()]) = (index, block.start());
+            self.def_freq[param.index()] = here;
             self.uses.defs.push(param);
             let result = self.uses.seen(param, index).result;
             self.link(problem, param, result, constraints);
@@ -236,6 +238,7 @@ impl Liveness {
         if operand.is_def() {
             seen.block = None.into();
             (self.def_block[v], self.def[v]) = (block, point);
+            self.def_freq[v] = here;
             self.def_end[v] = if next.is_dead() { point.next_position() } else { seen.end };
             let Seen { open, result, .. } = *seen;
             self.uses.chains[v].open = open;
@@ -262,6 +265,13 @@ impl Liveness {
             }
         }
     }
+}
+
+/// What an instruction defines in any register, or [`NONE`].
+#[inline]
+fn result(operands: &[Operand]) -> u32 {
+    let is_result = |operand: &&Operand| operand.is_def() && operand.is_reg();
+    operands.iter().rfind(is_result).map_or(NONE, |result| result.vreg().as_u32())
 }
 
 /// An operand that may be in memory spares half of the load.

@@ -35,13 +35,6 @@ pub(crate) struct Hints {
     bad: PRegSet,
 }
 
-impl Hints {
-    /// What flows somewhere should be there, but for values that live on elsewhere.
-    fn in_order(&self) -> [Option<PReg>; 3] {
-        [self.class, self.fixed, self.flow]
-    }
-}
-
 /// The registers of a class, best first: runs of ascending numbers, so that the best of some is their least in a run.
 #[derive(Default)]
 pub(crate) struct Preference {
@@ -133,8 +126,9 @@ impl Coloring {
     /// The best open register of a class among those in `free`, or else any of them.
     #[inline(always)]
     pub(crate) fn choose_open(&self, input: &Input, class: RegClass, hints: &Hints, free: PRegSet) -> Option<PReg> {
-        let open = free.intersection(input.spills.open);
-        self.choose(input, class, hints, open).or_else(|| self.choose(input, class, hints, free))
+        let free = free.mask(class);
+        let open = free & input.spills.open.mask(class);
+        self.choose(input, class, hints, if open != 0 { open } else { free })
     }
 
     /// The hints of a value that is live up to `end` in this block, from the instruction at hand on.
@@ -175,20 +169,23 @@ impl Coloring {
 
     /// The best register of a class among those in `free`.
     #[inline(always)]
-    fn choose(&self, input: &Input, class: RegClass, hints: &Hints, free: PRegSet) -> Option<PReg> {
-        let good = free.of_class(class).difference(hints.bad);
-        for reg in hints.in_order().into_iter().flatten() {
-            if good.contains(reg) {
-                return Some(reg);
-            }
+    fn choose(&self, input: &Input, class: RegClass, hints: &Hints, free: u64) -> Option<PReg> {
+        let good = free & !hints.bad.mask(class);
+        let is_good = |reg: &PReg| reg.class() == class && good >> reg.enc() & 1 != 0;
+        let Hints { class: of_class, fixed, flow, .. } = *hints;
+        // What flows somewhere should be there, but for values that live on elsewhere.
+        let hinted = of_class.filter(is_good).or_else(|| fixed.filter(is_good)).or_else(|| flow.filter(is_good));
+        if hinted.is_some() {
+            return hinted;
         }
-        let free = free.mask(class);
-        let good = good.mask(class);
-        let open = input.spills.open.mask(class);
-        let worn = open & !(input.constraints.callee_saved.mask(class) & !self.assignment.used.mask(class));
-        let reserved = self.picker.reserved.mask(class);
-        let tries = [good & worn & !reserved, good & worn, good & open, free & worn, free & open, free];
-        let set = tries.into_iter().find(|&set| set != 0)?;
+        let fresh = input.constraints.callee_saved.mask(class) & !self.assignment.used.mask(class);
+        let worn = input.spills.open.mask(class) & !fresh;
+        let narrow = |set: u64, by: u64| if set & by != 0 { set & by } else { set };
+        let set = match good & worn {
+            0 if good == 0 => narrow(free, worn),
+            0 => good,
+            good => narrow(good, !self.picker.reserved.mask(class)),
+        };
         self.picker.preferences[class.index()].best(class, set)
     }
 

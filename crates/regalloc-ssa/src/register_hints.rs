@@ -61,11 +61,19 @@ struct Group {
     class: VReg,
     /// How often its boundaries are passed.
     freq: u64,
-    /// Its boundaries.
-    start: u32,
-    end: u32,
+    /// The last of its members.
+    member: u32,
     /// The last of its fixed.
     fixed: u32,
+}
+
+/// A class of values has a member in a register at a boundary.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    boundary: Boundary,
+    vreg: VReg,
+    /// The one before of this class.
+    other: u32,
 }
 
 /// A fixed operand: the register, how often it is read there.
@@ -84,10 +92,7 @@ pub(crate) struct RegisterHints {
     /// Per class of values, the index of its group, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
-    /// Boundaries group by group, and the member there.
-    boundaries: Vec<(Boundary, VReg)>,
-    /// The same as they are found, with their groups.
-    members: Vec<(u32, Boundary, VReg)>,
+    members: Vec<Member>,
     fixed: Vec<FixedHint>,
     /// Per boundary, the registers given away.
     taken: Vec<PRegSet>,
@@ -146,33 +151,16 @@ impl RegisterHints {
                     let number = &mut self.numbers[class.index()];
                     if *number == END {
                         *number = self.groups.len() as u32;
-                        self.groups.push(Group { class, freq: 0, start: 0, end: 0, fixed: END });
+                        self.groups.push(Group { class, freq: 0, member: END, fixed: END });
                     }
                     let group = &mut self.groups[*number as usize];
                     group.freq += u64::from(freq);
-                    group.end += 1;
-                    self.members.push((*number, boundary, vreg));
+                    let other = std::mem::replace(&mut group.member, self.members.len() as u32);
+                    self.members.push(Member { boundary, vreg, other });
                 }
             }
         }
         self.steps += self.members.len() as u64;
-        self.sort_boundaries();
-    }
-
-    fn sort_boundaries(&mut self) {
-        let mut start = 0;
-        for group in &mut self.groups {
-            group.start = start;
-            start += std::mem::replace(&mut group.end, start);
-        }
-        if self.boundaries.len() < self.members.len() {
-            self.boundaries.resize(self.members.len(), (Boundary(0), VReg::from_u32(0)));
-        }
-        for &(number, boundary, vreg) in &self.members {
-            let group = &mut self.groups[number as usize];
-            self.boundaries[group.end as usize] = (boundary, vreg);
-            group.end += 1;
-        }
     }
 
     fn find_fixed(&mut self, input: &Input) {
@@ -216,10 +204,8 @@ impl RegisterHints {
 
     fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
         let reg_class = input.problem.class(group.class);
-        let boundaries = group.start as usize..group.end as usize;
-        let taken = self.boundaries[boundaries.clone()]
-            .iter()
-            .fold(PRegSet::EMPTY, |all, &(boundary, _)| all.union(self.taken[boundary.index()]));
+        let taken = chain(&self.members, group)
+            .fold(PRegSet::EMPTY, |all, member| all.union(self.taken[member.boundary.index()]));
         let open = plan.open.of_class(reg_class);
         let free = open.difference(taken);
         if std::mem::take(&mut self.differ) {
@@ -232,11 +218,11 @@ impl RegisterHints {
             fixed = other;
         }
         if !input.constraints.clobber_points.is_empty() {
-            self.repel(input, boundaries.clone());
+            self.repel(input, group);
         }
         if free.is_empty() {
             self.differ = true;
-            for &(boundary, _) in &self.boundaries[boundaries.clone()] {
+            for &Member { boundary, .. } in chain(&self.members, group) {
                 let cost = 2 * i64::from(boundary.freq(input));
                 self.taken[boundary.index()].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
             }
@@ -246,15 +232,15 @@ impl RegisterHints {
         let best = if self.differ { order.rev().max_by_key(|reg| self.suits[reg.index()]) } else { order.next() };
         let Some(reg) = best else { return };
         self.hints[group.class.index()] = reg.index() as u8;
-        for &(boundary, _) in &self.boundaries[boundaries] {
-            self.taken[boundary.index()].insert(reg);
+        for member in chain(&self.members, group) {
+            self.taken[member.boundary.index()].insert(reg);
         }
     }
 
     /// Registers that are taken from members where they live.
-    fn repel(&mut self, input: &Input, boundaries: std::ops::Range<usize>) {
+    fn repel(&mut self, input: &Input, group: Group) {
         let mut last = (PRegSet::EMPTY, 0i64);
-        for &(boundary, vreg) in &self.boundaries[boundaries] {
+        for &Member { boundary, vreg, .. } in chain(&self.members, group) {
             let index = boundary.block();
             let points = self.points[index.index()] as usize..self.points[index.index() + 1] as usize;
             if points.is_empty() {
@@ -293,4 +279,14 @@ impl RegisterHints {
         }
         Ok(())
     }
+}
+
+/// The members of a group, the last first.
+fn chain(members: &[Member], group: Group) -> impl Iterator<Item = &Member> {
+    let mut next = group.member;
+    std::iter::from_fn(move || {
+        let member = members.get(next as usize)?;
+        next = member.other;
+        Some(member)
+    })
 }

@@ -82,6 +82,19 @@ impl RegisterMap {
         !value.next.is_dead() && value.evicted_after != inst.as_u32() + 1
     }
 
+    /// Adds all values in registers, by register.
+    #[inline]
+    pub(crate) fn add_residents(&self, to: &mut Vec<(VReg, PReg)>) {
+        for class in RegClass::ALL {
+            let mut left = self.occupied.mask(class);
+            while left != 0 {
+                let reg = PReg::new(class, left.trailing_zeros() as u8);
+                to.push((self.resident(reg), reg));
+                left &= left - 1;
+            }
+        }
+    }
+
     /// All values in registers, by register.
     pub(crate) fn residents(&self) -> impl Iterator<Item = (VReg, PReg)> {
         self.occupied.iter().map(|reg| (self.residents[reg.index()], reg))

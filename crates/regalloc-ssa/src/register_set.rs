@@ -1,10 +1,10 @@
 //! The values in registers while spilling walks over a block, per class.
 
-use crate::constraints::Constraints;
 use crate::liveness::Next;
+use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Problem, RegClass, VReg, VRegData};
+use kingpost_regalloc::{RegClass, VReg, VRegData};
 use kingpost_regalloc_common::order::BlockIndex;
 
 /// Numbers per class of registers.
@@ -13,19 +13,24 @@ pub(crate) type Counts = [usize; 2];
 /// What is known about a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
-    /// How often it leaves registers while memory does not have it.
-    pub(crate) stores: u64,
     /// While it is live, its next use, counted from the head of the block at hand.
     pub(crate) next: Next,
-    /// One plus its index among the values in registers, or 0.
-    index: u32,
+    /// How often it may still leave registers while memory does not have it, before one store at its definition costs no
+    /// more than those.
+    pub(crate) stores_left: u32,
     /// The last block at whose head it was found live.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// Number of the last instruction under high pressure that reads it.
     pub(crate) read_by: u32,
+    /// One plus its index among the values in registers, or 0. Registers are far fewer.
+    index: u16,
     /// Index of its class.
     pub(crate) class: u8,
-    /// Can it be computed anywhere, so that it is where it is used?
+    /// The callee-saved register that its interval in registers is counted for, or [`NOT_COUNTED`].
+    pub(crate) saved_index: u8,
+    /// Can it be computed anywhere?
+    pub(crate) is_remat: bool,
+    /// .. and so where it is used?
     pub(crate) is_deferrable: bool,
     /// Is it computed where it is used, and not where it is defined?
     pub(crate) is_deferred: bool,
@@ -33,51 +38,55 @@ pub(crate) struct Value {
     pub(crate) is_spilled: bool,
     /// Does memory have it, on all paths to here?
     pub(crate) is_clean: bool,
-    /// The callee-saved register that its interval in registers is counted for, or [`NOT_COUNTED`].
-    pub(crate) saved_index: u8,
 }
 
 /// The interval at hand has not been counted.
 pub(crate) const NOT_COUNTED: u8 = u8::MAX;
 
 impl Value {
-    fn new(constraints: &Constraints, vreg: VReg, data: &VRegData) -> Value {
+    fn new(input: &Input, vreg: VReg, data: &VRegData) -> Value {
+        let v = vreg.index();
+        let is_remat = input.constraints.remat(vreg).is_some();
         Value {
-            stores: 0,
             next: Next::DEAD,
-            index: 0,
+            stores_left: if input.live.far[v] { 0 } else { input.live.def_freq[v] },
             live_at: None.into(),
             read_by: 0,
+            index: 0,
             class: data.class.index() as u8,
-            is_deferrable: constraints.remat(vreg).is_some() && !constraints.labelled[vreg.index()],
+            saved_index: NOT_COUNTED,
+            is_remat,
+            is_deferrable: is_remat && !input.constraints.labelled[v],
             is_deferred: false,
             is_spilled: false,
             is_clean: false,
-            saved_index: NOT_COUNTED,
         }
     }
 }
 
-/// Values in registers, those that died since the last [`RegisterSet::sweep`] included.
+/// Values in registers.
 #[derive(Default)]
 pub(crate) struct RegisterSet {
     pub(crate) values: Vec<Value>,
     pub(crate) members: [Vec<VReg>; 2],
-    /// May a member have died since it was last swept?
-    pub(crate) is_stale: bool,
 }
 
 impl RegisterSet {
-    pub(crate) fn begin(&mut self, problem: &Problem, constraints: &Constraints) {
+    pub(crate) fn begin(&mut self, input: &Input) {
         self.members.iter_mut().for_each(Vec::clear);
-        self.is_stale = false;
         self.values.clear();
-        let vregs = problem.vregs.values().enumerate();
-        self.values.extend(vregs.map(|(v, data)| Value::new(constraints, VReg::new(v), data)));
+        let vregs = input.problem.vregs.values().enumerate();
+        self.values.extend(vregs.map(|(v, data)| Value::new(input, VReg::new(v), data)));
     }
 
     pub(crate) fn len(&self, class: RegClass) -> usize {
         self.members[class.index()].len()
+    }
+
+    /// The number of members of each class.
+    #[inline]
+    pub(crate) fn counts(&self) -> Counts {
+        [self.members[0].len(), self.members[1].len()]
     }
 
     pub(crate) fn contains(&self, vreg: VReg) -> bool {
@@ -94,20 +103,21 @@ impl RegisterSet {
     #[inline]
     pub(crate) fn add(&mut self, vreg: VReg, is_clean: bool) {
         let value = &mut self.values[vreg.index()];
-        let members = &mut self.members[usize::from(value.class)];
-        members.push(vreg);
-        value.index = members.len() as u32;
         value.saved_index = NOT_COUNTED;
         value.is_clean = is_clean;
+        let members = &mut self.members[usize::from(value.class)];
+        members.push(vreg);
+        value.index = members.len() as u16;
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, vreg: VReg) {
         let value = &mut self.values[vreg.index()];
-        let index = std::mem::take(&mut value.index) as usize;
+        let index = std::mem::take(&mut value.index);
         let members = &mut self.members[usize::from(value.class)];
-        members.swap_remove(index - 1);
-        if let Some(&moved) = members.get(index - 1) {
-            self.values[moved.index()].index = index as u32;
+        if let Some(last) = members.pop().filter(|&last| last != vreg) {
+            members[usize::from(index) - 1] = last;
+            self.values[last.index()].index = index;
         }
     }
 
@@ -115,7 +125,6 @@ impl RegisterSet {
         for members in &mut self.members {
             members.drain(..).for_each(|vreg| self.values[vreg.index()].index = 0);
         }
-        self.is_stale = false;
     }
 
     /// Keeps the members for which `keep` is true.
@@ -130,16 +139,9 @@ impl RegisterSet {
                     members[kept] = vreg;
                     kept += 1;
                 }
-                value.index = if is_kept { kept as u32 } else { 0 };
+                value.index = if is_kept { kept as u16 } else { 0 };
             }
             members.truncate(kept);
-        }
-    }
-
-    /// Removes the members that died.
-    pub(crate) fn sweep(&mut self) {
-        if std::mem::take(&mut self.is_stale) {
-            self.retain(|value| !value.next.is_dead());
         }
     }
 }
@@ -148,5 +150,12 @@ impl Value {
     #[inline]
     pub(crate) fn is_member(&self) -> bool {
         self.index != 0
+    }
+
+    /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each
+    /// eviction.
+    #[inline]
+    pub(crate) fn store_freq(&self, here: u64) -> u64 {
+        if self.is_clean { 0 } else { u64::from(self.stores_left).min(here) }
     }
 }

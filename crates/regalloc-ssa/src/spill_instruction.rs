@@ -9,7 +9,7 @@ use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, Shape, VReg,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, Shape, Step, VReg,
 };
 
 /// The instruction at hand: its number, its position in the block, the frequency of the block.
@@ -38,48 +38,66 @@ pub(crate) struct Scratch {
 }
 
 impl Spilling {
-    /// Fast path: a run of unconstrained instructions whose values all fit, and where there is nothing to learn. Serves
-    /// those from `at` up to `end`, or to the one that is returned.
-    pub(crate) fn low_pressure_run(&mut self, input: &Input, at: u32, end: u32, here: u32) -> u32 {
-        let problem = input.problem;
-        let start = problem.operand_range(Inst::from_u32(at)).start;
-        let range = start..problem.operand_range(Inst::from_u32(end - 1)).end;
-        let operands = &problem.all_operands()[range.clone()];
-        self.set.is_stale = true;
-        for (i, (&operand, &next)) in operands.iter().zip(&input.live.after[range]).enumerate() {
-            let vreg = operand.vreg();
-            let value = &mut self.set.values[vreg.index()];
+    /// Fast path: an unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether
+    /// this is one.
+    #[inline(always)]
+    pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: At) -> bool {
+        let operands = &input.problem.all_operands()[step.operands.clone()];
+        let after = &input.live.after[step.operands.clone()];
+        let (mut needed, mut is_missing) = (self.set.counts(), false);
+        for (operand, &next) in operands.iter().zip(after) {
+            let value = &mut self.set.values[operand.vreg().index()];
             value.next = next;
             if operand.is_use() {
-                if !value.is_member() {
-                    return self.stop_run(problem, at, start + i);
-                }
-            } else if value.is_deferrable && next.freq <= here {
-                (value.is_deferred, value.is_spilled) = (true, true);
-            } else if !next.is_dead()
-                && self.set.members[usize::from(value.class)].len() < self.saved.settled[usize::from(value.class)]
-            {
-                self.set.add(vreg, false);
-            } else {
-                return self.stop_run(problem, at, start + i);
+                is_missing |= !value.is_member();
+            } else if !value.is_deferrable || next.freq > now.here {
+                needed[usize::from(value.class)] += 1;
             }
         }
-        end
+        let settled = self.saved.settled;
+        if needed[0] > settled[0]
+            || needed[1] > settled[1]
+            || is_missing && !self.reload_settled(input, step, needed, now)
+        {
+            self.take_back_next_uses(operands);
+            return false;
+        }
+        for (operand, next) in operands.iter().zip(after) {
+            let value = &mut self.set.values[operand.vreg().index()];
+            if operand.is_use() {
+                if next.is_dead() && value.is_member() {
+                    self.set.remove(operand.vreg());
+                }
+            } else if value.is_deferrable && next.freq <= now.here {
+                (value.is_deferred, value.is_spilled) = (true, true);
+            } else if !next.is_dead() {
+                self.set.add(operand.vreg(), false);
+            }
+        }
+        true
     }
 
-    /// The instruction with the operand `i`, which is as if it had not been met.
-    fn stop_run(&mut self, problem: &Problem, at: u32, i: usize) -> u32 {
-        let mut inst = Inst::from_u32(at);
-        while problem.operand_range(inst).end <= i {
-            inst = Inst::from_u32(inst.as_u32() + 1);
-        }
-        for operand in problem.operands(inst).iter().filter(|operand| operand.is_def()) {
-            if self.set.contains(operand.vreg()) {
-                self.set.remove(operand.vreg());
+    /// Brings values into registers that an unconstrained instruction reads there, with so many values in registers at
+    /// once. Returns whether there is room for all.
+    #[inline(never)]
+    fn reload_settled(&mut self, input: &Input, step: &Step, mut needed: Counts, now: At) -> bool {
+        let operands = &input.problem.all_operands()[step.operands.clone()];
+        for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
+            let value = &mut self.set.values[operand.vreg().index()];
+            if value.is_member() {
+                continue;
+            }
+            value.is_spilled = true;
+            if needs_register(input.constraints, operands, i) {
+                let class = usize::from(value.class);
+                if needed[class] == self.saved.settled[class] {
+                    return false;
+                }
+                needed[class] += 1;
+                self.reload(operand.vreg(), now);
             }
         }
-        self.take_back_next_uses(problem.operands(inst));
-        inst.as_u32()
+        true
     }
 
     /// The values that the instruction at hand reads are live before it.
@@ -91,62 +109,18 @@ impl Spilling {
 
     /// # Errors
     /// The instruction needs more registers than there are.
-    pub(crate) fn instruction(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
-        let range = input.problem.operand_range(now.inst);
-        let operands = &input.problem.all_operands()[range.clone()];
-        let after = &input.live.after[range];
-        if input.problem.flags(now.inst).has(InstFlags::REMAT)
-            && self.defer(input, operands[0].vreg(), after[0], now.here)
-        {
+    #[inline(never)]
+    pub(crate) fn instruction(&mut self, input: &Input, step: &Step, now: At) -> Result<(), AllocError> {
+        let operands = &input.problem.all_operands()[step.operands.clone()];
+        let after = &input.live.after[step.operands.clone()];
+        if step.flags.has(InstFlags::REMAT) && self.defer(input, operands[0].vreg(), after[0], now.here) {
             return Ok(());
         }
-        if input.problem.shape(now.inst) != Shape::Constrained {
-            if self.serve_settled(input, operands, after, now) {
-                return Ok(());
-            }
-            self.set.sweep();
-            if self.set.has_room(operands.len(), self.saved.limits) {
-                self.serve_with_room(input, operands, after, now);
-                return Ok(());
-            }
+        if step.shape != Shape::Constrained && self.set.has_room(operands.len(), self.saved.limits) {
+            self.serve_with_room(input, operands, after, now);
+            return Ok(());
         }
-        self.set.sweep();
         self.serve_over_pressure(input, operands, after, now)
-    }
-
-    /// An unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether this is
-    /// one.
-    #[inline]
-    fn serve_settled(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) -> bool {
-        let defs = operands.iter().filter(|operand| operand.is_def()).count();
-        let settled = self.saved.settled;
-        if !self.set.has_room(defs, settled) {
-            self.set.sweep();
-            if !self.set.has_room(defs, settled) {
-                return false;
-            }
-        }
-        for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
-            let value = &mut self.set.values[operand.vreg().index()];
-            value.next = next;
-            if operand.is_use() && !value.is_member() {
-                value.is_spilled = true;
-                if needs_register(input.constraints, operands, i) {
-                    if !self.set.has_room(defs + 1, settled) {
-                        self.take_back_next_uses(operands);
-                        return false;
-                    }
-                    self.reload(operand.vreg(), now);
-                }
-            }
-        }
-        self.set.is_stale = true;
-        for (operand, next) in operands.iter().zip(after) {
-            if operand.is_def() && !next.is_dead() {
-                self.set.add(operand.vreg(), false);
-            }
-        }
-        true
     }
 
     /// An unconstrained instruction where all values fit.
@@ -470,18 +444,18 @@ impl Spilling {
                 {
                     self.scratch.begins_in_memory.push(vreg);
                     self.plan.transfers.push((now.inst, vreg, Transfer::Begin));
-                    twin.iter().for_each(|twin| self.read_in_memory(input, operands, twin.vreg(), now));
+                    twin.iter().for_each(|twin| self.read_in_memory(operands, twin.vreg(), now));
                     return true;
                 }
             } else if demands.reuser(i).is_none() && self.scratch.read_in_register.contains(&vreg) {
                 let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
                 if uses.all(may_be_in_memory) {
-                    self.read_in_memory(input, operands, vreg, now);
+                    self.read_in_memory(operands, vreg, now);
                     return true;
                 }
                 if may_be_in_memory(operand)
                     && operand.constraint() != Constraint::Stack
-                    && input.constraints.remat(vreg).is_none()
+                    && !self.set.values[vreg.index()].is_remat
                     && !self.scratch.read_in_memory.contains(&vreg)
                 {
                     self.scratch.read_in_memory.push(vreg);
@@ -497,7 +471,7 @@ impl Spilling {
     }
 
     /// The instruction reads the value in memory, unless another operand reads it in a register.
-    fn read_in_memory(&mut self, input: &Input, operands: &[Operand], vreg: VReg, now: At) {
+    fn read_in_memory(&mut self, operands: &[Operand], vreg: VReg, now: At) {
         let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
         if !uses.all(may_be_in_memory) {
             return;
@@ -512,7 +486,7 @@ impl Spilling {
         let was_stored = transfers[start..].contains(&(now.inst, vreg, Transfer::Store));
         let others: Vec<_> = transfers.drain(start..).filter(|transfer| transfer.1 != vreg).collect();
         transfers.extend(others);
-        let is_remat = input.constraints.remat(vreg).is_some();
+        let is_remat = self.set.values[vreg.index()].is_remat;
         let is_stored = !is_remat && (self.note_in_memory(vreg, u64::from(now.here)) || was_stored);
         // Its register is free for values that are reloaded.
         let first = [(is_stored, Transfer::Store), (!is_reloaded, Transfer::Evict), (is_remat, Transfer::Compute)];

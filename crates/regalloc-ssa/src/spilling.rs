@@ -26,7 +26,7 @@ use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Inst, MachineEnv, Problem, Shape, VReg};
+use kingpost_regalloc::{AllocError, MachineEnv, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
 /// What spilling reads.
@@ -55,8 +55,10 @@ pub(crate) struct Spilling {
     pub(crate) saved: SavedRegisters,
     pub(crate) entry: crate::entry_set::Scratch,
     pub(crate) scratch: crate::spill_instruction::Scratch,
-    /// What was added to [`Value::stores`], in the order of the walk.
-    pub(crate) stores: Vec<(VReg, u64)>,
+    /// What was taken from [`Value::stores_left`], in the order of the walk.
+    ///
+    /// [`Value::stores_left`]: crate::register_set::Value::stores_left
+    stores: Vec<(VReg, u32)>,
     /// Per region, as long as it may be walked once more.
     marks: Vec<Mark>,
     pub(crate) has_refs: bool,
@@ -94,7 +96,7 @@ impl Spilling {
         self.stores.clear();
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         self.is_reducible = input.order.is_reducible();
-        self.set.begin(input.problem, input.constraints);
+        self.set.begin(input);
         self.entry.begin(input.problem.vregs.len());
         self.saved.begin(input);
         self.scratch.matching.begin(input.problem);
@@ -137,7 +139,7 @@ impl Spilling {
         let Mark { transfers, stores, .. } = self.marks[i];
         self.plan.transfers.truncate(transfers);
         for (vreg, freq) in self.stores.drain(stores..) {
-            self.set.values[vreg.index()].stores -= freq;
+            self.set.values[vreg.index()].stores_left += freq;
         }
     }
 
@@ -158,12 +160,11 @@ impl Spilling {
         self.plan.open = self.saved.open;
         reset(&mut self.plan.placements, self.set.values.len(), Placement::Never);
         let values = self.set.values.iter().zip(&input.live.far).enumerate();
-        for (v, (value, &is_far)) in values.filter(|(_, (value, is_far))| value.is_spilled || **is_far) {
+        for (v, (value, _)) in values.filter(|(_, (value, is_far))| value.is_spilled || **is_far) {
             if value.is_deferred {
                 self.plan.placements[v] = Placement::Deferred;
-            } else if input.constraints.remat(VReg::new(v)).is_none() {
-                let def = u64::from(input.live.def_freq(input.order, VReg::new(v)));
-                let is_early = is_far || value.stores >= def;
+            } else if !value.is_remat {
+                let is_early = value.stores_left == 0;
                 self.plan.placements[v] = if is_early { Placement::AtDefinition } else { Placement::AtEvictions };
             }
         }
@@ -174,21 +175,12 @@ impl Spilling {
         let block = input.order.block(index).block;
         self.enter(input, index);
         let here = scaled(input.order.block(index).freq);
-        let (first, end) = (problem.first_inst(block).as_u32(), problem.terminator(block).as_u32() + 1);
-        let (mut at, mut demand) = (first, next_constrained(problem, first, end));
-        while at < end {
-            if at > demand {
-                demand = next_constrained(problem, at, end);
-            }
-            if at < demand {
-                at = self.low_pressure_run(input, at, demand, here);
-            }
-            if at < end {
-                self.instruction(input, At { inst: Inst::from_u32(at), pos: at - first, here })?;
-                at += 1;
+        for (pos, step) in (0..).zip(problem.walk(block)) {
+            let now = At { inst: step.inst, pos, here };
+            if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
+                self.instruction(input, &step, now)?;
             }
         }
-        self.set.sweep();
         self.plan.exits[index.index()] = Some(self.save_set());
         for &edge in problem.succs(block) {
             let to = input.order.index(problem.edge(edge).to);
@@ -231,35 +223,22 @@ impl Spilling {
         value.is_spilled = true;
         let is_new = !std::mem::replace(&mut value.is_clean, true);
         if is_new {
-            value.stores += freq;
-            self.stores.push((vreg, freq));
+            let stores = u64::from(value.stores_left).min(freq) as u32;
+            value.stores_left -= stores;
+            self.stores.push((vreg, stores));
         }
         is_new
     }
 
     /// The cost if the value leaves its register here and comes back for its next use.
+    #[inline]
     pub(crate) fn spill_cost(&self, input: &Input, vreg: VReg, here: u32) -> u64 {
         let costs = &input.env.costs;
-        let back = u64::from(self.set.values[vreg.index()].next.freq);
-        if input.constraints.remat(vreg).is_some() {
+        let value = &self.set.values[vreg.index()];
+        let back = u64::from(value.next.freq);
+        if value.is_remat {
             return back * u64::from(costs.remat);
         }
-        back * u64::from(costs.fill) + self.store_freq(input, vreg, u64::from(here)) * u64::from(costs.spill)
+        back * u64::from(costs.fill) + value.store_freq(u64::from(here)) * u64::from(costs.spill)
     }
-
-    /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each
-    /// eviction.
-    pub(crate) fn store_freq(&self, input: &Input, vreg: VReg, here: u64) -> u64 {
-        let v = vreg.index();
-        let value = &self.set.values[v];
-        if value.is_clean || input.live.far[v] {
-            return 0;
-        }
-        u64::from(input.live.def_freq(input.order, vreg)).saturating_sub(value.stores).min(here)
-    }
-}
-
-/// The first constrained instruction from `at` on, or `end`.
-fn next_constrained(problem: &Problem, at: u32, end: u32) -> u32 {
-    (at..end).find(|&inst| problem.shape(Inst::from_u32(inst)) == Shape::Constrained).unwrap_or(end)
 }
