@@ -3,15 +3,17 @@
 use crate::edges::Heads;
 use crate::edits::Edits;
 use crate::references::References;
+use crate::slot_webs::SlotWebs;
 use crate::state::State;
 use crate::survey::Survey;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{
     AllocError, Allocation, Allocator, Diagnostics, EditKind, Event, Inst, InstFlags, LabelRange, Loc, MachineEnv,
-    PRegSet, ParallelMoves, Problem, VReg,
+    PRegSet, ParallelMoves, Problem, Slot, VReg,
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::matching::Matching;
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, LoopId};
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers};
 
 /// The allocator that passes once. See the [crate documentation](crate). Memory is kept from one problem to the next.
@@ -29,6 +31,7 @@ pub struct SinglePass {
 pub(crate) struct Scratch {
     pub(crate) heads: Heads,
     pub(crate) edits: Edits,
+    pub(crate) webs: SlotWebs,
     pub(crate) matching: Matching<Option<kingpost_regalloc::PReg>>,
     /// By operand of a constrained instruction: its request.
     pub(crate) requests: Vec<u32>,
@@ -73,6 +76,7 @@ impl Allocator for SinglePass {
             out,
             diagnostics,
             index: BlockIndex::FIRST,
+            innermost: None.into(),
             calls: 0,
             written: PRegSet::EMPTY,
             fewest_registers: fewest.unwrap_or(0),
@@ -95,6 +99,8 @@ pub(crate) struct Walk<'a, 'd> {
     pub(crate) diagnostics: &'a mut Diagnostics<'d>,
     /// The block the walk is in.
     pub(crate) index: BlockIndex,
+    /// The innermost loop around it.
+    pub(crate) innermost: PackedOption<LoopId>,
     /// Calls before the point that the walk has come to, in the linear order.
     pub(crate) calls: u32,
     /// Registers that definitions and clobbers write.
@@ -110,12 +116,16 @@ impl Walk<'_, '_> {
         let blocks = self.order.num_blocks();
         self.s.heads.begin(blocks);
         self.s.edits.begin();
+        self.s.webs.begin();
         self.s.matching.begin(self.problem);
         self.s.moves.begin();
         self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
         for index in self.order.indices().rev() {
             self.index = index;
             self.calls = self.survey.calls_before_end(index);
+            if self.order.block(index).innermost != self.innermost {
+                self.begin_loop();
+            }
             self.block()?;
         }
         self.s.edits.finish(self.out);
@@ -166,7 +176,7 @@ impl Walk<'_, '_> {
 
     fn finish(&mut self) -> Result<(), AllocError> {
         for label in &self.problem.labels {
-            let slot = self.state.value_mut(label.vreg).slot(self.out);
+            let slot = self.slot(label.vreg);
             self.out.labels.push(LabelRange {
                 label: label.label,
                 loc: Loc::slot(slot),
@@ -198,17 +208,24 @@ impl Walk<'_, '_> {
     }
 
     /// The slot of a value, which its definition stores.
-    pub(crate) fn slot(&mut self, vreg: VReg) -> Loc {
-        Loc::slot(self.state.value_mut(vreg).slot(self.out))
+    pub(crate) fn slot(&mut self, vreg: VReg) -> Slot {
+        self.state.value_mut(vreg).is_stored = true;
+        self.s.webs.slot((self.problem, self.order), vreg, self.state, self.out)
+    }
+
+    /// The slot as a location.
+    pub(crate) fn slot_loc(&mut self, vreg: VReg) -> Loc {
+        Loc::slot(self.slot(vreg))
     }
 
     /// Brings a value into a register before `at`: from its slot, or by computing it again.
     pub(crate) fn reload(&mut self, at: Inst, vreg: VReg, reg: Reg) {
         let to = self.registers.preg(reg);
-        let value = self.state.value_mut(vreg);
+        let value = self.state.value(vreg);
+        let width = value.width;
         let kind = match value.remat.expand() {
             Some(inst) => EditKind::Remat { inst, to },
-            None => EditKind::Fill { from: value.slot(self.out), to, width: value.width },
+            None => EditKind::Fill { from: self.slot(vreg), to, width },
         };
         self.s.edits.push(at, kind);
         self.diagnostics.event(Event::Reload { vreg, at });
@@ -217,9 +234,9 @@ impl Walk<'_, '_> {
     /// Stores a value that was just defined in a register, if anything reads its slot.
     #[inline]
     pub(crate) fn store(&mut self, at: Inst, vreg: VReg, reg: Reg) {
-        let value = self.state.value_mut(vreg);
+        let value = self.state.value(vreg);
         if value.is_stored {
-            let (to, width) = (value.slot(self.out), value.width);
+            let (width, to) = (value.width, self.slot(vreg));
             self.s.edits.push(at, EditKind::Spill { from: self.registers.preg(reg), to, width });
             self.diagnostics.event(Event::Spill { vreg, at });
         }
@@ -249,6 +266,8 @@ impl Walk<'_, '_> {
         let saved = self.registers.callee_saved[class];
         let better = if value.lives_over_call { free & saved } else { free & (!saved | self.state.used[class]) };
         let choice = if better == 0 { free } else { better };
+        let apart = choice & !self.state.resident[class];
+        let choice = if apart == 0 || self.state.is_resident(value) { choice } else { apart };
         let is_choice = |reg: Reg| !reg.is_none() && reg.class() == class && choice & reg.bit() != 0;
         if is_choice(value.hint) {
             return Some(value.hint);

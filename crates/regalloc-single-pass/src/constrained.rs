@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
         let vreg = operand.vreg();
         let from = match reg {
             Some(reg) => Loc::reg(reg),
-            None => self.slot(vreg),
+            None => self.slot_loc(vreg),
         };
         let value = self.state.value(vreg);
         let class = self.problem.class(vreg);
@@ -143,7 +143,7 @@ impl Walk<'_, '_> {
             self.s.moves.add(from, self.loc(below), class, width);
         }
         if reg.is_some() && self.state.value(vreg).is_stored {
-            let to = self.slot(vreg);
+            let to = self.slot_loc(vreg);
             self.s.moves.add(from, to, class, width);
         }
     }
@@ -167,7 +167,7 @@ impl Walk<'_, '_> {
         match self.state.value(vreg).remat.expand() {
             Some(inst) => self.s.moves.add_remat(inst, to, class, width),
             None => {
-                let from = self.slot(vreg);
+                let from = self.slot_loc(vreg);
                 self.s.moves.add(from, to, class, width);
             }
         }
@@ -216,7 +216,7 @@ impl Walk<'_, '_> {
                     self.bring(inst, vreg, preg);
                     Loc::reg(preg)
                 }
-                None if operand.is_def() => self.slot(vreg),
+                None if operand.is_def() => self.slot_loc(vreg),
                 None => match tied_def(operands, k) {
                     Some(def) => self.modify_in_memory(vreg, def.vreg()),
                     None => self.anywhere(operand, touched),
@@ -237,7 +237,7 @@ impl Walk<'_, '_> {
     /// The slot of the def that an instruction writes after reading `vreg` there.
     fn modify_in_memory(&mut self, vreg: VReg, def: VReg) -> Loc {
         let from = self.register_loc(self.state.value(vreg).reg);
-        let to = self.slot(def);
+        let to = self.slot_loc(def);
         self.add_move(from, vreg, to);
         to
     }
@@ -259,9 +259,9 @@ impl Walk<'_, '_> {
         let reg = self.state.value(operand.vreg()).reg;
         let is_kept = |preg| operand.pos() == Pos::Early || !touched.taken.contains(preg);
         match operand.constraint() {
-            Constraint::Stack => self.slot(operand.vreg()),
+            Constraint::Stack => self.slot_loc(operand.vreg()),
             _ if !reg.is_none() && is_kept(self.registers.preg(reg)) => self.loc(reg),
-            _ => self.slot(operand.vreg()),
+            _ => self.slot_loc(operand.vreg()),
         }
     }
 }

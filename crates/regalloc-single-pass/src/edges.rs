@@ -35,6 +35,7 @@ pub(crate) struct Heads {
 
 /// Registers to choose from for the head of a loop.
 struct Choice {
+    header: BlockIndex,
     free: Masks,
     /// Those that are taken if there is no other.
     avoided: Masks,
@@ -127,7 +128,7 @@ impl Walk<'_, '_> {
         for &param in self.problem.params(block) {
             let value = self.state.value(param);
             if !value.head_reg.is_none() && value.is_stored {
-                let (from, to) = (self.loc(value.head_reg), self.slot(param));
+                let (from, to) = (self.loc(value.head_reg), self.slot_loc(param));
                 self.add_move(Some(from), param, to);
             }
         }
@@ -140,13 +141,14 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Chooses what a loop has in registers at its header: parameters first, then the values with the most uses, then values that
+    /// Chooses what a loop has in registers at its header: the parameters and values with the most uses, then values that
     /// pass through. Those that have a register behind the loop keep it; the others take registers that nothing has there
     /// or in the loop around.
     fn choose_head(&mut self, header: BlockIndex) {
         let block = self.order.block(header);
         let Some(id) = block.innermost.expand() else { return };
         let mut choice = Choice {
+            header,
             free: self.registers.allocatable,
             avoided: self.registers_around(id),
             has_calls: self.survey.has_calls(id),
@@ -155,20 +157,18 @@ impl Walk<'_, '_> {
         candidates.clear();
         candidates.extend(self.survey.uses(id).map(|entry| (entry.weight, entry.vreg)));
         candidates.sort_unstable_by_key(|&(weight, vreg)| (std::cmp::Reverse(weight), vreg));
+        self.select(&mut candidates, &choice);
         let start = self.s.heads.entries.len();
         for is_hinted in [true, false] {
-            for &param in self.problem.params(block.block) {
-                if self.state.value(param).head_reg.is_none()
-                    && let Some(reg) = self.loop_register(param, &mut choice, is_hinted, false)
-                {
-                    let value = self.state.value_mut(param);
-                    (value.head_reg, value.hint) = (reg, reg);
-                }
-            }
-            candidates.retain(|&(_, vreg)| match self.loop_register(vreg, &mut choice, is_hinted, true) {
+            candidates.retain(|&(_, vreg)| match self.loop_register(vreg, &mut choice, is_hinted) {
                 Some(reg) => {
-                    self.state.value_mut(vreg).hint = reg;
-                    self.s.heads.entries.push((reg, vreg));
+                    let value = self.state.value_mut(vreg);
+                    value.hint = reg;
+                    if value.block == header {
+                        value.head_reg = reg;
+                    } else {
+                        self.s.heads.entries.push((reg, vreg));
+                    }
                     false
                 }
                 None => true,
@@ -181,6 +181,24 @@ impl Walk<'_, '_> {
         self.s.heads.candidates = candidates;
         self.carry_through(header, id, start, &mut choice);
         self.s.heads.close(header, start);
+    }
+
+    /// Keeps as many candidates as there are registers for, from the first on.
+    fn select(&self, candidates: &mut Vec<(u64, VReg)>, choice: &Choice) {
+        let count = |masks: Masks| masks.map(u64::count_ones);
+        let mut left = count(choice.free).map(|free| free.saturating_sub(RESERVE));
+        let spare = count(choice.free).map(|free| free / 4);
+        let mut saved = count(self.registers.callee_saved);
+        candidates.retain(|&(weight, vreg)| {
+            let value = self.state.value(vreg);
+            let class = value.class();
+            let needs_saved = choice.has_calls && value.block != choice.header;
+            let is_kept = left[class] > if weight == 0 { spare[class] } else { 0 }
+                && !(needs_saved && (saved[class] == 0 || value.is_ref));
+            left[class] -= u32::from(is_kept);
+            saved[class] = saved[class].saturating_sub(u32::from(is_kept));
+            is_kept
+        });
     }
 
     /// Registers that mean something behind a loop, or at the header of the loop around it.
@@ -201,19 +219,18 @@ impl Walk<'_, '_> {
         masks
     }
 
-    /// Takes a register for a value at the head of a loop: its hint, or any. It is callee-saved if the loop calls, and `only`
-    /// such a one if so asked.
-    fn loop_register(&self, vreg: VReg, choice: &mut Choice, is_hinted: bool, only_saved: bool) -> Option<Reg> {
+    /// Takes a register for a value at the head of a loop: its hint, or any. It is callee-saved if the loop calls; other
+    /// registers are for parameters alone then.
+    fn loop_register(&self, vreg: VReg, choice: &mut Choice, is_hinted: bool) -> Option<Reg> {
         let value = self.state.value(vreg);
         let class = value.class();
         let free = choice.free[class];
-        let is_lost = choice.has_calls && only_saved && value.is_ref;
-        if free.count_ones() <= RESERVE || is_lost || is_hinted && value.hint.is_none() {
+        if is_hinted && value.hint.is_none() {
             return None;
         }
         let saved = self.registers.callee_saved[class];
         let better = free & if choice.has_calls { saved } else { !saved | self.state.used[class] };
-        let better = if better == 0 && !(only_saved && choice.has_calls) { free } else { better };
+        let better = if better == 0 && (value.block == choice.header || !choice.has_calls) { free } else { better };
         let reg = if is_hinted {
             Some(value.hint).filter(|hint| hint.class() == class && better & hint.bit() != 0)?
         } else {
@@ -251,6 +268,24 @@ impl Walk<'_, '_> {
 
 /// Ends.
 impl Walk<'_, '_> {
+    /// Notes what the loop around the block has in registers at its header, once that is known.
+    pub(crate) fn begin_loop(&mut self) {
+        self.state.begin_loop();
+        let innermost = self.order.block(self.index).innermost;
+        self.innermost = innermost;
+        let Some(id) = innermost.expand() else { return };
+        let header = self.order.loops()[id].header;
+        for &(reg, vreg) in self.s.heads.entries(header) {
+            self.state.reside(reg, vreg);
+        }
+        for &param in self.problem.params(self.order.block(header).block) {
+            let reg = self.state.value(param).head_reg;
+            if !reg.is_none() {
+                self.state.reside(reg, param);
+            }
+        }
+    }
+
     /// Decides what is in registers at the end of the block, makes up the differences to the heads of its successors, and
     /// serves its terminator.
     pub(crate) fn end_block(&mut self, terminator: Inst) -> Result<(), AllocError> {
@@ -267,6 +302,7 @@ impl Walk<'_, '_> {
         let target = self.order.index(to);
         if self.s.heads.range(target).is_none() {
             self.choose_head(target);
+            self.begin_loop();
         }
         let mut needed = Masks::default();
         for i in self.s.heads.range(target).unwrap_or_default() {
@@ -289,11 +325,8 @@ impl Walk<'_, '_> {
         }
         for (&param, &arg) in params.iter().zip(args) {
             let value = self.state.value(param);
-            if value.head_reg.is_none() && value.is_stored {
-                let is_shared = target > self.index && self.share_slot(arg, param);
-                if !is_shared {
-                    self.pass_in_slot(arg, param, &needed);
-                }
+            if value.head_reg.is_none() && value.is_stored && !self.share_slot(edge, arg, param) {
+                self.pass_in_slot(arg, param, &needed);
             }
         }
         self.resolve(jump, &needed)
@@ -311,15 +344,14 @@ impl Walk<'_, '_> {
         self.add_move(self.register_loc(value.reg), arg, self.loc(to));
     }
 
-    /// An argument that is defined in this block and used for nothing else below has the slot of the parameter. Not for loops: the
-    /// parameter may be read behind the definition of the argument there.
-    fn share_slot(&mut self, arg: VReg, param: VReg) -> bool {
+    /// An argument is in the slot of the parameter, unless a store here costs less than one at its definition.
+    fn share_slot(&mut self, edge: Edge, arg: VReg, param: VReg) -> bool {
+        self.slot(param);
         let value = self.state.value(arg);
-        let is_last = value.reg.is_none() && value.hint.is_none() && !value.is_stored;
-        let is_shared = is_last && value.block == self.index && value.remat.is_none();
+        let is_cheaper = value.is_stored || self.order.block(value.block).freq <= self.problem.edge(edge).freq;
+        let is_shared = is_cheaper && self.s.webs.are_one(self.state, arg, param);
         if is_shared {
-            let slot = self.state.value_mut(param).slot(self.out);
-            self.state.value_mut(arg).set_slot(slot);
+            self.slot(arg);
         }
         is_shared
     }
@@ -333,7 +365,7 @@ impl Walk<'_, '_> {
             self.state.put(reg, arg);
         }
         let from = self.register_loc(self.state.value(arg).reg);
-        let to = self.slot(param);
+        let to = self.slot_loc(param);
         self.add_move(from, arg, to);
     }
 
@@ -376,29 +408,28 @@ impl Walk<'_, '_> {
         for k in (0..operands.len()).filter(|&k| operands[k].is_def()) {
             let loc = match self.matched(operands, k) {
                 Some(reg) => Loc::reg(reg),
-                None => self.slot(operands[k].vreg()),
+                None => self.slot_loc(operands[k].vreg()),
             };
             self.state.value_mut(operands[k].vreg()).edge_loc = loc;
         }
         Ok(touched)
     }
 
-    /// Has at the end of the block in registers what a successor expects there, as far as registers are free.
+    /// Has at the end of the block in registers what a successor expects there, as far as registers are free. What is in memory
+    /// in the loop around the block is filled on colder paths, and behind the loop.
     fn adopt(&mut self, edge: Edge, touched: &Touched) {
         let target = self.order.index(self.problem.edge(edge).to);
         let here = self.order.block(self.index);
-        let is_rare = self.order.block(target).freq.0.saturating_mul(RARE) < here.freq.0;
-        let left = here.innermost.expand().map(|id| &self.order.loops()[id]).filter(|l| target >= l.end);
-        let left = left.filter(|l| self.s.heads.range(l.header).is_some());
+        let freq = self.order.block(target).freq.0;
+        let is_rare = freq.saturating_mul(RARE) < here.freq.0;
+        let around = here.innermost.expand().map(|id| &self.order.loops()[id]);
+        let left = around.filter(|l| target >= l.end || freq.saturating_mul(2) < here.freq.0);
         for &(reg, vreg) in self.s.heads.entries(target) {
             let value = self.state.value(vreg);
             if !value.reg.is_none() || value.edge.expand() == Some(edge) {
                 continue;
             }
-            if let Some(l) = left
-                && value.block < l.header
-                && !self.s.heads.entries(l.header).iter().any(|entry| entry.1 == vreg)
-            {
+            if left.is_some_and(|l| value.comes_into(l.header)) && !self.state.is_resident(value) {
                 continue;
             }
             let spared = |reg: &Reg| touched.spares(self.problem, self.registers.preg(*reg), vreg);
@@ -449,7 +480,7 @@ impl Walk<'_, '_> {
         for &vreg in self.problem.edge_defs(edge) {
             let value = self.state.value(vreg);
             if value.is_stored && value.edge_loc.as_reg().is_some() {
-                let (from, to) = (value.edge_loc, self.slot(vreg));
+                let (from, to) = (value.edge_loc, self.slot_loc(vreg));
                 self.add_move(Some(from), vreg, to);
             }
         }
@@ -464,7 +495,7 @@ impl Walk<'_, '_> {
             (Some(from), _) => self.s.moves.add(from, to, class, width),
             (None, Some(inst)) => self.s.moves.add_remat(inst, to, class, width),
             (None, None) => {
-                let from = self.slot(vreg);
+                let from = self.slot_loc(vreg);
                 self.s.moves.add(from, to, class, width);
             }
         }

@@ -30,6 +30,7 @@
 //! | `plain.rs` | instructions whose operands may be in any register |
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
+//! | `slot_webs.rs` | slots that parameters share with arguments |
 //! | `references.rs` | stack maps |
 
 mod allocator;
@@ -38,6 +39,7 @@ mod edges;
 mod edits;
 mod plain;
 mod references;
+mod slot_webs;
 mod state;
 mod survey;
 

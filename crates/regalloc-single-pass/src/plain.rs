@@ -107,7 +107,7 @@ impl Walk<'_, '_> {
         let mut reg = value.reg;
         if reg.is_none() {
             if value.is_stored && value.remat.is_none() && !operand.is_reg() {
-                self.out.locs[at] = self.slot(vreg);
+                self.out.locs[at] = self.slot_loc(vreg);
                 return;
             }
             let found = self.any_register(vreg, busy, prefer, after);

@@ -1,10 +1,17 @@
 //! Values, and which of them is in which register at the point that the walk has come to.
 
+use crate::survey::NONE;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Allocation, Edge, Inst, Loc, Problem, Slot, VReg};
-use kingpost_regalloc_common::order::{BlockIndex, LoopId};
+use kingpost_regalloc::{Edge, Inst, Loc, Problem, Slot, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+
+/// A value that is filled stays in its register for so many instructions more than one that is computed again.
+const COST_OF_FILL: u32 = 4;
+
+/// So many instructions more if its definition would have to store it.
+const COST_OF_SPILL: u32 = 8;
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +32,8 @@ pub(crate) struct Value {
     pub(crate) width: u8,
     /// Is it read from its slot somewhere below, so that the definition must store it?
     pub(crate) is_stored: bool,
+    /// Is it looked for in its slot by debug information?
+    pub(crate) is_labelled: bool,
     /// Does a collector look for it?
     pub(crate) is_ref: bool,
     slot: PackedOption<Slot>,
@@ -32,6 +41,8 @@ pub(crate) struct Value {
     pub(crate) remat: PackedOption<Inst>,
     /// The block that defines it.
     pub(crate) block: BlockIndex,
+    /// Is it a parameter of that block?
+    pub(crate) is_param: bool,
     /// Calls before its definition, in the linear order.
     pub(crate) calls: u32,
     /// Does a call lie between its definition and a use, in that order?
@@ -40,9 +51,12 @@ pub(crate) struct Value {
     pub(crate) edge: PackedOption<Edge>,
     /// Where that branch leaves it.
     pub(crate) edge_loc: Loc,
-    /// The innermost loop it was last seen used in without being defined there, and its entry in the loop's list.
-    pub(crate) last_loop: PackedOption<LoopId>,
+    /// The survey's last entry of it in a loop, or [`NONE`].
     pub(crate) loop_use: u32,
+    /// Its number among values that parameters and arguments are, or [`NONE`].
+    pub(crate) web: u32,
+    /// The number of the loop the walk is in, if the value is in a register at that loop's header.
+    pub(crate) resident: u32,
 }
 
 impl Default for Value {
@@ -60,12 +74,15 @@ impl Default for Value {
             slot: None.into(),
             remat: None.into(),
             block: BlockIndex::FIRST,
+            is_labelled: false,
+            is_param: false,
             calls: 0,
             lives_over_call: false,
             edge: None.into(),
             edge_loc: Loc::NONE,
-            last_loop: None.into(),
-            loop_use: 0,
+            loop_use: NONE,
+            web: NONE,
+            resident: 0,
         }
     }
 }
@@ -77,20 +94,13 @@ impl Value {
         usize::from(self.class & 1)
     }
 
-    /// Its slot, made when it is first asked for. The definition stores it there.
-    pub(crate) fn slot(&mut self, out: &mut Allocation) -> Slot {
-        self.is_stored = true;
-        match self.slot.expand() {
-            Some(slot) => slot,
-            None => {
-                let slot = out.add_slot(self.width);
-                self.slot = slot.into();
-                slot
-            }
-        }
+    /// Does it come into a loop from outside, if only as a parameter of the header?
+    #[inline]
+    pub(crate) fn comes_into(&self, header: BlockIndex) -> bool {
+        self.block < header || self.block == header && self.is_param
     }
 
-    /// Has the definition store the value in the slot of another one.
+    /// Has the definition store the value in a slot.
     pub(crate) fn set_slot(&mut self, slot: Slot) {
         (self.slot, self.is_stored) = (slot.into(), true);
     }
@@ -110,11 +120,22 @@ pub(crate) struct State {
     pub(crate) occupied: Masks,
     /// Registers that ever held one.
     pub(crate) used: Masks,
+    /// Counts the loops that the walk came into, from inside or outside. In no loop, no value has its number.
+    in_loop: u32,
+    /// Registers of values at the header of that loop.
+    pub(crate) resident: Masks,
 }
 
 impl Default for State {
     fn default() -> State {
-        State { values: PrimaryMap::new(), owners: [None.into(); Reg::TABLE], occupied: [0; 2], used: [0; 2] }
+        State {
+            values: PrimaryMap::new(),
+            owners: [None.into(); Reg::TABLE],
+            occupied: [0; 2],
+            used: [0; 2],
+            in_loop: 1,
+            resident: [0; 2],
+        }
     }
 }
 
@@ -127,7 +148,26 @@ impl State {
             let class = data.class.index() as u8;
             self.values.push(Value { class, width: data.width, is_ref: data.is_ref, ..Value::default() });
         }
-        self.used = [0; 2];
+        (self.used, self.in_loop, self.resident) = ([0; 2], 1, [0; 2]);
+    }
+
+    /// The walk comes into a loop.
+    pub(crate) fn begin_loop(&mut self) {
+        self.in_loop += 1;
+        self.resident = [0; 2];
+    }
+
+    /// The value is in the register at the header of the loop. So it had best be everywhere in it.
+    pub(crate) fn reside(&mut self, reg: Reg, vreg: VReg) {
+        let value = &mut self.values[vreg];
+        (value.resident, value.hint) = (self.in_loop, reg);
+        self.resident[reg.class()] |= reg.bit();
+    }
+
+    /// Is the value in a register at the header of the loop?
+    #[inline]
+    pub(crate) fn is_resident(&self, value: &Value) -> bool {
+        value.resident == self.in_loop
     }
 
     #[inline]
@@ -146,7 +186,10 @@ impl State {
         debug_assert!(self.owner(reg).is_none() && self.values[vreg].reg.is_none(), "{vreg} into {reg:?}");
         self.owners[reg.index()] = vreg.into();
         let value = &mut self.values[vreg];
-        (value.reg, value.hint) = (reg, reg);
+        value.reg = reg;
+        if value.resident != self.in_loop {
+            value.hint = reg;
+        }
         self.occupied[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();
     }
@@ -182,12 +225,14 @@ impl State {
         }
     }
 
-    /// Of the given registers the one whose value is met last, as the walk goes on; one whose value can be computed again, or is
-    /// in its slot anyway, goes first.
+    /// Of the given registers the one whose value is met last, as the walk goes on. One whose value can be computed again goes
+    /// earlier, one whose definition would have to store it there later.
     pub(crate) fn farthest(&self, class: usize, candidates: u64) -> Option<Reg> {
         let price = |reg: Reg| match self.owner(reg).map(|vreg| &self.values[vreg]) {
-            Some(value) => (value.remat.is_none() && !value.is_stored, value.next_met),
-            None => (false, 0),
+            Some(value) if value.remat.is_some() => value.next_met,
+            Some(value) if value.is_stored || self.is_resident(value) => value.next_met + COST_OF_FILL,
+            Some(value) => value.next_met + COST_OF_FILL + COST_OF_SPILL,
+            None => 0,
         };
         regs(class, candidates).min_by_key(|&reg| price(reg))
     }

@@ -5,23 +5,26 @@
 //!
 //! Cost: linear in operands; a use in a nest of loops is noted once per loop.
 
-use crate::state::State;
+use crate::state::{State, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{ClobberId, InstFlags, Problem, VReg};
+use kingpost_regalloc::{ClobberId, Freq, InstFlags, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, LoopId};
 
-/// A value that a loop uses and does not define.
+/// A value that a loop may have in a register at its header: a parameter of that, or one that the loop uses and does not define.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoopUse {
     pub(crate) vreg: VReg,
-    /// Frequencies of its uses, added up.
+    /// Frequencies of its uses, added up; of a parameter, also those of edges back that bring another value.
     pub(crate) weight: u64,
+    id: LoopId,
     /// The next one of the loop, or [`NONE`].
     next: u32,
+    /// The one of the same value in the next larger loop that uses it, or [`NONE`].
+    outer: u32,
 }
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A block that an edge out of a loop leads to.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,8 @@ const MAX_LEFT: usize = 8;
 #[derive(Clone, Copy, Debug)]
 struct LoopData {
     first_use: u32,
+    /// Where the uses of its header's parameters begin, one each.
+    params: u32,
     first_exit: u32,
     has_calls: bool,
 }
@@ -61,12 +66,13 @@ impl Survey {
         self.calls.clear();
         self.loops.clear();
         for _ in order.loops().keys() {
-            self.loops.push(LoopData { first_use: NONE, first_exit: NONE, has_calls: false });
+            self.loops.push(LoopData { first_use: NONE, params: NONE, first_exit: NONE, has_calls: false });
         }
         for edge in problem.edges() {
             for &vreg in problem.edge_defs(edge) {
+                let index = order.index(problem.edge(edge).to);
                 let value = state.value_mut(vreg);
-                (value.edge, value.block) = (edge.into(), order.index(problem.edge(edge).to));
+                (value.edge, value.block) = (edge.into(), index);
             }
         }
         let mut calls = 0;
@@ -81,9 +87,11 @@ impl Survey {
             }
         }
         for label in &problem.labels {
-            // A label is answered by the slot.
-            state.value_mut(label.vreg).is_stored = true;
+            // A label is answered by the slot, which has nothing else then.
+            let value = state.value_mut(label.vreg);
+            (value.is_stored, value.is_labelled) = (true, true);
         }
+        self.sum_up();
     }
 
     /// Calls before the end of a block, in the linear order.
@@ -118,11 +126,17 @@ impl Survey {
 
     fn block(&mut self, problem: &Problem, order: &LinearOrder, index: BlockIndex, state: &mut State, calls: &mut u32) {
         let block = order.block(index);
+        let in_loop = block.innermost.is_some();
         for &param in problem.params(block.block) {
             let value = state.value_mut(param);
-            (value.block, value.calls) = (index, *calls);
+            (value.block, value.is_param, value.calls) = (index, true, *calls);
         }
-        let in_loop = block.innermost.is_some();
+        if let Some(id) = block.innermost.expand().filter(|_| order.is_header(index)) {
+            self.loops[id].params = self.uses.len() as u32;
+            for &param in problem.params(block.block) {
+                self.note_use(order, index, Freq(0), state.value_mut(param), param);
+            }
+        }
         let mut position = block.head.as_u32();
         for step in problem.walk(block.block) {
             position += 1;
@@ -136,11 +150,10 @@ impl Survey {
                 if operand.is_use() {
                     value.lives_over_call |= value.calls < before;
                     if in_loop {
-                        self.note_use(order, index, state, vreg);
+                        self.note_use(order, index, block.freq, value, vreg);
                     }
                     continue;
                 }
-                let value = state.value_mut(vreg);
                 value.calls = *calls;
                 if value.edge.is_none() {
                     value.block = index;
@@ -150,53 +163,77 @@ impl Survey {
                 }
             }
         }
-        if in_loop {
-            problem.succs(block.block).iter().for_each(|&edge| {
-                self.note_exit(order, block.innermost, order.index(problem.edge(edge).to));
-            });
-        }
-        for &arg in problem.succs(block.block).iter().flat_map(|&edge| problem.edge_args(edge)) {
-            let value = state.value_mut(arg);
-            value.lives_over_call |= value.calls < *calls;
+        for &edge in problem.succs(block.block) {
+            let to = problem.edge(edge).to;
+            let target = order.index(to);
             if in_loop {
-                self.note_use(order, index, state, arg);
+                self.note_exit(order, block.innermost, target);
+            }
+            for &arg in problem.edge_args(edge) {
+                let value = state.value_mut(arg);
+                value.lives_over_call |= value.calls < *calls;
+                if in_loop {
+                    self.note_use(order, index, Freq(0), value, arg);
+                }
+            }
+            if let Some(id) = order.block(target).innermost.expand().filter(|_| target <= index) {
+                let first = self.loops[id].params as usize;
+                let pairs = problem.edge_args(edge).iter().zip(problem.params(to));
+                for (entry, _) in self.uses[first..].iter_mut().zip(pairs).filter(|(_, (arg, param))| arg != param) {
+                    // In memory the parameter would have to be stored here.
+                    entry.weight = entry.weight.saturating_add(problem.edge(edge).freq.0);
+                }
             }
         }
     }
 
-    /// Notes a use in the loops around a block that do not hold the definition, from the inside, up to the first that has it
-    /// noted already.
+    /// Notes a use in the innermost loop around a block, if the value comes into that from outside.
     #[inline]
-    fn note_use(&mut self, order: &LinearOrder, index: BlockIndex, state: &mut State, vreg: VReg) {
-        let value = state.value_mut(vreg);
+    fn note_use(&mut self, order: &LinearOrder, index: BlockIndex, freq: Freq, value: &mut Value, vreg: VReg) {
         let innermost = order.block(index).innermost;
-        let Some(id) = innermost.expand() else { return };
-        if value.block >= order.loops()[id].header {
-            return;
+        let Some(id) = innermost.expand().filter(|&id| value.comes_into(order.loops()[id].header)) else { return };
+        if self.uses.get(value.loop_use as usize).is_none_or(|entry| entry.id != id) {
+            self.note_loops(order, index, value, vreg);
         }
-        let weight = order.block(index).freq.0 >> u32::from(value.remat.is_some());
-        if value.last_loop == innermost {
-            let entry = &mut self.uses[value.loop_use as usize];
-            entry.weight = entry.weight.saturating_add(weight);
-            return;
+        let entry = &mut self.uses[value.loop_use as usize];
+        entry.weight = entry.weight.saturating_add(freq.0 >> u32::from(value.remat.is_some()));
+    }
+
+    /// Makes the entries of a value in the loops around a block, from the inside, up to the first that has it noted already.
+    fn note_loops(&mut self, order: &LinearOrder, index: BlockIndex, value: &mut Value, vreg: VReg) {
+        let loops = order.loops();
+        let mut noted = value.loop_use;
+        while let Some(entry) = self.uses.get(noted as usize).filter(|entry| loops[entry.id].end <= index) {
+            noted = entry.outer;
         }
-        let (last, defined, first) = (value.last_loop, value.block, self.uses.len());
-        let mut around = innermost;
-        while let Some(id) = around.expand() {
-            let l = &order.loops()[id];
-            let is_noted = last.expand().is_some_and(|last| {
-                let last = &order.loops()[last];
-                l.header <= last.header && last.end <= l.end
-            });
-            if defined >= l.header || is_noted {
-                break;
+        let noted_id = self.uses.get(noted as usize).map(|entry| entry.id);
+        let first = self.uses.len() as u32;
+        let mut around = order.block(index).innermost;
+        while let Some(id) = around.expand()
+            && Some(id) != noted_id
+            && index < loops[id].end
+            && value.comes_into(loops[id].header)
+        {
+            let next = std::mem::replace(&mut self.loops[id].first_use, self.uses.len() as u32);
+            self.uses.push(LoopUse { vreg, weight: 0, id, next, outer: self.uses.len() as u32 + 1 });
+            around = loops[id].parent;
+        }
+        value.loop_use = if self.uses.len() as u32 == first { noted } else { first };
+        if let Some(last) = self.uses[first as usize..].last_mut() {
+            last.outer = noted;
+        }
+    }
+
+    /// Adds the weights of uses in loops to those in the loops around.
+    fn sum_up(&mut self) {
+        for id in self.loops.keys().rev() {
+            let mut next = self.loops[id].first_use;
+            while let Some(&LoopUse { weight, next: after, outer, .. }) = self.uses.get(next as usize) {
+                if let Some(entry) = self.uses.get_mut(outer as usize) {
+                    entry.weight = entry.weight.saturating_add(weight);
+                }
+                next = after;
             }
-            self.uses.push(LoopUse { vreg, weight, next: self.loops[id].first_use });
-            self.loops[id].first_use = self.uses.len() as u32 - 1;
-            around = l.parent;
-        }
-        if self.uses.len() > first {
-            (value.last_loop, value.loop_use) = (innermost, first as u32);
         }
     }
 
