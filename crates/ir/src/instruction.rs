@@ -343,6 +343,12 @@ impl InstData {
         (self.opcode == Opcode::Icmp).then(|| IntCC::ALL[usize::from(self.small)])
     }
 
+    /// The condition code of `fcmp`.
+    #[inline]
+    pub fn float_cond(&self) -> Option<FloatCC> {
+        (self.opcode == Opcode::Fcmp).then(|| FloatCC::ALL[usize::from(self.small)])
+    }
+
     /// The operand values of a format without operand lists; none of the others.
     #[inline]
     pub fn args(&self) -> &[Value] {

@@ -12,13 +12,12 @@ use crate::counterexample::Counterexample;
 use crate::encoder::Encoder;
 use crate::prover::{Decision, Options, Prover};
 use crate::reduce::reduce;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Opcode, Type};
-use kingpost_rules::clif::{ClifRule, ClifTyping, Node, NodeKind, typings};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, Node, NodeKind, typings};
 use kingpost_rules::types::Typings;
 use kingpost_rules::{ErrorKind, RuleError};
-use kingpost_semantics::{Immediate, Operand, Operation, outcome};
-use kingpost_smt::{Model, Query, Sort, Term, Terms};
+use kingpost_semantics::{Immediate, NanChoice, Operand, Operation, canonical_nan, outcome};
+use kingpost_smt::{Bits, Model, Query, Sort, Substitution, Term, Terms};
 use std::collections::HashMap;
 
 /// What is to be shown of a rule.
@@ -31,13 +30,16 @@ pub struct Obligations {
 }
 
 /// The conditions that names stand for.
-pub(crate) type Conditions<'r> = HashMap<&'r str, IntCC>;
+pub(crate) type Conditions<'r> = HashMap<&'r str, Condition>;
 
 /// What both sides of a rule come to.
 pub(crate) struct Sides {
     /// What may be assumed.
     pub(crate) assumed: Term,
     pub(crate) values: [Term; 2],
+    /// The NaNs that operations choose, the source's first, and how many those are.
+    open: Vec<OpenNan>,
+    open_in_source: usize,
     pub(crate) traps: [Term; 2],
     /// The values and constants by name, in order of the text.
     pub(crate) inputs: Vec<(String, Type, Term)>,
@@ -142,6 +144,18 @@ fn is_lane_by_lane(rule: &ClifRule) -> bool {
                 | Opcode::Fneg
                 | Opcode::Fabs
                 | Opcode::Fcopysign
+                | Opcode::Fadd
+                | Opcode::Fsub
+                | Opcode::Fmul
+                | Opcode::Fdiv
+                | Opcode::Fma
+                | Opcode::Sqrt
+                | Opcode::Fmin
+                | Opcode::Fmax
+                | Opcode::Ceil
+                | Opcode::Floor
+                | Opcode::Trunc
+                | Opcode::Nearest
         ),
         _ => true,
     })
@@ -185,11 +199,12 @@ fn is_settled(terms: &mut Terms, formula: Term) -> bool {
 
 /// What must have no model.
 fn checks(terms: &mut Terms, sides: &Sides) -> [(WrongKind, Term); 2] {
-    let &Sides { assumed, values, traps, .. } = sides;
+    let &Sides { assumed, traps, .. } = sides;
     let trap_differs = terms.ne(traps[0], traps[1]);
     let zero = terms.number(8, 0);
     let no_trap = terms.eq(traps[0], zero);
-    let value_differs = terms.ne(values[0], values[1]);
+    let equal = explained(terms, sides);
+    let value_differs = terms.not(equal);
     let trap = terms.and(assumed, trap_differs);
     let value = terms.all([assumed, no_trap, value_differs]);
     [(WrongKind::Trap, trap), (WrongKind::Value, value)]
@@ -205,15 +220,22 @@ pub(crate) fn sides(
     let widths = Typings::of_widths(&typing.expr_widths());
     let of_widths = widths.iter().next().expect("there is one combination");
     let encoder = Encoder::new(terms, of_widths, false);
-    let mut builder = Builder { encoder, typing, conditions, names: Vec::new(), constants: HashMap::new() };
+    let (names, constants, open) = Default::default();
+    let mut builder = Builder { encoder, typing, conditions, names, constants, is_target: false, open };
     let (source, inner) = builder.node(&rule.source)?;
+    let open_in_source = builder.open.len();
+    builder.is_target = true;
     let (target, target_traps) = builder.node(&rule.target)?;
     let values: HashMap<String, Term> = builder.names.iter().map(|(name, _, term)| (name.clone(), *term)).collect();
     let mut assumed = builder.encoder.precondition(&rule.precondition, &|name| values.get(name).copied())?;
     for fact in std::mem::take(&mut builder.encoder.facts) {
         assumed = builder.encoder.terms.and(assumed, fact);
     }
-    let Builder { names, constants, .. } = builder;
+    let Builder { names, constants, open, .. } = builder;
+    for choice in &open {
+        let fits = choice.fits(terms);
+        assumed = terms.and(assumed, fits);
+    }
     let zero = terms.number(8, 0);
     // The root is the last.
     let (root_trap, inner) = inner.split_last().map_or((zero, &[][..]), |(&last, inner)| (last, inner));
@@ -234,7 +256,64 @@ pub(crate) fn sides(
             *value = terms.ite(is_zero, no, yes);
         }
     }
-    Ok(Sides { assumed, values, traps: [root_trap, target_trap], inputs: names, constants })
+    let traps = [root_trap, target_trap];
+    Ok(Sides { assumed, values, open, open_in_source, traps, inputs: names, constants })
+}
+
+/// A NaN that an operation may choose. Operations that are written alike choose alike.
+struct OpenNan {
+    variable: Term,
+    nan: NanChoice,
+    /// Whether the target has such an operation.
+    is_in_target: bool,
+}
+
+impl OpenNan {
+    /// Whether the variable is what the operation may choose, if it chooses.
+    fn fits(&self, terms: &mut Terms) -> Term {
+        let allowed = self.nan.allows(terms, self.variable);
+        terms.implies(self.nan.open, allowed)
+    }
+}
+
+/// More combinations of witnesses are not tried.
+const MAX_WITNESSES: usize = 64;
+
+/// Whether both sides have one value, by some choice of the NaNs that the source leaves open and the target does not fix. A few
+/// are tried: what the target is, that with the other sign, what the target chose, the canonical one
+/// and one that is not. More would only prove more.
+fn explained(terms: &mut Terms, sides: &Sides) -> Term {
+    let &Sides { values: [source, target], ref open, open_in_source, .. } = sides;
+    let mut body = terms.eq(source, target);
+    let free: Vec<&OpenNan> = open[..open_in_source].iter().filter(|choice| !choice.is_in_target).collect();
+    if free.is_empty() {
+        return body;
+    }
+    let chosen: Vec<Term> = open.iter().filter(|choice| choice.is_in_target).map(|choice| choice.variable).collect();
+    for choice in &free {
+        let fits = choice.fits(terms);
+        body = terms.and(body, fits);
+    }
+    let mut combinations: Vec<Vec<(Term, Term)>> = vec![Vec::new()];
+    for choice in free {
+        let sort = terms.sort(choice.variable);
+        let mut witnesses: Vec<Term> = [target].into_iter().chain(chosen.iter().copied()).collect();
+        witnesses.retain(|&witness| terms.sort(witness) == sort);
+        let width = terms.width(choice.variable);
+        let sign = terms.constant(Bits::sign_bit(width));
+        let others: Vec<Term> = witnesses.iter().map(|&witness| terms.bit_xor(witness, sign)).collect();
+        witnesses.extend(others);
+        let canonical = canonical_nan(terms, width);
+        let one = terms.number(width, 1);
+        witnesses.extend([canonical, terms.bit_or(canonical, one)]);
+        let with_each = |known: &Vec<(Term, Term)>| {
+            let pairs = witnesses.iter().map(|&witness| [known.as_slice(), &[(choice.variable, witness)]].concat());
+            pairs.collect::<Vec<_>>()
+        };
+        combinations = combinations.iter().flat_map(with_each).take(MAX_WITNESSES).collect();
+    }
+    let ways: Vec<Term> = combinations.into_iter().map(|pairs| Substitution::new(pairs).apply(terms, body)).collect();
+    terms.any(ways)
 }
 
 struct Builder<'e, 't> {
@@ -243,6 +322,10 @@ struct Builder<'e, 't> {
     conditions: &'t Conditions<'t>,
     names: Vec<(String, Type, Term)>,
     constants: HashMap<u32, Term>,
+    /// Whether the target is built.
+    is_target: bool,
+    /// The source's first.
+    open: Vec<OpenNan>,
 }
 
 impl Builder<'_, '_> {
@@ -271,7 +354,11 @@ impl Builder<'_, '_> {
                 }
                 let chosen =
                     condition.as_ref().and_then(|name| name.resolve(|name| self.conditions.get(name).copied()));
-                let immediate = chosen.map_or(Immediate::None, Immediate::Condition);
+                let immediate = match chosen {
+                    None => Immediate::None,
+                    Some(Condition::Int(condition)) => Immediate::Condition(condition),
+                    Some(Condition::Float(condition)) => Immediate::FloatCondition(condition),
+                };
                 let operation = Operation { opcode: *opcode, ty: self.typing.control(node), immediate };
                 let unsupported = || {
                     RuleError::new(
@@ -282,7 +369,35 @@ impl Builder<'_, '_> {
                 };
                 let outcome = outcome(self.encoder.terms, &operation, &all).ok_or_else(unsupported)?;
                 traps.push(outcome.trap);
-                Ok((outcome.results[0], traps))
+                let result = outcome.results[0];
+                let value = outcome.nan.map_or(result, |nan| self.any_nan(node, result, nan));
+                Ok((value, traps))
+            }
+        }
+    }
+
+    /// The result of an operation, where that is no number any NaN that it may choose.
+    fn any_nan(&mut self, node: &Node, result: Term, nan: NanChoice) -> Term {
+        let name = format!("NaN of {}", self.text(node));
+        let variable = self.encoder.terms.var(&name, self.encoder.terms.sort(result));
+        let value = self.encoder.terms.ite(nan.open, variable, result);
+        let is_in_target = self.is_target;
+        match self.open.iter_mut().find(|choice| choice.variable == variable) {
+            Some(known) => known.is_in_target |= is_in_target,
+            None => self.open.push(OpenNan { variable, nan, is_in_target }),
+        }
+        value
+    }
+
+    /// A node with all types, equal for equal operations.
+    fn text(&self, node: &Node) -> String {
+        let ty = self.typing.of(node);
+        match &node.kind {
+            NodeKind::Value(name) => name.clone(),
+            NodeKind::Constant(expr) => format!("{expr}: {ty}"),
+            NodeKind::Inst { opcode, condition, operands } => {
+                let operands: Vec<String> = operands.iter().map(|operand| self.text(operand)).collect();
+                format!("{opcode}.{ty} {condition:?} ({})", operands.join(", "))
             }
         }
     }

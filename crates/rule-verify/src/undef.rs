@@ -132,7 +132,7 @@ fn solve(terms: &mut Terms, term: Term, goal: Term, choices: &[Term], depth: u32
     }
     let mut go = |terms: &mut Terms, term: Term, goal: Term| solve(terms, term, goal, choices, depth - 1, solved);
     match terms.node(term) {
-        Node::Ternary(_, _, a, b) => {
+        Node::Ternary(Op::Ite, _, a, b) => {
             go(terms, b, goal);
             go(terms, a, goal);
         }

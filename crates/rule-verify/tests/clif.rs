@@ -36,6 +36,14 @@ fn wrong_rules_are_refused() {
         ("wrong: value", "rule r : select(icmp slt (x, y), x, y) => select(icmp sle (y, x), x, y)"),
         ("error: type", "rule r : iadd(x, uextend(x)) => x"),
         ("error: unsupported", "rule r : fadd(x, y) => fadd(y, x)"),
+        // What is no number may have either sign, but no payload that no operand has, and is never signalling.
+        ("correct", "rule r : fmul(x: T, fneg(y)) => fneg(fmul(x, y)) at T = f16"),
+        ("correct", "rule r : fmin(fneg(x), fneg(y)) => fneg(fmax(x, y))"),
+        ("wrong: value", "rule r : fmin(x, x) => x"),
+        ("wrong: value", "rule r : fdemote.f32(fpromote.f64(x: f32)) => x"),
+        ("wrong: value", "rule r : fneg(fsub(x: T, y)) => fsub(y, x) at T = f16"),
+        ("correct", "rule r : fcvt_to_sint.i8(fcvt_from_sint.f16(x: i8)) => x"),
+        ("wrong: trap", "rule r : fcvt_to_sint.i32(fcvt_from_sint.f32(x: i64)) => ireduce.i32(x)"),
     ] {
         assert_eq!(verdict(text, &mut prover), expected, "{text}");
     }

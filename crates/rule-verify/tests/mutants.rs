@@ -3,9 +3,8 @@
 //! `KINGPOST_MUTANTS` says how many are judged; all if it is 0.
 
 use kingpost_ir::Opcode;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check_clif};
-use kingpost_rules::clif::{Bound, ClifRule, ConditionName, Node, NodeKind, parse};
+use kingpost_rules::clif::{Bound, ClifRule, Condition, ConditionName, Node, NodeKind, parse};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Precondition, Relation};
 use std::path::Path;
 use std::time::Duration;
@@ -90,8 +89,9 @@ fn mutants_of_node(node: &Node, values: &[String]) -> Vec<Node> {
             if let Some(condition) = condition {
                 let others: Vec<ConditionName> = match condition {
                     ConditionName::Fixed(cc) => {
-                        let index = *cc as usize;
-                        [cc.inverse(), IntCC::ALL[(index + 2) % 10], IntCC::ALL[(index + 5) % 10]]
+                        let all = Condition::all_of(*opcode);
+                        let index = all.iter().position(|other| other == cc).unwrap();
+                        [cc.inverse(), all[(index + 2) % all.len()], all[(index + 5) % all.len()]]
                             .map(ConditionName::Fixed)
                             .to_vec()
                     }

@@ -15,13 +15,15 @@
 //! | `int.rs` | integer arithmetic on one lane |
 //! | `bits.rs` | shifts, rotations, counts and orders of bits |
 //! | `overflow.rs` | sums, differences and products that say or trap if they do not fit |
+//! | `float.rs` | floating point on one lane, and what a result may be that is no number |
 //! | `lanes.rs` | from one lane to all |
 //! | `vector.rs` | what moves lanes or depends on several |
 //!
-//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic, of memory, and of
-//! values of more than 128 bits.
+//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors and of
+//! 128 bits, of memory, and of values of more than 128 bits.
 
 mod bits;
+mod float;
 mod int;
 mod lanes;
 mod meaning;
@@ -29,6 +31,7 @@ mod outcome;
 mod overflow;
 mod vector;
 
+pub use float::canonical_nan;
 pub use lanes::{each_lane, lanes_of};
 pub use meaning::outcome;
-pub use outcome::{Immediate, Operand, Operation, Outcome};
+pub use outcome::{Immediate, NanChoice, Operand, Operation, Outcome};

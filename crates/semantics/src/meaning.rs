@@ -1,12 +1,12 @@
 //! The index: which function is the meaning of an opcode.
 
 use crate::lanes::each_lane;
-use crate::outcome::{Immediate, Operand, Operation, Outcome};
+use crate::outcome::{Immediate, NanChoice, Operand, Operation, Outcome};
 use crate::overflow::{self, Wrapped};
-use crate::{bits, int, vector};
+use crate::{bits, float, int, vector};
 use kingpost_ir::types::I8;
 use kingpost_ir::{Opcode, TrapCode, Type};
-use kingpost_smt::{Bits, MAX_WIDTH, Op, Term, Terms};
+use kingpost_smt::{Bits, FloatOp, MAX_WIDTH, Op, Term, Terms};
 
 /// What an instruction comes to, or nothing if its opcode has no meaning here, or none at its types. There are as many
 /// operands as the opcode has, of types that its row of the table allows.
@@ -134,21 +134,32 @@ impl Meaning<'_, '_> {
             Opcode::Bitcast if self.operands[0].ty.lane_count() == self.ty.lane_count() => self.operands[0].bits,
 
             // Floating point, as bits.
-            Opcode::Fneg => self.lanes1(|terms, x| {
-                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
-                terms.bit_xor(x, sign)
-            }),
-            Opcode::Fabs => self.lanes1(|terms, x| {
-                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
-                let others = terms.bit_not(sign);
-                terms.bit_and(x, others)
-            }),
-            Opcode::Fcopysign => self.lanes2(|terms, x, y| {
-                let sign = terms.constant(Bits::sign_bit(terms.width(x)));
-                let others = terms.bit_not(sign);
-                let (magnitude, sign) = (terms.bit_and(x, others), terms.bit_and(y, sign));
-                terms.bit_or(magnitude, sign)
-            }),
+            Opcode::Fcmp if self.ty.is_scalar() => {
+                let ([x, y], Immediate::FloatCondition(condition)) = (self.all(), self.immediate) else { return None };
+                float::compared(self.terms, condition, x, y)
+            }
+            Opcode::Fmin if self.ty.is_scalar() => return Some(self.float2(float::min)),
+            Opcode::Fmax if self.ty.is_scalar() => return Some(self.float2(float::max)),
+            Opcode::Fneg => self.lanes1(float::negated),
+            Opcode::Fabs => self.lanes1(float::magnitude),
+            Opcode::Fcopysign => self.lanes2(float::copysign),
+
+            // Floating point, by the solvers' theory.
+            Opcode::Fadd => return self.float(FloatOp::Add),
+            Opcode::Fsub => return self.float(FloatOp::Sub),
+            Opcode::Fmul => return self.float(FloatOp::Mul),
+            Opcode::Fdiv => return self.float(FloatOp::Div),
+            Opcode::Fma => return self.float(FloatOp::Fma),
+            Opcode::Sqrt => return self.float(FloatOp::Sqrt),
+            Opcode::Ceil => return self.float(FloatOp::Ceil),
+            Opcode::Floor => return self.float(FloatOp::Floor),
+            Opcode::Trunc => return self.float(FloatOp::Trunc),
+            Opcode::Nearest => return self.float(FloatOp::Nearest),
+            Opcode::Fpromote | Opcode::Fdemote => return self.float(FloatOp::Convert),
+            Opcode::FcvtFromSint => return self.integer_to_float(FloatOp::FromSigned),
+            Opcode::FcvtFromUint => return self.integer_to_float(FloatOp::FromUnsigned),
+            Opcode::FcvtToSint => return self.float_to_integer(true),
+            Opcode::FcvtToUint => return self.float_to_integer(false),
 
             // Vectors: lanes and shuffles.
             Opcode::Splat => self.resized_to_vector(vector::splat),
@@ -284,6 +295,50 @@ impl Meaning<'_, '_> {
             let holds = int::compare(terms, condition, x, y);
             int::mask(terms, holds, ty.lane_bits())
         }))
+    }
+
+    /// An operation whose result is a NaN of a set where it is no number.
+    fn float2(self, op: fn(&mut Terms, Term, Term) -> Term) -> Outcome {
+        let [x, y] = self.all();
+        let result = op(self.terms, x, y);
+        self.with_nan(result)
+    }
+
+    fn with_nan(self, result: Term) -> Outcome {
+        let open = float::is_nan(self.terms, result);
+        let operands = self.operands.iter().map(|operand| operand.bits).collect();
+        Outcome { nan: Some(NanChoice { open, operands }), ..Outcome::values(self.terms, [result]) }
+    }
+
+    fn float(self, op: FloatOp) -> Option<Outcome> {
+        let fits = |ty: Type| ty.is_float() && float::has_theory(op, ty.bits());
+        if !fits(self.ty) || !self.operands.iter().all(|operand| fits(operand.ty)) {
+            return None;
+        }
+        let operands: Vec<Term> = self.operands.iter().map(|operand| operand.bits).collect();
+        let result = self.terms.float(op, &operands, self.ty.bits());
+        Some(self.with_nan(result))
+    }
+
+    fn integer_to_float(self, op: FloatOp) -> Option<Outcome> {
+        let fits = self.operands[0].ty.is_int() && self.ty.is_float() && float::has_theory(op, self.ty.bits());
+        let [x] = self.all();
+        fits.then(|| {
+            let result = self.terms.float(op, &[x], self.ty.bits());
+            Outcome::values(self.terms, [result])
+        })
+    }
+
+    /// Traps where there is no such integer.
+    fn float_to_integer(self, is_signed: bool) -> Option<Outcome> {
+        let from = self.operands[0].ty;
+        if !self.ty.is_int() || !from.is_float() || !float::has_theory(FloatOp::ToSigned, from.bits()) {
+            return None;
+        }
+        let [x] = self.all();
+        let (result, [nan, outside]) = float::to_integer(self.terms, x, self.ty.bits(), is_signed);
+        let outcome = Outcome::values(self.terms, [result]).trapping(self.terms, outside, TrapCode::INTEGER_OVERFLOW);
+        Some(outcome.trapping(self.terms, nan, TrapCode::BAD_CONVERSION_TO_INTEGER))
     }
 
     /// By zero they trap, the signed quotient also where it does not fit. The remainder of minimum by -1 is zero.

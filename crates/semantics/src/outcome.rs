@@ -1,6 +1,6 @@
 //! An instruction without its operands, and what executing it comes to.
 
-use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{Opcode, TrapCode, Type};
 use kingpost_smt::{Sort, Term, Terms};
 
@@ -11,6 +11,8 @@ pub enum Immediate {
     None,
     /// The condition of `icmp`.
     Condition(IntCC),
+    /// The condition of `fcmp`.
+    FloatCondition(FloatCC),
     /// The number of a lane.
     Lane(u8),
     /// A trap code, as a term of eight bits.
@@ -42,8 +44,20 @@ pub struct Operand {
 pub struct Outcome {
     /// The bits of each result; they say nothing where a trap occurs.
     pub results: Vec<Term>,
+    /// What a float result may be where it is no number.
+    pub nan: Option<NanChoice>,
     /// The byte of the trap code, or zero if there is no trap: a term of eight bits.
     pub trap: Term,
+}
+
+/// The result of an operation on floats that is no number: any of a set of NaNs. The first result is one NaN, which one says
+/// nothing; it stands for all that [`NanChoice::allows`].
+#[derive(Clone, Debug)]
+pub struct NanChoice {
+    /// Where the result is no number.
+    pub open: Term,
+    /// The operands that are floats.
+    pub(crate) operands: Vec<Term>,
 }
 
 /// The bits of [`Outcome::trap`].
@@ -52,7 +66,7 @@ pub(crate) const TRAP_BITS: u32 = 8;
 impl Outcome {
     /// Results without a trap.
     pub(crate) fn values(terms: &mut Terms, results: impl IntoIterator<Item = Term>) -> Outcome {
-        Outcome { results: results.into_iter().collect(), trap: terms.number(TRAP_BITS, 0) }
+        Outcome { results: results.into_iter().collect(), nan: None, trap: terms.number(TRAP_BITS, 0) }
     }
 
     /// The same, but a trap with a code where a condition holds.

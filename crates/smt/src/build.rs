@@ -43,6 +43,7 @@ impl Terms {
             Op::ZeroExtend => self.zero_extend(a, width(sort)),
             Op::SignExtend => self.sign_extend(a, width(sort)),
             Op::Extract { low } => self.extract(a, low, width(sort)),
+            Op::Float(op) => self.float(op, &[a], width(sort)),
             _ => panic!("{op:?} of one operand"),
         }
     }
@@ -70,7 +71,17 @@ impl Terms {
             Op::BitOr => self.bit_or(a, b),
             Op::BitXor => self.bit_xor(a, b),
             Op::Concat => self.concat(a, b),
+            Op::Float(op) => self.float(op, &[a, b], self.width(a)),
             _ => panic!("{op:?} of two operands"),
+        }
+    }
+
+    /// An operation of three operands.
+    pub fn ternary(&mut self, op: Op, a: Term, b: Term, c: Term) -> Term {
+        match op {
+            Op::Ite => self.ite(a, b, c),
+            Op::Float(op) => self.float(op, &[a, b, c], self.width(a)),
+            _ => panic!("{op:?} of three operands"),
         }
     }
 

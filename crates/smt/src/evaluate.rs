@@ -1,6 +1,7 @@
 //! The value of terms under a model: one pass over the terms in order of their numbers.
 
 use crate::bits::{Bits, Sort, Value};
+use crate::float;
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashMap;
 
@@ -63,6 +64,10 @@ impl Evaluator {
 
 /// An operation on constants, with a result of sort `sort`.
 pub(crate) fn apply(op: Op, sort: Sort, args: &[Value]) -> Value {
+    if let (Op::Float(op), Sort::Bits(width)) = (op, sort) {
+        let args: Vec<Bits> = args.iter().filter_map(|arg| arg.bits()).collect();
+        return Value::Bits(float::apply(op, width, &args));
+    }
     match *args {
         [Value::Bool(a)] if op == Op::Not => Value::Bool(!a),
         [Value::Bits(a)] => Value::Bits(unary(op, sort, a)),

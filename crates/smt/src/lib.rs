@@ -1,4 +1,4 @@
-//! Terms of booleans and bit-vectors, and solvers that decide them.
+//! Terms of booleans, bit-vectors and floats, and solvers that decide them.
 //!
 //! ```text
 //! (x + 1) - x = 1          built through `Terms`     true           folded while it is built
@@ -14,6 +14,7 @@
 //! | `build.rs` | one constructor per operation; each folds constants and rewrites to a normal form |
 //! | `linear.rs` | sums as constant and coefficients: the normal form of addition |
 //! | `polynomial.rs` | products multiplied out: equality for every value of the variables |
+//! | `float.rs` | floating-point operations on the bits of their formats |
 //! | `evaluate.rs` | the value of a term under a model |
 //! | `substitute.rs` | a term with variables replaced, rebuilt by the constructors |
 //! | `script.rs` | SMT-LIB 2.6 text, one definition per shared term |
@@ -25,6 +26,7 @@
 mod bits;
 mod build;
 mod evaluate;
+mod float;
 mod linear;
 mod polynomial;
 mod reply;
@@ -35,6 +37,7 @@ mod term;
 
 pub use bits::{Bits, MAX_WIDTH, Sort, Value};
 pub use evaluate::{Evaluator, Model};
+pub use float::FloatOp;
 pub use polynomial::equal_polynomials;
 pub use script::Query;
 pub use solver::{Answer, Backend, Solver, SolverError};

@@ -4,6 +4,7 @@
 //! except below a quantifier, where definitions that depend on its variables are nested `let`s.
 
 use crate::bits::{Sort, Value};
+use crate::float::{FloatOp, FloatText};
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -28,6 +29,11 @@ impl Query {
         terms.variables_of(&[self.assertion]).into_iter().filter(|term| !self.universal.contains(term)).collect()
     }
 
+    /// Whether there are floats in the formula.
+    pub(crate) fn has_floats(&self, terms: &Terms) -> bool {
+        terms.cone(&[self.assertion]).into_iter().any(|term| float_op(terms.node(term)).is_some())
+    }
+
     /// Declarations, definitions and the assertion, as SMT-LIB text.
     pub fn script(&self, terms: &Terms) -> String {
         let mut text = String::new();
@@ -36,8 +42,11 @@ impl Query {
         for term in terms.cone(&[self.assertion]) {
             let node = terms.node(term);
             if node.operands().any(|operand| bound.contains(&operand)) {
+                assert!(float_op(node).is_none(), "no floats below a quantifier");
                 bound.insert(term);
                 nested.push(term);
+            } else if let Some(op) = float_op(node) {
+                float(&mut text, terms, term, op);
             } else if let Node::Var(_) = node {
                 if !bound.contains(&term) {
                     push(&mut text, format_args!("(declare-fun {} () {})\n", Name(term), SortText(terms.sort(term))));
@@ -71,6 +80,33 @@ impl Query {
         operand(text, terms, self.assertion);
         text.push_str(&")".repeat(nested.len() + 1));
     }
+}
+
+fn float_op(node: Node) -> Option<FloatOp> {
+    match node {
+        Node::Unary(Op::Float(op), _) | Node::Binary(Op::Float(op), ..) | Node::Ternary(Op::Float(op), ..) => Some(op),
+        _ => None,
+    }
+}
+
+/// A float's bits have no function in SMT-LIB: they are declared, and stand for the float that the operation makes.
+fn float(text: &mut String, terms: &Terms, term: Term, op: FloatOp) {
+    let operands: Vec<Term> = terms.node(term).operands().collect();
+    let widths = [terms.width(operands[0]), terms.width(term)];
+    let operands: Vec<String> = operands.into_iter().map(|part| operand_text(terms, part)).collect();
+    let result = FloatText { op, operands: &operands, widths };
+    let (name, sort) = (Name(term), SortText(terms.sort(term)));
+    if result.makes_bits() {
+        return push(text, format_args!("(define-fun {name} () {sort} {result})\n"));
+    }
+    let bits = FloatText::as_float(widths[1], &name.to_string());
+    push(text, format_args!("(declare-fun {name} () {sort})\n(assert (= {bits} {result}))\n"));
+}
+
+fn operand_text(terms: &Terms, term: Term) -> String {
+    let mut text = String::new();
+    operand(&mut text, terms, term);
+    text
 }
 
 fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
@@ -162,6 +198,7 @@ fn symbol(op: Op) -> &'static str {
         Op::Extract { .. } => "extract",
         Op::ZeroExtend => "zero_extend",
         Op::SignExtend => "sign_extend",
+        Op::Float(_) => unreachable!("floats have no symbol of bits"),
     }
 }
 

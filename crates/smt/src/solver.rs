@@ -57,8 +57,12 @@ impl Backend {
     }
 
     /// What a query begins with: a clean state.
-    fn preamble(quantified: bool) -> &'static str {
-        if quantified { "(reset)\n(set-logic BV)\n" } else { "(reset)\n(set-logic QF_BV)\n" }
+    fn preamble(quantified: bool, floats: bool) -> &'static str {
+        match (quantified, floats) {
+            (true, _) => "(reset)\n(set-logic BV)\n",
+            (false, false) => "(reset)\n(set-logic QF_BV)\n",
+            (false, true) => "(reset)\n(set-logic QF_BVFP)\n",
+        }
     }
 }
 
@@ -184,7 +188,7 @@ impl Process {
 
     /// Asks, and reads the answer.
     fn decide(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Answer, Failure> {
-        let mut text = Backend::preamble(!query.universal.is_empty()).to_string();
+        let mut text = Backend::preamble(!query.universal.is_empty(), query.has_floats(terms)).to_string();
         text.push_str(&query.script(terms));
         text.push_str("(check-sat)\n");
         let line = self.ask(&text, limit)?;
@@ -265,8 +269,9 @@ impl Drop for Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{Sort, Value};
+    use crate::bits::{Bits, Sort, Value};
     use crate::evaluate::Evaluator;
+    use crate::float::FloatOp;
 
     fn each_installed(mut run: impl FnMut(Solver)) {
         for backend in [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers] {
@@ -294,6 +299,30 @@ mod tests {
                 let value = terms.number(8, 3);
                 let never = terms.eq(square, value);
                 assert_eq!(solver.check(&terms, &Query::new(never), limit).unwrap(), Answer::Unsat);
+            }
+        });
+    }
+
+    #[test]
+    fn floats_are_bits() {
+        each_installed(|mut solver| {
+            if solver.backend == Backend::Cvc5Integers {
+                return;
+            }
+            let mut terms = Terms::new();
+            let x = terms.var("x", Sort::Bits(32));
+            let double = terms.float(FloatOp::Add, &[x, x], 32);
+            let limit = Duration::from_secs(20);
+            for (result, expected) in [(3.0_f32, Some(1.5_f32)), (f32::from_bits(1), None)] {
+                let result = terms.number(32, result.to_bits().into());
+                let equal = terms.eq(double, result);
+                match (solver.check(&terms, &Query::new(equal), limit).unwrap(), expected) {
+                    (Answer::Sat(model), Some(expected)) => {
+                        assert_eq!(model.get("x"), Some(Value::Bits(Bits::new(32, expected.to_bits().into()))));
+                        assert!(Evaluator::new(&terms, &[equal], &model).value(equal).is_true());
+                    }
+                    (answer, expected) => assert_eq!((answer, expected), (Answer::Unsat, None)),
+                }
             }
         });
     }

@@ -37,7 +37,7 @@ impl Substitution {
             Node::Const(_) | Node::Var(_) => term,
             Node::Unary(op, a) => terms.unary(op, new(a), terms.sort(term)),
             Node::Binary(op, a, b) => terms.binary(op, new(a), new(b)),
-            Node::Ternary(_, a, b, c) => terms.ite(new(a), new(b), new(c)),
+            Node::Ternary(op, a, b, c) => terms.ternary(op, new(a), new(b), new(c)),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! 3. Every term has a sort, and operands have the sorts their operation needs.
 
 use crate::bits::{Bits, Sort, Value};
+use crate::float::FloatOp;
 use std::collections::HashMap;
 
 /// A term of one [`Terms`] arena.
@@ -77,6 +78,8 @@ pub enum Op {
     ZeroExtend,
     /// Sign extension to the result's width.
     SignExtend,
+    /// An operation on floats.
+    Float(FloatOp),
 }
 
 /// What a term is.
@@ -90,7 +93,7 @@ pub enum Node {
     Unary(Op, Term),
     /// Two operands.
     Binary(Op, Term, Term),
-    /// [`Op::Ite`]: condition, then, else.
+    /// Three operands; of [`Op::Ite`] condition, then, else.
     Ternary(Op, Term, Term, Term),
 }
 

@@ -1,14 +1,14 @@
 //! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.
 
 use super::bits::Bits;
-use super::support::{fits, condition, constant, definition, is_int_or_lanes, make_constant};
+use super::support::{fits, condition, constant, definition, float_condition, is_int_or_lanes, make_constant};
 use super::Graph;
-use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 
 const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0x98c8e3412e7beb45), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x648d7f0ae1e1df0d), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0x751fdb42c87c7124), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x2101ca91d610945a), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0xa0fc7a7ecd8971ab), "the matcher is stale: make rules");
 
 /// A proved rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -537,6 +537,22 @@ pub enum Rule {
     BitcastBack,
     /// `bitcast_bitcast`
     BitcastBitcast,
+    /// `fcmp_zero`
+    FcmpZero,
+    /// `fcmp_not_zero`
+    FcmpNotZero,
+    /// `fcmp_xor_one`
+    FcmpXorOne,
+    /// `fcmp_and_one`
+    FcmpAndOne,
+    /// `fcmp_fneg`
+    FcmpFneg,
+    /// `fadd_fneg`
+    FaddFneg,
+    /// `fsub_fneg`
+    FsubFneg,
+    /// `fmul_fneg`
+    FmulFneg,
 }
 
 impl Rule {
@@ -804,6 +820,14 @@ impl Rule {
         Rule::CopysignSign,
         Rule::BitcastBack,
         Rule::BitcastBitcast,
+        Rule::FcmpZero,
+        Rule::FcmpNotZero,
+        Rule::FcmpXorOne,
+        Rule::FcmpAndOne,
+        Rule::FcmpFneg,
+        Rule::FaddFneg,
+        Rule::FsubFneg,
+        Rule::FmulFneg,
     ];
 
     /// The name in the text.
@@ -1071,6 +1095,14 @@ impl Rule {
             Rule::CopysignSign => "copysign_sign",
             Rule::BitcastBack => "bitcast_back",
             Rule::BitcastBitcast => "bitcast_bitcast",
+            Rule::FcmpZero => "fcmp_zero",
+            Rule::FcmpNotZero => "fcmp_not_zero",
+            Rule::FcmpXorOne => "fcmp_xor_one",
+            Rule::FcmpAndOne => "fcmp_and_one",
+            Rule::FcmpFneg => "fcmp_fneg",
+            Rule::FaddFneg => "fadd_fneg",
+            Rule::FsubFneg => "fsub_fneg",
+            Rule::FmulFneg => "fmul_fneg",
         }
     }
 }
@@ -1110,6 +1142,10 @@ pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Va
         Opcode::Uextend => match_uextend(g, request),
         Opcode::Sextend => match_sextend(g, request),
         Opcode::Bitcast => match_bitcast(g, request),
+        Opcode::Fcmp => match_fcmp(g, request),
+        Opcode::Fadd => match_fadd(g, request),
+        Opcode::Fsub => match_fsub(g, request),
+        Opcode::Fmul => match_fmul(g, request),
         Opcode::Fneg => match_fneg(g, request),
         Opcode::Fabs => match_fabs(g, request),
         Opcode::Fcopysign => match_fcopysign(g, request),
@@ -1577,6 +1613,15 @@ fn match_icmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             Opcode::Sextend => {
                 let &[a0_0] = d0.args() else { return None };
                 if c1.is(0) && let Some(value) = cmp_sext_zero(g, a0_0, condition(request)) {
+                    return Some(value);
+                }
+            }
+            Opcode::Fcmp => {
+                let &[a0_0, a0_1] = d0.args() else { return None };
+                if condition(request) == IntCC::Equal && c1.is(0) && let Some(value) = fcmp_zero(g, ty, a0_0, a0_1, float_condition(&d0)) {
+                    return Some(value);
+                }
+                if condition(request) == IntCC::NotEqual && c1.is(0) && let Some(value) = fcmp_not_zero(g, ty, a0_0, a0_1, float_condition(&d0)) {
                     return Some(value);
                 }
             }
@@ -2314,6 +2359,12 @@ fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                 return Some(value);
             }
         }
+        Opcode::Fcmp => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c1) = constant(g, a1) && c1.is(1) && let Some(value) = fcmp_and_one(g, ty, a0_0, a0_1, float_condition(&d0)) {
+                return Some(value);
+            }
+        }
         _ => {}
     }
     if d1.opcode() == Opcode::Bnot {
@@ -2648,6 +2699,12 @@ fn match_bxor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             Opcode::Icmp => {
                 let &[a0_0, a0_1] = d0.args() else { return None };
                 if c1.is(1) && let Some(value) = cmp_xor_one(g, ty, a0_0, a0_1, condition(&d0)) {
+                    return Some(value);
+                }
+            }
+            Opcode::Fcmp => {
+                let &[a0_0, a0_1] = d0.args() else { return None };
+                if c1.is(1) && let Some(value) = fcmp_xor_one(g, ty, a0_0, a0_1, float_condition(&d0)) {
                     return Some(value);
                 }
             }
@@ -3319,6 +3376,66 @@ fn match_bitcast(g: &mut impl Graph, request: &InstData) -> Option<Value> {
         }
         if let Some(value) = bitcast_bitcast(g, ty, a0_0, a0) {
             return Some(value);
+        }
+    }
+    None
+}
+
+fn match_fcmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Fneg {
+        let &[a0_0] = d0.args() else { return None };
+        let d1 = definition(g, a1);
+        if d1.opcode() == Opcode::Fneg {
+            let &[a1_0] = d1.args() else { return None };
+            if let Some(value) = fcmp_fneg(g, ty, a0_0, a1_0, float_condition(request)) {
+                return Some(value);
+            }
+        }
+    }
+    None
+}
+
+fn match_fadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Fneg {
+        let &[a1_0] = d1.args() else { return None };
+        if let Some(value) = fadd_fneg(g, ty, a0, a1_0) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn match_fsub(g: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Fneg {
+        let &[a1_0] = d1.args() else { return None };
+        if let Some(value) = fsub_fneg(g, ty, a0, a1_0) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn match_fmul(g: &mut impl Graph, request: &InstData) -> Option<Value> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Fneg {
+        let &[a0_0] = d0.args() else { return None };
+        let d1 = definition(g, a1);
+        if d1.opcode() == Opcode::Fneg {
+            let &[a1_0] = d1.args() else { return None };
+            if let Some(value) = fmul_fneg(g, ty, a0_0, a1_0) {
+                return Some(value);
+            }
         }
     }
     None
@@ -5919,6 +6036,78 @@ fn bitcast_back(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Val
 fn bitcast_bitcast(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Value> {
     if ty.lane_count() == g.ty(x).lane_count() && ty.lane_count() == g.ty(n1).lane_count() && g.may_apply(Rule::BitcastBitcast) {
         Some(g.make(InstData::load_no_offset(Opcode::Bitcast, ty, MemFlags::new(), x)))
+    } else {
+        None
+    }
+}
+
+/// `icmp eq (fcmp cc (x, y), 0) => fcmp !cc (x, y)`
+fn fcmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
+    if ty.is_int() && g.may_apply(Rule::FcmpZero) {
+        Some(g.make(InstData::fcmp(g.ty(y), cc.inverse(), [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `icmp ne (fcmp cc (x, y), 0) => fcmp cc (x, y)`
+fn fcmp_not_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
+    if ty.is_int() && g.may_apply(Rule::FcmpNotZero) {
+        Some(g.make(InstData::fcmp(g.ty(y), cc, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `bxor(fcmp cc (x, y), 1) => fcmp !cc (x, y)`
+fn fcmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
+    if ty.is_int() && g.may_apply(Rule::FcmpXorOne) {
+        Some(g.make(InstData::fcmp(g.ty(y), cc.inverse(), [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `band(fcmp cc (x, y), 1) => fcmp cc (x, y)`
+fn fcmp_and_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
+    if ty.is_int() && g.may_apply(Rule::FcmpAndOne) {
+        Some(g.make(InstData::fcmp(g.ty(y), cc, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `fcmp cc (fneg(x), fneg(y)) => fcmp swap(cc) (x, y)`
+fn fcmp_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
+    if ty.is_float() && g.may_apply(Rule::FcmpFneg) {
+        Some(g.make(InstData::fcmp(ty, cc.swap_args(), [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `fadd(x: T, fneg(y)) => fsub(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+fn fadd_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
+    if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FaddFneg) {
+        Some(g.make(InstData::binary(Opcode::Fsub, ty, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `fsub(x: T, fneg(y)) => fadd(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+fn fsub_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
+    if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FsubFneg) {
+        Some(g.make(InstData::binary(Opcode::Fadd, ty, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `fmul(fneg(x: T), fneg(y)) => fmul(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+fn fmul_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
+    if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FmulFneg) {
+        Some(g.make(InstData::binary(Opcode::Fmul, ty, [x, y])))
     } else {
         None
     }

@@ -2,7 +2,7 @@
 
 use super::Graph;
 use super::bits::Bits;
-use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{I64, I128, INVALID};
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
@@ -62,6 +62,12 @@ pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
 #[inline]
 pub(super) fn condition(inst: &InstData) -> IntCC {
     inst.int_cond().unwrap_or(IntCC::Equal)
+}
+
+/// The condition of a comparison of floats.
+#[inline]
+pub(super) fn float_condition(inst: &InstData) -> FloatCC {
+    inst.float_cond().unwrap_or(FloatCC::Equal)
 }
 
 /// Scalar integers, and vectors of integers of 128 bits.

@@ -22,8 +22,7 @@ pub(crate) fn check(random: &mut Random, graph: &TestGraph) {
 pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &InstData, made: IrValue) {
     let mut terms = Terms::raw();
     let mut meanings = Meanings::new(graph, &mut terms);
-    let (before, trap) = meanings.inst(request);
-    let made = meanings.value(made);
+    let (Some((before, trap)), Some(made)) = (meanings.inst(request), meanings.value(made)) else { return };
     let params = meanings.params();
     compare(random, &terms, &params, [before, made, trap], |before, made| {
         assert!(before == made, "{request:?}: {before:?} became {made:?}\n{graph:?}");
@@ -38,7 +37,7 @@ fn check_one(random: &mut Random, graph: &TestGraph, application: &Application) 
     let mut terms = Terms::raw();
     let mut meanings = Meanings::new(graph, &mut terms);
     let before = meanings.value(application.condition.expect("a value"));
-    let made = meanings.value(made);
+    let (Some(before), Some(made)) = (before, meanings.value(made)) else { return };
     let zero = meanings.terms.number(8, 0);
     let params = meanings.params();
     compare(random, &terms, &params, [before, made, zero], |before, made| {
@@ -85,32 +84,37 @@ impl<'a> Meanings<'a> {
         Meanings { graph, terms, values: vec![None; graph.values.len()] }
     }
 
-    fn value(&mut self, value: IrValue) -> Term {
+    /// None if there is something in it that has no meaning: floats of 128 bits or in lanes.
+    fn value(&mut self, value: IrValue) -> Option<Term> {
         if let Some(term) = self.values[value.index()] {
-            return term;
+            return Some(term);
         }
         let ty = self.graph.ty(value);
         let term = match self.graph.values[value.index()].0 {
-            Some(inst) => self.inst(&inst).0,
+            Some(inst) => self.inst(&inst)?.0,
             None => self.terms.var(&format!("v{}", value.index()), Sort::Bits(ty.bits())),
         };
         self.values[value.index()] = Some(term);
-        term
+        Some(term)
     }
 
     /// The value of an instruction, and its trap.
-    fn inst(&mut self, inst: &InstData) -> (Term, Term) {
+    fn inst(&mut self, inst: &InstData) -> Option<(Term, Term)> {
         if inst.opcode() == Opcode::Iconst {
             let bits = inst.iconst_bits().unwrap_or(0);
             let zero = self.terms.number(8, 0);
-            return (self.terms.number(inst.controlling_type().bits(), bits.into()), zero);
+            return Some((self.terms.number(inst.controlling_type().bits(), bits.into()), zero));
         }
-        let operands: Vec<Operand> =
-            inst.args().iter().map(|&arg| Operand { ty: self.graph.ty(arg), bits: self.value(arg) }).collect();
-        let immediate = inst.int_cond().map_or(Immediate::None, Immediate::Condition);
+        let operands: Option<Vec<Operand>> =
+            inst.args().iter().map(|&arg| Some(Operand { ty: self.graph.ty(arg), bits: self.value(arg)? })).collect();
+        let immediate = match (inst.int_cond(), inst.float_cond()) {
+            (Some(condition), _) => Immediate::Condition(condition),
+            (_, Some(condition)) => Immediate::FloatCondition(condition),
+            _ => Immediate::None,
+        };
         let operation = Operation { opcode: inst.opcode(), ty: inst.controlling_type(), immediate };
-        let outcome = outcome(self.terms, &operation, &operands).expect("a meaning");
-        (outcome.results[0], outcome.trap)
+        let outcome = outcome(self.terms, &operation, &operands?)?;
+        Some((outcome.results[0], outcome.trap))
     }
 
     fn params(&self) -> Vec<(Term, Type)> {

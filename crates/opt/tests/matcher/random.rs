@@ -3,11 +3,10 @@
 use crate::graph::{Step, result_type};
 use crate::table::Table;
 use cranelift_entity::EntityRef;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
 use kingpost_rules::ExprKind;
-use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind};
 use std::collections::HashMap;
 
 /// A small generator (Marsaglia, Xorshift RNGs, 2003).
@@ -53,7 +52,7 @@ struct Builder<'a> {
     types: Vec<Type>,
     values: HashMap<&'a str, Value>,
     constants: HashMap<&'a str, i128>,
-    conditions: HashMap<&'a str, IntCC>,
+    conditions: HashMap<&'a str, Condition>,
 }
 
 /// A graph with the source of a rule, of which one thing in three is changed.
@@ -160,24 +159,28 @@ impl<'a> Builder<'a> {
         let mut args: Vec<Value> = operands.iter().map(|operand| self.node(operand)).collect();
         let control = self.typing.control(node);
         let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
-        let mut cond = self.condition(condition.as_ref());
-        if (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant && self.random.one_in(2) {
+        let mut cond = self.condition(*opcode, condition.as_ref());
+        if (opcode.is_commutative() || condition.is_some()) && !has_constant && self.random.one_in(2) {
             args.reverse();
-            cond = cond.swap_args();
+            cond = cond.map(Condition::swap_args);
         }
         Some(match (opcode.format(), args.as_slice()) {
             (Format::Unary, &[a]) => InstData::unary(*opcode, control, a),
             (Format::LoadNoOffset, &[a]) => InstData::load_no_offset(*opcode, control, MemFlags::new(), a),
             (Format::Binary, &[a, b]) => InstData::binary(*opcode, control, [a, b]),
             (Format::Ternary, &[a, b, c]) => InstData::ternary(*opcode, control, [a, b, c]),
-            (Format::IntCompare, &[a, b]) => InstData::icmp(control, cond, [a, b]),
+            (Format::IntCompare | Format::FloatCompare, &[a, b]) => match cond? {
+                Condition::Int(condition) => InstData::icmp(control, condition, [a, b]),
+                Condition::Float(condition) => InstData::fcmp(control, condition, [a, b]),
+            },
             _ => return None,
         })
     }
 
-    fn condition(&mut self, written: Option<&'a ConditionName>) -> IntCC {
-        let any = IntCC::ALL[self.random.below(IntCC::ALL.len())];
-        match written {
+    fn condition(&mut self, opcode: Opcode, written: Option<&'a ConditionName>) -> Option<Condition> {
+        let all = Condition::all_of(opcode);
+        let any = *all.get(self.random.below(all.len()))?;
+        Some(match written {
             Some(ConditionName::Fixed(condition)) if !self.random.one_in(8) => *condition,
             Some(ConditionName::Named { name, .. }) => {
                 let conditions = self.rule.conditions();
@@ -186,6 +189,6 @@ impl<'a> Builder<'a> {
                 *self.conditions.entry(name).or_insert(choice)
             }
             _ => any,
-        }
+        })
     }
 }

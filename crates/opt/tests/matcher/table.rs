@@ -1,10 +1,9 @@
 //! Rules, interpreted: a second implementation of the matcher, which looks at nothing but their trees and typings.
 
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
 use kingpost_opt::rewrite::{Graph, Rule};
-use kingpost_rules::clif::{ClifRule, ClifTyping, ConditionName, Node, NodeKind, typings};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind, typings};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
 use std::collections::HashMap;
 
@@ -18,7 +17,7 @@ pub(crate) struct Table {
 struct Bound<'r> {
     values: HashMap<&'r str, Value>,
     constants: HashMap<&'r str, u128>,
-    conditions: HashMap<&'r str, IntCC>,
+    conditions: HashMap<&'r str, Condition>,
     types: Vec<(&'r Node, Type)>,
 }
 
@@ -127,13 +126,13 @@ fn inst<'r>(
         return;
     }
     let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
-    let may_swap = (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant;
+    let may_swap = (opcode.is_commutative() || condition.is_some()) && !has_constant;
     for swapped in [false, true] {
         let mut args = data.args().to_vec();
-        let mut actual = data.int_cond();
+        let mut actual = data.int_cond().map(Condition::Int).or(data.float_cond().map(Condition::Float));
         if swapped {
             args.reverse();
-            actual = actual.map(IntCC::swap_args);
+            actual = actual.map(Condition::swap_args);
         }
         let mut with = bound.clone();
         with.types.push((pattern, ty));
@@ -155,7 +154,7 @@ fn inst<'r>(
 fn is_condition<'r>(
     rule: &'r ClifRule,
     written: Option<&'r ConditionName>,
-    actual: Option<IntCC>,
+    actual: Option<Condition>,
     bound: &mut Bound<'r>,
 ) -> bool {
     match (written, actual) {
@@ -230,9 +229,12 @@ fn build_node(
                 (Format::LoadNoOffset, &[a]) => InstData::load_no_offset(*opcode, control, MemFlags::new(), a),
                 (Format::Binary, &[a, b]) => InstData::binary(*opcode, control, [a, b]),
                 (Format::Ternary, &[a, b, c]) => InstData::ternary(*opcode, control, [a, b, c]),
-                (Format::IntCompare, &[a, b]) => {
+                (Format::IntCompare | Format::FloatCompare, &[a, b]) => {
                     let condition = condition.as_ref().unwrap().resolve(|name| bound.conditions.get(name).copied());
-                    InstData::icmp(control, condition.unwrap(), [a, b])
+                    match condition.unwrap() {
+                        Condition::Int(condition) => InstData::icmp(control, condition, [a, b]),
+                        Condition::Float(condition) => InstData::fcmp(control, condition, [a, b]),
+                    }
                 }
                 _ => panic!("{opcode} with {args:?}"),
             };

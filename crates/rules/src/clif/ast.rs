@@ -1,7 +1,7 @@
 //! The tree of a rule on CLIF.
 
+use super::condition::Condition;
 use crate::ast::{Expr, Position, Precondition};
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Opcode, Type};
 
 /// A rewrite of an instruction.
@@ -39,7 +39,7 @@ pub enum Bound {
     /// `T = i32 | i64`: one of these types.
     OneOf(String, Vec<Type>),
     /// `cc = eq | ne`: one of these conditions.
-    Conditions(String, Vec<IntCC>),
+    Conditions(String, Vec<Condition>),
 }
 
 /// A type as written.
@@ -71,7 +71,7 @@ pub enum NodeKind {
     Value(String),
     /// `C`, `8`, and in the target `C1 + C2`: an integer constant; of a vector the constant of every lane.
     Constant(Expr),
-    /// `iadd(x, y)`, `icmp cc (x, y)`.
+    /// `iadd(x, y)`, `icmp cc (x, y)`, `fcmp cc (x, y)`.
     Inst {
         /// The opcode.
         opcode: Opcode,
@@ -86,7 +86,7 @@ pub enum NodeKind {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConditionName {
     /// `eq`.
-    Fixed(IntCC),
+    Fixed(Condition),
     /// `cc`, `!cc`, `swap(cc)`.
     Named {
         /// Any condition, the same wherever the name stands.
@@ -121,17 +121,17 @@ impl ClifRule {
     }
 
     /// The names of conditions, in order of their first use, with the conditions that each may be.
-    pub fn conditions(&self) -> Vec<(&str, Vec<IntCC>)> {
-        let mut found: Vec<(&str, Vec<IntCC>)> = Vec::new();
+    pub fn conditions(&self) -> Vec<(&str, Vec<Condition>)> {
+        let mut found: Vec<(&str, Vec<Condition>)> = Vec::new();
         for node in self.source.post_order() {
-            if let NodeKind::Inst { condition: Some(ConditionName::Named { name, .. }), .. } = &node.kind
+            if let NodeKind::Inst { opcode, condition: Some(ConditionName::Named { name, .. }), .. } = &node.kind
                 && !found.iter().any(|(other, _)| other == name)
             {
                 let stated = self.bounds.iter().find_map(|bound| match bound {
                     Bound::Conditions(of, conditions) if of == name => Some(conditions.clone()),
                     _ => None,
                 });
-                found.push((name, stated.unwrap_or(IntCC::ALL.to_vec())));
+                found.push((name, stated.unwrap_or(Condition::all_of(*opcode))));
             }
         }
         found
@@ -140,7 +140,7 @@ impl ClifRule {
 
 impl ConditionName {
     /// The condition, given what the names stand for.
-    pub fn resolve(&self, named: impl Fn(&str) -> Option<IntCC>) -> Option<IntCC> {
+    pub fn resolve(&self, named: impl Fn(&str) -> Option<Condition>) -> Option<Condition> {
         match self {
             ConditionName::Fixed(condition) => Some(*condition),
             ConditionName::Named { name, inverse, swapped } => {

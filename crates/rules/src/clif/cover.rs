@@ -1,5 +1,6 @@
 //! Rules that another one leaves nothing to do.
 
+use super::Condition;
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use super::types::ClifTyping;
 use super::variants::variants;
@@ -112,7 +113,7 @@ impl<'n> Cover<'n> {
 }
 
 /// The conditions that a written one may be.
-fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<kingpost_ir::condcodes::IntCC> {
+fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
     match condition {
         ConditionName::Fixed(condition) => vec![*condition],
         ConditionName::Named { name, .. } => {

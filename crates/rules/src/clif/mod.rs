@@ -15,6 +15,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `ast.rs` | the tree |
+//! | `condition.rs` | the conditions of comparisons |
 //! | `parse.rs` | a file into rules |
 //! | `types.rs` | the types at which a rule holds |
 //! | `variants.rs` | the orders of commutative operands |
@@ -23,6 +24,7 @@
 //! | `generate/` | Rust from rules |
 
 mod ast;
+mod condition;
 mod cover;
 mod generate;
 mod order;
@@ -31,6 +33,7 @@ mod types;
 mod variants;
 
 pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+pub use condition::Condition;
 pub use generate::{Dependency, Entry, GenerateError, generate};
 pub use parse::{ParsedClifRule, parse};
 pub use types::{ClifTyping, typings};

@@ -10,6 +10,7 @@
 //! Weights sum over a tree, as in Knuth and Bendix's order (Simple Word Problems in Universal Algebras, 1970). It proves that
 //! rewriting ends, not that it ends soon: graphs share what trees repeat.
 
+use super::Condition;
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use crate::ast::ExprKind;
 use crate::error::{ErrorKind, RuleError};
@@ -52,7 +53,7 @@ fn precedence(node: &Node) -> u32 {
         (Opcode::Sextend, _) => 3,
         (Opcode::Isub | Opcode::Bxor | Opcode::Rotr, _) => 2,
         (Opcode::Iadd, _) => 1,
-        (Opcode::Icmp, Some(ConditionName::Fixed(IntCC::Equal | IntCC::NotEqual))) => 0,
+        (Opcode::Icmp, Some(ConditionName::Fixed(Condition::Int(IntCC::Equal | IntCC::NotEqual)))) => 0,
         (Opcode::Icmp, _) => 1,
         _ => 0,
     }

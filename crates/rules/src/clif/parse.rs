@@ -1,11 +1,11 @@
 //! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide the next.
 
+use super::Condition;
 use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
 use crate::ast::{ExprKind, Position, Precondition};
 use crate::error::{ErrorKind, RuleError};
 use crate::scanner::Scanner;
 use crate::vocabulary::Function;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Format, Opcode, Type};
 
 /// A rule of a file, or why it is none.
@@ -68,7 +68,7 @@ fn rule(scanner: &mut Scanner<'_>, found: &mut Option<String>) -> Result<ClifRul
     let (target_is_condition, target) = reader.root()?;
     let nodes = reader.nodes;
     let precondition = if scanner.keyword("where") { scanner.disjunction()? } else { Precondition::True };
-    let bounds = if scanner.keyword("at") { bounds(scanner)? } else { Vec::new() };
+    let bounds = if scanner.keyword("at") { bounds(scanner, &source)? } else { Vec::new() };
     scanner.blanks();
     if !scanner.rest().is_empty() {
         return Err(scanner.expected("'where', 'at' or the end of the rule"));
@@ -104,7 +104,7 @@ impl Reader<'_, '_> {
         let is_function = Function::named(word).is_some()
             && (Opcode::from_name(word.as_bytes()).is_none()
                 || argument.is_some_and(|argument| !argument.starts_with(|c: char| c.is_ascii_lowercase())));
-        let is_inst = word.contains('.') || argument.is_some() || word == "icmp";
+        let is_inst = word.contains('.') || argument.is_some() || matches!(word, "icmp" | "fcmp");
         let (mut ty, kind) = if is_name && is_inst && !is_function {
             self.inst(at)?
         } else if is_name && !is_function {
@@ -130,12 +130,13 @@ impl Reader<'_, '_> {
             None => None,
         };
         let format = opcode.format();
-        let formats = matches!(format, Format::Unary | Format::Binary | Format::Ternary | Format::IntCompare);
-        let supported = (formats || opcode == Opcode::Bitcast) && opcode.info().results.len() == 1;
+        let compares = matches!(format, Format::IntCompare | Format::FloatCompare);
+        let formats = matches!(format, Format::Unary | Format::Binary | Format::Ternary);
+        let supported = (compares || formats || opcode == Opcode::Bitcast) && opcode.info().results.len() == 1;
         if !supported || opcode.is_terminator() || opcode.is_call() {
             return Err(RuleError::new(ErrorKind::Unsupported, at, format!("{opcode} in a rule")));
         }
-        let condition = if format == Format::IntCompare { Some(self.condition()?) } else { None };
+        let condition = if compares { Some(self.condition(opcode)?) } else { None };
         self.scanner.expect("(")?;
         let mut operands = Vec::new();
         for index in 0..opcode.info().operands.len() {
@@ -160,7 +161,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn condition(&mut self) -> Result<ConditionName, RuleError> {
+    fn condition(&mut self, opcode: Opcode) -> Result<ConditionName, RuleError> {
         let inverse = self.scanner.symbol("!");
         let swapped = self.scanner.keyword("swap");
         if swapped {
@@ -173,7 +174,7 @@ impl Reader<'_, '_> {
         if swapped {
             self.scanner.expect(")")?;
         }
-        let fixed = IntCC::from_name(name.as_bytes()).filter(|_| !inverse && !swapped);
+        let fixed = Condition::named(opcode, &name).filter(|_| !inverse && !swapped);
         Ok(fixed.map_or(ConditionName::Named { name, inverse, swapped }, ConditionName::Fixed))
     }
 }
@@ -193,17 +194,17 @@ fn type_name(scanner: &mut Scanner<'_>) -> Result<TypeName, RuleError> {
 }
 
 /// `lanes, N < M < W, T = i32 | i64, cc = eq | ne`.
-fn bounds(scanner: &mut Scanner<'_>) -> Result<Vec<Bound>, RuleError> {
+fn bounds(scanner: &mut Scanner<'_>, source: &Node) -> Result<Vec<Bound>, RuleError> {
     let mut bounds = Vec::new();
     loop {
-        bound(scanner, &mut bounds)?;
+        bound(scanner, source, &mut bounds)?;
         if !scanner.symbol(",") {
             return Ok(bounds);
         }
     }
 }
 
-fn bound(scanner: &mut Scanner<'_>, bounds: &mut Vec<Bound>) -> Result<(), RuleError> {
+fn bound(scanner: &mut Scanner<'_>, source: &Node, bounds: &mut Vec<Bound>) -> Result<(), RuleError> {
     for (word, bound) in [("lanes", Bound::Lanes), ("any", Bound::Any)] {
         if scanner.keyword(word) {
             bounds.push(bound);
@@ -214,7 +215,8 @@ fn bound(scanner: &mut Scanner<'_>, bounds: &mut Vec<Bound>) -> Result<(), RuleE
         && Type::from_name(scanner.peek_word().as_bytes()).is_none();
     if is_condition {
         let name = scanner.word().to_string();
-        let conditions = alternatives(scanner, "a condition", |word| IntCC::from_name(word.as_bytes()))?;
+        let opcode = compared_by(source, &name);
+        let conditions = alternatives(scanner, "a condition", |word| Condition::named(opcode, word))?;
         bounds.push(Bound::Conditions(name, conditions));
         return Ok(());
     }
@@ -233,6 +235,18 @@ fn bound(scanner: &mut Scanner<'_>, bounds: &mut Vec<Bound>) -> Result<(), RuleE
             return Ok(());
         }
     }
+}
+
+/// The opcode that a name is the condition of, `icmp` if there is none.
+fn compared_by(source: &Node, name: &str) -> Opcode {
+    let order = source.post_order();
+    let mut opcodes = order.into_iter().filter_map(|node| match &node.kind {
+        NodeKind::Inst { opcode, condition: Some(ConditionName::Named { name: known, .. }), .. } if known == name => {
+            Some(*opcode)
+        }
+        _ => None,
+    });
+    opcodes.next().unwrap_or(Opcode::Icmp)
 }
 
 fn scanner_at(scanner: &mut Scanner<'_>, symbol: &str) -> bool {
@@ -277,6 +291,10 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
         return Err(RuleError::new(ErrorKind::Scope, rule.source.at, "the source is no instruction"));
     }
     let conditions = rule.conditions();
+    let may_be = |opcode: Opcode, name: &str| {
+        let all = Condition::all_of(opcode);
+        conditions.iter().any(|(known, choices)| *known == name && choices.iter().all(|choice| all.contains(choice)))
+    };
     let mut expressions = rule.precondition.expressions();
     for node in rule.target.post_order() {
         match &node.kind {
@@ -284,8 +302,8 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
                 return Err(RuleError::new(ErrorKind::Scope, node.at, format!("{name} is not in the source")));
             }
             NodeKind::Constant(expr) => expressions.push(expr),
-            NodeKind::Inst { condition: Some(ConditionName::Named { name, .. }), .. }
-                if !conditions.iter().any(|(known, _)| known == name) =>
+            NodeKind::Inst { opcode, condition: Some(ConditionName::Named { name, .. }), .. }
+                if !may_be(*opcode, name) =>
             {
                 return Err(RuleError::new(
                     ErrorKind::Scope,
@@ -314,6 +332,7 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kingpost_ir::condcodes::IntCC;
 
     #[test]
     fn errors_have_places_and_hide_nothing() {
@@ -337,7 +356,7 @@ mod tests {
         .remove(0)
         .rule
         .unwrap();
-        assert_eq!(rule.conditions(), [("cc", vec![IntCC::Equal, IntCC::NotEqual])]);
+        assert_eq!(rule.conditions(), [("cc", [IntCC::Equal, IntCC::NotEqual].map(Condition::Int).to_vec())]);
         assert_eq!((rule.bounds.len(), rule.nodes), (2, 6));
     }
 }

@@ -3,7 +3,6 @@
 
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use crate::ast::{ExprKind, Precondition};
-use kingpost_ir::Opcode;
 use std::collections::HashMap;
 
 /// The source of a rule in all orders, the written one first. Those that match nothing else are left out.
@@ -36,7 +35,7 @@ fn orders(node: &Node) -> Vec<Node> {
     };
     let mut all: Vec<Node> = lists.iter().map(|list| with(list.clone(), condition.clone())).collect();
     let has_constant = operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_)));
-    if (opcode.is_commutative() || *opcode == Opcode::Icmp) && !has_constant {
+    if (opcode.is_commutative() || condition.is_some()) && !has_constant {
         let exchanged = condition.as_ref().map(ConditionName::exchanged);
         let swapped = lists.into_iter().map(|list| with(list.into_iter().rev().collect(), exchanged.clone()));
         all.extend(swapped);

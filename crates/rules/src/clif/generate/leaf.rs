@@ -1,8 +1,9 @@
 //! The function of one rule: it is called where the opcodes of the source stand, tests the rest and makes the target.
 
+use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use super::types::{Known, Test, Types};
-use super::{camel_case, int_cc, opcode_name, type_name};
+use super::{camel_case, condition_code, opcode_name, type_name};
 use crate::ast::{Expr, ExprKind};
 use crate::error::{ErrorKind, RuleError};
 use kingpost_ir::{Format, Opcode};
@@ -72,7 +73,12 @@ impl<'r> Leaf<'r> {
             Param::Value(name) => format!("{name}: Value"),
             Param::Node(id) => format!("n{id}: Value"),
             Param::Constant(name) => format!("{}: Bits", self.spelled(name)),
-            Param::Condition(name) => format!("{name}: IntCC"),
+            Param::Condition(name) => {
+                let conditions = self.rule.conditions();
+                let first = conditions.iter().find(|(known, _)| known == name).and_then(|(_, all)| all.first());
+                let code = if let Some(Condition::Float(_)) = first { "FloatCC" } else { "IntCC" };
+                format!("{name}: {code}")
+            }
         }
     }
 
@@ -191,9 +197,9 @@ fn request(
         Format::Binary => format!("InstData::binary({name}, {ty}, [{operands}])"),
         Format::Ternary => format!("InstData::ternary({name}, {ty}, [{operands}])"),
         Format::LoadNoOffset => format!("InstData::load_no_offset({name}, {ty}, MemFlags::new(), {operands})"),
-        Format::IntCompare => {
+        Format::IntCompare | Format::FloatCompare => {
             let condition = condition.map_or_else(String::new, condition_text);
-            format!("InstData::icmp({ty}, {condition}, [{operands}])")
+            format!("InstData::{}({ty}, {condition}, [{operands}])", opcode.name())
         }
         _ => return Err(RuleError::new(ErrorKind::Unsupported, node.at, format!("{opcode} in a target"))),
     })
@@ -201,7 +207,7 @@ fn request(
 
 fn condition_text(condition: &ConditionName) -> String {
     match condition {
-        ConditionName::Fixed(condition) => int_cc(*condition),
+        ConditionName::Fixed(condition) => condition_code(*condition),
         ConditionName::Named { name, inverse, swapped } => {
             let inverse = if *inverse { ".inverse()" } else { "" };
             let swapped = if *swapped { ".swap_args()" } else { "" };

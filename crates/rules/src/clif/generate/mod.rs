@@ -18,6 +18,7 @@ mod leaf;
 mod tree;
 mod types;
 
+use super::Condition;
 use super::ast::ClifRule;
 use super::cover::{self, Typed};
 use super::order;
@@ -115,12 +116,14 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
         let names: Vec<&str> = names.iter().copied().filter(|name| contains_word(body, name)).collect();
         names.join(", ")
     };
-    let support = named(&["condition", "constant", "definition", "is_int_or_lanes", "make_constant"]);
+    let support =
+        named(&["condition", "constant", "definition", "float_condition", "is_int_or_lanes", "make_constant"]);
+    let codes = named(&["FloatCC", "IntCC"]);
     let ir = named(&["InstData", "MemFlags", "Opcode", "Type", "Value", "types"]);
     let mut text = format!(
         "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
          use super::bits::Bits;\nuse super::support::{{fits, {support}}};\nuse super::Graph;\n\
-         use kingpost_ir::condcodes::IntCC;\nuse kingpost_ir::{{{ir}}};\n\n"
+         use kingpost_ir::condcodes::{{{codes}}};\nuse kingpost_ir::{{{ir}}};\n\n"
     );
     for Dependency { path, bytes } in files {
         let _ = writeln!(
@@ -201,8 +204,11 @@ fn opcode_name(opcode: Opcode) -> String {
     format!("Opcode::{}", camel_case(opcode.name()))
 }
 
-fn int_cc(condition: kingpost_ir::condcodes::IntCC) -> String {
-    format!("IntCC::{condition:?}")
+fn condition_code(condition: Condition) -> String {
+    match condition {
+        Condition::Int(condition) => format!("IntCC::{condition:?}"),
+        Condition::Float(condition) => format!("FloatCC::{condition:?}"),
+    }
 }
 
 fn type_name(ty: Type) -> String {

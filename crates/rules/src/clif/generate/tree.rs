@@ -4,9 +4,10 @@
 //! rules. Rules keep their order where it matters: a candidate joins a group before others only if it matches nothing that they
 //! match.
 
+use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use super::leaf::Param;
-use super::{int_cc, opcode_name, snake_path};
+use super::{condition_code, opcode_name, snake_path};
 use crate::ast::ExprKind;
 use kingpost_ir::Opcode;
 use std::collections::HashMap;
@@ -80,7 +81,7 @@ impl<'r> Candidate<'r> {
                 if let Some(condition) = condition {
                     let is_request = path.is_empty() && !rule.is_condition;
                     let inst = if is_request { "request".to_string() } else { format!("&{}", snake_path("d", path)) };
-                    self.condition(rule, condition, &inst);
+                    self.condition(rule, *opcode, condition, &inst);
                 }
                 for (index, operand) in operands.iter().enumerate() {
                     path.push(index);
@@ -91,10 +92,12 @@ impl<'r> Candidate<'r> {
         }
     }
 
-    fn condition(&mut self, rule: &ClifRule, condition: &ConditionName, inst: &str) {
-        let text = format!("condition({inst})");
+    fn condition(&mut self, rule: &ClifRule, opcode: Opcode, condition: &ConditionName, inst: &str) {
+        let all = Condition::all_of(opcode);
+        let text =
+            if opcode == Opcode::Fcmp { format!("float_condition({inst})") } else { format!("condition({inst})") };
         match condition {
-            ConditionName::Fixed(condition) => self.tests.push(format!("{text} == {}", int_cc(*condition))),
+            ConditionName::Fixed(condition) => self.tests.push(format!("{text} == {}", condition_code(*condition))),
             ConditionName::Named { name, inverse, swapped } => {
                 let inverse = if *inverse { ".inverse()" } else { "" };
                 let swapped = if *swapped { ".swap_args()" } else { "" };
@@ -102,8 +105,8 @@ impl<'r> Candidate<'r> {
                 let choices =
                     rule.conditions().into_iter().find(|(known, _)| known == name).map(|(_, choices)| choices);
                 let choices = choices.unwrap_or_default();
-                if choices.len() < kingpost_ir::condcodes::IntCC::ALL.len() {
-                    let choices: Vec<String> = choices.into_iter().map(int_cc).collect();
+                if choices.len() < all.len() {
+                    let choices: Vec<String> = choices.into_iter().map(condition_code).collect();
                     self.tests.push(format!("matches!({text}, {})", choices.join(" | ")));
                 }
                 self.bind(Param::Condition(name.clone()), text);

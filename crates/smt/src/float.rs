@@ -1,0 +1,256 @@
+//! Floating-point operations on the bits of binary16, binary32 and binary64 (IEEE 754, section 3.4), rounded to nearest even.
+//!
+//! A result that is no number is any NaN: a solver may choose which, and evaluation takes the positive canonical one. So terms
+//! must not depend on its bits.
+
+use crate::bits::{Bits, Sort};
+use crate::term::{Node, Op, Term, Terms};
+use std::fmt::{self, Write};
+
+/// An operation with floats as operands or result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum FloatOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Quotient.
+    Div,
+    /// Product of the first two and sum with the third, rounded once. Not of binary16.
+    Fma,
+    /// Square root.
+    Sqrt,
+    /// The nearest integer that is not smaller.
+    Ceil,
+    /// The nearest integer that is not larger.
+    Floor,
+    /// The nearest integer that is no further from zero.
+    Trunc,
+    /// The nearest integer, the even one of two.
+    Nearest,
+    /// The number in another format.
+    Convert,
+    /// A signed integer as a float.
+    FromSigned,
+    /// An unsigned integer as a float.
+    FromUnsigned,
+    /// The signed integer that truncation makes; any where there is none of the width.
+    ToSigned,
+    /// The unsigned integer that truncation makes; any where there is none of the width.
+    ToUnsigned,
+}
+
+impl Terms {
+    /// A floating-point operation with a result of `width` bits.
+    ///
+    /// # Panics
+    /// If an operand or the result has a width that is no format of the operation.
+    pub fn float(&mut self, op: FloatOp, operands: &[Term], width: u32) -> Term {
+        let mut operands = operands.to_vec();
+        if self.simplifies() {
+            let values: Option<Vec<Bits>> = operands.iter().map(|&operand| self.bits(operand)).collect();
+            if let Some(values) = values {
+                return self.constant(apply(op, width, &values));
+            }
+            if matches!(op, FloatOp::Add | FloatOp::Mul) {
+                operands.sort_unstable();
+            }
+        }
+        let node = match operands[..] {
+            [a] => Node::Unary(Op::Float(op), a),
+            [a, b] => Node::Binary(Op::Float(op), a, b),
+            [a, b, c] => Node::Ternary(Op::Float(op), a, b, c),
+            _ => panic!("{op:?} of {} operands", operands.len()),
+        };
+        self.intern(node, Sort::Bits(width))
+    }
+}
+
+/// An operation on constants.
+pub(crate) fn apply(op: FloatOp, width: u32, args: &[Bits]) -> Bits {
+    let format = if matches!(op, FloatOp::ToSigned | FloatOp::ToUnsigned) { args[0].width() } else { width };
+    match (op, args) {
+        (FloatOp::Convert, &[a]) => from_f64(width, to_f64(a)),
+        // From more than 53 bits both roundings must not add up: integers that large are infinite as binary16.
+        (FloatOp::FromSigned, &[a]) if format == 32 => single(a.signed() as f32),
+        (FloatOp::FromUnsigned, &[a]) if format == 32 => single(a.unsigned() as f32),
+        (FloatOp::FromSigned, &[a]) => from_f64(width, a.signed() as f64),
+        (FloatOp::FromUnsigned, &[a]) => from_f64(width, a.unsigned() as f64),
+        (FloatOp::ToSigned, &[a]) => Bits::signed_new(width, to_f64(a) as i128),
+        (FloatOp::ToUnsigned, &[a]) => Bits::new(width, to_f64(a) as u128),
+        (FloatOp::Fma, &[a, b, c]) if format == 32 => single(to_f32(a).mul_add(to_f32(b), to_f32(c))),
+        (FloatOp::Fma, &[a, b, c]) if format == 64 => from_f64(64, to_f64(a).mul_add(to_f64(b), to_f64(c))),
+        // More than twice the digits of the result are enough to round twice (Figueroa, When is double rounding innocuous?, 1995).
+        (_, &[a, b]) => from_f64(width, binary(op, to_f64(a), to_f64(b))),
+        (_, &[a]) => from_f64(width, unary(op, to_f64(a))),
+        _ => panic!("{op:?} of {args:?}"),
+    }
+}
+
+fn binary(op: FloatOp, a: f64, b: f64) -> f64 {
+    match op {
+        FloatOp::Add => a + b,
+        FloatOp::Sub => a - b,
+        FloatOp::Mul => a * b,
+        FloatOp::Div => a / b,
+        _ => panic!("{op:?} of two operands"),
+    }
+}
+
+fn unary(op: FloatOp, a: f64) -> f64 {
+    match op {
+        FloatOp::Sqrt => a.sqrt(),
+        FloatOp::Ceil => a.ceil(),
+        FloatOp::Floor => a.floor(),
+        FloatOp::Trunc => a.trunc(),
+        FloatOp::Nearest => a.round_ties_even(),
+        _ => panic!("{op:?} of one operand"),
+    }
+}
+
+fn to_f32(bits: Bits) -> f32 {
+    f32::from_bits(bits.unsigned() as u32)
+}
+
+fn single(value: f32) -> Bits {
+    Bits::new(32, if value.is_nan() { 0x7fc0_0000 } else { value.to_bits().into() })
+}
+
+fn to_f64(bits: Bits) -> f64 {
+    match bits.width() {
+        16 => from_half(bits.unsigned() as u16),
+        32 => to_f32(bits).into(),
+        64 => f64::from_bits(bits.unsigned() as u64),
+        width => panic!("a float of {width} bits"),
+    }
+}
+
+fn from_f64(width: u32, value: f64) -> Bits {
+    match width {
+        16 => Bits::new(16, to_half(value).into()),
+        32 => single(value as f32),
+        64 => Bits::new(64, if value.is_nan() { 0x7ff8 << 48 } else { value.to_bits().into() }),
+        width => panic!("a float of {width} bits"),
+    }
+}
+
+/// Digits of binary16 behind the leading one, and its smallest exponent.
+const HALF_DIGITS: i32 = 10;
+const HALF_LEAST: i32 = -14;
+
+fn from_half(half: u16) -> f64 {
+    let (exponent, digits) = (i32::from(half >> HALF_DIGITS & 0x1f), f64::from(half & 0x3ff));
+    let magnitude = match exponent {
+        0 => digits * f64::powi(2.0, HALF_LEAST - HALF_DIGITS),
+        31 if digits == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (digits + 1024.0) * f64::powi(2.0, exponent - 25),
+    };
+    if half >> 15 == 0 { magnitude } else { -magnitude }
+}
+
+fn to_half(value: f64) -> u16 {
+    if value.is_nan() {
+        return 0x7e00;
+    }
+    let sign = u16::from(value.is_sign_negative()) << 15;
+    let magnitude = value.abs();
+    if magnitude >= 65536.0 {
+        return sign | 0x7c00;
+    }
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(HALF_LEAST);
+    // In units of the last digit; a carry out of the digits is one more in the exponent, up to infinity.
+    let units = (magnitude * f64::powi(2.0, HALF_DIGITS - exponent)).round_ties_even() as u16;
+    sign | ((((exponent - HALF_LEAST) as u16) << HALF_DIGITS) + units)
+}
+
+/// The exponent's bits and the significand's, the hidden one included.
+fn format_text(width: u32) -> &'static str {
+    match width {
+        16 => "5 11",
+        32 => "8 24",
+        64 => "11 53",
+        width => panic!("a float of {width} bits"),
+    }
+}
+
+/// The operation's text without the bits of its result, and whether that is a float.
+pub(crate) struct FloatText<'t> {
+    pub(crate) op: FloatOp,
+    pub(crate) operands: &'t [String],
+    /// Of operands and result, in bits.
+    pub(crate) widths: [u32; 2],
+}
+
+impl FloatText<'_> {
+    /// Whether the operation makes an integer.
+    pub(crate) fn makes_bits(&self) -> bool {
+        matches!(self.op, FloatOp::ToSigned | FloatOp::ToUnsigned)
+    }
+
+    /// Bits as the float that they are.
+    pub(crate) fn as_float(width: u32, bits: &str) -> String {
+        format!("((_ to_fp {}) {bits})", format_text(width))
+    }
+}
+
+impl fmt::Display for FloatText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [from, to] = self.widths;
+        let head = match self.op {
+            FloatOp::Add => "fp.add RNE".to_string(),
+            FloatOp::Sub => "fp.sub RNE".to_string(),
+            FloatOp::Mul => "fp.mul RNE".to_string(),
+            FloatOp::Div => "fp.div RNE".to_string(),
+            FloatOp::Fma => "fp.fma RNE".to_string(),
+            FloatOp::Sqrt => "fp.sqrt RNE".to_string(),
+            FloatOp::Ceil => "fp.roundToIntegral RTP".to_string(),
+            FloatOp::Floor => "fp.roundToIntegral RTN".to_string(),
+            FloatOp::Trunc => "fp.roundToIntegral RTZ".to_string(),
+            FloatOp::Nearest => "fp.roundToIntegral RNE".to_string(),
+            FloatOp::Convert => format!("(_ to_fp {}) RNE", format_text(to)),
+            FloatOp::FromSigned => return write!(f, "((_ to_fp {}) RNE {})", format_text(to), self.operands[0]),
+            FloatOp::FromUnsigned => {
+                return write!(f, "((_ to_fp_unsigned {}) RNE {})", format_text(to), self.operands[0]);
+            }
+            FloatOp::ToSigned => format!("(_ fp.to_sbv {to}) RTZ"),
+            FloatOp::ToUnsigned => format!("(_ fp.to_ubv {to}) RTZ"),
+        };
+        write!(f, "({head}")?;
+        for operand in self.operands {
+            write!(f, " {}", FloatText::as_float(from, operand))?;
+        }
+        f.write_char(')')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_there_and_back() {
+        for half in 0..=u16::MAX {
+            let value = from_half(half);
+            let expected = if value.is_nan() { 0x7e00 } else { half };
+            assert_eq!(to_half(value), expected, "{half:#x} is {value}");
+        }
+        for (value, half) in [(65519.0, 0x7bff), (65520.0, 0x7c00), (1e-9, 0), (3e-8, 1), (-1.0 / 3.0, 0xb555)] {
+            assert_eq!(to_half(value), half, "{value}");
+        }
+    }
+
+    #[test]
+    fn results() {
+        let bits = |value: f32| Bits::new(32, value.to_bits().into());
+        let run = |op, args: &[f32]| apply(op, 32, &args.iter().map(|&arg| bits(arg)).collect::<Vec<_>>());
+        assert_eq!(run(FloatOp::Div, &[1.0, 3.0]), bits(1.0 / 3.0));
+        assert_eq!(run(FloatOp::Sub, &[0.5, 0.5]), bits(0.0));
+        assert_eq!(run(FloatOp::Sqrt, &[-1.0]), Bits::new(32, 0x7fc0_0000));
+        assert_eq!(run(FloatOp::Nearest, &[2.5]), bits(2.0));
+        assert_eq!(apply(FloatOp::FromSigned, 32, &[Bits::signed_new(64, -3)]), bits(-3.0));
+        assert_eq!(apply(FloatOp::ToSigned, 8, &[bits(-3.9)]), Bits::signed_new(8, -3));
+    }
+}
