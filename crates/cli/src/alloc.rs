@@ -83,7 +83,6 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
 
 /// The problems that lowering makes of functions.
 fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
-    let compiler = target::compiler(&args.target, Some(name), true)?;
     let bad_text = |error: kingpost_reader::Error| {
         Diagnostic::of_text(input, &error).complain();
         Verdict::Bad
@@ -91,6 +90,13 @@ fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let mut parser = match Parser::new(&input.text, kingpost_reader::Options::default()) {
         Ok(parser) => parser,
         Err(error) => return Ok(bad_text(error)),
+    };
+    let compiler = match target::with_header(&args.target, Some(name), true, parser.header()) {
+        Ok(compiler) => compiler,
+        Err(refused) => {
+            Diagnostic::at(input, parser.header().start_of(&refused.key), refused.text).complain();
+            return Ok(Verdict::Bad);
+        }
     };
     let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), Function::default());
     let mut out = output::stdout();

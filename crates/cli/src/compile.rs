@@ -158,6 +158,11 @@ impl Session<'_> {
     /// Whether nothing of this name was defined before byte `start` of the last input. Else it is left out.
     fn define(&mut self, name: &FuncName, start: usize) -> bool {
         let here = (self.inputs.len() - 1, start);
+        if *name == FuncName::Named(String::new()) && (self.args.output.is_some() || self.args.assembly) {
+            let input = Rc::clone(&self.inputs[here.0]);
+            self.report(Diagnostic::at(&input, start, "an object needs a name for this".into()));
+            return false;
+        }
         let first = *self.defined.entry(name.clone()).or_insert(here);
         if first != here {
             let [input, other] = [here, first].map(|(number, _)| Rc::clone(&self.inputs[number]));

@@ -29,7 +29,14 @@ pub(crate) fn explanation(
 ) -> Result<Option<Explanation>, Stop> {
     let compiler = |name: &String| target::with_header(args, Some(name), true, place.header);
     let compilers: Result<Vec<Compiler>, _> = allocators.iter().map(compiler).collect();
-    match kingpost_explain::explain(func, compilers.map_err(|refused| Stop::Usage(refused.text))?) {
+    let compilers = match compilers {
+        Ok(compilers) => compilers,
+        Err(refused) => {
+            Diagnostic::at(place.input, place.header.start_of(&refused.key), refused.text).complain();
+            return Ok(None);
+        }
+    };
+    match kingpost_explain::explain(func, compilers) {
         Ok(explanation) => Ok(Some(explanation)),
         Err(error) => {
             let name = func.name.to_string();
@@ -62,7 +69,8 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
         return Err(Stop::Usage(format!("--function {missing}: there is no such function{hint}")));
     }
     if explanations.is_empty() {
-        return Err(Stop::Failure(format!("{}: there is no function to explain", args.file.display())));
+        let none = Stop::Failure(format!("{}: there is no function to explain", args.file.display()));
+        return if verdict == Verdict::Bad { Ok(verdict) } else { Err(none) };
     }
     output::write_whole(&args.output, page(&args.file.display().to_string(), &explanations).as_bytes())?;
     Ok(verdict)

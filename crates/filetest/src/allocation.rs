@@ -33,7 +33,7 @@ pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> 
     };
     let Some(expected) = first.strip_prefix("; expect ") else {
         let mut findings = Findings::default();
-        findings.fail(format_args!("{name}:1: the file expects nothing: no `; expect`"));
+        findings.fail(format_args!("{name}:1:1: the file expects nothing: no `; expect`"));
         return vec![unit("the file", &mut findings, "")];
     };
     if expected.split_whitespace().next() == Some("solved") {

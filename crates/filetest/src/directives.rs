@@ -4,7 +4,7 @@ use std::fmt;
 
 use kingpost_interpreter::DataValue;
 use kingpost_ir::near::near_suffix;
-use kingpost_reader::{Comment, Comparison, Datum, Invocation, RunCommand, TestFunction};
+use kingpost_reader::{Comment, Comparison, Datum, Invocation, Position, RunCommand, TestFunction};
 
 use crate::job::Job;
 use crate::outcome::{Ending, display};
@@ -15,8 +15,8 @@ use crate::report::Findings;
 pub(crate) struct Directive {
     /// The function's place in the file.
     pub(crate) function: usize,
-    /// Its line; 0 for a call that stands in no file.
-    pub(crate) line: u32,
+    /// Where it stands; line 0 for a call that stands in no file.
+    pub(crate) position: Position,
     pub(crate) command: RunCommand,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
     for (function, test) in job.file.functions.iter().enumerate() {
         for comment in &test.comments {
             match RunCommand::parse(comment, &test.function.signature) {
-                Ok(Some(command)) => directives.push(Directive { function, line: comment.line, command }),
+                Ok(Some(command)) => directives.push(Directive { function, position: comment.position(), command }),
                 Ok(None) => {}
                 Err(error) => findings.fail(error.in_file(job.name)),
             }
@@ -57,7 +57,7 @@ fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive
     let text = format!("; print: {call}");
     let comment = Comment { entity: kingpost_ir::AnyEntity::Function, text: &text, start: 0, line: 0, column: 1 };
     match RunCommand::parse(&comment, &test.function.signature) {
-        Ok(command) => command.map(|command| Directive { function, line: 0, command }),
+        Ok(command) => command.map(|command| Directive { function, position: Position::default(), command }),
         Err(error) => {
             findings.fail(format_args!("{call}: {}", error.kind));
             None
@@ -97,7 +97,7 @@ pub(crate) struct Judge<'a> {
     /// The name of the file.
     pub(crate) file: &'a str,
     pub(crate) test: &'a TestFunction<'a>,
-    pub(crate) line: u32,
+    position: Position,
     pub(crate) command: &'a RunCommand,
     /// Whether what it asks for is wrong, and must not be.
     is_known_wrong: bool,
@@ -105,8 +105,8 @@ pub(crate) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     pub(crate) fn new(job: &Job<'a>, test: &'a TestFunction<'a>, directive: &'a Directive) -> Judge<'a> {
-        let is_known_wrong = job.known_wrong.contains(job.name, directive.line);
-        Judge { file: job.name, test, line: directive.line, command: &directive.command, is_known_wrong }
+        let is_known_wrong = job.known_wrong.contains(job.name, directive.position.line);
+        Judge { file: job.name, test, position: directive.position, command: &directive.command, is_known_wrong }
     }
 
     pub(crate) fn judge(&self, ending: Ending, findings: &mut Findings) {
@@ -152,9 +152,9 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The directive's file and line.
+    /// The directive's file, line and column.
     fn place(&self) -> String {
-        if self.line == 0 { String::new() } else { format!("{}:{}: ", self.file, self.line) }
+        if self.position.line == 0 { String::new() } else { format!("{}:{}: ", self.file, self.position) }
     }
 
     /// The function and its arguments.

@@ -13,12 +13,12 @@ pub(crate) fn directive<'a>(comment: &Comment<'a>, name: &str) -> Option<&'a str
 /// directives there are.
 ///
 /// # Errors
-/// What did not match, or what is wrong with a directive.
+/// Where what did not match, or what is wrong with a directive.
 pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) -> Result<usize, String> {
     let (mut builder, mut directives) = (CheckerBuilder::new(), 0);
     for comment in file.preamble_comments.iter().chain(&function.comments) {
         let is_directive =
-            builder.directive(comment.text).map_err(|error| format!("line {}: {error}", comment.line))?;
+            builder.directive(comment.text).map_err(|error| format!("{}: {error}", comment.position()))?;
         directives += usize::from(is_directive);
     }
     let checker = builder.finish();
@@ -27,8 +27,8 @@ pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) ->
         Ok(false) => {
             let explained = checker.explain(text, NO_VARIABLES).map(|(_, text)| text);
             let name = &function.function.name;
-            Err(format!("{name} in line {}: filecheck failed\n{}", function.line, explained.unwrap_or_default()))
+            Err(format!("{}:1: {name}: filecheck failed\n{}", function.line, explained.unwrap_or_default()))
         }
-        Err(error) => Err(format!("{} in line {}: {error}", function.function.name, function.line)),
+        Err(error) => Err(format!("{}:1: {}: {error}", function.line, function.function.name)),
     }
 }

@@ -62,7 +62,7 @@ impl Job<'_> {
 
     /// File, line and name of a function.
     pub(crate) fn place(&self, function: &TestFunction) -> String {
-        format!("{}:{}: {}", self.name, function.line, function.function.name)
+        format!("{}:{}:1: {}", self.name, function.line, function.function.name)
     }
 
     /// The compiler of the unit; without one the findings say why.
@@ -96,7 +96,7 @@ impl Job<'_> {
     pub(crate) fn check(&self, function: &TestFunction, text: &str, findings: &mut Findings) {
         match crate::expect::filecheck(self.file, function, text) {
             Ok(directives) => findings.expectations += directives,
-            Err(text) => findings.fail(format_args!("{}: {text}", self.name)),
+            Err(text) => findings.fail(format_args!("{}:{text}", self.name)),
         }
     }
 }

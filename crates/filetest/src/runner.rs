@@ -125,7 +125,7 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
 }
 
 fn override_commands(header: &mut Header, command: &str) {
-    header.commands = vec![TestCommand { name: command.to_string(), options: Vec::new() }];
+    header.commands = vec![TestCommand { start: 0, name: command.to_string(), options: Vec::new() }];
     let host = Triple::host().architecture;
     header.targets.retain(|target| target::triple(&target.triple).is_ok_and(|triple| triple.architecture == host));
     if header.targets.is_empty() {
@@ -151,13 +151,18 @@ fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> 
 }
 
 fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Options, findings: &mut Findings) {
+    let at_command = |text: std::fmt::Arguments<'_>| {
+        format!("{name}:{}: {text}", Position::of(file.text.as_bytes(), unit.command.start))
+    };
     let subtest = match what {
         What::Run(subtest) if subtest.per != Per::File && unit.target.is_none() => {
-            return findings.fail(format_args!("test {} needs a target line", unit.command.name));
+            return findings.fail(at_command(format_args!("test {} needs a target line", unit.command.name)));
         }
         What::Run(subtest) => subtest,
         What::NotSupported => return findings.skip(format_args!("test {} is not supported", unit.command.name)),
-        What::Unknown => return findings.fail(format_args!("there is no test command `{}`", unit.command.name)),
+        What::Unknown => {
+            return findings.fail(at_command(format_args!("there is no test command `{}`", unit.command.name)));
+        }
     };
     let info = match target::verifier_info(&file.header, unit.target) {
         Ok(info) => info,
@@ -174,7 +179,7 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
     }));
     let is_silent = findings.failures.is_empty() && findings.skips.is_empty() && findings.prints.is_empty();
     if findings.expectations == 0 && is_silent {
-        findings.fail("the file expects nothing");
+        findings.fail(at_command(format_args!("the file expects nothing")));
     }
     if let Err(panic) = caught {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -76,7 +76,7 @@ fn wrong_expectations_fail() {
 #[test]
 fn files_expect_something() {
     for header in ["test compile\ntarget x86_64", "test print-cfg"] {
-        let expected = Outcome::Failed(vec!["the file expects nothing".into()]);
+        let expected = Outcome::Failed(vec!["t.clif:1:6: the file expects nothing".into()]);
         assert_eq!(outcomes(&with(header, "")), [expected], "{header}");
     }
     assert_eq!(outcomes(&with("test cat", "")), [Outcome::Passed]);

@@ -6,6 +6,8 @@ use crate::lexer::Lexer;
 /// A `test` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestCommand {
+    /// Its first byte in the text.
+    pub start: usize,
     /// The command, as `run`.
     pub name: String,
     /// The words behind it.
@@ -127,9 +129,9 @@ fn setting((start, word): (usize, String)) -> Setting {
 }
 
 fn test_line(lexer: &mut Lexer) -> Result<TestCommand> {
-    let mut words = words(lexer).into_iter().map(|(_, word)| word);
+    let mut words = words(lexer).into_iter();
     match words.next() {
-        Some(name) => Ok(TestCommand { name, options: words.collect() }),
+        Some((start, name)) => Ok(TestCommand { start, name, options: words.map(|(_, word)| word).collect() }),
         None => lexer.expected("a test command in this line"),
     }
 }

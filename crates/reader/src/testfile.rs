@@ -24,6 +24,13 @@ pub struct Comment<'a> {
     pub column: u32,
 }
 
+impl Comment<'_> {
+    /// Where its semicolon stands.
+    pub fn position(&self) -> Position {
+        Position { line: self.line, column: self.column }
+    }
+}
+
 /// A function with the comments in it and behind it.
 #[derive(Clone, Debug)]
 pub struct TestFunction<'a> {

@@ -35,7 +35,7 @@ fn check_dominators(job: &Job, test: &TestFunction, tree: &DominatorTree, findin
     let mut listed: BTreeMap<Block, u32> = BTreeMap::new();
     for comment in &test.comments {
         let Some(text) = directive(comment, "dominates:") else { continue };
-        let at = |text: String| format!("{}:{}: {text}", job.name, comment.line);
+        let at = |text: String| format!("{}:{}: {text}", job.name, comment.position());
         let AnyEntity::Inst(inst) = comment.entity else {
             findings.fail(at("`dominates:` must belong to an instruction".into()));
             continue;

@@ -57,8 +57,8 @@ fn note_other_names(job: &Job, directives: &[Directive], findings: &mut Findings
         if let (Some(word), FuncName::Named(own)) = (Call::of(&directive.command).name, function)
             && word != own
         {
-            let (file, line) = (job.name, directive.line);
-            findings.note(format_args!("{file}:{line}: the directive names %{word}, but runs {function}"));
+            let (file, position) = (job.name, directive.position);
+            findings.note(format_args!("{file}:{position}: the directive names %{word}, but runs {function}"));
         }
     }
 }
