@@ -21,14 +21,46 @@ block2:
 block3:
     return v4
 }
+
+function %mix(i64, i64) -> i64 system_v {
+    fn0 = %sum(i64, i64) -> i64 system_v
+block0(v0: i64, v1: i64):
+    v2 = iadd v0, v1
+    v3 = imul v2, v1
+    v4 = isub v3, v0
+    v5 = udiv v4, v2
+    brif v5, block1(v0), block2
+
+block1(v6: i64):
+    v7 = bxor v6, v5
+    v8 = call fn0(v4, v7)
+    v9 = iadd v8, v7
+    v10 = imul v9, v4
+    return v10
+
+block2:
+    v11 = isub v4, v1
+    v12 = bor v11, v2
+    return v12
+}
 ";
 
-#[test]
-fn gdb_steps_and_shows_values() {
+/// The allocators of which debuggers are told.
+const ALLOCATORS: [&str; 4] = ["ssa", "linear", "backtracking", "single_pass"];
+
+const MAIN: &str = "\
+long fib(int);
+long mix(long, long);
+long sum(long a, long b) { return a + b; }
+int main(void) { return fib(10) != 55 || mix(100, 7) == 0; }
+";
+
+/// What gdb says of the programs above, compiled with an allocator; nothing where it cannot be asked.
+fn gdb(allocator: &str, commands: &[&str]) -> Option<String> {
     let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || !has("gdb") || !has("cc") {
-        eprintln!("SKIPPED: gdb_steps_and_shows_values: no gdb and cc for x86-64");
-        return;
+        eprintln!("SKIPPED: no gdb and cc for x86-64");
+        return None;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -39,46 +71,64 @@ fn gdb_steps_and_shows_values() {
         out + &err
     };
     std::fs::write(at("fib.clif"), SOURCE).expect("written");
-    std::fs::write(at("main.c"), "long fib(int); int main(void) { return fib(10) != 55; }").expect("written");
-    let kingpost = env!("CARGO_BIN_EXE_kingpost");
-    run(Command::new(kingpost).current_dir(folder.path()).args([
-        "compile",
-        "-g",
-        "fib.clif",
-        "--regalloc",
-        "linear",
-        "-o",
-        "fib.o",
-    ]));
+    std::fs::write(at("main.c"), MAIN).expect("written");
+    let words = ["compile", "-g", "fib.clif", "--regalloc", allocator, "-o", "fib.o"];
+    run(Command::new(env!("CARGO_BIN_EXE_kingpost")).current_dir(folder.path()).args(words));
     run(Command::new("cc").current_dir(folder.path()).args(["-g", "main.c", "fib.o", "-o", "fib"]));
-    // Started elsewhere, so that the text is found by its folder. The third time round: 0, 1, 1, 2, 3.
-    let said = run(Command::new("gdb")
-        .current_dir("/")
-        .args(["-batch", "-nx"])
-        .args(
-            [
-                "break fib",
-                "run",
-                "info locals",
-                "break fib.clif:11",
-                "continue",
-                "continue 3",
-                "info locals",
-                "next",
-                "bt",
-            ]
-            .iter()
-            .flat_map(|command| ["-ex", command]),
-        )
-        .arg(at("fib")));
-    if said.contains("Could not trace the inferior process") {
-        eprintln!("SKIPPED: gdb_steps_and_shows_values: gdb may not trace here");
-        return;
+    // Started elsewhere, so that the text is found by its folder.
+    let mut gdb = Command::new("gdb");
+    gdb.current_dir("/").args(["-batch", "-nx"]).args(commands.iter().flat_map(|command| ["-ex", command]));
+    let said = run(gdb.arg(at("fib")));
+    let may_trace = !said.contains("Could not trace the inferior process");
+    if !may_trace {
+        eprintln!("SKIPPED: gdb may not trace here");
     }
-    for expected in ["3\t    v1 = iconst.i64 0", "v0 = 10", "11\t    v6 = iadd v4, v5", "v3 = 7", "v4 = 2", "v5 = 3"] {
-        assert!(said.contains(expected), "{expected}\n{said}");
+    may_trace.then_some(said)
+}
+
+#[test]
+fn gdb_stops_steps_and_goes_up() {
+    let commands = ["break fib", "run", "info locals", "break fib.clif:11", "continue", "continue 3"];
+    for allocator in ALLOCATORS {
+        let Some(said) = gdb(allocator, &[&commands[..], &["info locals", "next", "bt"]].concat()) else { return };
+        // The third time round: 0, 1, 1, 2, 3.
+        let shown = ["3\t    v1 = iconst.i64 0", "v0 = 10", "11\t    v6 = iadd v4, v5", "v3 = 7", "v4 = 2", "v5 = 3"];
+        for expected in shown {
+            assert!(said.contains(expected), "{allocator}: {expected}\n{said}");
+        }
+        assert!(said.contains("13\t    v8 = isub v3, v7"), "next goes to the next instruction with code: {said}");
+        let trace = said.lines().skip_while(|line| !line.starts_with("#0")).collect::<Vec<_>>();
+        assert!(trace[0].contains("fib ()") && trace[1].contains("main ()"), "{allocator}: {said}");
     }
-    assert!(said.contains("13\t    v8 = isub v3, v7"), "next goes to the next instruction with code: {said}");
-    let trace = said.lines().skip_while(|line| !line.starts_with("#0")).collect::<Vec<_>>();
-    assert!(trace[0].contains("fib ()") && trace[1].contains("main ()"), "{said}");
+}
+
+/// Wherever gdb stops, it shows what the instruction there reads.
+#[test]
+fn gdb_shows_the_operands_of_each_line() {
+    let steps = ["info locals", "next"].repeat(10);
+    for allocator in ALLOCATORS {
+        let Some(said) = gdb(allocator, &[&["break mix", "run"], &steps[..]].concat()) else { return };
+        let mut lines = said.lines().peekable();
+        let mut stops = 0;
+        while let Some(line) = lines.next() {
+            let Some((_, code)) = line.split_once("\t    ").filter(|(number, _)| number.parse::<u32>().is_ok()) else {
+                continue;
+            };
+            let mut known = Vec::new();
+            while let Some(local) = lines.next_if(|line| line.starts_with('v')) {
+                known.extend(local.split_once(" = ").filter(|(_, value)| *value != "<optimized out>"));
+            }
+            let read = code.split_once('=').map_or(code, |(_, read)| read);
+            for name in read.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_value(word)) {
+                assert!(known.iter().any(|(known, _)| *known == name), "{allocator}: `{code}` without {name}\n{said}");
+            }
+            stops += 1;
+        }
+        assert!(stops >= 9, "{allocator}: {said}");
+        assert!(said.contains("v7 = 98\n") && said.contains("v8 = 747\n"), "{allocator}: {said}");
+    }
+}
+
+fn is_value(word: &&str) -> bool {
+    word.strip_prefix('v').is_some_and(|number| number.parse::<u32>().is_ok())
 }

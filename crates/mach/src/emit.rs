@@ -17,6 +17,7 @@ use crate::limits::{Limits, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
 use crate::row::{MAX_REGS, RowKind};
+use crate::value_sites::{Span, ValueSites};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PReg, Slot};
 
@@ -46,8 +47,7 @@ pub struct Emitter {
     thread: Vec<Block>,
     /// Blocks that begin with a landing pad, ascending.
     pads: Vec<u32>,
-    /// Per instruction, its bytes, if values are labelled. Edits before it are not among them.
-    spans: Vec<(u32, u32)>,
+    sites: ValueSites,
 }
 
 /// "No block" in [`MInst::extra`] of a branch without second target.
@@ -88,8 +88,7 @@ impl Emitter {
         self.thread_tables(code);
         let (landing_pad, short_rows) = (isa.landing_pad(), isa.short_rows());
         self.find_pads(code, landing_pad.is_some());
-        self.spans.clear();
-        self.spans.resize(if allocation.labels.is_empty() { 0 } else { code.insts.len() }, (0, 0));
+        self.sites.start(code, allocation);
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -115,7 +114,7 @@ impl Emitter {
                 thread: &self.thread,
                 buffer: &mut self.buffer,
                 spill_area: &self.spill_area,
-                spans: &mut self.spans,
+                sites: &mut self.sites,
             };
             body.block(block, follower);
             if options.block_padding > 0 {
@@ -151,13 +150,13 @@ impl Emitter {
 
     /// Tells the tables where labelled values are.
     fn place_values(&mut self, code: &Code, allocation: &Allocation, frame: &FrameLayout) {
-        for range in &allocation.labels {
-            let (from, to) = (self.spans[range.from.index()].0, self.spans[range.to.index() - 1].1);
-            let ty = code.value_types.binary_search_by_key(&range.label, |&(label, _)| label);
-            let place = place(range.loc, frame, &self.spill_area);
-            if let (true, Ok(ty), Some(place)) = (from < to, ty, place) {
+        self.sites.finish();
+        for (label, loc, bytes) in self.sites.places(&code.problem, allocation) {
+            let ty = code.value_types.binary_search_by_key(&label, |&(label, _)| label);
+            let place = place(loc, frame, &self.spill_area);
+            if let (false, Ok(ty), Some(place)) = (bytes.is_empty(), ty, place) {
                 let ty = code.value_types[ty].1;
-                self.buffer.value(ValueSite { from, to, value: range.label, ty, place });
+                self.buffer.value(ValueSite { from: bytes.start, to: bytes.end, value: label, ty, place });
             }
         }
     }
@@ -288,7 +287,7 @@ struct Body<'a> {
     thread: &'a [Block],
     buffer: &'a mut Buffer,
     spill_area: &'a SpillArea,
-    spans: &'a mut [(u32, u32)],
+    sites: &'a mut ValueSites,
 }
 
 /// Where a runtime or a debugger finds what is in `loc`.
@@ -307,7 +306,11 @@ impl Body<'_> {
             if let Some(&srcloc) = code.srclocs.get(inst) {
                 self.buffer.srcloc(srcloc);
             }
+            let first_edit = self.buffer.len() as u32;
             while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
+                if self.sites.are_wanted() {
+                    self.sites.edit(e, self.buffer.len() as u32);
+                }
                 self.buffer.listing.set_origin(Origin::Edit(edit as u32));
                 self.edit(e);
                 edit += 1;
@@ -317,8 +320,9 @@ impl Body<'_> {
             if !self.allocation.is_dropped(inst) {
                 self.inst(inst, next);
             }
-            if let Some(span) = self.spans.get_mut(inst.index()) {
-                *span = (start, self.buffer.len() as u32);
+            if self.sites.are_wanted() {
+                let span = Span { edits: first_edit, start, end: self.buffer.len() as u32 };
+                self.sites.inst(inst, span, &code.problem, self.allocation);
             }
         }
     }

@@ -21,6 +21,7 @@
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
+//! | `value_sites.rs` | where labelled values are, by bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
@@ -54,6 +55,7 @@ pub mod row;
 pub mod row_table;
 pub mod settings;
 pub mod text;
+mod value_sites;
 pub mod verify;
 
 pub use args::{Args, fill_template};

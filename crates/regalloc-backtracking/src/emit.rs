@@ -15,8 +15,8 @@ use crate::reservations::Reservations;
 use crate::sink_stores::Exit;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, MachineEnv, NoRegister, Operand, PRegSet, ParallelMoves,
-    Problem, StackMapEntry, VReg,
+    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PRegSet,
+    ParallelMoves, Problem, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -231,15 +231,22 @@ impl Emit<'_> {
         let (from, to) = answer::label_insts(self.problem, &label, |_| true);
         for at in block.position(from).up_to(block.position(to)) {
             let point = ProgPoint::early(at);
-            if !self.live.is_live(label.vreg, point) {
-                continue;
-            }
-            let value_loc = self.locations.at(label.vreg, point);
-            if value_loc == ValueLoc::Memory(label.vreg) && self.live.remat(label.vreg).is_some() {
-                continue;
-            }
-            let loc = self.locations.loc(value_loc);
+            let loc = match self.live.is_live(label.vreg, point) {
+                true => match self.locations.at(label.vreg, point) {
+                    ValueLoc::Memory(_) if self.live.remat(label.vreg).is_some() => continue,
+                    place => self.locations.loc(place),
+                },
+                // Where a result may overwrite it, a value is not live, but still there.
+                false => self.read_at(label.vreg, block.inst(at)),
+            };
             answer::push_label(self.out, label.label, loc, block.inst(at), block.inst(at.next()));
         }
+    }
+
+    /// Where an instruction reads a value; nowhere if it does not.
+    fn read_at(&self, vreg: VReg, inst: Inst) -> Loc {
+        let operands = self.problem.operands(inst).iter().zip(self.out.operand_locs(self.problem, inst));
+        let mut uses = operands.filter(|(operand, _)| operand.is_use() && operand.vreg() == vreg);
+        uses.next().map_or(Loc::NONE, |(_, &loc)| loc)
     }
 }

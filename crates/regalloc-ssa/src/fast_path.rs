@@ -47,7 +47,7 @@ impl Coloring {
             0 | 1 => {
                 let tied = if defs == 0 { PRegSet::EMPTY } else { self.tie(&at, def, dying, PRegSet::EMPTY, out) };
                 self.map.remove(dying);
-                self.update_labels(inst);
+                self.update_labels(inst, at.operands, &out.locs[at.base..]);
                 if defs == 1 {
                     self.place_def(&at, def, tied, out);
                 }
@@ -59,14 +59,18 @@ impl Coloring {
         }
     }
 
-    /// Notes labelled values that moved before the instruction, or end with it.
+    /// Notes labelled values that moved before the instruction, or end with it. `locs` begins with its operands' places.
     #[inline]
-    pub(crate) fn update_labels(&mut self, inst: Inst) {
+    pub(crate) fn update_labels(&mut self, inst: Inst, operands: &[Operand], locs: &[Loc]) {
         if !self.labels.is_empty() {
             let values = &self.map.values;
             let at =
                 |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.next.is_dead()).map(|value| value.at);
-            self.labels.update(inst, at);
+            let read = |vreg: VReg| {
+                let mut uses = operands.iter().zip(locs).filter(|(operand, _)| operand.is_use());
+                uses.find(|(operand, loc)| operand.vreg() == vreg && !loc.is_none()).map(|(_, &loc)| loc)
+            };
+            self.labels.update(inst, at, read);
         }
     }
 
@@ -115,7 +119,7 @@ impl Coloring {
         let all = 0..at.operands.len();
         let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, out));
         self.map.remove(dying);
-        self.update_labels(at.inst);
+        self.update_labels(at.inst, at.operands, &out.locs[at.base..]);
         all.fold(tied, |placed, i| self.place_def(at, i, placed, out));
     }
 

@@ -257,7 +257,7 @@ impl Coloring {
                 self.put(vreg, to);
             }
         }
-        self.update_labels(at.inst);
+        self.update_labels(at.inst, at.demands.operands, &out.locs[at.base..]);
         for (i, operand) in at.demands.operands.iter().enumerate() {
             let (vreg, loc) = (operand.vreg(), out.locs[at.base + i]);
             self.assignment.used = loc.as_reg().map_or(self.assignment.used, |reg| self.assignment.used.with(reg));

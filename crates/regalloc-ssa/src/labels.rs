@@ -71,8 +71,14 @@ impl Labels {
         }
     }
 
-    /// Labelled values that die in `inst` or moved before it. `at` tells where those are that live on.
-    pub(crate) fn update(&mut self, inst: Inst, at: impl Fn(VReg) -> Option<Option<PReg>>) {
+    /// Labelled values that die in `inst` or moved before it. `at` tells where those are that live on, `read` where `inst`
+    /// reads those that it uses.
+    pub(crate) fn update(
+        &mut self,
+        inst: Inst,
+        at: impl Fn(VReg) -> Option<Option<PReg>>,
+        read: impl Fn(VReg) -> Option<Loc>,
+    ) {
         let mut i = 0;
         while let Some(&vreg) = self.list.get(i) {
             match at(vreg) {
@@ -81,7 +87,13 @@ impl Labels {
                     i += 1;
                 }
                 None => {
-                    self.close(vreg, inst);
+                    match read(vreg) {
+                        Some(loc) => {
+                            self.note(vreg, loc.as_reg(), inst);
+                            self.close(vreg, Inst::from_u32(inst.as_u32() + 1));
+                        }
+                        None => self.close(vreg, inst),
+                    }
                     self.list.swap_remove(i);
                 }
             }

@@ -1,0 +1,165 @@
+//! Where labelled values are, by bytes of the code.
+//!
+//! ```text
+//!               v4 in rax before i7..i9       said by the allocator
+//! 20  mov rcx, rbx        an edit before i7   from here: no edit before i7 writes rax
+//! 23  add rbx, rcx        i7
+//! 26  lea rcx, [rax + 8]  i8
+//! 2a  mov rdx, rbx        i9
+//! 2d  mov rax, rdx        i10                 up to here: this writes rax
+//! ```
+//! An allocation says where a value is before some instructions, the last of which is no later than its last use. What it says
+//! holds as well for the edits in front of them, and behind them until the place is written or the block ends. Debuggers
+//! stop in front of edits, and show what is still there.
+//!
+//! Cost: sorting what is written, then a search for each range.
+
+use crate::code::Code;
+use kingpost_regalloc::{Allocation, ClobberId, Edit, EditKind, Inst, LabelRange, Loc, Problem};
+use std::ops::Range;
+
+/// The bytes of an instruction.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Span {
+    /// The first byte of the edits before it.
+    pub(crate) edits: u32,
+    /// Its own first byte.
+    pub(crate) start: u32,
+    /// The first byte behind it.
+    pub(crate) end: u32,
+}
+
+/// What is noted of a function in which values are labelled, to say where they are. Cleared and used again.
+#[derive(Default, Debug)]
+pub(crate) struct ValueSites {
+    /// Per instruction; empty if no value is labelled.
+    spans: Vec<Span>,
+    /// Places that are written, and the first byte of what writes.
+    writes: Vec<(Loc, u32)>,
+}
+
+impl ValueSites {
+    /// Starts a function.
+    pub(crate) fn start(&mut self, code: &Code, allocation: &Allocation) {
+        self.spans.clear();
+        self.writes.clear();
+        self.spans.resize(if allocation.labels.is_empty() { 0 } else { code.insts.len() }, Span::default());
+    }
+
+    /// Is any value labelled?
+    #[inline]
+    pub(crate) fn are_wanted(&self) -> bool {
+        !self.spans.is_empty()
+    }
+
+    /// Notes an edit whose first byte is `at`.
+    pub(crate) fn edit(&mut self, edit: &Edit, at: u32) {
+        match edit.kind {
+            EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => {
+                self.writes.push((Loc::reg(to), at));
+            }
+            EditKind::Exchange { a, b, .. } => self.writes.extend([a, b].map(|reg| (Loc::reg(reg), at))),
+            EditKind::Spill { to, .. } | EditKind::SlotMove { to, .. } => self.writes.push((Loc::slot(to), at)),
+        }
+    }
+
+    /// Notes an instruction.
+    pub(crate) fn inst(&mut self, inst: Inst, span: Span, problem: &Problem, allocation: &Allocation) {
+        self.spans[inst.as_u32() as usize] = span;
+        if allocation.is_dropped(inst) {
+            return;
+        }
+        let locs = problem.operands(inst).iter().zip(allocation.operand_locs(problem, inst));
+        self.writes.extend(locs.filter(|(operand, _)| operand.is_def()).map(|(_, &loc)| (loc, span.start)));
+        let clobbers = problem.clobber_id(inst);
+        if clobbers != ClobberId::NONE {
+            let lost = problem.all_clobbers()[clobbers].lost;
+            self.writes.extend(lost.iter().map(|reg| (Loc::reg(reg), span.start)));
+        }
+    }
+
+    /// Everything is noted.
+    pub(crate) fn finish(&mut self) {
+        self.writes.sort_unstable();
+    }
+
+    /// Where values are, label by label: the label, the place, and the bytes.
+    pub(crate) fn places(&self, problem: &Problem, allocation: &Allocation) -> Vec<(u32, Loc, Range<u32>)> {
+        let ranges: Vec<LabelRange> = allocation.labels.iter().flat_map(|range| by_block(problem, range)).collect();
+        let mut places = Vec::with_capacity(ranges.len());
+        for (index, range) in ranges.iter().enumerate() {
+            let block = problem.block_of(range.from);
+            let is_near = |other: &&LabelRange| other.label == range.label && problem.block_of(other.from) == block;
+            let first = self.first_byte(range);
+            let before = index.checked_sub(1).map(|before| &ranges[before]).filter(is_near);
+            if before.is_none_or(|before| before.to < range.from) {
+                places.extend(self.before_edits(range, allocation, first));
+            }
+            let next = ranges.get(index + 1).filter(is_near).map(|next| self.first_byte(next));
+            let terminator = self.span(problem.terminator(block));
+            // An exit takes down the frame.
+            let block_end = if problem.succs(block).is_empty() { terminator.start + 1 } else { terminator.end };
+            let last = self.span(Inst::from_u32(range.to.as_u32() - 1));
+            // What is written is there up to the first byte of what writes.
+            let written = self.next_write(range.loc, last.start).map(|at| at + 1);
+            let end = [next, written].into_iter().flatten().fold(block_end, u32::min);
+            places.push((range.label, range.loc, first..end));
+        }
+        // Arguments are in their registers from the function's first byte on: no prologue writes to them.
+        let body = self.spans.first().map_or(0, |span| span.edits);
+        for (_, _, bytes) in places.iter_mut().filter(|(_, loc, bytes)| loc.as_reg().is_some() && bytes.start == body) {
+            bytes.start = 0;
+        }
+        places
+    }
+
+    /// Where a value is between what defines it, which is the instruction before a range or the edge to its block, and the edits
+    /// that move it where the range says.
+    fn before_edits(&self, range: &LabelRange, allocation: &Allocation, first: u32) -> Option<(u32, Loc, Range<u32>)> {
+        let start = self.span(range.from).edits;
+        let edits = &allocation.edits[allocation.edits.partition_point(|edit| edit.at < range.from)..];
+        let edits = &edits[..edits.partition_point(|edit| edit.at == range.from)];
+        let mut loc = range.loc;
+        for edit in edits.iter().rev() {
+            loc = match edit.kind {
+                EditKind::Move { from, to, .. } if loc == Loc::reg(to) => Loc::reg(from),
+                EditKind::Spill { from, to, .. } if loc == Loc::slot(to) => Loc::reg(from),
+                EditKind::Fill { from, to, .. } if loc == Loc::reg(to) => Loc::slot(from),
+                EditKind::SlotMove { from, to, .. } if loc == Loc::slot(to) => Loc::slot(from),
+                EditKind::Exchange { a, b, .. } if loc == Loc::reg(a) => Loc::reg(b),
+                EditKind::Exchange { a, b, .. } if loc == Loc::reg(b) => Loc::reg(a),
+                EditKind::Remat { to, .. } if loc == Loc::reg(to) => return None,
+                _ => loc,
+            };
+        }
+        let end = self.next_write(loc, start).map_or(first, |at| first.min(at + 1));
+        (loc != range.loc || end < first).then_some((range.label, loc, start..end))
+    }
+
+    fn span(&self, inst: Inst) -> Span {
+        self.spans[inst.as_u32() as usize]
+    }
+
+    /// The first byte at which a range holds.
+    fn first_byte(&self, range: &LabelRange) -> u32 {
+        let Span { edits, start, .. } = self.span(range.from);
+        let is_written = self.next_write(range.loc, edits).is_some_and(|at| at < start);
+        if is_written { start } else { edits }
+    }
+
+    /// The first byte of what next writes to a place, not before a byte.
+    fn next_write(&self, loc: Loc, from: u32) -> Option<u32> {
+        let index = self.writes.partition_point(|&write| write < (loc, from));
+        self.writes.get(index).filter(|&&(place, _)| place == loc).map(|&(_, at)| at)
+    }
+}
+
+/// The parts of a range, block by block: blocks need not be emitted in the order of their instructions.
+fn by_block<'a>(problem: &'a Problem, range: &'a LabelRange) -> impl Iterator<Item = LabelRange> + 'a {
+    let part = move |from: Inst| {
+        let end = problem.terminator(problem.block_of(from)).as_u32() + 1;
+        LabelRange { from, to: range.to.min(Inst::from_u32(end)), ..*range }
+    };
+    let first = (range.from < range.to).then(|| part(range.from));
+    std::iter::successors(first, move |last| (last.to < range.to).then(|| part(last.to)))
+}
