@@ -11,6 +11,7 @@
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{BlockCall, Inst, InstView, Opcode, Value};
 
+use crate::observer::Subject;
 use crate::purity::constant;
 use crate::rewrite::{self, Graph};
 use crate::simplify::Walk;
@@ -20,6 +21,7 @@ impl Walk<'_> {
     pub(crate) fn simplify_condition(&mut self, condition: Value) -> Value {
         let mut condition = condition;
         while let Some(simpler) = self.condition_step(condition) {
+            self.tell(Subject::Condition(condition), simpler);
             condition = simpler;
         }
         condition

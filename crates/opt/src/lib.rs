@@ -8,12 +8,14 @@
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rewrite/` | the matcher of the rewrite rules and what it asks of the value graph |
+//! | `observer.rs` | simplifications, told as they happen |
 //! | `fold.rs`, `purity.rs`, `table.rs`, `analyses.rs` | constants, effects of opcodes, the numbering table, control flow |
 
 mod analyses;
 mod branches;
 mod fold;
 mod memory;
+mod observer;
 mod optimizer;
 mod place;
 mod purity;
@@ -23,4 +25,5 @@ mod simplify;
 mod slots;
 mod table;
 
+pub use observer::{Observer, Subject};
 pub use optimizer::{Optimizer, Pass};

@@ -1,6 +1,7 @@
 //! The list of passes, and their memory.
 
 use crate::analyses::Analyses;
+use crate::observer::Observer;
 use crate::place::Place;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::shape::Shape;
@@ -76,6 +77,13 @@ impl Optimizer {
     #[must_use]
     pub fn keeping_accesses(mut self, keeps: bool) -> Optimizer {
         self.simplify.keeps_accesses = keeps;
+        self
+    }
+
+    /// The same, which tells of every simplification.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Optimizer {
+        self.simplify.observer = Some(observer);
         self
     }
 

@@ -24,6 +24,7 @@ use kingpost_ir::{Block, Function, Inst, InstData, InstView, Opcode, Type, Value
 use crate::analyses::Analyses;
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
+use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, is_constant, is_pure_load, never_traps, purity};
 use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
@@ -41,6 +42,7 @@ pub(crate) struct Simplify {
     pub(crate) applications: Applications,
     /// Are accesses to memory left as they are?
     pub(crate) keeps_accesses: bool,
+    pub(crate) observer: Option<Box<dyn Observer>>,
 }
 
 impl Simplify {
@@ -51,7 +53,7 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return false };
-        let Simplify { table, memory, representatives, applications, keeps_accesses } = self;
+        let Simplify { table, memory, representatives, applications, keeps_accesses, observer } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -60,6 +62,7 @@ impl Simplify {
             representatives,
             applications,
             keeps_accesses: *keeps_accesses,
+            observer: observer.as_deref_mut(),
             block: entry,
             before: Inst::new(0),
             fuel: 0,
@@ -81,6 +84,7 @@ pub(crate) struct Walk<'a> {
     representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
     applications: &'a mut Applications,
     keeps_accesses: bool,
+    observer: Option<&'a mut (dyn Observer + 'static)>,
     /// The block that is visited.
     block: Block,
     /// The instruction that is visited: new ones go in front of it.
@@ -260,9 +264,21 @@ impl Walk<'_> {
 
     /// What constants and rules make of an instruction.
     fn simplified(&mut self, data: &InstData) -> Option<Value> {
-        if let Some((ty, bits)) = self.folded(data) {
-            return Some(self.iconst(ty, bits));
+        let value = match self.folded(data) {
+            Some((ty, bits)) => self.iconst(ty, bits),
+            None => self.rewritten(data)?,
+        };
+        self.tell(Subject::Request(*data), value);
+        Some(value)
+    }
+
+    pub(crate) fn tell(&mut self, subject: Subject, value: Value) {
+        if let Some(observer) = &mut self.observer {
+            observer.simplified(self.func, subject, value);
         }
+    }
+
+    fn rewritten(&mut self, data: &InstData) -> Option<Value> {
         if self.fuel == 0 {
             self.applications.exhaust();
             return None;

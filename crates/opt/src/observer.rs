@@ -1,0 +1,19 @@
+//! Simplifications, told as they happen, for tests that judge each of them.
+
+use kingpost_ir::{Function, InstData, Value};
+use std::fmt::Debug;
+
+/// What is simplified.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Subject {
+    /// An instruction that was asked for.
+    Request(InstData),
+    /// A value of which only matters whether it is zero.
+    Condition(Value),
+}
+
+/// Is told of every simplification.
+pub trait Observer: Debug + Send {
+    /// Rules or the folding of constants put `value` in the place of `subject`, whose operands the function defines.
+    fn simplified(&mut self, func: &Function, subject: Subject, value: Value);
+}
