@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `shape.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
+//! | `thread.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
 //! | `slots.rs` | promotion of stack slots to values |
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
@@ -14,6 +15,7 @@
 mod analyses;
 mod branches;
 mod fold;
+mod if_convert;
 mod memory;
 mod observer;
 mod optimizer;
@@ -24,6 +26,7 @@ mod shape;
 mod simplify;
 mod slots;
 mod table;
+mod thread;
 
 pub use observer::{Observer, Subject};
 pub use optimizer::{Optimizer, Pass};

@@ -18,10 +18,10 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, Type, Value, ValueDef};
 
 use crate::analyses::Analyses;
-use crate::purity::{self, Purity, is_constant, is_movable, purity};
+use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 
 /// Loops that are looked at for one instruction, from the innermost outwards.
 const MAX_LOOPS: usize = 8;
@@ -219,32 +219,6 @@ impl Uses {
 /// The register class of values of a type: 0 integers, 1 floats and vectors.
 fn class_of(ty: Type) -> usize {
     usize::from(!ty.is_int())
-}
-
-/// Whether an instruction takes no longer than reloading its result from the stack.
-fn is_cheap(opcode: Opcode) -> bool {
-    use Opcode::{
-        Band, Bitcast, Bnot, Bor, Bxor, Iadd, Icmp, Ineg, Ireduce, Ishl, Isub, Rotl, Rotr, Sextend, Sshr, Uextend, Ushr,
-    };
-    matches!(
-        opcode,
-        Band | Bitcast
-            | Bnot
-            | Bor
-            | Bxor
-            | Iadd
-            | Icmp
-            | Ineg
-            | Ireduce
-            | Ishl
-            | Isub
-            | Rotl
-            | Rotr
-            | Sextend
-            | Sshr
-            | Uextend
-            | Ushr
-    )
 }
 
 /// Whether nothing is lost with an instruction whose results are not used.

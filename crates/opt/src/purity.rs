@@ -89,3 +89,29 @@ pub(crate) fn is_constant(opcode: Opcode) -> bool {
             | Opcode::FuncAddr
     )
 }
+
+/// Whether an instruction takes no longer than reloading its result from the stack.
+pub(crate) fn is_cheap(opcode: Opcode) -> bool {
+    use Opcode::{
+        Band, Bitcast, Bnot, Bor, Bxor, Iadd, Icmp, Ineg, Ireduce, Ishl, Isub, Rotl, Rotr, Sextend, Sshr, Uextend, Ushr,
+    };
+    matches!(
+        opcode,
+        Band | Bitcast
+            | Bnot
+            | Bor
+            | Bxor
+            | Iadd
+            | Icmp
+            | Ineg
+            | Ireduce
+            | Ishl
+            | Isub
+            | Rotl
+            | Rotr
+            | Sextend
+            | Sshr
+            | Uextend
+            | Ushr
+    )
+}

@@ -15,33 +15,57 @@
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, InstView, Opcode, Value};
 
+/// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
+const ROUNDS: usize = 4;
 /// How often parameters are looked at. Each sweep but the first follows one that found something.
 const SWEEPS: usize = 4;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Shape {
-    cfg: ControlFlowGraph,
+    pub(crate) cfg: ControlFlowGraph,
     /// By block: whether it is reached.
     reached: Vec<bool>,
     /// By block: whether an instruction names it other than as a destination. Empty if there can be none.
     named: Vec<bool>,
     stack: Vec<Block>,
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
+    /// By value: whether another block uses it than the one that defines it. Empty if not known.
+    pub(crate) used_elsewhere: Vec<bool>,
 }
 
 impl Shape {
     /// Runs the pass. Returns whether anything changed.
     pub(crate) fn run(&mut self, func: &mut Function) -> bool {
         let Some(entry) = func.layout.entry_block() else { return false };
-        self.cfg.compute(func);
         self.find_named_blocks(func);
-        let mut changed = self.remove_unreachable(func, entry);
+        let mut changed = false;
+        for _ in 0..ROUNDS {
+            self.cfg.compute(func);
+            changed |= self.clean(func, entry);
+            changed |= self.remove_constant_params(func, entry);
+            if self.thread_jumps(func) {
+                changed = true;
+                self.cfg.compute(func);
+                self.clean(func, entry);
+                self.remove_constant_params(func, entry);
+            }
+            let is_converted = self.convert_branches(func);
+            changed |= is_converted | self.merge_blocks(func, entry);
+            if !is_converted {
+                break;
+            }
+        }
+        changed
+    }
+
+    /// Removes unreachable blocks. The graph is valid before and after.
+    fn clean(&mut self, func: &mut Function, entry: Block) -> bool {
+        let changed = self.remove_unreachable(func, entry);
         if changed {
             self.cfg.compute(func);
         }
-        changed |= self.remove_constant_params(func, entry);
-        changed | self.merge_blocks(func, entry)
+        changed
     }
 
     /// Takes blocks that no path from the entry reaches out of the layout.
@@ -176,7 +200,7 @@ impl Shape {
             && !self.is_named(block)
     }
 
-    fn is_named(&self, block: Block) -> bool {
+    pub(crate) fn is_named(&self, block: Block) -> bool {
         self.named.get(block.as_u32() as usize).is_some_and(|&named| named)
     }
 

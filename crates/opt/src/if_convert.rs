@@ -1,0 +1,130 @@
+//! If conversion: a branch around a few cheap instructions becomes a choice between their results.
+//!
+//! ```text
+//! brif v0, block1, block2                  v5 = iconst.i32 1
+//! block1: v5 = iconst.i32 1                v6 = iconst.i32 0
+//!         jump block3(v5)                  v7 = select v0, v5, v6
+//! block2: v6 = iconst.i32 0                jump block3(v7)
+//!         jump block3(v6)
+//! ```
+//!
+//! Front ends make such branches of `?:`, and of `if` with one assignment. A processor guesses wrong on many of them, at the
+//! price of twenty instructions. Part of [`crate::shape`]. Both arms meet at once, or one leads straight to where the other ends;
+//! at most [`MAX_COST`] instructions that compute something run in vain, and [`MAX_SELECTS`] choices are made.
+
+use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, InstView, Opcode, Type};
+use smallvec::SmallVec;
+
+use crate::purity::{Purity, is_cheap, is_constant, purity};
+use crate::shape::Shape;
+
+/// Instructions of both arms that cost something.
+const MAX_COST: usize = 3;
+/// Arguments in which both arms differ.
+const MAX_SELECTS: usize = 2;
+/// Instructions of an arm, free ones included.
+const MAX_INSTS: usize = 12;
+
+/// What lies between a branch and the block where both arms meet.
+#[derive(Clone, Copy)]
+struct Arm {
+    /// Its block, if it has one.
+    through: Option<Block>,
+    meets: BlockCall,
+    cost: usize,
+}
+
+impl Shape {
+    /// Converts branches. Returns whether there were any; the blocks they went through are unreachable then.
+    pub(crate) fn convert_branches(&self, func: &mut Function) -> bool {
+        let mut changed = false;
+        for &block in self.blocks.iter().rev() {
+            changed |= self.convert(func, block).is_some();
+        }
+        changed
+    }
+
+    fn convert(&self, func: &mut Function, block: Block) -> Option<()> {
+        let branch = func.layout.last_inst(block)?;
+        let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
+        let straight = |meets| Arm { through: None, meets, cost: 0 };
+        let (then_arm, else_arm) = match (self.arm(func, block, then_dest), self.arm(func, block, else_dest)) {
+            (Some(x), Some(y)) if x.meets.block == y.meets.block => (x, y),
+            (Some(x), _) if x.meets.block == else_dest.block => (x, straight(else_dest)),
+            (_, Some(y)) if y.meets.block == then_dest.block => (straight(then_dest), y),
+            _ if then_dest.block == else_dest.block => (straight(then_dest), straight(else_dest)),
+            _ => return None,
+        };
+        if then_arm.cost + else_arm.cost > MAX_COST || then_arm.meets.block == block {
+            return None;
+        }
+        let pairs = func.dfg.block_args(then_arm.meets).iter().zip(func.dfg.block_args(else_arm.meets));
+        let pairs: SmallVec<[(BlockArg, BlockArg); 8]> = pairs.map(|(&x, &y)| (x, y)).collect();
+        let mut differing = pairs.iter().filter(|(x, y)| x != y);
+        let is_word = |arg: BlockArg| arg.value().is_some_and(|value| is_word(func.dfg.value_type(value)));
+        if differing.clone().count() > MAX_SELECTS || !differing.all(|&(x, _)| is_word(x)) {
+            return None;
+        }
+        for through in [then_arm.through, else_arm.through].into_iter().flatten() {
+            while let Some(inst) = func.layout.first_inst(through).filter(|&inst| func.dfg.opcode(inst) != Opcode::Jump)
+            {
+                func.layout.remove_inst(inst);
+                func.layout.insert_inst(inst, branch);
+            }
+        }
+        let mut args = SmallVec::<[BlockArg; 8]>::new();
+        for (x, y) in pairs {
+            args.push(match (x.value(), y.value()) {
+                (Some(x), Some(y)) if x != y => {
+                    let ty = func.dfg.value_type(x);
+                    let select = func.dfg.make_inst(InstData::ternary(Opcode::Select, ty, [cond, x, y]));
+                    func.dfg.make_results(select, ty);
+                    let location = func.srcloc(branch);
+                    if !location.is_none() {
+                        func.srclocs[select] = location;
+                    }
+                    func.layout.insert_inst(select, branch);
+                    func.dfg.inst_results(select)[0].into()
+                }
+                _ => x,
+            });
+        }
+        let meets = func.dfg.block_call(then_arm.meets.block, &args);
+        let jump = func.dfg.jump_data(meets);
+        func.dfg.replace_inst(branch, jump);
+        Some(())
+    }
+
+    /// The arm through a block that only `from` leads to, if all it does can be done before the branch.
+    fn arm(&self, func: &Function, from: Block, dest: BlockCall) -> Option<Arm> {
+        let block = dest.block;
+        let is_only = matches!(self.cfg.preds(block), [pred] if pred.block == from);
+        if !is_only || self.is_named(block) || func.layout.is_cold(block) || !func.dfg.block_params(block).is_empty() {
+            return None;
+        }
+        let mut cost = 0;
+        for inst in func.layout.block_insts(block).take(MAX_INSTS) {
+            if let InstView::Jump { dest } = func.dfg.view(inst) {
+                return Some(Arm { through: Some(block), meets: dest, cost });
+            }
+            cost += cost_of(func, inst)?;
+        }
+        None
+    }
+}
+
+/// What an instruction costs that runs in vain; none if it must not or is too dear.
+fn cost_of(func: &Function, inst: Inst) -> Option<usize> {
+    let opcode = func.dfg.opcode(inst);
+    let is_scalar = func.dfg.inst_results(inst).iter().all(|&result| is_word(func.dfg.value_type(result)));
+    match opcode {
+        _ if purity(opcode) != Purity::Pure || !is_scalar => None,
+        Opcode::Ireduce | Opcode::Uextend | Opcode::Sextend => Some(0),
+        _ if is_constant(opcode) => Some(0),
+        _ => (is_cheap(opcode) || opcode == Opcode::Select).then_some(1),
+    }
+}
+
+fn is_word(ty: Type) -> bool {
+    ty.is_int() && ty.bits() <= 64
+}

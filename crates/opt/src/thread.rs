@@ -1,0 +1,182 @@
+//! Jump threading: an edge that decides the branch of the block it leads to goes where that branch goes.
+//!
+//! ```text
+//! block1: v1 = iconst.i8 0                 block1: jump block5
+//!         jump block3(v1)
+//! block2: v2 = icmp ult v0, v9             block2: v2 = icmp ult v0, v9
+//!         jump block3(v2)                          jump block3(v2)
+//! block3(v3: i8): brif v3, block4, block5  block3(v3: i8): brif v3, block4, block5
+//! ```
+//!
+//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::shape`]. A block is passed through if it only tests
+//! one of its parameters, directly or against a constant, and nothing else needs its parameters. What remains is often a
+//! block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
+
+use kingpost_ir::cfg::Predecessor;
+use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstView, Opcode, Value, ValueDef};
+use smallvec::SmallVec;
+
+use crate::fold::{self, Constant};
+use crate::purity::{constant, is_constant};
+use crate::shape::Shape;
+
+/// So many blocks one edge passes through at most.
+const MAX_CHAIN: usize = 8;
+/// So many arguments an edge has at most that is led elsewhere.
+const MAX_ARGS: usize = 16;
+/// Instructions of the largest block that is passed through: constants, a comparison, the branch.
+const MAX_INSTS: usize = 4;
+
+/// A block that only tests one of its parameters.
+struct Test {
+    /// The number of the parameter.
+    param: usize,
+    /// The comparison with a constant that is tested, and the constant; none if it is the parameter itself.
+    comparison: Option<(Inst, u64)>,
+    then_dest: BlockCall,
+    else_dest: BlockCall,
+}
+
+impl Test {
+    fn of(func: &Function, block: Block) -> Option<Test> {
+        let branch = func.layout.last_inst(block)?;
+        let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
+        let tested = |value, comparison| match func.dfg.value_def(value) {
+            ValueDef::Param(of, param) if of == block => {
+                Some(Test { param: param as usize, comparison, then_dest, else_dest })
+            }
+            _ => None,
+        };
+        let mut comparison = None;
+        for inst in func.layout.block_insts(block).take(MAX_INSTS) {
+            let opcode = func.dfg.opcode(inst);
+            if inst == branch {
+                return match comparison {
+                    None => tested(cond, None),
+                    Some(inst) if func.dfg.first_result(inst) == Some(cond) => {
+                        let &[x, y] = func.dfg.inst_args(inst) else { return None };
+                        tested(x, Some((inst, constant(func, y)?)))
+                    }
+                    Some(_) => None,
+                };
+            }
+            match opcode {
+                Opcode::Icmp if comparison.is_none() => comparison = Some(inst),
+                _ if is_constant(opcode) => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Where the branch goes if the parameter is a constant.
+    fn destination(&self, func: &Function, param: Value) -> Option<BlockCall> {
+        let x = Constant { bits: constant(func, param)?, width: func.dfg.value_type(param).bits() };
+        let is_true = match self.comparison {
+            None => x.bits != 0,
+            Some((inst, bits)) => fold::binary(func.dfg.inst(inst), x, Constant { bits, ..x })? != 0,
+        };
+        Some(if is_true { self.then_dest } else { self.else_dest })
+    }
+}
+
+type Args = SmallVec<[BlockArg; 8]>;
+
+/// Where a block goes that is a jump and nothing else.
+fn jump(func: &Function, block: Block) -> Option<BlockCall> {
+    match func.dfg.view(func.layout.first_inst(block)?) {
+        InstView::Jump { dest } => Some(dest),
+        _ => None,
+    }
+}
+
+impl Shape {
+    /// Leads edges past branches that they decide. Returns whether there were any.
+    pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
+        self.used_elsewhere.clear();
+        let mut changed = false;
+        for index in 0..self.blocks.len() {
+            let block = self.blocks[index];
+            if func.dfg.block_params(block).is_empty()
+                || (Test::of(func, block).is_none() && jump(func, block).is_none())
+            {
+                continue;
+            }
+            for number in 0..self.cfg.preds(block).len() {
+                let pred = self.cfg.preds(block)[number];
+                if let Some(call) = self.past(func, pred, block) {
+                    func.dfg.set_block_call(pred.inst, pred.edge as usize, call);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Where an edge into a block leads if it decides the block's branch.
+    fn past(&mut self, func: &mut Function, pred: Predecessor, block: Block) -> Option<BlockCall> {
+        let old = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
+        if old.block != block || !matches!(func.dfg.opcode(pred.inst), Opcode::Jump | Opcode::Brif | Opcode::BrTable) {
+            return None;
+        }
+        let (mut at, mut args) = (block, SmallVec::from_slice(func.dfg.block_args(old)));
+        let mut past = None;
+        for _ in 0..MAX_CHAIN {
+            let Some((next, next_args, decided)) = self.step(func, at, &args) else { break };
+            (at, args) = (next, next_args);
+            if decided {
+                past = Some((at, args.clone()));
+            }
+        }
+        past.map(|(block, args)| func.dfg.block_call(block, &args))
+    }
+
+    /// Where an edge with these arguments goes from a block that does nothing but go on, with which arguments, and whether
+    /// they decide that.
+    fn step(&mut self, func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args, bool)> {
+        let (dest, decided) = match jump(func, block) {
+            Some(dest) => (dest, false),
+            None => {
+                let test = Test::of(func, block)?;
+                (test.destination(func, args.get(test.param)?.value()?)?, true)
+            }
+        };
+        let passed = func.dfg.block_args(dest);
+        if passed.len() > MAX_ARGS || !self.is_private(func, block) {
+            return None;
+        }
+        let substitute = |arg: &BlockArg| match func.dfg.value_def(arg.value()?) {
+            ValueDef::Param(of, number) if of == block => Some(args[number as usize]),
+            ValueDef::Result(inst, _) if func.layout.inst_block(inst) == Some(block) => None,
+            _ => Some(*arg),
+        };
+        let args: Option<Args> = passed.iter().map(substitute).collect();
+        Some((dest.block, args?, decided))
+    }
+
+    /// Whether only a block itself uses what it defines.
+    fn is_private(&mut self, func: &Function, block: Block) -> bool {
+        if self.used_elsewhere.is_empty() {
+            self.find_used_elsewhere(func);
+        }
+        let is_used = |value: &Value| self.used_elsewhere[value.as_u32() as usize];
+        let mut results = func.layout.block_insts(block).flat_map(|inst| func.dfg.inst_results(inst));
+        !func.dfg.block_params(block).iter().any(is_used) && !results.any(is_used)
+    }
+
+    fn find_used_elsewhere(&mut self, func: &Function) {
+        self.used_elsewhere.resize(func.dfg.num_values(), false);
+        for &block in &self.blocks {
+            for inst in func.layout.block_insts(block) {
+                func.dfg.for_each_use(inst, |value| {
+                    let definer = match func.dfg.value_def(value) {
+                        ValueDef::Param(block, _) => Some(block),
+                        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
+                        ValueDef::Undefined => None,
+                    };
+                    self.used_elsewhere[value.as_u32() as usize] |= definer != Some(block);
+                });
+            }
+        }
+    }
+}
