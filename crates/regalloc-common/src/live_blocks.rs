@@ -70,8 +70,8 @@ pub struct LiveBlocks {
     words: Vec<Words>,
     /// The successors of all blocks.
     succs: Vec<BlockIndex>,
-    /// By [`BlockIndex`]: where its successors end, and those of the next block begin.
-    succs_end: Vec<u32>,
+    /// By [`BlockIndex`]: where its successors begin; one more at the end.
+    succs_start: Vec<u32>,
     /// Ranges in the order of their ends, with the number of the value in its chunk.
     found: Vec<(u8, PointRange)>,
     visited: usize,
@@ -86,11 +86,12 @@ impl LiveBlocks {
     /// Prepares for a problem.
     pub fn begin(&mut self, problem: &Problem, order: &LinearOrder) {
         self.succs.clear();
-        self.succs_end.clear();
+        self.succs_start.clear();
         for block in order.blocks().values() {
+            self.succs_start.push(self.succs.len() as u32);
             self.succs.extend(problem.succs(block.block).iter().map(|&edge| order.index(problem.edge(edge).to)));
-            self.succs_end.push(self.succs.len() as u32);
         }
+        self.succs_start.push(self.succs.len() as u32);
         self.words.clear();
         self.words.resize(order.num_blocks(), Words::default());
         self.back_from.clear();
@@ -113,10 +114,14 @@ impl LiveBlocks {
         let budget = times * (BLOCKS_PER_POSITION * order.num_positions() + 64);
         if self.visited <= budget {
             let (low, high) = self.window(order, values, chunk);
-            self.words[low..=high].fill(Words::default());
             self.note_blocks(order, values, chunk);
-            if self.sweep(order, low, high, budget) {
+            let is_found = self.sweep(order, low, high, budget);
+            if is_found {
                 self.read_ranges(order, values, chunk, low, high);
+            }
+            // Outside of the range where values can be live nothing is, for the next ones as well.
+            self.words[low..=high].fill(Words::default());
+            if is_found {
                 return Ok(true);
             }
         }
@@ -192,15 +197,9 @@ impl LiveBlocks {
             if self.visited > budget {
                 return false;
             }
-            let mut succs = &self.succs[..self.succs_end[from] as usize];
             for at in (low..=from).rev() {
-                let mut live_out = 0;
-                let own = succs.split_off(at.checked_sub(1).map_or(0, |before| self.succs_end[before]) as usize..);
-                for &to in own.unwrap_or(&[]) {
-                    if (low..=high).contains(&to.index()) {
-                        live_out |= self.words[to.index()].live_in;
-                    }
-                }
+                let succs = self.succs_start[at] as usize..self.succs_start[at + 1] as usize;
+                let live_out = self.succs[succs].iter().fold(0, |all, to| all | self.words[to.index()].live_in);
                 let words = &mut self.words[at];
                 words.live_out = live_out;
                 let live_in = words.used | (live_out & !words.defined);
@@ -223,7 +222,10 @@ impl LiveBlocks {
         for (first, &vreg) in uses.iter_mut().zip(chunk) {
             *first = values.first_use(vreg);
         }
-        for (at, words) in self.words.iter().enumerate().take(high + 1).skip(low) {
+        for (at, words) in (low..).zip(&self.words[low..=high]) {
+            if words.defined == 0 && words.live_in == open && words.live_out == open {
+                continue;
+            }
             let block = order.block(BlockIndex::new(at));
             for k in bits(open & !words.live_in) {
                 self.found.push((k as u8, PointRange::new(from[k], block.start())));

@@ -16,7 +16,7 @@
 use crate::point::{PointRange, Position, ProgPoint};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
-use kingpost_regalloc::{AllocError, Block, Freq, Inst, Problem};
+use kingpost_regalloc::{AllocError, Block, Edge, Freq, Inst, Problem};
 
 /// The index of a block in the linear order. The default is the entry block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -64,6 +64,9 @@ pub struct OrderedBlock {
     pub freq: Freq,
     /// The innermost loop around it.
     pub innermost: PackedOption<LoopId>,
+    /// The only edge into it, and the block that this comes from, if that is before it and nothing is passed: such a block
+    /// goes on where the other ended.
+    pub inherits: Option<(Edge, BlockIndex)>,
 }
 
 impl OrderedBlock {
@@ -204,10 +207,19 @@ impl LinearOrder {
         for &block in sequence {
             let end = Position::new(head.as_u32() + 1 + problem.insts(block).len() as u32);
             let (first_inst, freq) = (problem.first_inst(block), problem.freq(block));
-            let index = self.blocks.push(OrderedBlock { block, head, end, first_inst, freq, innermost: None.into() });
+            let (innermost, inherits) = (None.into(), None);
+            let index = self.blocks.push(OrderedBlock { block, head, end, first_inst, freq, innermost, inherits });
             self.indices[block] = index.into();
             self.block_at.resize(end.index(), index);
             head = end;
+        }
+        for (index, block) in self.blocks.iter_mut().skip(1) {
+            if let &[edge] = problem.preds(block.block)
+                && problem.params(block.block).is_empty()
+            {
+                let from = self.indices[problem.edge(edge).from].expand().filter(|&from| from < index);
+                block.inherits = from.map(|from| (edge, from));
+            }
         }
         Ok(())
     }

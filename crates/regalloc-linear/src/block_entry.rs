@@ -30,7 +30,7 @@ impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
         let block = *self.order.block(at);
         let preds = self.problem.preds(block.block);
-        let best_pred = self.best_pred(preds, at);
+        let best_pred = block.inherits.or_else(|| self.best_pred(preds, at));
         match best_pred {
             Some((edge, pred)) => self.inherit_state(edge, pred, at),
             None => self.close_all(block.start()),
@@ -58,11 +58,8 @@ impl Scan<'_, '_> {
         let is_live_in = match *self.problem.succs(block.block) {
             [] => true,
             [edge] => {
-                let to = self.problem.edge(edge).to;
-                self.order.index(to) == at.next()
-                    && self.problem.preds(to).len() == 1
-                    && self.problem.params(to).is_empty()
-                    && self.problem.edge_defs(edge).is_empty()
+                let inherits = self.order.blocks().get(at.next()).and_then(|next| next.inherits);
+                inherits == Some((edge, at)) && self.problem.edge_defs(edge).is_empty()
             }
             _ => false,
         };

@@ -121,18 +121,13 @@ impl Emit<'_> {
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);
-        if let &[edge] = problem.preds(block.block)
-            && !self.resolved.edges.of(edge).is_empty()
-            && is_at_head(problem, edge)
-        {
-            self.edge(edge, inst)?;
-        }
-        let begins = match problem.preds(block.block) {
-            &[edge] => !problem.edge_defs(edge).is_empty(),
-            _ => false,
-        };
-        if !begins && problem.params(block.block).is_empty() {
-            return Ok(());
+        if let Some((edge, _)) = block.inherits {
+            if !self.resolved.edges.of(edge).is_empty() {
+                self.edge(edge, inst)?;
+            }
+            if problem.edge_defs(edge).is_empty() {
+                return Ok(());
+            }
         }
         let start = block.start();
         for &id in self.scan.map(&self.scan.at_head[at.index()]) {

@@ -7,7 +7,7 @@
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
 use crate::coloring::{Coloring, Input};
-use crate::spill_plan::{Placement, is_joined};
+use crate::spill_plan::Placement;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
@@ -23,7 +23,7 @@ impl Coloring {
     #[inline(never)]
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex, out: &mut Allocation) {
         let problem = input.problem;
-        let block = input.order.block(index).block;
+        let block = input.order.block(index);
         self.index = index;
         let entries = input.live.entries(index);
         let values = &mut self.map.values[..];
@@ -34,32 +34,30 @@ impl Coloring {
         }
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);
-        match problem.preds(block) {
-            _ if index > BlockIndex::FIRST && is_joined(problem, block) => {
-                self.map.remove(self.map.occupied);
+        if let Some((edge, from)) = block.inherits {
+            self.inherit(input, index, edge, from, out);
+        } else {
+            self.map.remove(self.map.occupied);
+            if index > BlockIndex::FIRST {
                 self.join(input, index);
             }
-            &[edge] => self.inherit(input, index, edge, out),
-            _ => self.map.remove(self.map.occupied),
-        }
-        for &param in problem.params(block) {
-            if let Some(reg) = self.map.at(param) {
-                self.store_at_head(input, param, reg, out);
+            for &param in problem.params(block.block) {
+                if let Some(reg) = self.map.at(param) {
+                    self.store_at_head(input, param, reg, out);
+                }
             }
         }
         if self.labels.any() {
             for entry in input.live.entries(index) {
                 if !entry.next.is_dead() && input.constraints.labelled[entry.vreg.index()] {
-                    self.labels.note(entry.vreg, self.map.at(entry.vreg), problem.first_inst(block));
+                    self.labels.note(entry.vreg, self.map.at(entry.vreg), problem.first_inst(block.block));
                 }
             }
         }
     }
 
     /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, out: &mut Allocation) {
-        let problem = input.problem;
-        let from = input.order.index(problem.edge(edge).from);
+    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, from: BlockIndex, out: &mut Allocation) {
         let values = &self.map.values;
         let exit = self.assignment.exits[from.index()].range();
         if from.next() == index {
@@ -75,7 +73,7 @@ impl Coloring {
                 }
             }
         }
-        for &vreg in problem.edge_defs(edge) {
+        for &vreg in input.problem.edge_defs(edge) {
             if self.map.values[vreg.index()].live_at == index.into()
                 && let Some(reg) = self.branch_defs[vreg.index()].as_reg()
             {

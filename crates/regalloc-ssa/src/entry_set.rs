@@ -8,7 +8,6 @@ use crate::constraints::begins_in_memory;
 use crate::liveness::{Next, scaled};
 use crate::register_set::NOT_COUNTED;
 use crate::spill_instruction::At;
-use crate::spill_plan::is_joined;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
@@ -69,29 +68,25 @@ impl Scratch {
 impl Spilling {
     /// Starts a block: sets the values in registers, and the next uses.
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
-        let problem = input.problem;
-        let block = input.order.block(index).block;
+        let entries = input.live.entries(index);
         let values = &mut self.set.values[..];
-        for entry in input.live.entries(index) {
+        for entry in entries {
             let value = &mut values[entry.vreg.index()];
             value.next = entry.next;
             value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
         }
-        self.steps += input.live.entries(index).len() as u64;
-        if index > BlockIndex::FIRST && is_joined(problem, block) {
-            self.set.empty();
+        self.steps += entries.len() as u64;
+        if let Some((edge, from)) = input.order.block(index).inherits {
+            return self.inherit(input, index, edge, from);
+        }
+        self.set.empty();
+        if index > BlockIndex::FIRST {
             self.join(input, index);
-        } else if let &[edge] = problem.preds(block) {
-            self.inherit(input, index, edge);
-        } else {
-            self.set.empty();
         }
     }
 
     /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
-        let problem = input.problem;
-        let from = input.order.index(problem.edge(edge).from);
+    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, from: BlockIndex) {
         if from.next() == index {
             self.set.retain(|value| {
                 value.saved_index = NOT_COUNTED;
@@ -106,10 +101,13 @@ impl Spilling {
                 }
             }
         }
-        self.add_edge_defs(input, index, edge);
+        if !input.problem.edge_defs(edge).is_empty() {
+            self.add_edge_defs(input, index, edge);
+        }
     }
 
     /// Results of the branch before begin where it leaves them, and are spilled at the head if they are too many.
+    #[cold]
     fn add_edge_defs(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let block = input.order.block(index).block;

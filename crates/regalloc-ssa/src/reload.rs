@@ -18,7 +18,7 @@
 
 use crate::constraints::begins_in_memory;
 use crate::liveness::reset;
-use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check, is_joined};
+use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check};
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -67,7 +67,7 @@ impl ReloadPlan {
         self.edge_pool.clear();
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
-            if is_joined(input.problem, block.block) {
+            if block.inherits.is_none() {
                 plan.entry(index).iter().for_each(|vreg| self.met[vreg.index()].0 = index.into());
                 for &edge in input.problem.preds(block.block) {
                     let start = self.edge_pool.len() as u32;

@@ -3,7 +3,6 @@
 use crate::coloring::{Coloring, Input};
 use crate::reload::EdgeTransfer;
 use crate::slots::Slots;
-use crate::spill_plan::is_joined;
 use crate::stack_maps;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, Loc, NoRegister, PReg, PRegSet, VReg};
@@ -20,10 +19,11 @@ impl Coloring {
         for block in problem.blocks() {
             let span = self.assignment.edit_spans[input.order.index(block).index()].range();
             out.edits.extend_from_slice(&self.assignment.edits[span]);
-            if let &[edge] = problem.succs(block)
-                && is_joined(problem, problem.edge(edge).to)
-            {
-                self.resolve_edge(input, edge, out)?;
+            if let &[edge] = problem.succs(block) {
+                let to = input.order.index(problem.edge(edge).to);
+                if input.order.block(to).inherits.is_none() {
+                    self.resolve_edge(input, edge, to, out)?;
+                }
             }
         }
         stack_maps::add(input, &mut self.slots, out);
@@ -40,10 +40,16 @@ impl Coloring {
 
     /// Adds the moves of the one edge out of a block, before its branch.
     #[inline(never)]
-    fn resolve_edge(&mut self, input: &Input, edge: Edge, out: &mut Allocation) -> Result<(), AllocError> {
+    fn resolve_edge(
+        &mut self,
+        input: &Input,
+        edge: Edge,
+        to: BlockIndex,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         let problem = input.problem;
         let data = problem.edge(edge);
-        let (from, to) = (input.order.index(data.from), input.order.index(data.to));
+        let from = input.order.index(data.from);
         let transfers = input.plan.on_edge(edge);
         if transfers.is_empty() && problem.edge_args(edge).is_empty() && self.is_still(from, to) {
             return Ok(());
