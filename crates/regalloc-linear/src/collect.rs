@@ -101,7 +101,7 @@ impl Collector<'_> {
             } else {
                 self.live.note_late_use(self.values, vreg, point);
             }
-            if step.shape > Shape::Plain {
+            if step.shape > Shape::Plain && !operand.is_reg() {
                 self.constraint(step, position, operands, operand);
             }
         }

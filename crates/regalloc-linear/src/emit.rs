@@ -121,13 +121,16 @@ impl Emit<'_> {
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);
-        if let Some((edge, _)) = block.inherits {
-            if !self.resolved.edges.of(edge).is_empty() {
-                self.edge(edge, inst)?;
-            }
-            if problem.edge_defs(edge).is_empty() {
-                return Ok(());
-            }
+        let only_edge = || match *problem.preds(block.block) {
+            [edge] if is_at_head(problem, edge) => Some(edge),
+            _ => None,
+        };
+        let edge = block.inherits.map(|(edge, _)| edge).or_else(only_edge);
+        if let Some(edge) = edge.filter(|&edge| !self.resolved.edges.of(edge).is_empty()) {
+            self.edge(edge, inst)?;
+        }
+        if edge.is_some_and(|edge| problem.edge_defs(edge).is_empty()) {
+            return Ok(());
         }
         let start = block.start();
         for &id in self.scan.map(&self.scan.at_head[at.index()]) {

@@ -60,8 +60,12 @@ impl Scan<'_, '_> {
             self.end_dying(position, &shape.dying);
             return Some(());
         };
-        let reg = if let Constraint::Reuse(source) = def.constraint() {
-            self.values.current_reg(operands[usize::from(source)].vreg())
+        let reg = if let Some(source) = def.reused() {
+            let reg = self.values.current_reg(operands[usize::from(source)].vreg());
+            if !reg.is_in(&shape.dying) {
+                return self.fast_path_with_copies(inst, position, base, operands, &shape);
+            }
+            reg
         } else {
             // A move had best be void: in the register of its source.
             let prefer = match operands {
@@ -73,9 +77,6 @@ impl Scan<'_, '_> {
                 None => return self.fast_path_with_copies(inst, position, base, operands, &shape),
             }
         };
-        if matches!(def.constraint(), Constraint::Reuse(_)) && !reg.is_in(&shape.dying) {
-            return self.fast_path_with_copies(inst, position, base, operands, &shape);
-        }
         self.out.locs[base + shape.def] = self.loc(reg);
         self.end_dying(position, &shape.dying);
         self.begin_result(def, reg);
@@ -112,12 +113,12 @@ impl Scan<'_, '_> {
                 def = k;
                 continue;
             }
-            let allows_memory = match operand.constraint() {
-                Constraint::Any => return None,
-                constraint => constraint == Constraint::MemOk,
-            };
-            let is_live_after = self.values.is_live(vreg, late);
-            let value = &mut self.values[vreg];
+            let allows_memory = !operand.is_reg();
+            if allows_memory && operand.constraint() == Constraint::Any {
+                return None;
+            }
+            let (until, value) = self.values.live_until_mut(vreg, late);
+            let is_live_after = until > late;
             let current = value.current_reg;
             if current.is_none() {
                 if allows_memory && !value.is_remat() {
@@ -166,7 +167,7 @@ impl Scan<'_, '_> {
             }
             free &= !self.registers.callee_saved[class] | occupancy.used[class];
         }
-        if free == 0 || self.parameter_register(vreg, position).is_some() {
+        if free == 0 || value.flows_into().is_some() && self.parameter_register(vreg, position).is_some() {
             return None;
         }
         Some(self.pick_register(vreg, free, ProgPoint::late(position), prefer))
@@ -206,10 +207,7 @@ impl Scan<'_, '_> {
         // The registers of the copies; then those of them whose values are live after the instruction.
         let (mut taken, mut loaded) = ([0; 2], [0; 2]);
         let mut result = Reg::NONE;
-        let tied = match def.map(Operand::constraint) {
-            Some(Constraint::Reuse(k)) => usize::from(k),
-            _ => NO_DEF,
-        };
+        let tied = def.and_then(Operand::reused).map_or(NO_DEF, usize::from);
         if let (Some(def), Some(source)) = (def, operands.get(tied)) {
             result = self.values.current_reg(source.vreg());
             if !result.is_in(&shape.dying) {

@@ -110,8 +110,7 @@ impl Occupancy {
     pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
         debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
         let id = self.intervals.len() as u32;
-        let until = values.live_until(vreg, from);
-        let value = &mut values[vreg];
+        let (until, value) = values.live_until_mut(vreg, from);
         // Only read for rematerializable values.
         let since_def = since_def && value.is_remat();
         let prev = value.interval;

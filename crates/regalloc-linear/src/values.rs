@@ -169,6 +169,16 @@ impl Value {
         }
     }
 
+    /// Moves the cursor on to the live range that ends after `point`, or the last one.
+    fn next_range(&mut self, ranges: &[PointRange], point: ProgPoint) {
+        while self.until <= point && self.cursor + 1 < self.ranges[1] {
+            self.cursor += 1;
+            let range = ranges[self.cursor as usize];
+            (self.from, self.until) = (range.from, range.to);
+        }
+    }
+
+    #[inline]
     pub(crate) fn flows_into(&self) -> Option<VReg> {
         (self.flows_into != NONE).then(|| VReg::from_u32(self.flows_into))
     }
@@ -367,27 +377,23 @@ impl Values {
     /// The end of the range in which the value is live at `point`, or `point` if it is not.
     #[inline]
     pub(crate) fn live_until(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
-        let mut value = &self[vreg];
+        self.live_until_mut(vreg, point).0
+    }
+
+    /// As [`Values::live_until`], and the value.
+    #[inline]
+    pub(crate) fn live_until_mut(&mut self, vreg: VReg, point: ProgPoint) -> (ProgPoint, &mut Value) {
+        let value = &mut self.list[vreg.index()];
         if value.until <= point {
-            self.next_range(vreg, point);
-            value = &self[vreg];
+            value.next_range(&self.ranges, point);
         }
-        if value.from <= point && point < value.until { value.until } else { point }
+        let until = if value.from <= point && point < value.until { value.until } else { point };
+        (until, value)
     }
 
     #[inline]
     pub(crate) fn is_live(&mut self, vreg: VReg, point: ProgPoint) -> bool {
         self.live_until(vreg, point) > point
-    }
-
-    fn next_range(&mut self, vreg: VReg, point: ProgPoint) {
-        let Values { list, ranges, .. } = self;
-        let value = &mut list[vreg.index()];
-        while value.until <= point && value.cursor + 1 < value.ranges[1] {
-            value.cursor += 1;
-            let range = ranges[value.cursor as usize];
-            (value.from, value.until) = (range.from, range.to);
-        }
     }
 
     /// Advances the value to the first use at or after `point` and returns its index, or [`NONE`].

@@ -136,7 +136,7 @@ impl Constraints {
         distance: u32,
     ) {
         let operands = &problem.all_operands()[step.operands.clone()];
-        for &operand in operands {
+        for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
             match operand.constraint() {
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
