@@ -164,6 +164,12 @@ impl<H> Request<H> {
         points && is_kept && !other.is_written && self.allowed.difference(other.allowed).is_empty()
     }
 
+    /// Will only one register do, at most?
+    fn is_forced(&self) -> bool {
+        let allowed = self.allowed.mask(self.class);
+        allowed & allowed.wrapping_sub(1) == 0
+    }
+
     fn refusal(&self, inst: Inst) -> AllocError {
         match self.allowed.iter().next() {
             Some(reg) if self.allowed.len() == 1 => AllocError::FixedConflict { inst, reg },
@@ -309,12 +315,17 @@ impl<H: Copy> Matching<H> {
         score: impl Fn(&Request<H>, PReg) -> i32 + Copy,
     ) -> Result<(), AllocError> {
         let requests = &self.requests;
+        let is_forced = |n: &u32| requests[*n as usize].edge.is_none() && requests[*n as usize].is_forced();
         self.order.clear();
-        self.order.extend(0..requests.len() as u32);
-        self.order.sort_unstable_by_key(|&n| {
-            let request = &requests[n as usize];
-            (request.edge, request.allowed.len(), request.points != Points::BOTH, n)
-        });
+        self.order.extend((0..requests.len() as u32).filter(is_forced));
+        let forced = self.order.len();
+        if forced < requests.len() {
+            self.order.extend((0..requests.len() as u32).filter(|n| !is_forced(n)));
+            self.order[forced..].sort_unstable_by_key(|&n| {
+                let request = &requests[n as usize];
+                (request.edge, request.allowed.len(), request.points != Points::BOTH, n)
+            });
+        }
         let mut group = 0;
         for i in 0..self.order.len() {
             let n = self.order[i];
@@ -394,7 +405,8 @@ impl<H: Copy> Matching<H> {
             let others = free.difference(self.edge_fixed);
             free = if others.is_empty() { free } else { others };
         }
-        if free.len() < 2 {
+        let members = free.mask(request.class);
+        if members & members.wrapping_sub(1) == 0 {
             return free.iter().next();
         }
         let order = env.class(request.class).order.iter().copied().filter(|&reg| free.contains(reg));

@@ -190,6 +190,14 @@ impl Walk {
         self.ranges.push(range);
     }
 
+    /// Reverses the blocks from a range on.
+    fn reverse(&mut self, from: usize) {
+        self.ranges[from..].reverse();
+        for (i, range) in (from..).zip(&self.ranges[from..]) {
+            self.marks[range.block.index()] = i as u32;
+        }
+    }
+
     /// The value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin with `first`.
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
@@ -374,6 +382,7 @@ impl Liveness {
             self.walk.push(BlockRange { block, open, next: distance, end });
             next = later;
         }
+        self.walk.reverse(first + 1);
         if self.pass(vreg, first) {
             self.back.push(vreg);
         }
