@@ -8,7 +8,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
+.PHONY: all build test gate gate-bless check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
 
 all: build
 
@@ -39,6 +39,16 @@ filetests: build
 corpus: build
 	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS) && sh .ci/rules $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
 
+# What compiling costs, counted in instructions and bytes, against the committed table. `gate-bless` writes the table.
+GATE = target/release/kingpost-gate check crates/gate/table.txt
+gate:
+	@$(CARGO) build --release --bin kingpost-gate
+	@$(GATE)
+
+gate-bless:
+	@$(CARGO) build --release --bin kingpost-gate
+	@KINGPOST_BLESS=1 $(GATE)
+
 # Clients of Cranelift on our compiler, where Cranelift can be fetched; CI always can.
 compat:
 	@sh .ci/compat $(CARGO)
@@ -52,7 +62,7 @@ demo:
 # System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb valgrind
 
 tools:
 	@sh .ci/tools || $(MAKE) deps

@@ -1,0 +1,120 @@
+//! Running this program under callgrind, and reading the profile that it leaves.
+//!
+//! The format is that of the manual's chapter "Callgrind Format Specification". Names stand in full where they occur first and as
+//! numbers from then on; below a line `calls=` stands what the call cost together with all that it called.
+
+use crate::table::Row;
+use crate::workload::{Case, Made};
+use anyhow::{Context, Result, ensure};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+/// The stages, and how the function that does each ends its name.
+pub(crate) const STAGES: [(&str, &str); 5] = [
+    ("expand", "kingpost_codegen::expand::run"),
+    ("optimise", "Optimizer::run"),
+    ("lower", "kingpost_mach::lower::Lowering::run"),
+    ("regalloc", "Allocator>::allocate"),
+    ("emit", "kingpost_mach::emit::Emitter::emit"),
+];
+/// What all of it is cut out by.
+const WHOLE: &str = "workload::compile_warm";
+/// By these functions programs ask for memory.
+const ALLOCATIONS: [&str; 3] = ["__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc"];
+
+/// Whether there is a valgrind.
+pub(crate) fn is_here() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Counts a case in a process of its own.
+///
+/// # Errors
+/// The process fails, or the profile lacks what is counted.
+pub(crate) fn count(case: &Case) -> Result<Row> {
+    let directory = tempfile::tempdir()?;
+    let profile = directory.path().join("profile");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--collect-atstart=no", &format!("--toggle-collect=*{WHOLE}*")])
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(std::env::current_exe()?)
+        .args(["compile", &case.target, &case.allocator, &case.opt_level])
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made: Made = String::from_utf8_lossy(&output.stdout).trim().parse()?;
+    let costs = Costs::read(&profile)?;
+    let per_inst = |count: u64| count as f64 / made.insts as f64;
+    let whole = costs.inclusive(WHOLE);
+    ensure!(whole > 0, "the profile has nothing of {WHOLE}");
+    let stages = STAGES.map(|(_, name)| per_inst(costs.inclusive(name)));
+    Ok(Row { case: case.clone(), whole: per_inst(whole), stages, allocations: costs.allocations(), made })
+}
+
+/// Calls of each function while costs were collected: how many, and what they cost with all that they called.
+struct Costs {
+    calls: HashMap<String, (u64, u64)>,
+}
+
+impl Costs {
+    fn read(profile: &Path) -> Result<Costs> {
+        let text = std::fs::read_to_string(profile).with_context(|| format!("reading {}", profile.display()))?;
+        let (mut names, mut calls) = (HashMap::new(), HashMap::new());
+        let (mut caller, mut callee, mut count) = (String::new(), String::new(), None::<u64>);
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("fn=") {
+                caller = full_name(name, &mut names);
+            } else if let Some(name) = line.strip_prefix("cfn=") {
+                callee = full_name(name, &mut names);
+            } else if let Some(numbers) = line.strip_prefix("calls=") {
+                count = numbers.split_whitespace().next().and_then(|number| number.parse().ok());
+            } else if let Some(count) = count.take() {
+                let cost: u64 = line.split_whitespace().nth(1).and_then(|cost| cost.parse().ok()).unwrap_or(0);
+                if caller != callee && cost > 0 {
+                    let entry: &mut (u64, u64) = calls.entry(callee.clone()).or_default();
+                    *entry = (entry.0 + count, entry.1 + cost);
+                }
+            }
+        }
+        Ok(Costs { calls })
+    }
+
+    /// What the functions whose names end like this cost with all that they called.
+    fn inclusive(&self, end: &str) -> u64 {
+        self.calls
+            .iter()
+            .filter(|(name, _)| name.trim_end_matches("_with").ends_with(end))
+            .map(|(_, &(_, cost))| cost)
+            .sum()
+    }
+
+    /// How often memory was asked for.
+    fn allocations(&self) -> u64 {
+        let asks = |name: &str| ALLOCATIONS.iter().any(|&function| name.ends_with(function));
+        self.calls.iter().filter(|(name, _)| asks(name)).map(|(_, &(count, _))| count).sum()
+    }
+}
+
+/// The name of `(7) name`, or of `(7)` once that was seen.
+fn full_name(text: &str, names: &mut HashMap<String, String>) -> String {
+    let (number, name) = text.split_once(' ').unwrap_or((text, ""));
+    if !name.is_empty() {
+        names.insert(number.into(), name.into());
+    }
+    names.get(number).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_read() {
+        let text = "fn=(1) crate::compile_warm\n1 5\ncfn=(2) a::Lowering::run\ncalls=2 3\n7 40\n\
+            fn=(2)\n1 30\ncfn=(3) __rustc::__rust_alloc\ncalls=4 1\n+1 10\ncfn=(2)\ncalls=1 1\n+1 30\n";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let costs = Costs::read(file.path()).unwrap();
+        assert_eq!((costs.inclusive("Lowering::run"), costs.allocations()), (40, 4));
+    }
+}

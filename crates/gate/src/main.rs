@@ -1,0 +1,68 @@
+//! What compiling costs, counted: `kingpost-gate check TABLE`.
+//!
+//! A generated module is compiled for both targets with every allocator, each in a process of its own under callgrind, which counts
+//! instructions to the last one. The counts per CLIF instruction and stage, the heap allocations of a warm compiler, the bytes of
+//! code and what the allocator added stand in a committed table; more than one in a hundred above it fails. No clock is asked.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `main.rs` | the verbs |
+//! | `workload.rs` | the module, and what is counted of compiling it |
+//! | `callgrind.rs` | running a process under callgrind, and reading its profile |
+//! | `table.rs` | the table: its text, and how two compare |
+
+mod callgrind;
+mod table;
+mod workload;
+
+use anyhow::{Context, Result, bail, ensure};
+use std::path::Path;
+use table::Table;
+use workload::Case;
+
+/// The compiler that made this program, whose counts the table holds.
+const RUSTC: &str = env!("GATE_RUSTC");
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["check", path] => check(Path::new(path)),
+        // Called by `check`, under callgrind.
+        ["compile", target, allocator, opt_level] => {
+            println!("{}", Case::new(target, allocator, opt_level).run()?);
+            Ok(())
+        }
+        _ => bail!("usage: kingpost-gate check TABLE\nKINGPOST_BLESS=1 writes the table"),
+    }
+}
+
+/// Counts every case and compares with the table at `path`.
+fn check(path: &Path) -> Result<()> {
+    if !callgrind::is_here() {
+        println!("SKIPPED: gate: valgrind is not installed");
+        return Ok(());
+    }
+    let mut counted = Table::new(RUSTC);
+    for case in Case::all() {
+        counted.rows.push(callgrind::count(&case).with_context(|| format!("counting {case}"))?);
+    }
+    if std::env::var_os("KINGPOST_BLESS").is_some() {
+        let text = counted.to_string();
+        let written = path.with_extension("new");
+        std::fs::write(&written, &text).and_then(|()| std::fs::rename(&written, path))?;
+        print!("{text}");
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let committed: Table = text.parse().with_context(|| format!("reading {}", path.display()))?;
+    if committed.rustc != counted.rustc {
+        println!("SKIPPED: gate: the table was counted with {}, this is {}", committed.rustc, counted.rustc);
+        return Ok(());
+    }
+    let differences = committed.compare(&counted);
+    differences.better.iter().for_each(|line| println!("below the table, which `make gate-bless` lowers: {line}"));
+    differences.worse.iter().for_each(|line| println!("ABOVE THE TABLE: {line}"));
+    ensure!(differences.worse.is_empty(), "{} counts are above the table", differences.worse.len());
+    println!("gate: {} counts of {} cases are at most 1 % above the table", committed.counts(), committed.rows.len());
+    Ok(())
+}
