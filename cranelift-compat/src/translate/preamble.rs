@@ -94,19 +94,19 @@ fn abi_param(from: &ir::AbiParam) -> AbiParam {
 fn func_name(from: &ir::UserFuncName) -> FuncName {
     match from {
         ir::UserFuncName::User(name) => FuncName::User(name.namespace, name.index),
-        ir::UserFuncName::Testcase(name) => FuncName::Named(word(name.raw()).into()),
+        ir::UserFuncName::Testcase(name) => FuncName::Named(word(name.raw())),
     }
 }
 
 /// A word behind `%`; the names of tests are ASCII.
-fn word(name: &[u8]) -> Box<str> {
-    String::from_utf8_lossy(name).into()
+fn word(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }
 
 fn external_name(from: &ir::ExternalName) -> ExternalName {
     match from {
         ir::ExternalName::User(name) => ExternalName::User(UserNameRef::from_u32(name.as_u32())),
-        ir::ExternalName::TestCase(name) => ExternalName::Named(word(name.raw())),
+        ir::ExternalName::TestCase(name) => ExternalName::Named(word(name.raw()).into()),
         ir::ExternalName::LibCall(libcall) => ExternalName::LibCall(lib_call(*libcall)),
         ir::ExternalName::KnownSymbol(symbol) => ExternalName::KnownSymbol(known_symbol(*symbol)),
     }

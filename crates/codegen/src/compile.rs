@@ -22,7 +22,8 @@ impl Compiler {
         func: &mut Function,
         module: &mut ModuleBuffer,
     ) -> Result<(), CompileError> {
-        let name = func.name.to_string();
+        // Only dumps go by names.
+        let name = self.options().dump.as_ref().map(|_| func.name.to_string()).unwrap_or_default();
         self.guarded(cx, &name, module, |cx, module, stages| pipeline::compile(self, cx, func, module, stages))
     }
 

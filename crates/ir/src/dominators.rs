@@ -47,6 +47,8 @@ pub struct DominatorTree {
     nodes: SecondaryMap<Block, Node>,
     postorder: Vec<Block>,
     preorder: Vec<Block>,
+    /// Blocks yet to be numbered.
+    stack: Vec<Block>,
     dfs: Dfs,
 }
 
@@ -63,6 +65,7 @@ impl DominatorTree {
         self.nodes.clear();
         self.postorder.clear();
         self.preorder.clear();
+        self.nodes.resize(func.dfg.num_blocks());
         let Some(entry) = func.layout.entry_block() else { return };
         self.dfs.run(entry, cfg, func.dfg.num_blocks(), &mut self.postorder);
         for (post, &block) in self.postorder.iter().enumerate() {
@@ -88,7 +91,8 @@ impl DominatorTree {
     }
 
     fn number_tree(&mut self, entry: Block) {
-        let mut stack = vec![entry];
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.push(entry);
         self.nodes[entry].jump = entry.into();
         while let Some(block) = stack.pop() {
             self.preorder.push(block);
@@ -101,6 +105,7 @@ impl DominatorTree {
             stack.extend(self.children(block));
             stack[first..].reverse();
         }
+        self.stack = stack;
         for &block in self.preorder.iter().rev() {
             let last = self.nodes[block].last.max(self.nodes[block].pre);
             self.nodes[block].last = last;

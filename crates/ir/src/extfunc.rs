@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::entities::{SigRef, UserNameRef};
 use crate::libcall::{KnownSymbol, LibCall};
+use std::sync::Arc;
 
 /// The name of a function that is defined here.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,7 +35,7 @@ impl fmt::Display for FuncName {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ExternalName {
     /// `%word`, without the sign.
-    Named(Box<str>),
+    Named(Arc<str>),
     /// `uN:M` or `userextnameN`: an entry of the function's table of user names.
     User(UserNameRef),
     /// A library routine.

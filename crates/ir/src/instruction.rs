@@ -407,6 +407,7 @@ impl InstData {
     }
 
     /// How many words are operand values, of the formats whose operands are all inline.
+    #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
         Some(match self.opcode.format() {
             Format::Nullary

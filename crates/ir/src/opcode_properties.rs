@@ -1,6 +1,6 @@
 //! The properties of opcodes: control flow, memory, traps and other effects.
 
-use crate::opcodes::{Format, Opcode, PROPERTIES, SUFFIXES, Suffix, properties};
+use crate::opcodes::{Opcode, PROPERTIES, SUFFIXES, Suffix, properties};
 use crate::trapcode::TrapCode;
 
 impl Opcode {
@@ -61,11 +61,7 @@ impl Opcode {
     /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
     #[inline]
     pub fn has_memory_flags(self) -> bool {
-        match self.format() {
-            Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
-            Format::LoadNoOffset => self.can_load(),
-            _ => false,
-        }
+        self.has(properties::memory_flags)
     }
 
     /// Whether an equal earlier instruction makes this one superfluous although it may trap.
@@ -83,16 +79,7 @@ impl Opcode {
     /// that is a matter of their flags.
     #[inline]
     pub fn has_side_effects(self) -> bool {
-        self.has(
-            properties::terminator
-                | properties::call
-                | properties::store
-                | properties::effects
-                | properties::trap_code
-                | properties::int_divz
-                | properties::int_ovf
-                | properties::bad_toint,
-        ) || self.has_memory_flags()
+        self.has(properties::side_effects)
     }
 
     /// Whether control never goes from it to the next instruction or another block.

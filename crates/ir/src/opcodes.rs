@@ -79,6 +79,30 @@ pub(crate) mod properties {
     pub(crate) const int_ovf: u16 = 1 << 10;
     pub(crate) const bad_toint: u16 = 1 << 11;
     pub(crate) const commutes: u16 = 1 << 12;
+
+    // Those that follow from the others and the format.
+    pub(crate) const memory_flags: u16 = 1 << 13;
+    pub(crate) const side_effects: u16 = 1 << 14;
+}
+
+/// The properties of a row, with those that follow.
+const fn with_derived(written: u16, format: Format) -> u16 {
+    let has_memory_flags = match format {
+        Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
+        Format::LoadNoOffset => written & properties::load != 0,
+        _ => false,
+    };
+    let effects = properties::terminator
+        | properties::call
+        | properties::store
+        | properties::effects
+        | properties::trap_code
+        | properties::int_divz
+        | properties::int_ovf
+        | properties::bad_toint;
+    let memory_flags = if has_memory_flags { properties::memory_flags } else { 0 };
+    let side_effects = if has_memory_flags || written & effects != 0 { properties::side_effects } else { 0 };
+    written | memory_flags | side_effects
 }
 
 /// A row of the table.
@@ -148,7 +172,8 @@ macro_rules! opcodes {
             &[$(stringify!($operand)),*],
             concat!("" $(, stringify!($from))?),
         )),*];
-        pub(crate) static PROPERTIES: [u16; Opcode::ALL.len()] = [$(0 $(| properties::$property)*),*];
+        pub(crate) static PROPERTIES: [u16; Opcode::ALL.len()] =
+            [$(with_derived(0 $(| properties::$property)*, Format::$format)),*];
 
         pub(crate) const NAMES: [&[u8]; Opcode::ALL.len()] =
             [$(text_name(stringify!($name)).as_bytes()),*];

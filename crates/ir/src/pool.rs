@@ -89,6 +89,11 @@ impl<T: Copy> Pool<T> {
         &mut self.items[list.range()]
     }
 
+    /// The items of all lists, those that lists left behind when they grew among them.
+    pub(crate) fn items_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
     /// Appends an item, in amortised constant time.
     #[inline]
     pub fn push(&mut self, list: &mut List<T>, item: T) {

@@ -13,15 +13,47 @@ use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     buffer.list(|| asm::text(row, args));
+    if !direct(row, args, buffer) {
+        general(row, args, buffer);
+    }
+}
+
+/// Most instructions: REX, opcode, registers, perhaps a displacement, of which nothing is to be chosen. False if this is none.
+#[inline]
+fn direct(row: RowId, args: &Args<'_>, buffer: &mut Buffer) -> bool {
+    let recipe = &RECIPES[usize::from(row.0)];
+    let Some(direct) = &recipe.direct else { return false };
+    let number = |k: u8| args.regs[usize::from(k)].enc();
+    let reg = number(direct.reg);
+    let mut head = Head::default();
+    match (direct.rm, &args.mem) {
+        (Some(k), _) => {
+            let rm = number(k);
+            recipe.open((reg >> 3) << 2 | rm >> 3, false, &mut head);
+            head.put(direct.opcode);
+            head.put(0xc0 | (reg & 7) << 3 | rm & 7);
+        }
+        (None, Some(mem)) => {
+            let Some(base) = base_number(mem) else { return false };
+            let index = mem.index.map_or(0, |(index, _, _)| index.enc());
+            recipe.open((reg >> 3) << 2 | (index >> 3) << 1 | base >> 3, false, &mut head);
+            head.put(direct.opcode);
+            memory((reg & 7) << 3, base & 7, mem, &mut head);
+        }
+        (None, None) => return false,
+    }
+    head.finish(buffer);
+    true
+}
+
+/// Any instruction.
+fn general(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let form = Form::choose(row, args);
     let mut head = Head::default();
     form.prefixes(&mut head);
     form.opcode(&mut head);
     form.modrm(args, &mut head);
-    buffer.put_low(head.bytes, head.len);
-    if head.disp_bytes != 0 {
-        buffer.put_low(u64::from(head.disp), head.disp_bytes);
-    }
+    head.finish(buffer);
     if head.is_relative {
         form.rip_displacement(args, buffer);
     }
@@ -32,7 +64,7 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
 
 /// The bytes before a displacement that needs a relocation, or before the immediate.
 #[derive(Default)]
-struct Head {
+pub(crate) struct Head {
     /// Prefixes, REX, opcode, ModRM and SIB: eight at most, the first one lowest.
     bytes: u64,
     len: usize,
@@ -44,16 +76,28 @@ struct Head {
 
 impl Head {
     #[inline(always)]
-    fn put(&mut self, byte: u8) {
+    pub(crate) fn put(&mut self, byte: u8) {
         self.bytes |= u64::from(byte) << (8 * self.len);
         self.len += 1;
     }
 
     /// Appends the low `len` bytes of `bytes`; those above are zero.
     #[inline(always)]
-    fn append(&mut self, bytes: u16, len: u8) {
+    pub(crate) fn append(&mut self, bytes: u16, len: u8) {
         self.bytes |= u64::from(bytes) << (8 * self.len);
         self.len += usize::from(len);
+    }
+
+    /// Appends everything to `buffer`.
+    #[inline(always)]
+    fn finish(&self, buffer: &mut Buffer) {
+        let len = self.len + self.disp_bytes;
+        if len <= 8 && self.len < 8 {
+            buffer.put_low(self.bytes | u64::from(self.disp) << (8 * self.len), len);
+        } else {
+            buffer.put_low(self.bytes, self.len);
+            buffer.put_low(u64::from(self.disp), self.disp_bytes);
+        }
     }
 }
 
@@ -166,13 +210,7 @@ impl<'a> Form<'a> {
         let (r, x, b) = (self.reg >> 3 & 1, index >> 3 & 1, base >> 3 & 1);
         match e.scheme {
             Scheme::Rex => {
-                let recipe = self.recipe;
-                head.append(recipe.prefixes, recipe.prefix_len);
-                let rex = recipe.rex | r << 2 | x << 1 | b;
-                if rex != 0x40 || self.byte_rex {
-                    head.put(rex);
-                }
-                head.append(recipe.escape, recipe.escape_len);
+                self.recipe.open(r << 2 | x << 1 | b, self.byte_rex, head);
             }
             Scheme::Vex(_, long) => {
                 // All register bits are stored inverted (SDM volume 2, 2.3.5).

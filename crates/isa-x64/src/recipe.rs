@@ -3,7 +3,8 @@
 //! Derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and the opcode, with
 //! REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of operands.
 
-use crate::encoding::{Encoding, OpcodeMap};
+use crate::encode::Head;
+use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
 use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::OperandSpec;
 use kingpost_regalloc::RegClass;
@@ -23,6 +24,18 @@ pub(crate) struct Recipe {
     pub(crate) byte_regs: u8,
     /// Is there a shorter form for some operands?
     pub(crate) shortens: bool,
+    /// If the registers and the memory operand decide everything.
+    pub(crate) direct: Option<Direct>,
+}
+
+/// An instruction without VEX, immediate, condition, or registers of one byte.
+#[derive(Clone, Copy)]
+pub(crate) struct Direct {
+    pub(crate) opcode: u8,
+    /// The operand in ModRM.reg.
+    pub(crate) reg: u8,
+    /// The operand in ModRM.rm; none if that is the memory operand.
+    pub(crate) rm: Option<u8>,
 }
 
 impl Recipe {
@@ -47,7 +60,34 @@ impl Recipe {
             k += 1;
         }
         let shortens = e.one != 0 || e.short != 0 || e.acc != 0;
-        Recipe { prefixes, prefix_len, rex: 0x40 | (e.w as u8) << 3, escape, escape_len, byte_regs, shortens }
+        let direct = if shortens || byte_regs != 0 { None } else { Direct::of(e) };
+        Recipe { prefixes, prefix_len, rex: 0x40 | (e.w as u8) << 3, escape, escape_len, byte_regs, shortens, direct }
+    }
+
+    /// Appends what stands before the opcode. `bits` are those of REX that the registers add.
+    #[inline(always)]
+    pub(crate) fn open(&self, bits: u8, needs_rex: bool, head: &mut Head) {
+        head.append(self.prefixes, self.prefix_len);
+        let rex = self.rex | bits;
+        if rex != 0x40 || needs_rex {
+            head.put(rex);
+        }
+        head.append(self.escape, self.escape_len);
+    }
+}
+
+impl Direct {
+    const fn of(e: &Encoding) -> Option<Direct> {
+        if !matches!(e.scheme, Scheme::Rex) || e.imm != 0 || e.condition {
+            return None;
+        }
+        let RegField::Operand(reg) = e.reg else { return None };
+        let rm = match e.rm {
+            RmField::Operand(k) => Some(k),
+            RmField::Mem => None,
+            _ => return None,
+        };
+        Some(Direct { opcode: e.opcode, reg, rm })
     }
 }
 

@@ -151,14 +151,15 @@ const MAX_COMPARED: usize = 8;
 impl BlockOrder {
     /// Computes the order for `func`.
     pub fn compute(&mut self, func: &Function, analyses: &Analyses) {
-        self.clear();
+        self.clear(func.dfg.num_blocks());
         self.lists.order(analyses, &mut self.rpo);
         self.unify_edges(func);
         self.place_blocks(func, analyses);
         self.resolve_targets(func);
     }
 
-    fn clear(&mut self) {
+    /// Makes everything empty, with maps of the size that they will have: growing them block by block costs more than filling them.
+    fn clear(&mut self, num_blocks: usize) {
         self.blocks.clear();
         self.freqs.clear();
         self.rpo.clear();
@@ -169,6 +170,10 @@ impl BlockOrder {
         self.in_edges.clear();
         self.last_seen.clear();
         self.chain.clear();
+        self.block_of.resize(num_blocks);
+        self.first_target.resize(num_blocks);
+        self.in_edges.resize(num_blocks);
+        self.last_seen.resize(num_blocks);
     }
 
     /// Finds equal edges of each branch and counts the different ones into each block.
@@ -178,6 +183,12 @@ impl BlockOrder {
             let dests = destinations(func, block);
             let first = self.same_as.len() as u32;
             self.first_target[block] = first;
+            if let [dest] = dests {
+                self.in_edges[dest.block] += 1;
+                self.same_as.push(0);
+                self.chain.push(0);
+                continue;
+            }
             let normal = num_handlers(func, block);
             for (k, dest) in dests.iter().enumerate() {
                 let same = if k > 0 && k == normal { k as u32 } else { self.find_equal(func, dests, k, dest, first) };

@@ -10,12 +10,13 @@ use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::PReg;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The name of a function or symbol, independent of the function that mentions it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolName {
     /// `%word`, without the sign.
-    Named(Box<str>),
+    Named(Arc<str>),
     /// `uN:M`.
     User(u32, u32),
     /// A library routine.

@@ -30,6 +30,7 @@
 //! | `text/` | machine code as text that reads again |
 
 pub mod abi;
+mod abi_cache;
 mod args;
 pub mod block_order;
 mod branching;

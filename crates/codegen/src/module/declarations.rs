@@ -143,7 +143,7 @@ impl Declarations {
     /// The linkage of a symbol. What is not declared is imported.
     pub fn linkage(&self, symbol: &SymbolName) -> Linkage {
         let declared = match symbol {
-            SymbolName::Named(name) => self.names.get(name).copied(),
+            SymbolName::Named(name) => self.names.get(&**name).copied(),
             SymbolName::User(FUNCTIONS, index) => Some(Declared::Function(FuncId(*index))),
             SymbolName::User(DATA, index) => Some(Declared::Data(DataId(*index))),
             _ => None,

@@ -24,6 +24,7 @@ impl DataFlowGraph {
     }
 
     /// The arguments of a block call.
+    #[inline]
     pub fn block_args(&self, call: BlockCall) -> &[BlockArg] {
         self.block_args.get(call.args)
     }
@@ -95,6 +96,7 @@ impl DataFlowGraph {
     }
 
     /// The exception table of a `try_call` or `try_call_indirect`.
+    #[inline]
     pub fn inst_exception_table(&self, inst: Inst) -> Option<ExceptionTable> {
         let data = &self.insts[inst];
         match data.opcode.format() {
@@ -105,10 +107,12 @@ impl DataFlowGraph {
     }
 
     /// How many of an instruction's destinations, the first ones, are for exceptions.
+    #[inline]
     pub fn num_handlers(&self, inst: Inst) -> usize {
         self.inst_exception_table(inst).map_or(0, |table| self.exception_tables[table].edges.len as usize - 1)
     }
 
+    #[inline]
     pub(super) fn edges(&self, inst: Inst) -> Edges {
         let data = &self.insts[inst];
         match data.opcode.format() {
@@ -123,6 +127,7 @@ impl DataFlowGraph {
 
     /// Where an instruction may go, in the order of successors (see the module's head); empty if it
     /// is no branch.
+    #[inline]
     pub fn branch_destinations(&self, inst: Inst) -> &[BlockCall] {
         &self.block_calls[self.edges(inst).range()]
     }

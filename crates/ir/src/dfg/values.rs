@@ -1,7 +1,9 @@
 //! Values, aliases, blocks and their parameters.
 
-use crate::dfg::DataFlowGraph;
+use crate::dfg::{DataFlowGraph, args_list};
 use crate::entities::{Block, Inst, Value};
+use crate::exception_table::ExceptionItem;
+use crate::instruction::BlockArgKind;
 use crate::pool::List;
 use crate::types::Type;
 use crate::value_data::{ValueData, ValueDef};
@@ -110,18 +112,33 @@ impl DataFlowGraph {
                 }
             }
         }
-        if !any {
-            return;
-        }
-        for inst in self.insts.keys() {
-            self.map_aliases(inst);
+        if any {
+            self.replace_aliases();
         }
     }
 
-    fn map_aliases(&mut self, inst: Inst) {
-        let values = std::mem::take(&mut self.values);
-        self.map_values(inst, |value| values[value].alias_target().unwrap_or(value));
-        self.values = values;
+    /// Replaces every alias, whose target is known to be no alias, wherever a value is used. The arguments of edges stand in
+    /// pools of their own, which are walked whole: what lists left behind there is never read.
+    fn replace_aliases(&mut self) {
+        let values = &self.values;
+        let root = |value: Value| values[value].alias_target().unwrap_or(value);
+        for data in self.insts.values_mut() {
+            let args = match data.inline_args() {
+                Some(count) => &mut data.words[..count],
+                None => self.value_lists.get_mut(args_list(data)),
+            };
+            args.iter_mut().for_each(|arg| *arg = root(*arg));
+        }
+        for arg in self.block_args.items_mut() {
+            if let BlockArgKind::Value(value) = arg.kind() {
+                *arg = root(value).into();
+            }
+        }
+        for item in self.exception_items.items_mut() {
+            if let ExceptionItem::Context(value) = item {
+                *value = root(*value);
+            }
+        }
     }
 }
 
@@ -151,6 +168,7 @@ impl DataFlowGraph {
     }
 
     /// The parameters of a block.
+    #[inline]
     pub fn block_params(&self, block: Block) -> &[Value] {
         self.value_lists.get(self.blocks[block])
     }

@@ -5,7 +5,7 @@ use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
 use crate::literal::Literal;
-use crate::row::{Row, RowConstraint, RowId, RowKind};
+use crate::row::{OperandSpec, Row, RowConstraint, RowId, RowKind};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
 
@@ -44,15 +44,20 @@ impl Lower<'_> {
         debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
         debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
         let start = self.cx.operands.len() as u32;
-        for (k, &vreg) in vregs.iter().enumerate() {
-            let operand = self.row_operand(row, k, vreg, address.is_some());
+        let has_memory = address.is_some();
+        for (k, (spec, &vreg)) in row.operands.iter().zip(vregs).enumerate() {
+            debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
+            let operand = match spec.constraint {
+                RowConstraint::Reg => Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
+                _ => self.row_operand(row, spec, vreg, has_memory),
+            };
             self.cx.operands.push(operand);
         }
         let mut inst = MInst::new(row_id);
         if let Some(address) = address {
             self.set_address(&mut inst, address, row);
         }
-        self.cx.operands.extend_from_slice(more);
+        more.iter().for_each(|&operand| self.cx.operands.push(operand));
         let mut flags = match row.kind {
             RowKind::Plain | RowKind::SequencePoint => InstFlags::NONE,
             RowKind::Move => InstFlags::MOVE,
@@ -67,16 +72,16 @@ impl Lower<'_> {
             flags = flags.and(InstFlags::REMAT);
         }
         let operands = (start, self.cx.operands.len() as u32);
-        self.cx.reversed.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
+        let depends_on_widths = row.twin.is_some() || row.kind == RowKind::Move;
+        let srcloc = self.srcloc;
+        self.cx.reversed.push(Record { inst, operands, clobbers, flags, depends_on_widths, srcloc });
         &mut self.cx.reversed.last_mut().expect("just pushed").inst
     }
 
-    #[inline]
-    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
-        let spec = row.operands[k];
-        debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
+    /// The operand of a row that asks for more than any register.
+    fn row_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
         let constraint = match spec.constraint {
-            RowConstraint::Reg => return Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
+            RowConstraint::Reg => Constraint::Reg,
             RowConstraint::Fixed(reg) => Constraint::Fixed(reg),
             RowConstraint::Reuse(of) => Constraint::Reuse(of),
             RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
@@ -90,7 +95,7 @@ impl Lower<'_> {
         let width = self.code.problem.width(vreg);
         // In memory the row writes its own width only: a wider value's zeros above it would be missing.
         let whole = width <= spec.width.max(4);
-        debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of operand {k}");
+        debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of {vreg}");
         match (constraint, row.twin) {
             (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
             _ => operand,

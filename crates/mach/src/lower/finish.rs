@@ -11,6 +11,9 @@ impl Lower<'_> {
     pub(super) fn unify_widths(&mut self) {
         self.cx.edge_widths.clear();
         for edge in &self.cx.edges {
+            if edge.args.0 == edge.args.1 {
+                continue;
+            }
             let MachineBlock::Ir(block) = self.cx.order.blocks()[edge.to.as_u32() as usize] else { continue };
             let params = self.func.dfg.block_params(block).iter().filter(|&&p| self.cx.needed.uses(p) > 0);
             let params = params.flat_map(|&p| self.cx.value_regs[p]).filter_map(PackedOption::expand);
@@ -25,7 +28,6 @@ impl Lower<'_> {
     /// Turns everything round into the code and its problem.
     pub(super) fn finish(&mut self) {
         let code = &mut *self.code;
-        let has_srclocs = self.cx.reversed.iter().any(|r| r.srcloc != u32::MAX);
         let mut params: SmallVec<[VReg; 16]> = SmallVec::new();
         code.problem.reserve(self.cx.reversed.len(), self.cx.operands.len());
         code.insts.reserve(self.cx.reversed.len());
@@ -43,12 +45,15 @@ impl Lower<'_> {
             let (start, end) = self.cx.block_ranges[index];
             for record in self.cx.reversed[start as usize..end as usize].iter().rev() {
                 let operands = &mut self.cx.operands[record.operands.0 as usize..record.operands.1 as usize];
-                settle_read_modify_write(&code.problem, operands);
+                let mut flags = record.flags;
+                if record.depends_on_widths {
+                    settle_read_modify_write(&code.problem, operands);
+                    flags = settle_move(&code.problem, operands, flags);
+                }
                 code.problem.push_operands(operands);
-                let flags = settle_move(&code.problem, operands, record.flags);
                 code.problem.push_inst(flags, record.clobbers);
                 code.insts.push(record.inst);
-                if has_srclocs {
+                if self.cx.has_srclocs {
                     code.srclocs.push(record.srcloc);
                 }
             }
@@ -74,14 +79,7 @@ fn settle_move(problem: &Problem, operands: &[Operand], flags: InstFlags) -> Ins
 
 /// An instruction may read, modify and write one slot only if the value it reads may be in memory and is as wide as the one
 /// it writes. That is known only when all uses have been lowered: each may ask for a wider value.
-#[inline]
 fn settle_read_modify_write(problem: &Problem, operands: &mut [Operand]) {
-    if operands.iter().any(|operand| operand.is_rmw()) {
-        settle_pairs(problem, operands);
-    }
-}
-
-fn settle_pairs(problem: &Problem, operands: &mut [Operand]) {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
         let (written, read) = (operands[def], operands[usize::from(k)]);

@@ -37,6 +37,7 @@
 //! | the others | opcodes, by family |
 
 use crate::abi::AbiSignature;
+use crate::abi_cache::AbiCache;
 use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
 use crate::code::Code;
 use crate::compiled::KeyedSlot;
@@ -93,6 +94,7 @@ pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
 pub use tile::{MAX_TILES, Tile, TileCounts, TileId, TileInfo, tile_number};
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
+pub use values::ValueRegs;
 pub use width::use_widened;
 
 /// The result of lowering an instruction.
@@ -140,6 +142,8 @@ struct Record {
     operands: (u32, u32),
     clobbers: ClobberId,
     flags: InstFlags,
+    /// Is it a move, or does it read, modify and write? Whether it may be treated as such is known when all widths are.
+    depends_on_widths: bool,
     srcloc: u32,
 }
 
@@ -157,7 +161,7 @@ struct EdgeRecord {
 /// Virtual registers of a value's parts, low part first.
 type Parts = [PackedOption<VReg>; 2];
 
-/// Memory of lowering. Cleared and used again for function after function.
+/// Memory of lowering. Cleared and used again for function after function, of one instruction set under one set of settings.
 #[derive(Default, Debug)]
 pub struct Lowering {
     guard: Guard,
@@ -179,7 +183,10 @@ pub struct Lowering {
     edges: Vec<EdgeRecord>,
     edge_args: Vec<VReg>,
     edge_widths: EdgeWidths,
+    /// Does an instruction that was lowered have a source location?
+    has_srclocs: bool,
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
+    abi_cache: AbiCache,
     /// Assignments of the signatures that calls have named so far.
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
     /// The hidden pointer to the caller's return area, if a return uses it.
@@ -237,7 +244,7 @@ impl Lowering {
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
         self.value_regs.resize(func.dfg.num_values());
         self.sunk.resize(func.dfg.num_insts());
-        let abi = Arc::new(isa.abi(&func.signature)?);
+        let abi = self.abi_cache.assign(isa, &func.signature)?;
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
         let (rows, zeros_from) = (isa.rows(), isa.zeros_from());
@@ -272,6 +279,7 @@ impl Lowering {
         self.block_ranges.clear();
         self.edges.clear();
         self.edge_args.clear();
+        self.has_srclocs = false;
         self.slot_offsets.clear();
         self.call_abis.clear();
         self.return_area = None.into();
@@ -334,7 +342,7 @@ impl Lower<'_> {
         self.block = block;
         let mut next = self.func.layout.last_inst(block);
         if let Some(terminator) = next {
-            self.srcloc = self.func.srcloc(terminator).0;
+            self.locate(terminator);
             self.record_edges(block, machine);
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.cx.edge_results.clear();
@@ -343,7 +351,7 @@ impl Lower<'_> {
         }
         while let Some(inst) = next {
             if self.wanted(inst) {
-                self.srcloc = self.func.srcloc(inst).0;
+                self.locate(inst);
                 self.isa.lower(self, inst).map_err(Refusal::of(inst))?;
                 self.note_zeros(inst);
                 self.flush();
@@ -356,6 +364,13 @@ impl Lower<'_> {
             self.flush();
         }
         Ok(())
+    }
+
+    /// What is emitted from now on is located where `inst` is.
+    #[inline]
+    fn locate(&mut self, inst: Inst) {
+        self.srcloc = self.func.srcloc(inst).0;
+        self.cx.has_srclocs |= self.srcloc != u32::MAX;
     }
 
     #[inline]
@@ -378,10 +393,10 @@ impl Lower<'_> {
 
     /// Notes the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, machine: Block) {
-        let dests = destinations(self.func, block);
-        let last = self.func.layout.last_inst(block).filter(|_| !dests.is_empty());
-        let table = last.and_then(|last| self.func.dfg.inst_exception_table(last));
-        let table = table.map(|table| self.func.dfg.exception_table(table));
+        let func = self.func;
+        let dests = destinations(func, block);
+        let table = func.layout.last_inst(block).and_then(|last| func.dfg.inst_exception_table(last));
+        let table = table.map(|table| func.dfg.exception_table(table));
         let throws = table.is_some_and(|table| !table.handlers.is_empty());
         for (k, dest) in dests.iter().enumerate() {
             if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
@@ -390,16 +405,14 @@ impl Lower<'_> {
             let to = self.cx.order.targets(block, dests.len())[k];
             let direct = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
             let start = self.cx.edge_args.len() as u32;
-            let params = self.func.dfg.block_params(dest.block);
-            for (&param, arg) in params.iter().zip(self.func.dfg.block_args(*dest)) {
+            for (&param, arg) in func.dfg.block_params(dest.block).iter().zip(func.dfg.block_args(*dest)) {
                 if !self.is_needed(param) {
                     continue;
                 }
                 match (arg.kind(), table) {
                     (BlockArgKind::Value(arg), _) => {
-                        for part in self.use_regs(arg) {
-                            self.cx.edge_args.push(part);
-                        }
+                        let parts = self.use_regs(arg);
+                        self.cx.edge_args.extend_from_slice(&parts);
                     }
                     (kind, Some(table)) => {
                         let parts = self.edge_result(table, k, kind);

@@ -8,8 +8,29 @@ use crate::limits::check_limit;
 use kingpost_ir::types::I16;
 use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value};
 use kingpost_regalloc::{Block, RegClass, VReg};
-use smallvec::SmallVec;
+use std::ops::Deref;
 use std::sync::Arc;
+
+/// The registers of a value, low part first. Reads as a slice of one or two.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueRegs {
+    regs: [VReg; 2],
+    len: usize,
+}
+
+impl ValueRegs {
+    fn one(reg: VReg) -> ValueRegs {
+        ValueRegs { regs: [reg; 2], len: 1 }
+    }
+}
+
+impl Deref for ValueRegs {
+    type Target = [VReg];
+    #[inline]
+    fn deref(&self) -> &[VReg] {
+        &self.regs[..self.len]
+    }
+}
 
 /// Values and their definitions.
 impl Lower<'_> {
@@ -209,7 +230,7 @@ impl Lower<'_> {
         if let Some(abi) = &self.cx.call_abis[sig] {
             return Ok(Arc::clone(abi));
         }
-        let abi = Arc::new(self.isa.abi(&self.func.dfg.signatures[sig])?);
+        let abi = self.cx.abi_cache.assign(self.isa, &self.func.dfg.signatures[sig])?;
         self.cx.call_abis[sig] = Some(Arc::clone(&abi));
         Ok(abi)
     }
@@ -263,13 +284,9 @@ impl Lower<'_> {
     }
 
     /// The registers of a value, low part first, whose definition is needed from now on.
-    pub fn use_regs(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
-        if !first_part(self.ty(value)).2 {
-            let mut parts = SmallVec::new();
-            parts.push(self.use_reg(value));
-            return parts;
-        }
-        (0..2).map(|k| self.use_reg_half(value, k)).collect()
+    #[inline]
+    pub fn use_regs(&mut self, value: Value) -> ValueRegs {
+        if first_part(self.ty(value)).2 { self.both_halves(value) } else { ValueRegs::one(self.use_reg(value)) }
     }
 
     /// The register that the lowering of a value defines.
@@ -278,13 +295,12 @@ impl Lower<'_> {
     }
 
     /// As [`Lower::result`], for values of two registers.
-    pub fn result_parts(&mut self, value: Value) -> SmallVec<[VReg; 2]> {
-        if !first_part(self.ty(value)).2 {
-            let mut parts = SmallVec::new();
-            parts.push(self.use_reg_half(value, 0));
-            return parts;
-        }
-        (0..2).map(|k| self.use_reg_half(value, k)).collect()
+    pub fn result_parts(&mut self, value: Value) -> ValueRegs {
+        if first_part(self.ty(value)).2 { self.both_halves(value) } else { ValueRegs::one(self.result(value)) }
+    }
+
+    fn both_halves(&mut self, value: Value) -> ValueRegs {
+        ValueRegs { regs: [0, 1].map(|k| self.use_reg_half(value, k)), len: 2 }
     }
 
     #[inline]

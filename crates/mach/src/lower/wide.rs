@@ -113,7 +113,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
     let defs = [cx.needed_result(low), cx.needed_result(high)];
     let parts = cx.use_regs(x);
-    for (def, &part) in defs.into_iter().zip(&parts) {
+    for (def, &part) in defs.into_iter().zip(&parts[..]) {
         if let Some(def) = def {
             cx.emit(M::ROWS.move64, &[def, part]);
         }

@@ -108,7 +108,7 @@ pub fn rmw<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let address = cx.pair_address(addr, inst)?;
     let is_big = is_arithmetic(op) && !is_little(flags);
     let mut operand = match is_arithmetic(op) {
-        true => cx.use_regs(operand).as_slice().try_into().expect("two halves"),
+        true => cx.use_regs(operand)[..].try_into().expect("two halves"),
         false => to_memory_order(cx, flags, operand),
     };
     if op == AtomicRmwOp::Sub {

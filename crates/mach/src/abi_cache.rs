@@ -1,0 +1,75 @@
+//! Assignments of signatures to places, kept from function to function: a module has far fewer signatures than calls.
+
+use crate::abi::AbiSignature;
+use crate::error::LowerError;
+use crate::isa::Isa;
+use kingpost_ir::signature::Signature;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+/// So many are kept.
+const MAX_KEPT: usize = 1024;
+
+/// The assignments of one instruction set under one set of settings.
+#[derive(Default, Debug)]
+pub(crate) struct AbiCache {
+    kept: HashMap<Signature, Arc<AbiSignature>, BuildHasherDefault<SignatureHasher>>,
+}
+
+impl AbiCache {
+    /// Where the arguments and results of `signature` are.
+    ///
+    /// # Errors
+    /// What the convention cannot pass.
+    pub(crate) fn assign(&mut self, isa: &dyn Isa, signature: &Signature) -> Result<Arc<AbiSignature>, LowerError> {
+        if let Some(abi) = self.kept.get(signature) {
+            return Ok(Arc::clone(abi));
+        }
+        let abi = Arc::new(isa.abi(signature)?);
+        if self.kept.len() == MAX_KEPT {
+            self.kept.clear();
+        }
+        self.kept.insert(signature.clone(), Arc::clone(&abi));
+        Ok(abi)
+    }
+}
+
+/// Multiplicative hashing: nothing that a signature holds is chosen by an attacker who could not as well write a large function.
+#[derive(Default)]
+struct SignatureHasher(u64);
+
+impl Hasher for SignatureHasher {
+    fn finish(&self) -> u64 {
+        // The table takes its tags from the upper bits and its places from the lower ones.
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64);
+    }
+}
