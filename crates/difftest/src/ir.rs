@@ -40,6 +40,14 @@ pub fn run_vectors(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "vectors", generate: generate_vectors, all_lanes: false }, seeds)
 }
 
+/// As [`run`] with the choice of [`run_vectors`]: many programs at little cost.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_turns(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    compare(&Mode { target: "ir-turns", generate, all_lanes: false }, seeds)
+}
+
 /// What is generated, and what compiles it.
 struct Mode {
     /// Name of the fuzz target.

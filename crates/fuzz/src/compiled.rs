@@ -15,6 +15,7 @@ pub(crate) struct Target {
 
 pub(crate) const TARGETS: &[Target] = &[
     Target { name: "ir", percent: 100, run: ir::run },
+    Target { name: "ir-turns", percent: 0, run: ir::run_in_turns },
     Target { name: "vectors", percent: 100, run: ir::run_vectors },
     Target { name: "abi", percent: 10, run: abi::run },
     Target { name: "memory", percent: 1, run: memory::run },

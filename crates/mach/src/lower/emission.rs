@@ -16,17 +16,30 @@ const MAX_RECENT_NAMES: usize = 64;
 impl Lower<'_> {
     /// Emits an instruction with the operands of its row.
     pub fn emit(&mut self, row: RowId, vregs: &[VReg]) -> &mut MInst {
-        self.emit_with(row, vregs, None, &[], ClobberId::NONE)
+        self.record(row, vregs, None, &[], ClobberId::NONE)
     }
 
     /// Emits an instruction with a memory operand.
     pub fn emit_mem(&mut self, row: RowId, vregs: &[VReg], address: Address) -> &mut MInst {
-        self.emit_with(row, vregs, Some(address), &[], ClobberId::NONE)
+        self.record(row, vregs, Some(address), &[], ClobberId::NONE)
     }
 
     /// Emits an instruction with everything it can have: operands of its row, a memory operand, more operands behind
     /// those, and destroyed registers. If the row has an upgrade that the CPU is able to do, that is emitted.
     pub fn emit_with(
+        &mut self,
+        row: RowId,
+        vregs: &[VReg],
+        address: Option<Address>,
+        more: &[Operand],
+        clobbers: ClobberId,
+    ) -> &mut MInst {
+        self.record(row, vregs, address, more, clobbers)
+    }
+
+    /// [`Lower::emit_with`], made apart for each of the three so that each does only what it needs.
+    #[inline(always)]
+    fn record(
         &mut self,
         row_id: RowId,
         vregs: &[VReg],
