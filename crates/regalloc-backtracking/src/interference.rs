@@ -253,7 +253,7 @@ impl Interference {
                 let i = self.starts[level] + node;
                 let (start, end) = (self.starts[level - 1], self.starts[level]);
                 let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
-                if self.own[i - first] & bit != 0 || self.any[children].iter().any(|child| child & bit != 0) {
+                if (self.own[i - first] | union(&self.any[children])) & bit != 0 {
                     // So it was before, here and on all levels above.
                     break;
                 }

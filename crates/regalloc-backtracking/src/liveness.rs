@@ -148,8 +148,9 @@ pub(crate) struct Liveness {
     ranges: Vec<Segment>,
     range_starts: Vec<u32>,
     values: SecondaryMap<VReg, ValueFacts>,
-    /// By block: the last value that is live in, and live out, plus one; one past the last use of that value.
-    live_in: Vec<u32>,
+    /// One bit per block: is the value at hand live in it?
+    is_member: Vec<u64>,
+    /// By block: the last value that is live out, plus one; one past the last use of that value.
     live_out: Vec<u32>,
     last_use: Vec<ProgPoint>,
     /// Blocks in which the value at hand is live.
@@ -423,10 +424,10 @@ impl Liveness {
         order: &LinearOrder,
         graph: &BlockGraph,
     ) -> Result<(), AllocError> {
-        for stamps in [&mut self.live_in, &mut self.live_out] {
-            stamps.clear();
-            stamps.resize(order.num_blocks(), 0);
-        }
+        self.is_member.clear();
+        self.is_member.resize(order.num_blocks().div_ceil(64), 0);
+        self.live_out.clear();
+        self.live_out.resize(order.num_blocks(), 0);
         self.last_use.clear();
         self.last_use.resize(order.num_blocks(), ProgPoint::FIRST);
         self.ranges.clear();
@@ -488,7 +489,8 @@ impl Liveness {
         let def_block = order.index_at(def.point.position());
         let mut def_block_end = def.end();
         self.members.clear();
-        self.members.push(def_block);
+        self.enter(def_block);
+        self.work.clear();
         for i in uses.clone() {
             let u = self.uses[i];
             let at = order.index_at(u.point.position());
@@ -498,18 +500,16 @@ impl Liveness {
                 def_block_end = def_block_end.max(u.point.next());
             } else {
                 self.last_use[at.index()] = u.point.next();
-                self.enter(at, stamp);
+                self.enter(at);
             }
         }
         while let Some(at) = self.work.pop() {
             for pred in graph.preds(at) {
                 self.live_out[pred.block.index()] = stamp;
-                if pred.block != def_block {
-                    self.enter(pred.block, stamp);
-                }
+                self.enter(pred.block);
             }
         }
-        self.members.sort_unstable();
+        self.sort_members();
         let first = self.ranges.len();
         for &at in &self.members {
             let block = order.block(at);
@@ -539,10 +539,32 @@ impl Liveness {
         }
     }
 
-    fn enter(&mut self, at: BlockIndex, stamp: u32) {
-        if std::mem::replace(&mut self.live_in[at.index()], stamp) != stamp {
+    #[inline]
+    fn enter(&mut self, at: BlockIndex) {
+        let (word, bit) = (&mut self.is_member[at.index() / 64], 1 << (at.index() % 64));
+        if *word & bit == 0 {
+            *word |= bit;
             self.members.push(at);
             self.work.push(at);
+        }
+    }
+
+    /// Brings the members in order, by their bits unless they lie far apart, and clears these.
+    fn sort_members(&mut self) {
+        let words = self.members.iter().map(|at| at.index() / 64);
+        let (low, high) = words.fold((usize::MAX, 0), |(low, high), word| (low.min(word), high.max(word)));
+        if high - low > self.members.len() {
+            self.members.sort_unstable();
+            self.members.iter().for_each(|at| self.is_member[at.index() / 64] = 0);
+            return;
+        }
+        self.members.clear();
+        for word in low..=high {
+            let mut bits = std::mem::take(&mut self.is_member[word]);
+            while bits != 0 {
+                self.members.push(BlockIndex::new(64 * word + bits.trailing_zeros() as usize));
+                bits &= bits - 1;
+            }
         }
     }
 }

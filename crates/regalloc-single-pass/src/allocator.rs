@@ -9,7 +9,7 @@ use crate::survey::Survey;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{
     AllocError, Allocation, Allocator, Diagnostics, EditKind, Event, Inst, InstFlags, LabelRange, Loc, MachineEnv,
-    PRegSet, ParallelMoves, Problem, Slot, VReg,
+    PRegSet, ParallelMoves, Problem, Slot, Step, VReg,
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::matching::Matching;
@@ -133,32 +133,33 @@ impl Walk<'_, '_> {
     }
 
     fn block(&mut self) -> Result<(), AllocError> {
-        let block = self.order.block(self.index).block;
-        let mut insts = self.problem.insts(block);
-        if let Some(terminator) = insts.next_back() {
-            self.end_block(terminator)?;
-        }
-        let mut after = self.problem.terminator(block);
-        while let Some(inst) = insts.next_back() {
-            self.instruction(inst, after)?;
-            after = inst;
+        let problem = self.problem;
+        let mut steps = problem.walk(self.order.block(self.index).block).rev();
+        if let Some(Step { inst: mut after, .. }) = steps.next() {
+            self.end_block(after)?;
+            for step in steps {
+                let inst = step.inst;
+                self.instruction(step, after)?;
+                after = inst;
+            }
         }
         self.head()
     }
 
-    /// Chooses locations for the operands of `inst`, and writes what must be done behind it before `after`.
-    fn instruction(&mut self, inst: Inst, after: Inst) -> Result<(), AllocError> {
-        let flags = self.problem.flags(inst);
-        let range = self.problem.operand_range(inst);
-        if flags.has(InstFlags::REMAT) && self.skip_remat(inst, range.start) {
+    /// Chooses locations for the operands of an instruction, and writes what must be done behind it before `after`.
+    #[inline]
+    fn instruction(&mut self, step: Step, after: Inst) -> Result<(), AllocError> {
+        let Step { inst, flags, shape, operands, .. } = step;
+        let start = operands.start;
+        if flags.has(InstFlags::REMAT) && self.skip_remat(inst, start) {
             return Ok(());
         }
-        if self.is_plain(inst, range.len()) {
-            self.plain(inst, Some(after), range.clone());
+        if self.is_plain(shape, operands.len()) {
+            self.plain(inst, Some(after), operands);
         } else {
             self.constrained(inst, Some(after))?;
         }
-        if flags.has(InstFlags::MOVE) && self.out.locs[range.start] == self.out.locs[range.start + 1] {
+        if flags.has(InstFlags::MOVE) && self.out.locs[start] == self.out.locs[start + 1] {
             self.out.drop_inst(inst);
         }
         Ok(())

@@ -374,7 +374,7 @@ impl Walk<'_, '_> {
         let problem = self.problem;
         let range = problem.operand_range(terminator);
         let operands = &problem.all_operands()[range.clone()];
-        let is_plain = self.is_plain(terminator, operands.len());
+        let is_plain = self.is_plain(problem.shape(terminator), operands.len());
         let touched = if is_plain { Touched::NOTHING } else { self.match_branch(edges, terminator)? };
         let hottest = edges.iter().copied().reduce(|a, b| match problem.edge(b).freq > problem.edge(a).freq {
             true => b,

@@ -27,19 +27,21 @@ fn indices(mut bits: u64) -> impl Iterator<Item = usize> {
 
 impl Walk<'_, '_> {
     /// Does an instruction ask for nothing but registers, or memory where a value is there?
-    pub(crate) fn is_plain(&self, inst: Inst, operands: usize) -> bool {
-        self.problem.shape(inst) != Shape::Constrained && operands <= self.fewest_registers
+    #[inline]
+    pub(crate) fn is_plain(&self, shape: Shape, operands: usize) -> bool {
+        shape != Shape::Constrained && operands <= self.fewest_registers
     }
 
     /// Serves a plain instruction.
     #[inline]
     pub(crate) fn plain(&mut self, inst: Inst, after: Option<Inst>, range: Range<usize>) {
         let base = range.start;
+        let (met_before, locs) = (&self.survey.met_before[range.clone()], &mut self.out.locs[range.clone()]);
         let operands = &self.problem.all_operands()[range];
         let (mut busy, mut defs, mut missing) = (Masks::default(), 0, 0);
-        for (k, &operand) in operands.iter().enumerate() {
+        for (k, ((&operand, &met_before), loc)) in operands.iter().zip(met_before).zip(locs).enumerate() {
             let value = self.state.value_mut(operand.vreg());
-            value.next_met = self.survey.met_before[base + k];
+            value.next_met = met_before;
             let reg = value.reg;
             if operand.is_def() {
                 defs |= 1 << k;
@@ -47,7 +49,7 @@ impl Walk<'_, '_> {
                 missing |= 1 << k;
             } else {
                 busy[reg.class()] |= reg.bit();
-                self.out.locs[base + k] = self.loc(reg);
+                *loc = Loc::reg(self.registers.preg(reg));
             }
         }
         let (mut prefer, mut taken) = (Reg::NONE, busy);

@@ -19,8 +19,9 @@ pub(crate) struct References {
     uses: Vec<(VReg, BlockIndex, Inst)>,
     /// By block: the value last found live at its end.
     live_out: Vec<Option<VReg>>,
-    /// By block: its safepoints.
-    safepoints: Vec<Vec<Inst>>,
+    /// The safepoints of all blocks in turn, and by block where its own end.
+    safepoints: Vec<Inst>,
+    safepoints_end: Vec<u32>,
     work: Vec<BlockIndex>,
 }
 
@@ -52,7 +53,7 @@ impl References {
         self.live_out.clear();
         self.live_out.resize(order.num_blocks(), None);
         self.safepoints.clear();
-        self.safepoints.resize(order.num_blocks(), Vec::new());
+        self.safepoints_end.clear();
         let is_ref = |vreg: &VReg| problem.vregs[*vreg].is_ref;
         for index in order.indices() {
             let block = order.block(index).block;
@@ -61,7 +62,7 @@ impl References {
             }
             for step in problem.walk(block) {
                 if step.flags.has(InstFlags::SAFEPOINT) {
-                    self.safepoints[index.index()].push(step.inst);
+                    self.safepoints.push(step.inst);
                 }
                 for operand in problem.all_operands()[step.operands].iter().filter(|operand| is_ref(&operand.vreg())) {
                     match operand.is_def() {
@@ -70,6 +71,7 @@ impl References {
                     }
                 }
             }
+            self.safepoints_end.push(self.safepoints.len() as u32);
             for &edge in problem.succs(block) {
                 let args = problem.edge_args(edge).iter().filter(|&arg| is_ref(arg));
                 self.uses.extend(args.map(|&arg| (arg, index, problem.terminator(block))));
@@ -118,8 +120,10 @@ impl References {
     /// Names the safepoints of a block from the definition, if it is there, up to an instruction or the end.
     fn name(&self, block: BlockIndex, def: Def, before: Option<Inst>, slot: Slot, out: &mut Allocation) {
         let from = def.1.filter(|_| block == def.0);
-        let safepoints = self.safepoints[block.index()].iter();
-        let live = safepoints.filter(|&&at| from.is_none_or(|def| def < at) && before.is_none_or(|end| at < end));
+        let start = block.index().checked_sub(1).map_or(0, |last| self.safepoints_end[last] as usize);
+        let safepoints = &self.safepoints[start..self.safepoints_end[block.index()] as usize];
+        let live =
+            safepoints.iter().filter(|&&at| from.is_none_or(|def| def < at) && before.is_none_or(|end| at < end));
         out.stack_maps.extend(live.map(|&inst| StackMapEntry { inst, slot }));
     }
 }

@@ -107,8 +107,8 @@ impl SlotWebs {
         self.slots.resize(self.members.list.len(), None.into());
         self.pairs.sort_unstable();
         for &(_, from, to) in &self.pairs {
-            let [from_width, to_width] = [from, to].map(|web| state.value(self.members.list[web as usize].vreg).width);
-            if from_width == to_width {
+            let width = |web: u32| state.value(self.members.list[web as usize].vreg).width;
+            if width(from) == width(to) {
                 let (a, b) = (self.classes.find(from), self.classes.find(to));
                 self.classes.merge(a, b);
             }
@@ -128,7 +128,7 @@ impl SlotWebs {
                     value.remat.is_none() && !value.is_labelled && value.existing_slot().is_none()
                 };
                 if arg != param && can_share(arg) && can_share(param) {
-                    let [from, to] = [arg, param].map(|vreg| self.members.number(state, vreg));
+                    let (from, to) = (self.members.number(state, arg), self.members.number(state, param));
                     self.pairs.push((Reverse(data.freq.0), from, to));
                 }
             }

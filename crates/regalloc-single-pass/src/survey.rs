@@ -57,6 +57,8 @@ pub(crate) struct Survey {
     calls: Vec<u32>,
     /// By operand: where the same value was met before it in the linear order, one more than that position; 0 if nowhere.
     pub(crate) met_before: Vec<u32>,
+    /// Calls before the point that the survey has come to.
+    num_calls: u32,
 }
 
 impl Survey {
@@ -75,17 +77,19 @@ impl Survey {
                 (value.edge, value.block) = (edge.into(), index);
             }
         }
-        let mut calls = 0;
-        self.met_before.clear();
-        self.met_before.resize(problem.num_operands(), 0);
+        self.num_calls = 0;
+        let mut met_before = std::mem::take(&mut self.met_before);
+        met_before.clear();
+        met_before.resize(problem.num_operands(), 0);
         for index in order.indices() {
-            let before = calls;
-            self.block(problem, order, index, state, &mut calls);
-            self.calls.push(calls);
-            if calls > before {
+            let before = self.num_calls;
+            self.block(problem, order, index, state, &mut met_before);
+            self.calls.push(self.num_calls);
+            if self.num_calls > before {
                 self.note_calls(order, order.block(index).innermost);
             }
         }
+        self.met_before = met_before;
         for label in &problem.labels {
             // A label is answered by the slot, which has nothing else then.
             let value = state.value_mut(label.vreg);
@@ -124,12 +128,19 @@ impl Survey {
         })
     }
 
-    fn block(&mut self, problem: &Problem, order: &LinearOrder, index: BlockIndex, state: &mut State, calls: &mut u32) {
+    fn block(
+        &mut self,
+        problem: &Problem,
+        order: &LinearOrder,
+        index: BlockIndex,
+        state: &mut State,
+        met_before: &mut [u32],
+    ) {
         let block = order.block(index);
         let in_loop = block.innermost.is_some();
         for &param in problem.params(block.block) {
             let value = state.value_mut(param);
-            (value.block, value.is_param, value.calls) = (index, true, *calls);
+            (value.block, value.is_param, value.calls) = (index, true, self.num_calls);
         }
         if let Some(id) = block.innermost.expand().filter(|_| order.is_header(index)) {
             self.loops[id].params = self.uses.len() as u32;
@@ -140,13 +151,13 @@ impl Survey {
         let mut position = block.head.as_u32();
         for step in problem.walk(block.block) {
             position += 1;
-            let before = *calls;
-            *calls += u32::from(step.clobbers != ClobberId::NONE);
-            for at in step.operands {
-                let operand = problem.all_operands()[at];
+            let before = self.num_calls;
+            self.num_calls += u32::from(step.clobbers != ClobberId::NONE);
+            let operands = &problem.all_operands()[step.operands.clone()];
+            for (operand, met_before) in operands.iter().zip(&mut met_before[step.operands]) {
                 let vreg = operand.vreg();
                 let value = state.value_mut(vreg);
-                self.met_before[at] = std::mem::replace(&mut value.next_met, position);
+                *met_before = std::mem::replace(&mut value.next_met, position);
                 if operand.is_use() {
                     value.lives_over_call |= value.calls < before;
                     if in_loop {
@@ -154,7 +165,7 @@ impl Survey {
                     }
                     continue;
                 }
-                value.calls = *calls;
+                value.calls = self.num_calls;
                 if value.edge.is_none() {
                     value.block = index;
                 }
@@ -171,7 +182,7 @@ impl Survey {
             }
             for &arg in problem.edge_args(edge) {
                 let value = state.value_mut(arg);
-                value.lives_over_call |= value.calls < *calls;
+                value.lives_over_call |= value.calls < self.num_calls;
                 if in_loop {
                     self.note_use(order, index, Freq(0), value, arg);
                 }
