@@ -43,6 +43,8 @@ pub(crate) struct Simplify {
     /// Are accesses to memory left as they are?
     pub(crate) keeps_accesses: bool,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    /// Of each value, how many uses there were when it was first asked.
+    uses: SecondaryMap<Value, u8>,
 }
 
 impl Simplify {
@@ -53,7 +55,7 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return false };
-        let Simplify { table, memory, representatives, applications, keeps_accesses, observer } = self;
+        let Simplify { table, memory, representatives, applications, keeps_accesses, observer, uses } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -63,6 +65,8 @@ impl Simplify {
             applications,
             keeps_accesses: *keeps_accesses,
             observer: observer.as_deref_mut(),
+            uses,
+            are_uses_counted: false,
             block: entry,
             before: Inst::new(0),
             fuel: 0,
@@ -85,6 +89,8 @@ pub(crate) struct Walk<'a> {
     applications: &'a mut Applications,
     keeps_accesses: bool,
     observer: Option<&'a mut (dyn Observer + 'static)>,
+    uses: &'a mut SecondaryMap<Value, u8>,
+    are_uses_counted: bool,
     /// The block that is visited.
     block: Block,
     /// The instruction that is visited: new ones go in front of it.
@@ -302,6 +308,19 @@ impl Walk<'_> {
         Some((ty, bits))
     }
 
+    /// Counts uses once in a function, and only in one of which a rule asks.
+    fn count_uses(&mut self) {
+        self.are_uses_counted = true;
+        self.uses.clear();
+        self.uses.resize(self.func.dfg.num_values());
+        for block in self.func.layout.blocks() {
+            for inst in self.func.layout.block_insts(block) {
+                let uses = &mut *self.uses;
+                self.func.dfg.for_each_use(inst, |value| uses[value] = uses[value].saturating_add(1));
+            }
+        }
+    }
+
     /// The value that is numbered equal, or the instruction itself, which is made if it does not exist.
     fn number(&mut self, data: InstData, existing: Option<Inst>) -> Value {
         let mut key = data.key();
@@ -396,7 +415,8 @@ impl Walk<'_> {
 impl Graph for Walk<'_> {
     fn definition(&self, value: Value) -> Option<&InstData> {
         let data = self.func.dfg.inst(self.func.dfg.first_result_of(value)?);
-        (purity(data.opcode()) == Purity::Pure && data.opcode().info().results.len() == 1).then_some(data)
+        let is_known = matches!(purity(data.opcode()), Purity::Pure | Purity::Load);
+        (is_known && data.opcode().info().results.len() == 1).then_some(data)
     }
 
     fn ty(&self, value: Value) -> Type {
@@ -413,6 +433,13 @@ impl Graph for Walk<'_> {
 
     fn iconst(&mut self, ty: Type, bits: u64) -> Value {
         self.number(InstData::iconst(ty, bits as i64), None)
+    }
+
+    fn is_sole(&mut self, value: Value) -> bool {
+        if !self.are_uses_counted {
+            self.count_uses();
+        }
+        self.uses[value] <= 1
     }
 
     fn may_apply(&mut self, rule: Rule) -> bool {

@@ -201,7 +201,20 @@ impl<'a> Meanings<'a> {
 
     fn variable(&mut self, value: IrValue) -> Term {
         let bits = self.func.dfg.value_type(value).bits().min(128);
-        self.terms.var(&format!("v{}", value.index()), Sort::Bits(bits.max(1)))
+        let name = format!("v{}", value.index());
+        // What loads extend is known to be so.
+        let opcode = self.func.dfg.first_result_of(value).map(|inst| self.func.dfg.inst(inst).opcode());
+        match opcode {
+            Some(Opcode::Uload8) => self.extended(&name, 8, bits),
+            Some(Opcode::Uload16) => self.extended(&name, 16, bits),
+            Some(Opcode::Uload32) => self.extended(&name, 32, bits),
+            _ => self.terms.var(&name, Sort::Bits(bits.max(1))),
+        }
+    }
+
+    fn extended(&mut self, name: &str, from: u32, to: u32) -> Term {
+        let loaded = self.terms.var(name, Sort::Bits(from));
+        self.terms.zero_extend(loaded, to)
     }
 
     /// The instruction whose only result a value is, if it depends on nothing but its operands.

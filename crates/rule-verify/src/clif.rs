@@ -220,13 +220,18 @@ pub(crate) fn sides(
     let widths = Typings::of_widths(&typing.expr_widths());
     let of_widths = widths.iter().next().expect("there is one combination");
     let encoder = Encoder::new(terms, of_widths, false);
-    let (names, constants, open) = Default::default();
-    let mut builder = Builder { encoder, typing, conditions, names, constants, is_target: false, open };
+    let (names, insts, constants, open) = Default::default();
+    let mut builder = Builder { encoder, typing, conditions, names, insts, constants, is_target: false, open };
     let (source, inner) = builder.node(&rule.source)?;
     let open_in_source = builder.open.len();
     builder.is_target = true;
     let (target, target_traps) = builder.node(&rule.target)?;
-    let values: HashMap<String, Term> = builder.names.iter().map(|(name, _, term)| (name.clone(), *term)).collect();
+    let values = builder
+        .names
+        .iter()
+        .map(|(name, _, term)| (name, term))
+        .chain(builder.insts.iter().map(|(name, term)| (name, term)));
+    let values: HashMap<String, Term> = values.map(|(name, term)| (name.clone(), *term)).collect();
     let mut assumed = builder.encoder.precondition(&rule.precondition, &|name| values.get(name).copied())?;
     for fact in std::mem::take(&mut builder.encoder.facts) {
         assumed = builder.encoder.terms.and(assumed, fact);
@@ -321,6 +326,8 @@ struct Builder<'e, 't> {
     typing: &'t ClifTyping,
     conditions: &'t Conditions<'t>,
     names: Vec<(String, Type, Term)>,
+    /// Instructions with a name.
+    insts: Vec<(String, Term)>,
     constants: HashMap<u32, Term>,
     /// Whether the target is built.
     is_target: bool,
@@ -371,6 +378,7 @@ impl Builder<'_, '_> {
                 traps.push(outcome.trap);
                 let result = outcome.results[0];
                 let value = outcome.nan.map_or(result, |nan| self.any_nan(node, result, nan));
+                self.insts.extend(node.name.iter().map(|name| (name.clone(), value)));
                 Ok((value, traps))
             }
         }

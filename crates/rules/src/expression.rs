@@ -129,7 +129,8 @@ impl Scanner<'_> {
     fn call(&mut self, at: Position, name: &str) -> Result<Expr, RuleError> {
         let args = self.arguments()?;
         let wrong = |message: String| RuleError::new(ErrorKind::Function, at, message);
-        let function = Function::named(name).ok_or_else(|| wrong(format!("unknown function: {name}")))?;
+        let named = if self.is_free() { Function::of_clif(name) } else { Function::named(name) };
+        let function = named.ok_or_else(|| wrong(format!("unknown function: {name}")))?;
         if args.len() != function.arity() {
             return Err(wrong(format!("{name} takes {} arguments, not {}", function.arity(), args.len())));
         }

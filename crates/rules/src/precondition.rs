@@ -103,7 +103,8 @@ impl Scanner<'_> {
         if !is_call {
             return Ok(None);
         }
-        let Some(predicate) = Predicate::named(name) else {
+        let named = if self.is_free() { Predicate::of_clif(name) } else { Predicate::named(name) };
+        let Some(predicate) = named else {
             return if self.call_stands_alone(name) {
                 Err(RuleError::new(ErrorKind::Function, at, format!("unknown predicate: {name}")))
             } else {

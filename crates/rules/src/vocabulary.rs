@@ -203,6 +203,15 @@ words! {
 }
 
 impl Function {
+    /// The function of this name in rules on CLIF, where analyses have short names.
+    pub fn of_clif(name: &str) -> Option<Function> {
+        match name {
+            "zeros" => Some(Function::ComputeKnownZeroBits),
+            "ones" => Some(Function::ComputeKnownOneBits),
+            _ => Function::named(name),
+        }
+    }
+
     /// How many arguments it takes.
     pub fn arity(self) -> usize {
         match self {
@@ -260,6 +269,11 @@ pub enum Argument {
 }
 
 impl Predicate {
+    /// The predicate of this name in rules on CLIF, where analyses have short names.
+    pub fn of_clif(name: &str) -> Option<Predicate> {
+        if name == "sole" { Some(Predicate::HasOneUse) } else { Predicate::named(name) }
+    }
+
     /// The kinds of the arguments.
     pub fn arguments(self) -> &'static [Argument] {
         use Predicate::*;

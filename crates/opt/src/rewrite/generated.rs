@@ -3,12 +3,13 @@
 use super::bits::Bits;
 use super::support::{fits, condition, constant, definition, float_condition, is_int_or_lanes, make_constant};
 use super::Graph;
+use crate::facts::{ones, zeros};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 
-const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0x98c8e3412e7beb45), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x2101ca91d610945a), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0xa0fc7a7ecd8971ab), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0x6b6d7d66c725fc79), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x461f41de08da95fc), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0x58839c90f9a57b3b), "the matcher is stale: make rules");
 
 /// A proved rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -505,6 +506,38 @@ pub enum Rule {
     AbsSmax,
     /// `abs_xor`
     AbsXor,
+    /// `mask_known`
+    MaskKnown,
+    /// `mask_clears`
+    MaskClears,
+    /// `ones_known`
+    OnesKnown,
+    /// `ult_known`
+    UltKnown,
+    /// `uge_known`
+    UgeKnown,
+    /// `ule_known`
+    UleKnown,
+    /// `ugt_known`
+    UgtKnown,
+    /// `eq_known`
+    EqKnown,
+    /// `ne_known`
+    NeKnown,
+    /// `slt_known`
+    SltKnown,
+    /// `sge_known`
+    SgeKnown,
+    /// `bool_ne_zero`
+    BoolNeZero,
+    /// `bool_eq_one`
+    BoolEqOne,
+    /// `sext_known`
+    SextKnown,
+    /// `sshr_known`
+    SshrKnown,
+    /// `uext_reduce`
+    UextReduce,
     /// `bswap_bswap`
     BswapBswap,
     /// `bitrev_bitrev`
@@ -539,12 +572,8 @@ pub enum Rule {
     BitcastBitcast,
     /// `fcmp_zero`
     FcmpZero,
-    /// `fcmp_not_zero`
-    FcmpNotZero,
     /// `fcmp_xor_one`
     FcmpXorOne,
-    /// `fcmp_and_one`
-    FcmpAndOne,
     /// `fcmp_fneg`
     FcmpFneg,
     /// `fadd_fneg`
@@ -804,6 +833,22 @@ impl Rule {
         Rule::AbsSge,
         Rule::AbsSmax,
         Rule::AbsXor,
+        Rule::MaskKnown,
+        Rule::MaskClears,
+        Rule::OnesKnown,
+        Rule::UltKnown,
+        Rule::UgeKnown,
+        Rule::UleKnown,
+        Rule::UgtKnown,
+        Rule::EqKnown,
+        Rule::NeKnown,
+        Rule::SltKnown,
+        Rule::SgeKnown,
+        Rule::BoolNeZero,
+        Rule::BoolEqOne,
+        Rule::SextKnown,
+        Rule::SshrKnown,
+        Rule::UextReduce,
         Rule::BswapBswap,
         Rule::BitrevBitrev,
         Rule::AddSplat,
@@ -821,9 +866,7 @@ impl Rule {
         Rule::BitcastBack,
         Rule::BitcastBitcast,
         Rule::FcmpZero,
-        Rule::FcmpNotZero,
         Rule::FcmpXorOne,
-        Rule::FcmpAndOne,
         Rule::FcmpFneg,
         Rule::FaddFneg,
         Rule::FsubFneg,
@@ -1079,6 +1122,22 @@ impl Rule {
             Rule::AbsSge => "abs_sge",
             Rule::AbsSmax => "abs_smax",
             Rule::AbsXor => "abs_xor",
+            Rule::MaskKnown => "mask_known",
+            Rule::MaskClears => "mask_clears",
+            Rule::OnesKnown => "ones_known",
+            Rule::UltKnown => "ult_known",
+            Rule::UgeKnown => "uge_known",
+            Rule::UleKnown => "ule_known",
+            Rule::UgtKnown => "ugt_known",
+            Rule::EqKnown => "eq_known",
+            Rule::NeKnown => "ne_known",
+            Rule::SltKnown => "slt_known",
+            Rule::SgeKnown => "sge_known",
+            Rule::BoolNeZero => "bool_ne_zero",
+            Rule::BoolEqOne => "bool_eq_one",
+            Rule::SextKnown => "sext_known",
+            Rule::SshrKnown => "sshr_known",
+            Rule::UextReduce => "uext_reduce",
             Rule::BswapBswap => "bswap_bswap",
             Rule::BitrevBitrev => "bitrev_bitrev",
             Rule::AddSplat => "add_splat",
@@ -1096,9 +1155,7 @@ impl Rule {
             Rule::BitcastBack => "bitcast_back",
             Rule::BitcastBitcast => "bitcast_bitcast",
             Rule::FcmpZero => "fcmp_zero",
-            Rule::FcmpNotZero => "fcmp_not_zero",
             Rule::FcmpXorOne => "fcmp_xor_one",
-            Rule::FcmpAndOne => "fcmp_and_one",
             Rule::FcmpFneg => "fcmp_fneg",
             Rule::FaddFneg => "fadd_fneg",
             Rule::FsubFneg => "fsub_fneg",
@@ -1616,15 +1673,6 @@ fn match_icmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                     return Some(value);
                 }
             }
-            Opcode::Fcmp => {
-                let &[a0_0, a0_1] = d0.args() else { return None };
-                if condition(request) == IntCC::Equal && c1.is(0) && let Some(value) = fcmp_zero(g, ty, a0_0, a0_1, float_condition(&d0)) {
-                    return Some(value);
-                }
-                if condition(request) == IntCC::NotEqual && c1.is(0) && let Some(value) = fcmp_not_zero(g, ty, a0_0, a0_1, float_condition(&d0)) {
-                    return Some(value);
-                }
-            }
             _ => {}
         }
     }
@@ -1651,6 +1699,44 @@ fn match_icmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             }
         }
         _ => {}
+    }
+    if let Some(c1) = constant(g, a1) {
+        if condition(request) == IntCC::UnsignedLessThan && let Some(value) = ult_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::UnsignedGreaterThanOrEqual && let Some(value) = uge_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::UnsignedLessThanOrEqual && let Some(value) = ule_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::UnsignedGreaterThan && let Some(value) = ugt_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::Equal && let Some(value) = eq_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::NotEqual && let Some(value) = ne_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::SignedLessThan && c1.is(0) && let Some(value) = slt_known(g, ty, a0) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::SignedGreaterThanOrEqual && c1.is(0) && let Some(value) = sge_known(g, ty, a0) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::NotEqual && c1.is(0) && let Some(value) = bool_ne_zero(g, ty, a0) {
+            return Some(value);
+        }
+        if condition(request) == IntCC::Equal && c1.is(1) && let Some(value) = bool_eq_one(g, ty, a0) {
+            return Some(value);
+        }
+        if d0.opcode() == Opcode::Fcmp {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if condition(request) == IntCC::Equal && c1.is(0) && let Some(value) = fcmp_zero(g, ty, a0_0, a0_1, float_condition(&d0)) {
+                return Some(value);
+            }
+        }
     }
     None
 }
@@ -2303,16 +2389,6 @@ fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                 }
             }
         }
-        Opcode::Splat => {
-            let &[a1_0] = d1.args() else { return None };
-            let d0 = definition(g, a0);
-            if d0.opcode() == Opcode::Splat {
-                let &[a0_0] = d0.args() else { return None };
-                if let Some(value) = and_splat(g, ty, a0_0, a1_0) {
-                    return Some(value);
-                }
-            }
-        }
         _ => {}
     }
     let d0 = definition(g, a0);
@@ -2356,12 +2432,6 @@ fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
         Opcode::Icmp => {
             let &[a0_0, a0_1] = d0.args() else { return None };
             if let Some(c1) = constant(g, a1) && c1.is(1) && let Some(value) = cmp_and_one(g, ty, a0_0, a0_1, condition(&d0)) {
-                return Some(value);
-            }
-        }
-        Opcode::Fcmp => {
-            let &[a0_0, a0_1] = d0.args() else { return None };
-            if let Some(c1) = constant(g, a1) && c1.is(1) && let Some(value) = fcmp_and_one(g, ty, a0_0, a0_1, float_condition(&d0)) {
                 return Some(value);
             }
         }
@@ -2415,6 +2485,23 @@ fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
         if d0_1.opcode() == Opcode::Bnot {
             let &[a0_1_0] = d0_1.args() else { return None };
             if a0_1_0 == a1 && let Some(value) = and_or_not(g, ty, a0_1_0, a0_0) {
+                return Some(value);
+            }
+        }
+    }
+    if let Some(c1) = constant(g, a1) {
+        if let Some(value) = mask_known(g, ty, a0, c1) {
+            return Some(value);
+        }
+        if let Some(value) = mask_clears(g, ty, a0, c1) {
+            return Some(value);
+        }
+    }
+    if d0.opcode() == Opcode::Splat {
+        let &[a0_0] = d0.args() else { return None };
+        if d1.opcode() == Opcode::Splat {
+            let &[a1_0] = d1.args() else { return None };
+            if let Some(value) = and_splat(g, ty, a0_0, a1_0) {
                 return Some(value);
             }
         }
@@ -2671,6 +2758,9 @@ fn match_bor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
         if a0_1 == a1 && let Some(value) = or_xor_self(g, ty, a0_1, a0_0) {
             return Some(value);
         }
+    }
+    if let Some(c1) = constant(g, a1) && let Some(value) = ones_known(g, ty, a0, c1) {
+        return Some(value);
     }
     None
 }
@@ -3064,6 +3154,9 @@ fn match_sshr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
         }
         _ => {}
     }
+    if let Some(value) = sshr_known(g, ty, a0, a1) {
+        return Some(value);
+    }
     None
 }
 
@@ -3334,11 +3427,20 @@ fn match_uextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
     let d0 = definition(g, a0);
-    if d0.opcode() == Opcode::Uextend {
-        let &[a0_0] = d0.args() else { return None };
-        if let Some(value) = ext_ext(g, ty, a0_0) {
-            return Some(value);
+    match d0.opcode() {
+        Opcode::Uextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = ext_ext(g, ty, a0_0) {
+                return Some(value);
+            }
         }
+        Opcode::Ireduce => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = uext_reduce(g, ty, a0_0, a0) {
+                return Some(value);
+            }
+        }
+        _ => {}
     }
     None
 }
@@ -3361,6 +3463,9 @@ fn match_sextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             }
         }
         _ => {}
+    }
+    if let Some(value) = sext_known(g, ty, a0) {
+        return Some(value);
     }
     None
 }
@@ -3588,13 +3693,16 @@ pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value>
         }
         Opcode::Bxor => {
             let &[a0, a1] = d.args() else { return None };
-            if let Some(value) = cond_xor_cmp(g, a0, a1) {
+            if let Some(value) = cond_xor_cmp(g, a0, a1, value) {
+                return Some(value);
+            }
+            if let Some(value) = cond_xor_cmp(g, a1, a0, value) {
                 return Some(value);
             }
         }
         Opcode::Isub => {
             let &[a0, a1] = d.args() else { return None };
-            if let Some(value) = cond_sub(g, a0, a1) {
+            if let Some(value) = cond_sub(g, a0, a1, value) {
                 return Some(value);
             }
         }
@@ -5607,18 +5715,18 @@ fn cond_popcnt(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(bxor(x, y)) => cond(icmp ne (x, y))`
-fn cond_xor_cmp(g: &mut impl Graph, x: Value, y: Value) -> Option<Value> {
-    if g.may_apply(Rule::CondXorCmp) {
+/// `cond(d = bxor(x, y)) => cond(icmp ne (x, y)) where sole(d)`
+fn cond_xor_cmp(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Value> {
+    if g.is_sole(n2) && g.may_apply(Rule::CondXorCmp) {
         Some(g.make(InstData::icmp(g.ty(y), IntCC::NotEqual, [x, y])))
     } else {
         None
     }
 }
 
-/// `cond(isub(x, y)) => cond(icmp ne (x, y))`
-fn cond_sub(g: &mut impl Graph, x: Value, y: Value) -> Option<Value> {
-    if g.may_apply(Rule::CondSub) {
+/// `cond(d = isub(x, y)) => cond(icmp ne (x, y)) where sole(d)`
+fn cond_sub(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Value> {
+    if g.is_sole(n2) && g.may_apply(Rule::CondSub) {
         Some(g.make(InstData::icmp(g.ty(y), IntCC::NotEqual, [x, y])))
     } else {
         None
@@ -5895,6 +6003,150 @@ fn abs_xor(g: &mut impl Graph, ty: Type, x: Value, n2: Value, n6: Value, k: Bits
     }
 }
 
+/// `band(x, C) => x where (zeros(x) | C) == -1`
+fn mask_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (zeros(g, x) | c) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::MaskKnown) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
+/// `band(x, C) => 0 where (zeros(x) | ~C) == -1`
+fn mask_clears(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (zeros(g, x) | (!c)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::MaskClears) {
+        Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
+    } else {
+        None
+    }
+}
+
+/// `bor(x, C) => x where (ones(x) | ~C) == -1`
+fn ones_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (ones(g, x) | (!c)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::OnesKnown) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
+/// `icmp ult (x, C) => 1 where ~zeros(x) u< C`
+fn ult_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (!zeros(g, x)).unsigned() < c.unsigned() && g.may_apply(Rule::UltKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
+    } else {
+        None
+    }
+}
+
+/// `icmp uge (x, C) => 0 where ~zeros(x) u< C`
+fn uge_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (!zeros(g, x)).unsigned() < c.unsigned() && g.may_apply(Rule::UgeKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
+    } else {
+        None
+    }
+}
+
+/// `icmp ule (x, C) => 1 where ~zeros(x) u<= C`
+fn ule_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (!zeros(g, x)).unsigned() <= c.unsigned() && g.may_apply(Rule::UleKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
+    } else {
+        None
+    }
+}
+
+/// `icmp ugt (x, C) => 0 where ~zeros(x) u<= C`
+fn ugt_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (!zeros(g, x)).unsigned() <= c.unsigned() && g.may_apply(Rule::UgtKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
+    } else {
+        None
+    }
+}
+
+/// `icmp eq (x, C) => 0 where (zeros(x) & C) != 0`
+fn eq_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (zeros(g, x) & c) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::EqKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
+    } else {
+        None
+    }
+}
+
+/// `icmp ne (x, C) => 1 where (zeros(x) & C) != 0`
+fn ne_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && (zeros(g, x) & c) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::NeKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
+    } else {
+        None
+    }
+}
+
+/// `icmp slt (x, 0) => 0 where zeros(x) < 0`
+fn slt_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SltKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
+    } else {
+        None
+    }
+}
+
+/// `icmp sge (x, 0) => 1 where zeros(x) < 0`
+fn sge_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SgeKnown) {
+        Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
+    } else {
+        None
+    }
+}
+
+/// `icmp ne (x: i8, 0) => x where (zeros(x) | 1) == -1`
+fn bool_ne_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if ty == types::I8 && (zeros(g, x) | Bits::new(ty.lane_bits(), 1)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::BoolNeZero) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
+/// `icmp eq (x: i8, 1) => x where (zeros(x) | 1) == -1`
+fn bool_eq_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if ty == types::I8 && (zeros(g, x) | Bits::new(ty.lane_bits(), 1)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::BoolEqOne) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
+/// `sextend.W(x: N) => uextend.W(x) where zeros(x) < 0`
+fn sext_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if zeros(g, x).signed() < Bits::new(g.ty(x).lane_bits(), 0).signed() && g.may_apply(Rule::SextKnown) {
+        Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
+    } else {
+        None
+    }
+}
+
+/// `sshr(x, y) => ushr(x, y) where zeros(x) < 0`
+fn sshr_known(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
+    if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SshrKnown) {
+        Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `uextend.W(d = ireduce.N(x: W)) => x where ~zeros(x) u>> width(d) == 0`
+fn uext_reduce(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Value> {
+    if ty == g.ty(x) && ((!zeros(g, x)).shift_right(Bits::new(ty.lane_bits(), i128::from(g.ty(n1).lane_bits())))) == Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::UextReduce) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
 /// `bswap(bswap(x)) => x`
 fn bswap_bswap(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BswapBswap) {
@@ -6050,28 +6302,10 @@ fn fcmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> O
     }
 }
 
-/// `icmp ne (fcmp cc (x, y), 0) => fcmp cc (x, y)`
-fn fcmp_not_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
-    if ty.is_int() && g.may_apply(Rule::FcmpNotZero) {
-        Some(g.make(InstData::fcmp(g.ty(y), cc, [x, y])))
-    } else {
-        None
-    }
-}
-
 /// `bxor(fcmp cc (x, y), 1) => fcmp !cc (x, y)`
 fn fcmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::FcmpXorOne) {
         Some(g.make(InstData::fcmp(g.ty(y), cc.inverse(), [x, y])))
-    } else {
-        None
-    }
-}
-
-/// `band(fcmp cc (x, y), 1) => fcmp cc (x, y)`
-fn fcmp_and_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
-    if ty.is_int() && g.may_apply(Rule::FcmpAndOne) {
-        Some(g.make(InstData::fcmp(g.ty(y), cc, [x, y])))
     } else {
         None
     }

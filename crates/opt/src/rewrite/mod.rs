@@ -28,7 +28,7 @@ use kingpost_ir::{InstData, Opcode, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
 pub trait Graph {
-    /// The pure instruction whose only result the value is.
+    /// The pure instruction whose only result the value is, or a load.
     fn definition(&self, value: Value) -> Option<&InstData>;
 
     /// The type of the value.
@@ -42,6 +42,11 @@ pub trait Graph {
 
     /// An integer constant of at most 64 bits; bits above the type are ignored.
     fn iconst(&mut self, ty: Type, bits: u64) -> Value;
+
+    /// Whether a value has at most one use, as far as is known; only what pays may depend on it.
+    fn is_sole(&mut self, _value: Value) -> bool {
+        true
+    }
 
     /// Whether a rule that matches is to be applied; asked once for each application.
     fn may_apply(&mut self, _rule: Rule) -> bool {

@@ -132,6 +132,13 @@ impl<'a> Builder<'a> {
                         let bits = self.random.constant(ty.lane_bits());
                         self.constant(ty, bits)
                     }
+                    // Something of which bits are known.
+                    1 if ty.is_int() && self.random.one_in(2) => {
+                        let bits = self.random.constant(ty.bits());
+                        let (mask, any) = (self.constant(ty, bits), self.push(Step::Param(ty), ty));
+                        let opcode = [Opcode::Band, Opcode::Band, Opcode::Bor][self.random.below(3)];
+                        self.keep(InstData::binary(opcode, ty, [any, mask]))
+                    }
                     1 if !known.is_empty() => Value::new(known[self.random.below(known.len())]),
                     _ => self.push(Step::Param(ty), ty),
                 };

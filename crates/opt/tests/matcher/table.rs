@@ -2,6 +2,7 @@
 
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
+use kingpost_opt::facts;
 use kingpost_opt::rewrite::{Graph, Rule};
 use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind, typings};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
@@ -86,14 +87,16 @@ fn node<'r>(
     found: &mut Vec<Bound<'r>>,
 ) {
     let mut with = bound.clone();
-    with.types.push((pattern, g.ty(value)));
+    with.values.extend(pattern.name.as_deref().map(|name| (name, value)));
     match &pattern.kind {
         NodeKind::Value(name) => {
+            with.types.push((pattern, g.ty(value)));
             if *with.values.entry(name).or_insert(value) == value {
                 found.push(with);
             }
         }
         NodeKind::Constant(expr) => {
+            with.types.push((pattern, g.ty(value)));
             let Some(bits) = constant(g, value) else { return };
             let fits = match &expr.kind {
                 ExprKind::Constant(name) => *with.constants.entry(name).or_insert(bits) == bits,
@@ -106,7 +109,7 @@ fn node<'r>(
         }
         NodeKind::Inst { .. } => {
             if let Some(data) = g.definition(value) {
-                inst(rule, g, pattern, g.ty(value), &data.clone(), bound, found);
+                inst(rule, g, pattern, g.ty(value), &data.clone(), &with, found);
             }
         }
     }
@@ -258,6 +261,11 @@ impl<G: Graph> Numbers<'_, G> {
         }
     }
 
+    fn register(&self, expr: &Expr) -> Value {
+        let ExprKind::Register(name) = &expr.kind else { panic!("{expr}") };
+        self.bound.values[name.as_str()]
+    }
+
     fn value(&self, expr: &Expr) -> u128 {
         let width = self.width(expr);
         let shift = |amount: u128| u32::try_from(amount).ok().filter(|amount| *amount < width);
@@ -279,6 +287,12 @@ impl<G: Graph> Numbers<'_, G> {
                     BinaryOp::Lshr => shift(b).map_or(0, |amount| a >> amount),
                     other => panic!("{other:?}"),
                 }
+            }
+            ExprKind::Call(Function::ComputeKnownZeroBits, args) => {
+                facts::zeros(self.g, self.register(&args[0])).unsigned()
+            }
+            ExprKind::Call(Function::ComputeKnownOneBits, args) => {
+                facts::ones(self.g, self.register(&args[0])).unsigned()
             }
             ExprKind::Call(Function::Width, args) => self.width(&args[0]).into(),
             ExprKind::Call(Function::Log2, args) => self.value(&args[0]).checked_ilog2().unwrap_or(0).into(),
@@ -312,6 +326,8 @@ impl<G: Graph> Numbers<'_, G> {
                     Relation::Sle => signed[0] <= signed[1],
                 }
             }),
+            // Every value of a test's graph counts as used once.
+            Precondition::Predicate(_, Predicate::HasOneUse, _) => true,
             Precondition::Predicate(_, Predicate::IsPowerOf2, args) => self.value(&args[0]).count_ones() == 1,
             Precondition::Predicate(_, other, _) => panic!("{other:?}"),
         }

@@ -58,6 +58,8 @@ pub struct Node {
     pub id: u32,
     /// Where it begins.
     pub at: Position,
+    /// The name of an instruction, for conditions to ask about it: `d = iadd(x, y)`.
+    pub name: Option<String>,
     /// Its type if stated behind a colon; for an instruction the controlling type behind a point.
     pub ty: Option<TypeName>,
     /// What it is.

@@ -51,7 +51,7 @@ fn precedence(node: &Node) -> u32 {
         (Opcode::Imul, _) => 5,
         (Opcode::Bnot | Opcode::Ineg, _) => 4,
         (Opcode::Sextend, _) => 3,
-        (Opcode::Isub | Opcode::Bxor | Opcode::Rotr, _) => 2,
+        (Opcode::Isub | Opcode::Bxor | Opcode::Rotr | Opcode::Sshr, _) => 2,
         (Opcode::Iadd, _) => 1,
         (Opcode::Icmp, Some(ConditionName::Fixed(Condition::Int(IntCC::Equal | IntCC::NotEqual)))) => 0,
         (Opcode::Icmp, _) => 1,

@@ -96,12 +96,14 @@ impl Reader<'_, '_> {
     fn node(&mut self) -> Result<Node, RuleError> {
         self.scanner.blanks();
         let at = self.scanner.position();
+        let name = self.name_of_inst()?;
+        self.scanner.blanks();
         let word = self.scanner.peek_word();
         let is_name = word.starts_with(|c: char| c.is_ascii_lowercase());
         let after = self.scanner.rest()[word.len()..].trim_start();
         // `trunc` is an opcode of a value and a function of a constant.
         let argument = after.strip_prefix('(').map(str::trim_start);
-        let is_function = Function::named(word).is_some()
+        let is_function = Function::of_clif(word).is_some()
             && (Opcode::from_name(word.as_bytes()).is_none()
                 || argument.is_some_and(|argument| !argument.starts_with(|c: char| c.is_ascii_lowercase())));
         let is_inst = word.contains('.') || argument.is_some() || matches!(word, "icmp" | "fcmp");
@@ -117,7 +119,21 @@ impl Reader<'_, '_> {
             ty = Some(type_name(self.scanner)?);
         }
         self.nodes += 1;
-        Ok(Node { id: self.nodes - 1, at, ty, kind })
+        Ok(Node { id: self.nodes - 1, at, name, ty, kind })
+    }
+
+    /// `d =` in front of an instruction.
+    fn name_of_inst(&mut self) -> Result<Option<String>, RuleError> {
+        let word = self.scanner.peek_word();
+        let after = self.scanner.rest()[word.len()..].trim_start();
+        let is_named = word.starts_with(|c: char| c.is_ascii_lowercase())
+            && after.strip_prefix('=').is_some_and(|rest| !rest.starts_with(['=', '>']));
+        if !is_named {
+            return Ok(None);
+        }
+        self.scanner.advance(word.len());
+        self.scanner.expect("=")?;
+        Ok(Some(word.to_string()))
     }
 
     fn inst(&mut self, at: Position) -> Result<(Option<TypeName>, NodeKind), RuleError> {
@@ -276,7 +292,9 @@ fn alternatives<T>(
 /// The source declares what the target and the conditions use; in the source constants stand alone.
 fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     let (mut values, mut constants) = (Vec::new(), Vec::new());
+    let mut named = Vec::new();
     for node in rule.source.post_order() {
+        named.extend(node.name.as_deref());
         match &node.kind {
             NodeKind::Value(name) => values.push(name.as_str()),
             NodeKind::Constant(expr) => match &expr.kind {
@@ -286,6 +304,16 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
             },
             NodeKind::Inst { .. } => {}
         }
+    }
+    let is_misplaced = |node: &&Node| match (&node.name, &node.kind) {
+        (None, _) => false,
+        (Some(name), NodeKind::Inst { .. }) => {
+            values.contains(&name.as_str()) || named.iter().filter(|other| *other == name).count() != 1
+        }
+        _ => true,
+    };
+    if let Some(node) = rule.all_nodes().find(is_misplaced) {
+        return Err(RuleError::new(ErrorKind::Scope, node.at, "a name stands for one instruction of the source"));
     }
     if !rule.is_condition && !matches!(rule.source.kind, NodeKind::Inst { .. }) {
         return Err(RuleError::new(ErrorKind::Scope, rule.source.at, "the source is no instruction"));
@@ -316,7 +344,7 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     }
     while let Some(expr) = expressions.pop() {
         let known = match &expr.kind {
-            ExprKind::Register(name) => values.contains(&name.as_str()),
+            ExprKind::Register(name) => values.contains(&name.as_str()) || named.contains(&name.as_str()),
             ExprKind::Constant(name) => constants.contains(&name.as_str()),
             ExprKind::Null | ExprKind::Undef => false,
             _ => true,

@@ -177,6 +177,10 @@ impl Constraints {
                 }
             }
         }
+        if let Some(name) = &node.name {
+            let named = self.named(format!("value {name}"));
+            self.unify(named, var);
+        }
         if let Some(name) = &node.ty {
             let ty = self.type_name(name);
             self.unify(ty, stated);

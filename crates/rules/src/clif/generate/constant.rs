@@ -36,6 +36,10 @@ impl Leaf<'_> {
                 let of = self.width(&args[0])?;
                 format!("Bits::new({}, i128::from({of}))", self.width(expr)?)
             }
+            ExprKind::Call(function @ (Function::ComputeKnownZeroBits | Function::ComputeKnownOneBits), args) => {
+                let analysis = if *function == Function::ComputeKnownZeroBits { "zeros" } else { "ones" };
+                format!("{analysis}(g, {})", self.value(&args[0])?)
+            }
             ExprKind::Call(function, args) => {
                 let first = self.operand(&args[0])?;
                 match function {
@@ -51,6 +55,12 @@ impl Leaf<'_> {
                 return Err(unsupported(expr));
             }
         })
+    }
+
+    /// The value that is asked about.
+    fn value(&mut self, expr: &Expr) -> Result<String, RuleError> {
+        let ExprKind::Register(name) = &expr.kind else { return Err(unsupported(expr)) };
+        Ok(self.value_name(name))
     }
 
     /// An operand of an operator, in brackets if it has one itself.
@@ -78,6 +88,9 @@ impl Leaf<'_> {
                 let pairs = exprs.windows(2).zip(relations);
                 let compared = pairs.map(|(pair, relation)| self.comparison(&pair[0], *relation, &pair[1]));
                 compared.collect::<Result<Vec<_>, _>>()?
+            }
+            Precondition::Predicate(_, Predicate::HasOneUse, args) => {
+                vec![format!("g.is_sole({})", self.value(&args[0])?)]
             }
             Precondition::Predicate(_, predicate, args) => {
                 let method = match predicate {

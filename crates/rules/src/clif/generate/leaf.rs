@@ -94,6 +94,18 @@ impl<'r> Leaf<'r> {
         self.spelled(name)
     }
 
+    /// The variable of a value, or of an instruction with a name.
+    pub(super) fn value_name(&mut self, name: &str) -> String {
+        let order = self.rule.source.post_order();
+        let inst = order.into_iter().find(|node| node.name.as_deref() == Some(name));
+        let (param, text) = match inst {
+            Some(node) => (Param::Node(node.id), format!("n{}", node.id)),
+            None => (Param::Value(name.to_string()), name.to_string()),
+        };
+        self.used.insert(param);
+        text
+    }
+
     /// The bits of a lane of an expression's type.
     pub(super) fn width(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let known = self.types.width(expr.id);

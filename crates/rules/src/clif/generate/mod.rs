@@ -118,11 +118,12 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     };
     let support =
         named(&["condition", "constant", "definition", "float_condition", "is_int_or_lanes", "make_constant"]);
+    let facts = named(&["ones", "zeros"]);
     let codes = named(&["FloatCC", "IntCC"]);
     let ir = named(&["InstData", "MemFlags", "Opcode", "Type", "Value", "types"]);
     let mut text = format!(
         "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
-         use super::bits::Bits;\nuse super::support::{{fits, {support}}};\nuse super::Graph;\n\
+         use super::bits::Bits;\nuse super::support::{{fits, {support}}};\nuse super::Graph;\nuse crate::facts::{{{facts}}};\n\
          use kingpost_ir::condcodes::{{{codes}}};\nuse kingpost_ir::{{{ir}}};\n\n"
     );
     for Dependency { path, bytes } in files {
