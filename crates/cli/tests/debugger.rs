@@ -119,7 +119,7 @@ fn gdb_shows_the_operands_of_each_line() {
                 known.extend(local.split_once(" = ").filter(|(_, value)| *value != "<optimized out>"));
             }
             let read = code.split_once('=').map_or(code, |(_, read)| read);
-            for name in read.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_value(word)) {
+            for name in read.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_value) {
                 assert!(known.iter().any(|(known, _)| *known == name), "{allocator}: `{code}` without {name}\n{said}");
             }
             stops += 1;
