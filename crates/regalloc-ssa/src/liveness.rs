@@ -155,6 +155,8 @@ struct Walk {
     ranges: Vec<BlockRange>,
     /// Per block in order, the range of the value at hand.
     marks: Vec<u32>,
+    /// Per block in order, the number of its entries.
+    counts: Vec<u32>,
     preds: Vec<Pred>,
     /// Per block, where its edges in start; one more at the end.
     pred_starts: Vec<u32>,
@@ -169,6 +171,7 @@ struct Walk {
 impl Walk {
     fn begin(&mut self, problem: &Problem, order: &LinearOrder) {
         reset(&mut self.marks, order.num_blocks(), NONE);
+        reset(&mut self.counts, order.num_blocks() + 1, 0);
         self.ranges.clear();
         self.patience = 0;
         self.preds.clear();
@@ -187,6 +190,7 @@ impl Walk {
     #[inline]
     fn push(&mut self, range: BlockRange) {
         self.marks[range.block.index()] = self.ranges.len() as u32;
+        self.counts[range.block.index()] += 1;
         self.ranges.push(range);
     }
 
@@ -398,6 +402,8 @@ impl Liveness {
             self.heads[v] = def.next;
         }
         self.def_end[v] = def.end;
+        // A value defined at a head has an entry there.
+        self.walk.counts[def.block.index()] -= u32::from(!is_at_head);
         self.spans[v] = (first as u32 + u32::from(!is_at_head), self.walk.ranges.len() as u32);
     }
 
@@ -434,11 +440,8 @@ impl Liveness {
 
     /// Entries by block and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
-        reset(&mut self.starts, order.num_blocks() + 1, 0);
+        std::mem::swap(&mut self.starts, &mut self.walk.counts);
         let (starts, ranges) = (&mut self.starts[..], &self.walk.ranges[..]);
-        for &(start, end) in &self.spans {
-            ranges[start as usize..end as usize].iter().for_each(|range| starts[range.block.index()] += 1);
-        }
         add_up(starts);
         // Neither list shrinks, so that it is not filled again and again.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
