@@ -57,6 +57,18 @@ pub(crate) enum Command {
         #[arg(long)]
         translate: bool,
     },
+    /// Bytes and run time of kernels on vectors against Cranelift's; every version is run here, by `cc`. AArch64: bytes alone.
+    Vectors {
+        /// What the code may use: `sse2`, `sse41`, `avx2`.
+        #[arg(long, value_name = "CPU", value_delimiter = ',', default_value = "sse2,sse41,avx2")]
+        cpu: Vec<String>,
+        /// How both sides optimise: `none`, `speed` or `speed_and_size`.
+        #[arg(long, value_name = "LEVEL", value_delimiter = ',', default_value = "none,speed")]
+        opt_level: Vec<String>,
+        /// Where to leave the programs that were run.
+        #[arg(long, value_name = "FOLDER")]
+        keep: Option<PathBuf>,
+    },
     /// Peak memory of one compiler without an optimiser, for `compile` to call.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },

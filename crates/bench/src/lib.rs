@@ -14,6 +14,7 @@ mod parse;
 pub mod regalloc;
 mod shapes;
 mod upstream;
+mod vectors;
 
 use anyhow::{Context, Result};
 use args::{Command, CommandLine};
@@ -32,6 +33,7 @@ pub fn run() -> Result<()> {
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
         Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),
+        Some(Command::Vectors { cpu, opt_level, keep }) => vectors::report(&cpu, &opt_level, keep.as_deref()),
         Some(Command::Memory { name, file }) => memory(&name, &file),
         Some(Command::Kernels { translate: true, .. }) => kernels::translate(),
         Some(Command::Kernels { only, rounds, folder, .. }) => kernels::report(&only, rounds, &folder),

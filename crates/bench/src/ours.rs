@@ -19,22 +19,27 @@ pub struct Kingpost {
     module: ModuleBuffer,
 }
 
+/// A compiler without a verifier.
+pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result<Compiler> {
+    let mut settings = Settings::default();
+    for (key, value) in [("enable_verifier", "false")].iter().chain(keys) {
+        settings.set(key, value)?;
+    }
+    let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
+    let triple = triple.parse().map_err(|error| anyhow!("{error}"))?;
+    Ok(Compiler::new(&triple, settings, &flags)?)
+}
+
 impl Kingpost {
     /// With the allocator called `allocator`, and the optimiser as `opt_level` says.
     pub fn new(allocator: &str, opt_level: &str) -> Result<Kingpost> {
-        let mut settings = Settings::default();
-        for (key, value) in [
+        let settings = [
             ("opt_level", opt_level),
             ("regalloc_algorithm", allocator),
-            ("enable_verifier", "false"),
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
-        ] {
-            settings.set(key, value)?;
-        }
-        let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();
-        let triple = "x86_64-unknown-linux-gnu".parse().map_err(|error| anyhow!("{error}"))?;
-        let compiler = Compiler::new(&triple, settings, &flags)?;
+        ];
+        let compiler = compiler("x86_64-unknown-linux-gnu", FLAGS, &settings)?;
         let context = compiler.context();
         Ok(Kingpost {
             name: format!("kingpost {allocator}"),

@@ -17,24 +17,29 @@ pub struct Cranelift {
     control_plane: ControlPlane,
 }
 
+/// A compiler without a verifier.
+pub(crate) fn isa(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result<OwnedTargetIsa> {
+    let mut settings = settings::builder();
+    for (key, value) in [("enable_verifier", "false")].iter().chain(keys) {
+        settings.set(key, value)?;
+    }
+    let mut builder = isa::lookup_by_name(triple).map_err(|error| anyhow!("{error}"))?;
+    for flag in flags {
+        builder.enable(flag)?;
+    }
+    Ok(builder.finish(settings::Flags::new(settings))?)
+}
+
 impl Cranelift {
     /// With its allocator called `algorithm`, and its optimiser as `opt_level` says.
     pub fn new(algorithm: &str, opt_level: &str) -> Result<Cranelift> {
-        let mut flags = settings::builder();
-        for (key, value) in [
+        let settings = [
             ("opt_level", opt_level),
             ("regalloc_algorithm", algorithm),
-            ("enable_verifier", "false"),
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
-        ] {
-            flags.set(key, value)?;
-        }
-        let mut builder = isa::lookup_by_name("x86_64-unknown-linux-gnu").map_err(|error| anyhow!("{error}"))?;
-        for flag in crate::ours::FLAGS {
-            builder.enable(flag)?;
-        }
-        let isa = builder.finish(settings::Flags::new(flags))?;
+        ];
+        let isa = isa("x86_64-unknown-linux-gnu", crate::ours::FLAGS, &settings)?;
         Ok(Cranelift {
             name: format!("cranelift {algorithm}"),
             isa,

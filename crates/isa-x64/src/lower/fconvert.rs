@@ -11,7 +11,7 @@ use super::float::arithmetic;
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
 use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
-use kingpost_ir::{Inst, Opcode, TrapCode, Type, Value};
+use kingpost_ir::{Inst, Opcode, TrapCode, Type};
 use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
@@ -77,7 +77,7 @@ fn zero(cx: &mut Cx<'_, '_>, ty: Type) -> VReg {
 
 /// `def` of type `to` becomes the signed integer `source` of `bits` bits. The bits above it become those of a zero: the
 /// instruction keeps some, and must not wait for what was there.
-fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
+pub(super) fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
     let zero = zero(cx, to);
     cx.emit(convert_row(to, bits), &[def, zero, source]);
 }
@@ -91,7 +91,10 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     match from {
-        I64 => from_u64(cx, def, to, x),
+        I64 => {
+            let source = cx.use_reg(x);
+            from_u64(cx, def, to, source);
+        }
         I32 => {
             let mut wide = cx.use_reg(x);
             if cx.has_zeros(x) {
@@ -113,8 +116,7 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is shifted
 /// out is put back at the bottom, where it matters for rounding only.
-fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: Value) {
-    let x = cx.use_reg(x);
+pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
     let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SHR_RI.of(64), &[half, x], 1);
     cx.emit_imm(rows::AND_RI.of(32), &[lost, x], 1);

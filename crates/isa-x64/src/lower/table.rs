@@ -49,8 +49,8 @@ kingpost_mach::lowering_table! { LowerFn;
     Nop                        => shared::branch::nop;
 
     // Memory.
-    Load [8]                   => shared::memory::load, shared::wide::load, shared::memory::load, shared::memory::load;
-    Store                      => memory::store, shared::wide::store, memory::store, shared::memory::store;
+    Load [8]                   => shared::memory::load, shared::wide::load, shared::memory::load, vector::memory::load;
+    Store                      => memory::store, shared::wide::store, memory::store, vector::memory::store;
     Uload8 [32]                => shared::memory::load_widened(I8, false);
     Sload8 [32]                => shared::memory::load_widened(I8, true);
     Istore8                    => memory::store_as(I8);

@@ -33,6 +33,17 @@ pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high
 pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, high: bool) -> Lowered {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
+    if cx.ty(value).is_int() {
+        // One of two lanes.
+        let (def, source) = (cx.result(value), cx.use_reg(x));
+        let family = match (signed, ty.lane_bits()) {
+            (true, 32) => lanes::SMOV_XE,
+            (true, _) => lanes::SMOV_RE,
+            (false, _) => lanes::UMOV_RE,
+        };
+        cx.define_imm(def, family, Arrangement::new(ty.lane_bits(), true), &[source], high.into());
+        return Ok(());
+    }
     let (from, to) = (cx.lanes(inst, ty)?, cx.lanes(inst, cx.ty(value))?);
     let (def, source) = (cx.result(value), cx.use_reg(x));
     let family = if signed { lanes::SSHLL } else { lanes::USHLL };

@@ -5,14 +5,14 @@
 //! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts, whose sum is
 //! rounded once; the other way they go through integer registers.
 
-use super::narrow::{Half, widen_half, without_negatives};
+use super::narrow::{Half, unsigned_halves, widen_half, without_negatives};
 use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::fconvert;
 use crate::lower::float::arithmetic;
 use crate::lower::tiles;
 use crate::rows;
-use kingpost_ir::types::{F32, F64, F64X2, I32, I64, I64X2};
+use kingpost_ir::types::{F32, F64, F64X2, I8, I16, I32, I64, I64X2};
 use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::lower::{float_bits, is_float_reg};
 use kingpost_regalloc::VReg;
@@ -86,6 +86,7 @@ pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             let flipped = cx.make_with(rows::XORPS, source, super::signs(64));
             from_quads(cx, def, flipped, (1u64 << 63) as f64);
         }
+        (I64, F32) => to_singles(cx, def, source, |cx, def, x| fconvert::convert(cx, def, F32, x, 64)),
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
@@ -111,6 +112,7 @@ pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         (I32, F32) => from_halves(cx, def, source),
         (I32, F64) => from_words(cx, def, source),
         (I64, F64) => from_quads(cx, def, source, 0.0),
+        (I64, F32) => to_singles(cx, def, source, |cx, def, x| fconvert::from_u64(cx, def, F32, x)),
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
@@ -143,28 +145,44 @@ fn from_quads(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bias: f64) {
     cx.emit(rows::ADDP.of(64), &[def, high, low]);
 }
 
+/// Two integers of 64 bits to floats of 32, each made by `convert` from an integer register, so that it is rounded once.
+fn to_singles(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<'_, '_>, VReg, VReg)) {
+    let high = cx.make_imm(rows::PSHUFD, &[x], 0xee);
+    let [low, high] = [x, high].map(|half| {
+        let (lane, single) = (cx.int_temp(64), cx.float_temp(32));
+        cx.emit(rows::MOV_RF.of(64), &[lane, half]);
+        convert(cx, single, lane);
+        single
+    });
+    cx.emit(rows::PUNPCKL.of(32), &[def, low, high]);
+}
+
 /// `fcvt_to_sint_sat`.
 pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
     match (from, to) {
-        (F32, I32) => {
-            // What is too large comes out as the minimum, whose complement is the maximum; NaN becomes zero before.
-            let number = cx.make_imm(rows::CMPP.of(32), &[source, source], EQUAL);
-            let source = cx.make(rows::ANDPS, &[source, number]);
-            let bound = cx.vector(all_lanes(F32, 2f64.powi(31)));
-            let large = cx.make_imm(rows::CMPP.of(32), &[bound, source], LESS_OR_EQUAL);
-            let truncated = cx.make(rows::CVTTPS2DQ, &[source]);
-            cx.emit(rows::XORPS, &[def, truncated, large]);
+        (F32, I32) => words(cx, def, source),
+        (F64, I32) => low_words(cx, def, source),
+        (F32 | F64, I8 | I16) => {
+            let halves = if to == I16 { def } else { cx.vector_temp() };
+            let words = any_words(cx, source, from);
+            cx.emit(rows::PACKSSDW, &[halves, words, words]);
+            if to == I8 {
+                cx.emit(rows::PACKSSWB, &[def, halves, halves]);
+            }
         }
-        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_signed(cx, def, x, F64, 64)),
+        (F32 | F64, I64) => {
+            let source = doubles(cx, source, from);
+            by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_signed(cx, def, x, F64, 64));
+        }
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
 }
 
-/// `fcvt_to_uint_sat`.
+/// `fcvt_to_uint_sat`. What has 16 bits at most is clamped from signed integers of 32.
 pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
@@ -183,10 +201,59 @@ pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
             let rest = without_negatives(cx, 32, rest);
             cx.emit(rows::PADD.of(32), &[def, low, rest]);
         }
-        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_unsigned(cx, def, x, F64, 64)),
+        (F64, I32) => {
+            let quads = cx.vector_temp();
+            by_lanes(cx, quads, source, |cx, def, x| fconvert::saturate_unsigned(cx, def, x, F64, 32));
+            cx.emit_imm(rows::PSHUFD, &[def, quads], 0x08);
+        }
+        (F32 | F64, I16) => {
+            let words = any_words(cx, source, from);
+            unsigned_halves(cx, def, [words, words]);
+        }
+        (F32 | F64, I8) => {
+            let words = any_words(cx, source, from);
+            let halves = cx.make(rows::PACKSSDW, &[words, words]);
+            cx.emit(rows::PACKUSWB, &[def, halves, halves]);
+        }
+        (F32 | F64, I64) => {
+            let source = doubles(cx, source, from);
+            by_lanes(cx, def, source, |cx, def, x| fconvert::saturate_unsigned(cx, def, x, F64, 64));
+        }
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
+}
+
+/// Floats of 32 bits to signed integers of 32. What is too large comes out as the minimum, whose complement is the maximum;
+/// NaN becomes zero before.
+fn words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
+    let number = cx.make_imm(rows::CMPP.of(32), &[source, source], EQUAL);
+    let source = cx.make(rows::ANDPS, &[source, number]);
+    let bound = cx.vector(all_lanes(F32, 2f64.powi(31)));
+    let large = cx.make_imm(rows::CMPP.of(32), &[bound, source], LESS_OR_EQUAL);
+    let truncated = cx.make(rows::CVTTPS2DQ, &[source]);
+    cx.emit(rows::XORPS, &[def, truncated, large]);
+}
+
+/// Two floats of 64 bits to signed integers of 32, with zeros behind them. The lesser of the number and the bound is the second
+/// operand for NaN, and that is zero then.
+fn low_words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
+    let number = cx.make_imm(rows::CMPP.of(64), &[source, source], EQUAL);
+    let bound = cx.make_with(rows::ANDPS, number, all_lanes(F64, f64::from(i32::MAX)));
+    let limited = cx.make(rows::MINP.of(64), &[source, bound]);
+    cx.emit(rows::CVTTPD2DQ, &[def, limited]);
+}
+
+/// Floats of either precision to signed integers of 32 bits.
+fn any_words(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
+    let def = cx.vector_temp();
+    if from == F32 { words(cx, def, source) } else { low_words(cx, def, source) }
+    def
+}
+
+/// The two low floats in double precision, which all are exact in.
+fn doubles(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
+    if from == F64 { source } else { cx.make(rows::CVTPS2PD, &[source]) }
 }
 
 /// A narrowing of what `conversion` makes of two floats of 64 bits, and of zeros: integers of 32 bits at once. False if `inst`
@@ -204,11 +271,7 @@ pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(source));
     if signed {
-        // The lesser of the number and the bound is the second operand for NaN, and that is zero then.
-        let number = cx.make_imm(rows::CMPP.of(64), &[source, source], EQUAL);
-        let bound = cx.make_with(rows::ANDPS, number, all_lanes(F64, f64::from(i32::MAX)));
-        let limited = cx.make(rows::MINP.of(64), &[source, bound]);
-        cx.emit(rows::CVTTPD2DQ, &[def, limited]);
+        low_words(cx, def, source);
         return true;
     }
     // The lowest 32 bits of a float between 2^52 and 2^53 are those of the integer.
@@ -230,9 +293,15 @@ pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> L
         (F32, I32) => {
             cx.emit(rows::CVTTPS2DQ, &[def, source]);
         }
-        (F64, I64) => by_lanes(cx, def, source, |cx, def, x| {
-            cx.emit(rows::CVTTSD2SI_RR.of(64), &[def, x]);
-        }),
+        (F64, I32) => {
+            cx.emit(rows::CVTTPD2DQ, &[def, source]);
+        }
+        (F32 | F64, I64) => {
+            let source = doubles(cx, source, from);
+            by_lanes(cx, def, source, |cx, def, x| {
+                cx.emit(rows::CVTTSD2SI_RR.of(64), &[def, x]);
+            });
+        }
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())

@@ -9,6 +9,7 @@
 //! | `shift.rs` | shifts and rotations |
 //! | `compare.rs` | comparisons, and what chooses by a mask |
 //! | `convert.rs` | between integers and floats, between precisions |
+//! | `memory.rs` | accesses in big-endian byte order |
 //! | `lanes.rs` | single lanes, and one value in all lanes |
 //! | `shuffle.rs` | lanes in another order |
 //! | `narrow.rs` | lanes of half and of twice the width |
@@ -30,6 +31,7 @@ pub(super) mod arith;
 pub(super) mod compare;
 pub(super) mod convert;
 pub(super) mod lanes;
+pub(super) mod memory;
 pub(super) mod multiply;
 pub(super) mod narrow;
 pub(super) mod reduce;

@@ -138,6 +138,25 @@ fn whole(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
     [even, cx.make(rows::PMULUDQ, &[x, y])]
 }
 
+/// The same with sign: without `pmuldq`, each operand is taken from the upper half where the other one is negative.
+fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
+    if cx.can(rows::PMULDQ) {
+        let even = cx.make(rows::PMULDQ, &operands);
+        let [x, y] = operands.map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
+        return [even, cx.make(rows::PMULDQ, &[x, y])];
+    }
+    let products = whole(cx, operands);
+    let [x, y] = operands;
+    let [first, second] = [[x, y], [y, x]].map(|[v, other]| {
+        let negative = sign_mask(cx, 32, v);
+        cx.make(rows::ANDPS, &[negative, other])
+    });
+    let excess = cx.make(rows::PADD.of(32), &[first, second]);
+    let even = cx.make_imm(rows::PSLL_RI.of(64), &[excess], 32);
+    let odd = cx.make_with(rows::ANDPS, excess, repeated(0xffff_ffff << 32, 64));
+    [cx.make(rows::PSUB.of(64), &[products[0], even]), cx.make(rows::PSUB.of(64), &[products[1], odd])]
+}
+
 /// The product of the low halves, plus the two mixed products further up.
 fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     let [x_high, y_high] = [x, y].map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
@@ -227,6 +246,16 @@ fn rounded(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
     })
 }
 
+/// Products of 32-bit lanes, doubled and rounded: bits 31 to 62 of each.
+fn rounded_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
+    let [even, odd] = whole_signed(cx, operands).map(|v| cx.make_with(rows::PADD.of(64), v, repeated(1 << 30, 64)));
+    let even = cx.make_imm(rows::PSRL_RI.of(64), &[even], 31);
+    let odd = cx.make_imm(rows::PSLL_RI.of(64), &[odd], 1);
+    let even = cx.make_with(rows::ANDPS, even, repeated(0xffff_ffff, 64));
+    let odd = cx.make_with(rows::ANDPS, odd, repeated(0xffff_ffff << 32, 64));
+    cx.emit(rows::ORPS, &[def, even, odd]);
+}
+
 /// `sqmul_round_sat`: `pmulhrsw` but for the product of two minimums, which is clamped.
 pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, operands) = cx.binary(inst);
@@ -240,6 +269,12 @@ pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowe
             let [low, high] = rounded(cx, operands);
             cx.emit(rows::PACKSSDW, &[def, low, high]);
         }
+        32 => {
+            let product = cx.vector_temp();
+            rounded_words(cx, product, operands);
+            let wrong = cx.make_with(rows::PCMPEQ.of(32), product, repeated(1 << 31, 32));
+            cx.emit(rows::XORPS, &[def, product, wrong]);
+        }
         _ => return Err(cx.unsupported(inst)),
     }
     Ok(())
@@ -247,15 +282,19 @@ pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowe
 
 /// `x86_pmulhrsw`.
 pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    if cx.result_ty(inst).lane_bits() != 16 {
-        return Err(cx.unsupported(inst));
+    match cx.result_ty(inst).lane_bits() {
+        16 if cx.can(rows::PMULHRSW) => return by_row(cx, inst, rows::PMULHRSW),
+        16 => {
+            let (def, operands) = cx.binary(inst);
+            let halves = rounded(cx, operands);
+            cut_down(cx, def, 16, halves);
+        }
+        32 => {
+            let (def, operands) = cx.binary(inst);
+            rounded_words(cx, def, operands);
+        }
+        _ => return Err(cx.unsupported(inst)),
     }
-    if cx.can(rows::PMULHRSW) {
-        return by_row(cx, inst, rows::PMULHRSW);
-    }
-    let (def, operands) = cx.binary(inst);
-    let halves = rounded(cx, operands);
-    cut_down(cx, def, 16, halves);
     Ok(())
 }
 

@@ -4,11 +4,12 @@
 
 use super::arith::{joined, limited, sign_mask};
 use super::compare::{greater, select_by_mask};
+use super::memory::reverse;
 use super::{Lowered, convert, in_memory, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode};
-use kingpost_mach::lower as shared;
+use kingpost_mach::lower::is_little;
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
@@ -62,13 +63,7 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         16 => {
             cx.emit(rows::PACKUSWB, &[def, x, y]);
         }
-        32 if cx.can(rows::PACKUSDW) => {
-            cx.emit(rows::PACKUSDW, &[def, x, y]);
-        }
-        32 => {
-            let positive = [x, y].map(|v| without_negatives(cx, bits, v));
-            pack_words(cx, def, positive);
-        }
+        32 => unsigned_halves(cx, def, [x, y]),
         _ => {
             let [x, y] = [x, y].map(|v| {
                 let positive = without_negatives(cx, bits, v);
@@ -78,6 +73,16 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         }
     }
     Ok(())
+}
+
+/// Lanes of 32 bits clamped to 16 bits without sign.
+pub(super) fn unsigned_halves(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
+    if cx.can(rows::PACKUSDW) {
+        cx.emit(rows::PACKUSDW, &[def, operands[0], operands[1]]);
+        return;
+    }
+    let positive = operands.map(|v| without_negatives(cx, 32, v));
+    pack_words(cx, def, positive);
 }
 
 /// `uunarrow`: from unsigned lanes.
@@ -179,13 +184,22 @@ pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, hal
 
 /// `uload8x8` and the like, from lanes of `bits` bits.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> Lowered {
-    let family = if signed { rows::PMOVSX } else { rows::PMOVZX };
-    let Some(row) = cx.lane_row(family, bits) else {
-        return shared::vector::load_widened(cx, inst, |cx, def, x| widen_half(cx, def, x, bits, Half::Low, signed));
-    };
-    let (address, trap) = shared::vector::half_in_memory(cx, inst)?;
+    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
+    let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;
     let def = cx.result(value);
-    cx.emit_mem(in_memory(row), &[def], address).set_trap(trap);
+    let in_order = is_little(flags) || bits == 8;
+    let family = if signed { rows::PMOVSX } else { rows::PMOVZX };
+    if let Some(row) = cx.lane_row(family, bits).filter(|_| in_order) {
+        cx.emit_mem(in_memory(row), &[def], address).set_trap(flags.trap_code());
+        return Ok(());
+    }
+    let mut half = cx.float_temp(64);
+    cx.emit_mem(rows::MOVS_RM.of(64), &[half], address).set_trap(flags.trap_code());
+    if !in_order {
+        let image = std::mem::replace(&mut half, cx.vector_temp());
+        reverse(cx, half, image, bits)?;
+    }
+    widen_half(cx, def, half, bits, Half::Low, signed);
     Ok(())
 }
