@@ -2,7 +2,7 @@
 //!
 //! `vectors/*.clif` are written as a front end would write them that has vectors in its own language: no load is shared, no
 //! constant hoisted by hand beyond what stands in front of the loop, no instruction chosen for a machine. Every compiler
-//! gets the same text and the same CPU flags. All versions are linked into one program, `vectors/harness.c`, which compares their
+//! gets the same text and the same CPU flags. All versions, each in several places since it matters where code is, are linked into one program, `vectors/harness.c`, which compares their
 //! results and runs them in turns on the same data. Bytes are those of the code and of the constants that it loads.
 
 use crate::{ours, upstream};
@@ -57,7 +57,7 @@ const KERNELS: &[Kernel] = kernels! {
     magnitude Single 4096;
     mandelbrot Single 1024;
     matrix Single 4096;
-    memchr Text 4096;
+    memchr Text 16384;
     popcount Bytes 4096;
     prefix Bytes 4096;
     sad Bytes 4096;
@@ -74,6 +74,9 @@ const A64: &str = "aarch64-unknown-linux-gnu";
 
 /// Batches of rounds that the harness makes.
 const BATCHES: usize = 5;
+
+/// Places of each version's code.
+const COPIES: usize = 3;
 
 /// The first column is the measure of the others.
 const COLUMNS: &[&str] = &["cranelift", "ssa", "linear", "backtracking", "single_pass"];
@@ -204,17 +207,20 @@ fn table(flags: &[&str], level: &str, folder: &Path) -> Result<Table> {
         modules.push((Kingpost::new(X64, flags, level, allocator)?, ModuleBuffer::default()));
     }
     let (mut declarations, mut cases) = (String::new(), String::new());
-    for row in &table.rows {
-        let name = row.name;
-        let kernel = KERNELS.iter().find(|kernel| kernel.name == name).context("a row of the table")?;
+    let measured = || KERNELS.iter().filter(|kernel| table.rows.iter().any(|row| row.name == kernel.name));
+    let symbol = |kernel: &Kernel, column: usize, copy: usize| format!("{}_{column}_{copy}", kernel.name);
+    for (copy, kernel) in (0..COPIES).flat_map(|copy| measured().map(move |kernel| (copy, kernel))) {
         let code = rival.compile(kernel)?.context("it was compiled before")?;
-        write!(assembly, ".globl {name}_0\n.p2align 6\n{name}_0:\n.byte ")?;
         let bytes: Vec<String> = code.iter().map(ToString::to_string).collect();
-        writeln!(assembly, "{}", bytes.join(","))?;
+        let name = symbol(kernel, 0, copy);
+        writeln!(assembly, ".globl {name}\n.p2align 6\n{name}:\n.byte {}", bytes.join(","))?;
         for (column, (compiler, module)) in (1..).zip(&mut modules) {
-            module.append(&compiler.compile(kernel, format!("{name}_{column}"))?.0);
+            module.append(&compiler.compile(kernel, symbol(kernel, column, copy))?.0);
         }
-        let versions: Vec<String> = (0..COLUMNS.len()).map(|column| format!("{name}_{column}")).collect();
+    }
+    for kernel in measured() {
+        let columns = (0..COLUMNS.len()).flat_map(|column| (0..COPIES).map(move |copy| (column, copy)));
+        let versions: Vec<String> = columns.map(|(column, copy)| symbol(kernel, column, copy)).collect();
         let versions = versions.join(", ");
         let fill = match kernel.fill {
             Fill::Bytes => "BYTES",
@@ -223,11 +229,11 @@ fn table(flags: &[&str], level: &str, folder: &Path) -> Result<Table> {
             Fill::Double => "DOUBLE",
         };
         writeln!(declarations, "extern Kernel {versions};")?;
-        writeln!(cases, "    {{\"{name}\", {fill}, {}, {{{versions}}}}},", kernel.bytes)?;
+        writeln!(cases, "    {{\"{}\", {fill}, {}, {{{versions}}}}},", kernel.name, kernel.bytes)?;
     }
     let header = format!(
         "enum {{ VERSIONS = {} }};\n{declarations}static const struct Case kernels[] = {{\n{cases}    {{0}},\n}};\n",
-        COLUMNS.len()
+        COLUMNS.len() * COPIES
     );
     std::fs::write(folder.join("kernels.h"), header)?;
     std::fs::write(folder.join("harness.c"), include_str!("vectors/harness.c"))?;
@@ -245,12 +251,17 @@ fn table(flags: &[&str], level: &str, folder: &Path) -> Result<Table> {
     ensure!(output.status.success(), "the harness fails: {text}");
     for (row, line) in table.rows.iter_mut().zip(text.lines()) {
         let numbers: Result<Vec<f64>, _> = line.split(' ').skip(1).map(str::parse).collect();
-        row.cycles = numbers?.chunks(BATCHES).map(<[f64]>::to_vec).collect();
+        row.cycles = numbers?.chunks(COPIES * BATCHES).map(best_of_copies).collect();
         if row.cycles.len() != COLUMNS.len() {
             bail!("the harness prints something else: {line}");
         }
     }
     Ok(table)
+}
+
+/// Of each batch, the least of all copies.
+fn best_of_copies(cycles: &[f64]) -> Vec<f64> {
+    (0..BATCHES).map(|batch| cycles.iter().skip(batch).step_by(BATCHES).copied().fold(f64::MAX, f64::min)).collect()
 }
 
 fn least(numbers: &[f64]) -> f64 {

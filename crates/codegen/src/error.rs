@@ -113,10 +113,9 @@ impl From<Refusal> for CompileError {
         match refusal.error {
             LowerError::TooLarge { what, limit } => CompileError::Limit { what, limit },
             LowerError::Cancelled => CompileError::Cancelled,
-            LowerError::Opcode { .. }
-            | LowerError::ByteOrder { .. }
-            | LowerError::Feature { .. }
-            | LowerError::Setting { .. } => CompileError::Lower(refusal),
+            LowerError::Opcode { .. } | LowerError::Feature { .. } | LowerError::Setting { .. } => {
+                CompileError::Lower(refusal)
+            }
         }
     }
 }

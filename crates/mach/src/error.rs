@@ -15,15 +15,6 @@ pub enum LowerError {
         /// The target.
         target: &'static str,
     },
-    /// The target has code for this opcode at this type, but not in big-endian byte order.
-    ByteOrder {
-        /// The opcode.
-        opcode: Opcode,
-        /// The type of the access.
-        ty: Type,
-        /// The target.
-        target: &'static str,
-    },
     /// The calling convention cannot pass this, or a feature of the function is not supported.
     Feature {
         /// What it is.
@@ -56,9 +47,6 @@ impl fmt::Display for LowerError {
                 write!(f, "`{opcode}` on {ty} is not supported for {target}")
             }
             LowerError::Opcode { opcode, ty: None, target } => write!(f, "`{opcode}` is not supported for {target}"),
-            LowerError::ByteOrder { opcode, ty, target } => {
-                write!(f, "`{opcode}` on {ty} in big-endian byte order is not supported for {target}")
-            }
             LowerError::Feature { what, target } => write!(f, "{what} is not supported for {target}"),
             LowerError::Setting { opcode, key } => write!(f, "`{opcode}` needs the setting `{key}`"),
             LowerError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),

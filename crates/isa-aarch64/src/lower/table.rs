@@ -94,7 +94,7 @@ kingpost_mach::lowering_table! { LowerFn;
     // Selection and comparison.
     Select [32]                => compare::select, wide::select, compare::select_float, shared::vector::in_register(compare::select_float);
     SelectSpectreGuard [32]    => compare::select, wide::select, compare::select_float, shared::vector::in_register(compare::select_float);
-    Bitselect [32]             => int::bitselect, wide::bitselect, shared::by_row(rows::BSL_FFF.of(128)), shared::vector::by_row(rows::BSL_FFF.of(128));
+    Bitselect [32]             => int::bitselect, wide::bitselect, shared::by_row(rows::BSL_FFF.of(128)), vector::bitselect;
     Blendv                     => refuse, refuse, refuse, vector::blend;
     Bmask                      => compare::bmask;
     VanyTrue [8]               => vector::any_true;

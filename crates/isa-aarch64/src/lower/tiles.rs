@@ -28,6 +28,7 @@ kingpost_mach::tiles! {
     LOAD_SPLAT = "load_splat" "splat (load a)" => "ld1r d, [a]";
     LOAD_LANE = "load_lane" "scalar_to_vector (load a)" => "ldr s, [a]";
     SHUFFLE = "shuffle" "shuffle x, y, mask" => "zip1 | uzp1 | trn1 | ext | rev64 | dup | mov ... d, x, y";
+    ZERO_OR_LANE = "zero_or_lane" "bitselect c, 0, y | bitselect c, x, 0" => "bic d, y, c | and d, x, c";
     LANE_SIGN = "lane_sign" "sextend (extractlane x, n)" => "smov d, x[n]";
     BRANCH_ON_LANES = "branch_on_lanes" "brif (vany_true x) | brif (vall_true x)" => "umaxp t, x, x; cbnz";
 }

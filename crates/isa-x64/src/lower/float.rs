@@ -230,32 +230,36 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign of a
-/// negative zero and every bit that makes a NaN.
+/// negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
-        let both = cx.float_like(ty);
+        let [both, nan, quiet] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::ORPS, &[both, first, second]);
-        both
+        cx.emit_imm(FloatRows::CMP.of(ty), &[nan, both, both], UNORDERED);
+        cx.emit(rows::ORPS, &[quiet, both, nan]);
+        [quiet, nan]
     })
 }
 
 /// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
-/// the two orders differ is 0.0 for them, the operand where they agree, and a NaN for a NaN.
+/// the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which either-or is already.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
-        let [different, either, both] = std::array::from_fn(|_| cx.float_like(ty));
+        let [different, either, both, nan] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::XORPS, &[different, second, first]);
         cx.emit(rows::ORPS, &[either, first, different]);
         cx.emit(FloatRows::SUB.of(ty), &[both, either, different]);
-        both
+        cx.emit_imm(FloatRows::CMP.of(ty), &[nan, either, either], UNORDERED);
+        [both, nan]
     })
 }
 
+/// `join` makes of both orders the result, with any quiet NaN, and a mask of where that is.
 fn min_max(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
     rows: FloatRows,
-    join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> VReg,
+    join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> [VReg; 2],
 ) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -263,17 +267,15 @@ fn min_max(
     let row = rows.of(ty);
     arithmetic(cx, inst, |cx, def| {
         let (x, y) = (cx.use_reg(x), cx.use_reg(y));
-        let [first, second, nan, quiet, payload] = std::array::from_fn(|_| cx.float_like(ty));
+        let [first, second, payload] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(row, &[first, x, y]);
         cx.emit(row, &[second, y, x]);
-        let both = join(cx, ty, [first, second]);
+        let [result, nan] = join(cx, ty, [first, second]);
         // A NaN made of two operands is cut down to the bits of the canonical one, whose significand has one bit set.
         let bits = ty.lane_bits();
         let significand = if bits == 64 { 52 } else { 23 };
-        cx.emit_imm(FloatRows::CMP.of(ty), &[nan, both, both], UNORDERED);
-        cx.emit(rows::ORPS, &[quiet, both, nan]);
         cx.emit_imm(rows::PSRL_RI.of(bits), &[payload, nan], bits as i32 - (significand - 1));
-        cx.emit(rows::ANDNPS, &[def, payload, quiet]);
+        cx.emit(rows::ANDNPS, &[def, payload, result]);
         Ok(())
     })
 }

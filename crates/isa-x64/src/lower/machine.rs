@@ -3,6 +3,7 @@
 use super::branch;
 use super::convert::sign_extend_rows;
 use super::cx::Cx;
+use super::vector::repeated;
 use crate::emit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
@@ -156,6 +157,10 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         match value {
             0 => self.emit(rows::XORPS_ZERO, &[def]),
             u128::MAX => self.emit(rows::PCMPEQD_ONES, &[def]),
+            _ if value == repeated(value as u64, 32) && self.can(rows::VBROADCASTSS_CONST) => {
+                let literal = self.literal(&value.to_le_bytes()[..4]);
+                self.emit_mem(rows::VBROADCASTSS_CONST, &[def], literal)
+            }
             _ => {
                 let literal = self.literal(&value.to_le_bytes());
                 self.emit_mem(rows::MOVUPS_CONST, &[def], literal)

@@ -14,9 +14,11 @@ kingpost_mach::tiles! {
     STORED_IMMEDIATE = "stored_immediate" "store (iconst c), a" => "mov [a], c";
     TRUTH_OF_LANES = "truth_of_lanes" "brif | select | trapnz (vany_true | vall_true x)" => "ptest x, x; jcc";
     LESSER_FLOAT = "lesser_float" "bitselect (bitcast (fcmp lt | gt x, y)), x, y" => "minps d, x, y";
+    ZERO_OR_LANE = "zero_or_lane" "bitselect c, 0, y | bitselect c, x, 0" => "andnps d, c, y | andps d, c, x";
+    LANE_SPLAT = "lane_splat" "splat (extractlane x, n)" => "pshufd d, x, n";
     LONG_PRODUCT = "long_product" "imul (swiden_low x), (swiden_low y)" => "pmuldq d, x, y";
     DOT_PRODUCT = "dot_product" "iadd_pairwise (imul (swiden_low x), (swiden_low y)), (imul (swiden_high x), (swiden_high y))" => "pmaddwd d, x, y";
-    PAIRWISE_SUM = "pairwise_sum" "iadd_pairwise (swiden_low x), (swiden_high x)" => "pmaddwd d, x, ones";
+    PAIRWISE_SUM = "pairwise_sum" "iadd_pairwise (swiden_low x), (swiden_high x) | the same with uwiden" => "pmaddwd d, x, ones";
     CONVERTED_HALF = "converted_half" "snarrow (fcvt_to_sint_sat x), 0 | fcvt_from_sint (swiden_low x)" => "cvttpd2dq d, x | cvtdq2pd d, x";
     PRODUCT_BY_SHIFT = "product_by_shift" "imul x, 2^k" => "shl d, k";
 }

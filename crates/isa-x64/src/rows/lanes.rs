@@ -3,7 +3,7 @@
 use super::{AVX, AVX2, FMA, SSE41};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3, vex38};
 use kingpost_mach::operands::{D4, D8, FD16, FM16, FT16, FU4, FU8, FU16, M4, M8, U4};
-use kingpost_mach::rows;
+use kingpost_mach::{RowKind, rows};
 
 rows! {
     crate::rows::vector::END;
@@ -74,6 +74,7 @@ rows! {
     VPBROADCASTW_RR = None "vpbroadcastw {0}, {1}" [FD16, FU16] vex38(0x66, 0x79).reg(0).rm(1), .needs(AVX2);
     VPBROADCASTW_RM = None "vpbroadcastw {0}, {m}" [FD16] vex38(0x66, 0x79).reg(0).mem(2), .needs(AVX2);
     VBROADCASTSS_RM = None "vbroadcastss {0}, {m}" [FD16] vex38(0x66, 0x18).reg(0).mem(4), .needs(AVX);
+    VBROADCASTSS_CONST = None "vbroadcastss {0}, {m}" [FD16] vex38(0x66, 0x18).reg(0).mem(4), .needs(AVX), .kind(RowKind::Remat);
     // FMA: operand 1 times operand 2, plus or minus operand 3.
     VFMADD213P_RRR[ss sd] = None "vfmadd213p* {0}, {2}, {3}" [FT16, FU16, FU16, FM16] vex38(0x66, 0xa8).reg(0).v(2).rm(3).size(W), .twin(3, VFMADD213P_RRM), .needs(FMA);
     VFMADD213P_RRM[ss sd] = None "vfmadd213p* {0}, {2}, {m}" [FT16, FU16, FU16] vex38(0x66, 0xa8).reg(0).v(2).mem(16).size(W), .needs(FMA);

@@ -87,7 +87,7 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
         }
         false => endian::load(cx, value, address, trap),
     };
-    done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
+    done.ok_or_else(|| cx.unsupported(inst))
 }
 
 /// `uload8` and the like: loads an integer of type `memory` and widens it, with its sign if `signed`.
@@ -106,12 +106,6 @@ pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, si
     }
     let done = endian::load_widened(cx, value, memory, signed, address, trap);
     done.ok_or_else(|| cx.unsupported(inst))
-}
-
-/// Why an access to a value of type `ty` is refused: for its byte order if there is code for the other one.
-fn refusal<'f, M: Machine<'f>>(cx: &M, inst: Inst, ty: Type, flags: MemFlags) -> LowerError {
-    let supported = is_half(ty) || access::<M>(ty).is_some();
-    if supported && !is_little(flags) { cx.unsupported_byte_order(inst, ty) } else { cx.unsupported(inst) }
 }
 
 /// Loads a value of type `ty` into its register. None if there is no code for the type.
@@ -172,7 +166,7 @@ impl Store {
             true => store_value(cx, value, ty, address, flags.trap_code()),
             false => endian::store(cx, value, ty, address, flags.trap_code()),
         };
-        done.ok_or_else(|| refusal::<M>(cx, inst, ty, flags))
+        done.ok_or_else(|| cx.unsupported(inst))
     }
 }
 

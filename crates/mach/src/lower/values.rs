@@ -259,11 +259,6 @@ impl Lower<'_> {
         LowerError::Opcode { opcode, ty: ctrl.or(first).or(operand), target: self.isa.name() }
     }
 
-    /// The error for an access to a value of type `ty` that this target has code for in its own byte order only.
-    pub fn unsupported_byte_order(&self, inst: Inst, ty: Type) -> LowerError {
-        LowerError::ByteOrder { opcode: self.func.dfg.opcode(inst), ty, target: self.isa.name() }
-    }
-
     /// The error for a feature this target has no code for.
     pub fn unsupported_feature(&self, what: &'static str) -> LowerError {
         LowerError::Feature { what, target: self.isa.name() }

@@ -2,9 +2,9 @@
 //!
 //! Before: `v2 = band v0, v1`. After: `andps v2, v1`.
 
+use super::Lowered;
 use super::machine::Machine;
 use super::types::is_float_reg;
-use super::Lowered;
 use crate::row::RowId;
 use kingpost_ir::Inst;
 

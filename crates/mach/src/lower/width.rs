@@ -74,11 +74,8 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (from, to) = (cx.ty(arg), cx.ty(value));
     // The order of bytes is that of lanes here, of which scalars have one.
     let in_order = is_little(flags) || from.is_scalar() && to.is_scalar();
-    if from.is_dynamic_vector() || to.is_dynamic_vector() {
+    if from.is_dynamic_vector() || to.is_dynamic_vector() || !in_order {
         return Err(cx.unsupported(inst));
-    }
-    if !in_order {
-        return Err(cx.unsupported_byte_order(inst, to));
     }
     let row = match (from.is_int(), to.is_int(), from.bits()) {
         (true, true, ..=32) => M::ROWS.move32,

@@ -2,14 +2,15 @@
 //!
 //! Before: `v2 = icmp slt v0, v1`. After: `cmgt v2.4s, v1.4s, v0.4s`.
 
-use super::super::Lowered;
 use super::super::cx::Cx;
+use super::super::{Lowered, tiles};
 use super::arith::in_single;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_mach::lower as shared;
 use kingpost_regalloc::VReg;
 
 /// `icmp`.
@@ -142,6 +143,21 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             def
         });
     });
+    Ok(())
+}
+
+/// `bitselect`: of a zero, where the mask is or where it is not.
+pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+    let [c, x, y] = cx.args(inst);
+    let (row, other) = match [x, y].map(|v| cx.is_zero_vector(v)) {
+        [true, _] => (rows::BIC_FFF, y),
+        [_, true] => (rows::AND_FFF, x),
+        _ => return shared::vector::by_row(cx, inst, rows::BSL_FFF.of(128)),
+    };
+    cx.count_tile(tiles::ZERO_OR_LANE);
+    let value = cx.first_result(inst);
+    let (def, c, other) = (cx.result(value), cx.use_reg(c), cx.use_reg(other));
+    cx.emit(row.of(128), &[def, other, c]);
     Ok(())
 }
 

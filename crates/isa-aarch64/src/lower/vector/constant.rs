@@ -1,4 +1,4 @@
-//! Constants: one instruction where 8 bits say them, else a literal.
+//! Constants: one instruction where 8 bits say them, two where one move makes all lanes, else a literal.
 //!
 //! Before: `v0 = vconst.i32x4 [256 256 256 256]`. After: `movi v0.4s, #1, lsl #8`.
 
@@ -8,18 +8,31 @@ use crate::immediates;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{InstView, Opcode, Value};
-use kingpost_mach::RowId;
+use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
 /// Puts the low `bits` bits of a constant into `def`. What is above them does not matter.
 pub(in crate::lower) fn load_vector(cx: &mut Cx<'_, '_>, def: VReg, value: u128, bits: u32) {
     if let Some((row, imm)) = immediate(repeated(value, bits)) {
         cx.emit_imm(row, &[def], imm);
+    } else if let Some(lane) = equal_lanes(value, bits) {
+        let image = cx.int_temp(32);
+        let image_bits = u64::from(value as u32) & u64::MAX >> (64 - lane);
+        cx.load_constant(image, image_bits, 32);
+        cx.define(def, lanes::DUP_VR, Arrangement::new(lane, true), &[image]);
     } else {
         let bits = bits.max(32);
         let literal = cx.literal(&value.to_le_bytes()[..bits as usize / 8]);
         cx.emit_mem(rows::LDR_FCONST.of(bits), &[def], literal);
     }
+}
+
+/// The width of the lanes of a vector that are equal and made by one move to an integer register: two instructions and no
+/// literal of 16 bytes.
+fn equal_lanes(value: u128, bits: u32) -> Option<u32> {
+    let equal = |lane| bits == 128 && value == repeated(value, lane);
+    let moves = || immediates::constant(u64::from(value as u32), 32).len();
+    [16, 32].into_iter().find(|&lane| equal(lane)).filter(|&lane| lane == 16 || moves() == 1)
 }
 
 /// The low `bits` bits of `value`, again and again.

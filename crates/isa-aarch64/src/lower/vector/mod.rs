@@ -33,7 +33,7 @@ mod shift;
 mod shuffle;
 
 pub(super) use arith::{add, average, change_sign, float, fma, pairwise, round, subtract};
-pub(super) use compare::{blend, fcmp, icmp, min_max};
+pub(super) use compare::{bitselect, blend, fcmp, icmp, min_max};
 pub(super) use constant::load_vector;
 pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
 pub(super) use lanes::{extract, extract_signed, insert, scalar_to_vector, splat};

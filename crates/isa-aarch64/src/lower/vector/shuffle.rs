@@ -125,6 +125,16 @@ fn extract(mask: Mask, single: bool) -> Option<Permutation> {
     Some(Permutation::Binary(lanes::EXT, Arrangement::new(8, true), operands, (first % 16) as i32))
 }
 
+/// Bytes that follow each other in the first vector, before or behind zeros that are all bytes of the second one.
+fn with_zeros(mask: Mask) -> Option<Permutation> {
+    let first = mask.iter().position(|&byte| byte < 16)?;
+    let start = (usize::from(mask[first]) + 16 - first) % 16;
+    let behind = std::array::from_fn(|k| (start + k) as u8);
+    let before = std::array::from_fn(|k| ((16 + start + k) % 32) as u8);
+    let fits = |all: &Mask| all.iter().zip(&mask).all(|(&a, &byte)| a == byte || a >= 16 && byte >= 16);
+    [behind, before].iter().find(|all| fits(all)).and_then(|&all| extract(all, false))
+}
+
 /// `shuffle`.
 pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::Shuffle { args, mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
@@ -151,11 +161,17 @@ fn permute(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [Value; 2], mut mask: Mask) {
         return;
     }
     // What is not in the table is zero.
-    if cx.is_zero_vector(args[1]) {
-        single = true;
-    } else if cx.is_zero_vector(args[0]) {
-        (args, single) = ([args[1]; 2], true);
+    if !single && cx.is_zero_vector(args[0]) {
+        args.swap(0, 1);
         mask = mask.map(|byte| byte ^ 16);
+    }
+    if !single && cx.is_zero_vector(args[1]) {
+        if let Some(permutation) = with_zeros(mask) {
+            cx.count_tile(tiles::SHUFFLE);
+            emit(cx, def, args, permutation);
+            return;
+        }
+        single = true;
     }
     let numbers = cx.vector_temp();
     load_vector(cx, numbers, u128::from_le_bytes(mask), 128);

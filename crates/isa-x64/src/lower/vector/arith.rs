@@ -322,7 +322,20 @@ pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit(row, &[def, x, y]);
         return Ok(());
     }
-    let [def, c, x, y] = cx.registers(inst);
-    select_by_mask(cx, def, c, [x, y]);
+    let [c, x, y] = cx.args(inst);
+    let zeros = [x, y].map(|v| cx.vector_constant(v) == Some(0));
+    let (row, other) = match zeros {
+        [true, _] => (rows::ANDNPS, y),
+        [_, true] => (rows::ANDPS, x),
+        _ => {
+            let [def, c, x, y] = cx.registers(inst);
+            select_by_mask(cx, def, c, [x, y]);
+            return Ok(());
+        }
+    };
+    cx.count_tile(tiles::ZERO_OR_LANE);
+    let value = cx.first_result(inst);
+    let (def, c, other) = (cx.result(value), cx.use_reg(c), cx.use_reg(other));
+    cx.emit(row, &[def, c, other]);
     Ok(())
 }

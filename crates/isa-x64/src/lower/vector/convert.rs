@@ -247,7 +247,11 @@ fn low_words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
 /// Floats of either precision to signed integers of 32 bits.
 fn any_words(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     let def = cx.vector_temp();
-    if from == F32 { words(cx, def, source) } else { low_words(cx, def, source) }
+    if from == F32 {
+        words(cx, def, source)
+    } else {
+        low_words(cx, def, source)
+    }
     def
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Before: `v1 = splat.i32x4 v0`. After: `movd t, v0; pshufd v1, t, 0`.
 
+use super::shuffle::permute;
 use super::{Lowered, in_memory, repeated};
 use crate::lower::cx::Cx;
+use crate::lower::tiles;
 use crate::rows;
 use kingpost_ir::types::F16;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
+use kingpost_mach::lower::is_float_reg;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
@@ -20,6 +23,18 @@ pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.load_vector(def, repeated(constant, bits));
         return Ok(());
     }
+    if let Some((vector, lane)) = lane_of(cx, x)
+        && (bits >= 32 || lane == 0 || cx.can(rows::PSHUFB))
+    {
+        cx.count_tile(tiles::LANE_SPLAT);
+        let source = cx.use_reg(vector);
+        if lane == 0 {
+            broadcast(cx, def, bits, source);
+            return Ok(());
+        }
+        let bytes = bits as u8 / 8;
+        return permute(cx, def, source, std::array::from_fn(|k| lane * bytes + k as u8 % bytes));
+    }
     if let Some(row) = broadcast_from_memory(cx, bits)
         && let Some(load) = cx.fold_load(x, bits, inst)?
     {
@@ -29,6 +44,13 @@ pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let source = in_float_register(cx, x);
     broadcast(cx, def, bits, source);
     Ok(())
+}
+
+/// The vector of which `value` is a lane, and its number, if nothing else uses it.
+fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
+    let inst = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
+    let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return None };
+    is_float_reg(cx.ty(arg)).then_some((arg, imm))
 }
 
 /// The bits of a constant of up to 64 bits.
@@ -271,8 +293,7 @@ fn lane_at_front(bits: u32, lane: i32) -> i32 {
 
 /// `store` of a lane that nothing else uses, by the instruction that takes it out: its row and immediate, and the vector.
 pub(in crate::lower) fn stored_lane(cx: &Cx<'_, '_>, value: Value) -> Option<(RowId, i32, Value)> {
-    let inst = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
-    let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return None };
+    let (arg, imm) = lane_of(cx, value)?;
     let (ty, lane) = (cx.ty(value), i32::from(imm));
     let row = match (ty.bits(), lane) {
         (8, _) => rows::PEXTRB_MRI,

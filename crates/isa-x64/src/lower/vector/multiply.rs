@@ -9,7 +9,11 @@ use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
+use kingpost_mach::Family;
 use kingpost_regalloc::VReg;
+
+/// The immediate of `pshufd` that moves odd lanes to even places. Unlike a shift it takes no copy of the operand.
+const ODD_LANES: i32 = 0xf5;
 
 /// The operand of a widening that has 128 bits, which half of it, and whether it has a sign.
 fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
@@ -66,20 +70,12 @@ pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let value = cx.first_result(inst);
     let bits = cx.ty(value).lane_bits();
     if let (Some((x, Half::Low, signed)), Some((y, Half::High, other))) = (widened(cx, low), widened(cx, high)) {
-        let ones = repeated(1, bits / 2);
-        if x != y || signed != other || bits == 64 || bits == 32 && !signed || bits == 16 && !cx.can(rows::PMADDUBSW) {
+        if x != y || signed != other {
             return false;
         }
+        let is_positive = signed || is_below_top_bit(cx, x);
         let (def, x) = (cx.result(value), cx.use_reg(x));
-        if bits == 32 {
-            cx.emit_with(rows::PMADDWD, &[def, x], ones);
-        } else if signed {
-            // The first operand is the one without sign.
-            let ones = cx.vector(ones);
-            cx.emit(rows::PMADDUBSW, &[def, ones, x]);
-        } else {
-            cx.emit_with(rows::PMADDUBSW, &[def, x], ones);
-        }
+        sums_of_neighbours(cx, def, x, bits, signed, is_positive);
         cx.count_tile(tiles::PAIRWISE_SUM);
         return true;
     }
@@ -99,6 +95,44 @@ pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     }
 }
 
+/// Do lanes of 16 bits, taken for unsigned ones, have no top bit? Sums of two bytes and shifted lanes have none.
+fn is_below_top_bit(cx: &Cx<'_, '_>, value: Value) -> bool {
+    let is_byte = |value| widened(cx, value).is_some_and(|(x, _, signed)| !signed && cx.lane_bits(x) == 8);
+    let Some(inst) = cx.def(value) else { return false };
+    match cx.func.dfg.opcode(inst) {
+        Opcode::IaddPairwise => cx.args::<2>(inst).into_iter().all(is_byte),
+        Opcode::Ushr => cx.constant(cx.args::<2>(inst)[1]).is_some_and(|by| by % 16 != 0),
+        _ => is_byte(value),
+    }
+}
+
+/// `def` has the sums of neighbours of `x` in lanes of `bits` bits. `is_positive` says that lanes of 16 bits without sign are
+/// the same with sign.
+fn sums_of_neighbours(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, signed: bool, is_positive: bool) {
+    let half = bits / 2;
+    if bits == 32 && is_positive {
+        cx.emit_with(rows::PMADDWD, &[def, x], repeated(1, 16));
+    } else if bits == 16 && cx.can(rows::PMADDUBSW) {
+        // The first operand is the one without sign.
+        if signed {
+            let ones = cx.vector(repeated(1, 8));
+            cx.emit(rows::PMADDUBSW, &[def, ones, x]);
+        } else {
+            cx.emit_with(rows::PMADDUBSW, &[def, x], repeated(1, 8));
+        }
+    } else {
+        let down: Family = if signed { rows::PSRA_RI } else { rows::PSRL_RI };
+        let odd = cx.make_imm(down.of(bits), &[x], half as i32);
+        let even = if signed {
+            let up = cx.make_imm(rows::PSLL_RI.of(bits), &[x], half as i32);
+            cx.make_imm(down.of(bits), &[up], half as i32)
+        } else {
+            cx.make_with(rows::ANDPS, x, repeated(u64::MAX >> (64 - half), bits))
+        };
+        cx.emit(rows::PADD.of(bits), &[def, even, odd]);
+    }
+}
+
 /// `imul`.
 pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
@@ -112,7 +146,8 @@ pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     match bits {
         8 => bytes(cx, def, operands),
         32 => {
-            let [even, odd] = whole(cx, operands);
+            let odd = cx.args::<2>(inst).map(|v| cx.def_as(v, Opcode::Splat).is_none());
+            let [even, odd] = whole_or_equal(cx, operands, odd);
             let [even, odd] = [even, odd].map(|v| cx.make_imm(rows::PSHUFD, &[v], 0x08));
             cx.emit(rows::PUNPCKL.of(32), &[def, even, odd]);
         }
@@ -132,17 +167,24 @@ fn bytes(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
 }
 
 /// The products of 64 bits of even and of odd lanes of 32 bits, without sign.
-fn whole(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
-    let even = cx.make(rows::PMULUDQ, &[x, y]);
-    let [x, y] = [x, y].map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
-    [even, cx.make(rows::PMULUDQ, &[x, y])]
+fn whole(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
+    whole_or_equal(cx, operands, [true; 2])
+}
+
+/// The same. Odd lanes of an operand may differ from its even ones only if `differ` says so.
+fn whole_or_equal(cx: &mut Cx<'_, '_>, operands: [VReg; 2], differ: [bool; 2]) -> [VReg; 2] {
+    let mut odd = operands;
+    for (odd, _) in odd.iter_mut().zip(differ).filter(|&(_, differs)| differs) {
+        *odd = cx.make_imm(rows::PSHUFD, &[*odd], ODD_LANES);
+    }
+    [operands, odd].map(|operands| cx.make(rows::PMULUDQ, &operands))
 }
 
 /// The same with sign: without `pmuldq`, each operand is taken from the upper half where the other one is negative.
 fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     if cx.can(rows::PMULDQ) {
         let even = cx.make(rows::PMULDQ, &operands);
-        let [x, y] = operands.map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
+        let [x, y] = operands.map(|v| cx.make_imm(rows::PSHUFD, &[v], ODD_LANES));
         return [even, cx.make(rows::PMULDQ, &[x, y])];
     }
     let products = whole(cx, operands);
@@ -159,7 +201,7 @@ fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
 
 /// The product of the low halves, plus the two mixed products further up.
 fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
-    let [x_high, y_high] = [x, y].map(|v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32));
+    let [x_high, y_high] = [x, y].map(|v| cx.make_imm(rows::PSHUFD, &[v], ODD_LANES));
     let mixed = [[x_high, y], [y_high, x]].map(|operands| cx.make(rows::PMULUDQ, &operands));
     let sum = cx.make(rows::PADD.of(64), &mixed);
     let up = cx.make_imm(rows::PSLL_RI.of(64), &[sum], 32);

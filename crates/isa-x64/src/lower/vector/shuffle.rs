@@ -111,6 +111,21 @@ fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
     None
 }
 
+/// The shift of a whole register that puts the bytes of operand `number` into this order, with zeros from the other one.
+fn byte_shift(order: &Order, number: u8) -> Option<(RowId, i32)> {
+    let from = order.map(|byte| (byte / 16 == number).then_some(byte % 16));
+    let is = |expected: &dyn Fn(u8) -> Option<u8>| (0..16).all(|k| from[usize::from(k)] == expected(k));
+    let up = from.iter().position(Option::is_some)? as u8;
+    let down = from[0].unwrap_or(0);
+    if up > 0 && is(&|k| k.checked_sub(up)) {
+        Some((rows::PSLLDQ_RI, up.into()))
+    } else if down > 0 && is(&|k| Some(k + down).filter(|&byte| byte < 16)) {
+        Some((rows::PSRLDQ_RI, down.into()))
+    } else {
+        None
+    }
+}
+
 /// `shuffle`.
 pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::Shuffle { args: [x, y], mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
@@ -127,6 +142,14 @@ pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             return permute(cx, def, source, order.map(|byte| byte & 15));
         }
     }
+    let zero = [x, y].map(|v| cx.vector_constant(v) == Some(0));
+    for (number, operand) in [(0, x), (1, y)] {
+        if let (true, Some((row, by))) = (zero[1 - number], byte_shift(&order, number as u8)) {
+            let source = cx.use_reg(operand);
+            cx.emit_imm(row, &[def, source], by);
+            return Ok(());
+        }
+    }
     let operands = [cx.use_reg(x), cx.use_reg(y)];
     if let Some(pattern) = of_two(&order, |row| cx.can(row)) {
         emit_pattern(cx, def, operands, pattern);
@@ -138,11 +161,10 @@ pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     // Indexes with the top bit set give zero.
     let indexes =
         |number: u8| u128::from_le_bytes(order.map(|byte| if byte / 16 == number { byte & 15 } else { 0x80 }));
-    for (number, zeros) in [(0, y), (1, x)] {
-        if cx.vector_constant(zeros) == Some(0) {
-            cx.emit_with(rows::PSHUFB, &[def, operands[usize::from(number)]], indexes(number));
-            return Ok(());
-        }
+    if let Some(other) = zero.iter().position(|&is_zero| is_zero) {
+        let number = 1 - other;
+        cx.emit_with(rows::PSHUFB, &[def, operands[number]], indexes(number as u8));
+        return Ok(());
     }
     let [first, second] =
         [0, 1].map(|number| cx.make_with(rows::PSHUFB, operands[usize::from(number)], indexes(number)));
@@ -277,6 +299,20 @@ mod tests {
             rows::PALIGNR => second.iter().chain(&first).copied().nth(k + imm as usize).unwrap(),
             _ => panic!("no such pattern"),
         })
+    }
+
+    #[test]
+    fn zeros_come_from_shifts() {
+        for number in [0, 1] {
+            let (own, other) = (16 * number, 16 * (1 - number));
+            for by in 1..16 {
+                let up: Order = std::array::from_fn(|k| if k < by { other } else { own + (k - by) as u8 });
+                let down: Order = std::array::from_fn(|k| if k + by < 16 { own + (k + by) as u8 } else { other + 3 });
+                assert_eq!(byte_shift(&up, number), Some((rows::PSLLDQ_RI, by as i32)));
+                assert_eq!(byte_shift(&down, number), Some((rows::PSRLDQ_RI, by as i32)));
+                assert_eq!(byte_shift(&up, 1 - number), None);
+            }
+        }
     }
 
     /// Every order that some row makes with some immediate is found, and what is found makes that order.
