@@ -98,6 +98,10 @@ const CASES: &[(&str, &str)] = &[
         "function %f(i8x16, i8x16) -> i8x16 { block0(v0: i8x16, v1: i8x16): v2 = shuffle v0, v1, [8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31] return v2 }",
     ),
     (
+        "zero_or_lane",
+        "function %f(i32x4, i32x4) -> i32x4 { block0(v0: i32x4, v1: i32x4): v2 = vconst.i32x4 0x00000000000000000000000000000000 v3 = bitselect v0, v2, v1 return v3 }",
+    ),
+    (
         "lane_sign",
         "function %f(i8x16) -> i64 { block0(v0: i8x16): v1 = extractlane v0, 5 v2 = sextend.i64 v1 return v2 }",
     ),

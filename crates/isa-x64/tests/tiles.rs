@@ -46,6 +46,14 @@ const CASES: &[(&str, &str)] = &[
         "function %f(f32x4, f32x4) -> f32x4 { block0(v0: f32x4, v1: f32x4): v2 = fcmp lt v0, v1 v3 = bitcast.f32x4 v2 v4 = bitselect v3, v0, v1 return v4 }",
     ),
     (
+        "zero_or_lane",
+        "function %f(i32x4, i32x4) -> i32x4 { block0(v0: i32x4, v1: i32x4): v2 = vconst.i32x4 0x00000000000000000000000000000000 v3 = bitselect v0, v2, v1 return v3 }",
+    ),
+    (
+        "lane_splat",
+        "function %f(i32x4) -> i32x4 { block0(v0: i32x4): v1 = extractlane v0, 3 v2 = splat.i32x4 v1 return v2 }",
+    ),
+    (
         "long_product",
         "function %f(i32x4, i32x4) -> i64x2 { block0(v0: i32x4, v1: i32x4): v2 = uwiden_low v0 v3 = uwiden_low v1 v4 = imul v2, v3 return v4 }",
     ),
