@@ -162,7 +162,8 @@ impl LiveBlocks {
             return (0, order.num_blocks() - 1);
         }
         let first = chunk.iter().map(|&vreg| values.def(vreg)).min();
-        let last = chunk.iter().filter_map(|&vreg| values.last_use(vreg)).max();
+        // A value that nothing uses is noted in the block of its definition all the same.
+        let last = chunk.iter().map(|&vreg| values.last_use(vreg).max(Some(values.def(vreg)))).max().flatten();
         let low = first.map_or(BlockIndex::FIRST, |point| order.index_at(point.position()));
         let high = last.map_or(low, |point| order.index_at(point.position())).max(low);
         (low.index(), self.last_reached(order, low.next(), high).index())

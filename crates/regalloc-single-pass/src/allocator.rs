@@ -3,7 +3,7 @@
 use crate::edges::Heads;
 use crate::edits::Edits;
 use crate::references::References;
-use crate::slot_webs::SlotWebs;
+use crate::slot_coalescing::SlotCoalescing;
 use crate::state::State;
 use crate::survey::Survey;
 use cranelift_entity::packed_option::PackedOption;
@@ -31,7 +31,7 @@ pub struct SinglePass {
 pub(crate) struct Scratch {
     pub(crate) heads: Heads,
     pub(crate) edits: Edits,
-    pub(crate) webs: SlotWebs,
+    pub(crate) slots: SlotCoalescing,
     pub(crate) matching: Matching<Option<kingpost_regalloc::PReg>>,
     /// By operand of a constrained instruction: its request.
     pub(crate) requests: Vec<u32>,
@@ -116,7 +116,7 @@ impl Walk<'_, '_> {
         let blocks = self.order.num_blocks();
         self.s.heads.begin(blocks);
         self.s.edits.begin();
-        self.s.webs.begin();
+        self.s.slots.begin();
         self.s.matching.begin(self.problem);
         self.s.moves.begin();
         self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
@@ -211,7 +211,7 @@ impl Walk<'_, '_> {
     /// The slot of a value, which its definition stores.
     pub(crate) fn slot(&mut self, vreg: VReg) -> Slot {
         self.state.value_mut(vreg).is_stored = true;
-        self.s.webs.slot((self.problem, self.order), vreg, self.state, self.out)
+        self.s.slots.slot((self.problem, self.order), vreg, self.state, self.out)
     }
 
     /// The slot as a location.

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A block's head is what its code expects in registers; parameters have registers or slots there. The head of a loop is chosen
-//! before its last block is walked: its parameters, and the values used in it most often. When the walk comes to the
-//! header, moves make up the difference. A value that a loop does not use is not carried through it in a register: it is filled
-//! where the loop is left.
+//! before its last block is walked: those of its parameters, and of the values from outside, that are used in it most often.
+//! When the walk comes to the header, moves make up the difference. A value that a loop hardly uses is not carried through it
+//! in a register: it is filled where the loop is left. A parameter in memory shares its slot with arguments where that is
+//! possible, so that the edge moves nothing.
 
 use crate::allocator::Walk;
 use crate::constrained::Touched;
@@ -349,7 +350,7 @@ impl Walk<'_, '_> {
         self.slot(param);
         let value = self.state.value(arg);
         let is_cheaper = value.is_stored || self.order.block(value.block).freq <= self.problem.edge(edge).freq;
-        let is_shared = is_cheaper && self.s.webs.are_one(self.state, arg, param);
+        let is_shared = is_cheaper && self.s.slots.are_one(self.state, arg, param);
         if is_shared {
             self.slot(arg);
         }

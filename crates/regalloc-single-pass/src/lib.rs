@@ -8,8 +8,8 @@
 //!
 //! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. Where another
 //! value needs the register, or a call destroys it, the value is filled from its slot behind that instruction; the definition
-//! then stores it, once, as values are defined once. So no liveness is computed: what is in no register and still used below is
-//! in its slot.
+//! then stores it, once, as values are defined once. So no liveness is needed: what is in no register and still used below is
+//! in its slot. Only where parameters need slots, live ranges say which arguments can share them.
 //!
 //! Blocks hand their registers on. A block's end takes over what its hottest successor has at its head; the other edges get the
 //! moves that make up the difference. A loop's header is met after the blocks that jump back to it: what it has in registers is
@@ -30,7 +30,7 @@
 //! | `plain.rs` | instructions whose operands may be in any register |
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
-//! | `slot_webs.rs` | slots that parameters share with arguments |
+//! | `slot_coalescing.rs` | slots that parameters share with arguments |
 //! | `references.rs` | stack maps |
 
 mod allocator;
@@ -39,7 +39,7 @@ mod edges;
 mod edits;
 mod plain;
 mod references;
-mod slot_webs;
+mod slot_coalescing;
 mod state;
 mod survey;
 

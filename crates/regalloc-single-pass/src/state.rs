@@ -54,7 +54,7 @@ pub(crate) struct Value {
     /// The survey's last entry of it in a loop, or [`NONE`].
     pub(crate) loop_use: u32,
     /// Its number among values that parameters and arguments are, or [`NONE`].
-    pub(crate) web: u32,
+    pub(crate) member: u32,
     /// The number of the loop the walk is in, if the value is in a register at that loop's header.
     pub(crate) resident: u32,
 }
@@ -81,7 +81,7 @@ impl Default for Value {
             edge: None.into(),
             edge_loc: Loc::NONE,
             loop_use: NONE,
-            web: NONE,
+            member: NONE,
             resident: 0,
         }
     }

@@ -1,9 +1,10 @@
 //! The survey: what the walk, which comes backwards, must know before it meets a value's definition.
 //!
 //! For each value: the instruction that computes it again, how many calls come before its definition, the block of that.
-//! For each loop: the values used in it and defined outside, with the frequencies of their uses added up; and the calls in it.
+//! For each loop: the parameters of its header and the values used in it and defined outside, with the frequencies of their uses
+//! added up; and the calls in it.
 //!
-//! Cost: linear in operands; a use in a nest of loops is noted once per loop.
+//! Cost: linear in operands; a value used in a nest of loops is noted once per loop.
 
 use crate::state::{State, Value};
 use cranelift_entity::packed_option::PackedOption;

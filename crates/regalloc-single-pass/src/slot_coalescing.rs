@@ -25,7 +25,7 @@ const STEPS_PER_RANGE: usize = 64;
 
 /// The classes of one problem. Memory is kept from one problem to the next.
 #[derive(Default)]
-pub(crate) struct SlotWebs {
+pub(crate) struct SlotCoalescing {
     is_built: bool,
     members: Members,
     live: LiveBlocks,
@@ -37,7 +37,7 @@ pub(crate) struct SlotWebs {
     pairs: Vec<(Reverse<u64>, u32, u32)>,
 }
 
-/// Values that are arguments or parameters, by [`Value::web`](crate::state::Value::web).
+/// Values that are arguments or parameters, by [`Value::member`](crate::state::Value::member).
 #[derive(Default)]
 struct Members {
     list: Vec<Member>,
@@ -52,7 +52,7 @@ struct Member {
     first_use: u32,
 }
 
-impl SlotWebs {
+impl SlotCoalescing {
     pub(crate) fn begin(&mut self) {
         self.is_built = false;
     }
@@ -94,8 +94,8 @@ impl SlotWebs {
     }
 
     fn class(&mut self, state: &State, vreg: VReg) -> Option<u32> {
-        let web = state.value(vreg).web;
-        (web != NONE).then(|| self.classes.find(web))
+        let member = state.value(vreg).member;
+        (member != NONE).then(|| self.classes.find(member))
     }
 
     fn build(&mut self, problem: &Problem, order: &LinearOrder, state: &mut State) {
@@ -107,7 +107,7 @@ impl SlotWebs {
         self.slots.resize(self.members.list.len(), None.into());
         self.pairs.sort_unstable();
         for &(_, from, to) in &self.pairs {
-            let width = |web: u32| state.value(self.members.list[web as usize].vreg).width;
+            let width = |member: u32| state.value(self.members.list[member as usize].vreg).width;
             if width(from) == width(to) {
                 let (a, b) = (self.classes.find(from), self.classes.find(to));
                 self.classes.merge(a, b);
@@ -147,15 +147,15 @@ impl SlotWebs {
             if self.live.find(order, &values, &vregs[..chunk.len()], false) == Ok(true) {
                 let mut spans = [(0, 0); LiveBlocks::CHUNK];
                 self.live.append_to(&mut self.ranges, chunk.len(), |k, span| spans[k] = (span.start, span.end));
-                for (web, &(start, end)) in (first..).zip(&spans[..chunk.len()]) {
-                    self.classes.set(web, self.ranges[start as usize..end as usize].iter().copied());
+                for (member, &(start, end)) in (first..).zip(&spans[..chunk.len()]) {
+                    self.classes.set(member, self.ranges[start as usize..end as usize].iter().copied());
                 }
                 continue;
             }
-            for (web, member) in (first..).zip(chunk) {
+            for (number, member) in (first..).zip(chunk) {
                 let last = member.last_use.unwrap_or(member.def);
                 let to = self.live.hull_end(order, member.def, last, last.end_of_use());
-                self.classes.set(web, [PointRange::new(member.def, to)]);
+                self.classes.set(number, [PointRange::new(member.def, to)]);
             }
         }
         self.classes.budget = STEPS_PER_RANGE * self.classes.pool.len();
@@ -165,11 +165,11 @@ impl SlotWebs {
 impl Members {
     fn number(&mut self, state: &mut State, vreg: VReg) -> u32 {
         let value = state.value_mut(vreg);
-        if value.web == NONE {
-            value.web = self.list.len() as u32;
+        if value.member == NONE {
+            value.member = self.list.len() as u32;
             self.list.push(Member { vreg, def: ProgPoint::FIRST, last_use: None, first_use: NONE });
         }
-        value.web
+        value.member
     }
 
     /// Finds definitions and uses, the last ones first.
@@ -198,13 +198,13 @@ impl Members {
     }
 
     fn note_def(&mut self, state: &State, vreg: VReg, point: ProgPoint) {
-        if let Some(member) = self.list.get_mut(state.value(vreg).web as usize) {
+        if let Some(member) = self.list.get_mut(state.value(vreg).member as usize) {
             member.def = point;
         }
     }
 
     fn note_use(&mut self, state: &State, vreg: VReg, point: ProgPoint) {
-        if let Some(member) = self.list.get_mut(state.value(vreg).web as usize) {
+        if let Some(member) = self.list.get_mut(state.value(vreg).member as usize) {
             self.uses.push(LiveUse { point, end: point.end_of_use(), next: member.first_use });
             member.first_use = self.uses.len() as u32 - 1;
             member.last_use = member.last_use.max(Some(point));
@@ -220,7 +220,7 @@ struct InState<'a> {
 
 impl InState<'_> {
     fn member(&self, vreg: VReg) -> &Member {
-        &self.members.list[self.state.value(vreg).web as usize]
+        &self.members.list[self.state.value(vreg).member as usize]
     }
 }
 
