@@ -128,6 +128,50 @@ fn errors_before_any_proof() {
     ]);
 }
 
+/// One rule for each construct that no other rule here has.
+#[test]
+fn the_rest_of_the_language() {
+    expect(&[
+        ("correct", "%r\t=\tadd nsw nuw %x, 0 ; comment\r\n\n=>\n%r = %x"),
+        ("correct", "%r = add %x, - 1\n=>\n%r = sub %x, 1"),
+        ("correct", "Pre: 0 u< C1 u< C2\n%r = icmp ult C1, C2\n=>\n%r = true"),
+        (
+            "correct",
+            "Pre: C1 | C2 & C1 == C1 - C2 || true\n%r = add %x, C1\n%s = xor %r, C2\n=>\n%s = xor %r, C2 ^ C1 * 0",
+        ),
+        ("correct", "Pre: C == max(C, umax(C, C)) && C >= 0\n%r = add %x, C\n=>\n%r = add %x, abs(C)"),
+        ("correct", "Pre: C u< width(%x)\n%r = lshr %x, C\n=>\n%r = lshr %x, lshr(C, 0)"),
+        ("correct", "Pre: ComputeNumSignBits(%x) > 1\n%a = shl %x, 1\n%r = ashr %a, 1\n=>\n%r = %x"),
+        ("correct", "Pre: isPowerOf2OrZero(%x)\n%a = sub %x, 1\n%r = and %x, %a\n=>\n%r = 0"),
+        ("correct", "Pre: isShiftedMask(C) && !isShiftedMask(C)\n%r = and %x, C\n=>\n%r = 0"),
+        (
+            "correct",
+            "Pre: WillNotOverflowUnsignedShl(C1, C2) && C2 u< width(C1)\n%a = shl C1, C2\n%r = lshr %a, C2\n=>\n%r = C1",
+        ),
+        (
+            "correct",
+            "Pre: equivalentAddressValues(%p, %q)\n%a = load i8* %p\n%b = load i8* %q\n%r = sub %a, %b\n=>\n%r = 0",
+        ),
+        // A condition without a name is that of its register.
+        ("wrong: value", "%c = icmp %x, %y\n%r = xor %c, true\n%s = xor %r, true\n=>\n%s = icmp %x, %y"),
+        ("correct", "%a = zext Ty %x to Ty1\n%r = trunc Ty1 %a to Ty\n=>\n%r = %x"),
+        ("correct", "%q = bitcast i8* %p to i16*\n%r = bitcast i16* %q to i8*\n=>\n%r = %p"),
+        ("correct", "%q = inttoptr i64 0 to i8*\n%r = icmp eq i8* %q, null\n=>\n%r = true"),
+        ("correct", "%q = getelementptr inbounds i8* %p, i8 -1\n%r = getelementptr i8* %q, i16 1\n=>\n%r = %p"),
+        (
+            "correct",
+            "%p = alloca i8, C\nstore i8 3, %p\n%r = load i8* %p\n=>\n%p = alloca i8, C\nstore i8 3, %p\n%r = i8 3",
+        ),
+        ("wrong: definedness", "%r = load i32* %p, align 4\n=>\n%r = load i32* %p, align 8"),
+        ("correct", "%v = load i8* %p\nstore %v, %p\n=>\nskip"),
+        ("correct", "%c = icmp eq %x, 0\nbr %c, label %a, label %b\na:\nunreachable\nb:\nret %x\n=>\nb:\nret %x"),
+        ("wrong: value", "ret i8 1\n=>\nret i8 2"),
+        ("error: function", "Pre: isSignBit(%x)\n%r = add %x, 0\n=>\n%r = %x"),
+        ("error: scope", "%r = add %x, 0\n=>\n%x = add %x, 1\n%r = %x"),
+        ("error: syntax", "%r = add %x, C1+1\n=>\n%r = %x"),
+    ]);
+}
+
 #[test]
 fn counterexamples_name_inputs_constants_and_both_values() {
     if !Backend::Z3.is_installed() {
