@@ -10,6 +10,12 @@
 //! | `tables.rs` | tables of compiled functions against their text |
 //! | `stub.rs` | machine code around each call that checks what must be preserved |
 //! | `failure.rs` | what is wrong with one case, and how to repeat it |
+//!
+//! ```
+//! // Functions made of two seeds, by every allocator and the interpreter.
+//! let report = kingpost_difftest::ir::run(0..2).unwrap_or_else(|failure| panic!("{failure}"));
+//! println!("{report}");
+//! ```
 
 pub mod abi;
 mod emulated;

@@ -24,6 +24,22 @@
 //! | `data.rs` | data directives as data objects |
 //! | `known_wrong.rs` | directives that must not hold |
 //! | `report.rs` | outcomes, and how they print |
+//!
+//! ```
+//! use kingpost_filetest::{Options, run_text};
+//!
+//! let text = "
+//! test interpret
+//! function %twice(i32) -> i32 {
+//! block0(v0: i32):
+//!     v1 = iadd v0, v0
+//!     return v1
+//! }
+//! ; run: %twice(21) == 42
+//! ";
+//! let report = run_text("twice.clif", text.as_bytes(), None, &Options::default());
+//! assert_eq!((report.passed(), report.failed()), (1, 0));
+//! ```
 
 mod allocation;
 mod data;

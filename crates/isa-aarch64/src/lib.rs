@@ -21,6 +21,20 @@
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags |
 //! | `isa.rs` | the instruction set as the rest of the compiler sees it |
+//!
+//! ```
+//! use kingpost_isa_aarch64::encode::encode;
+//! use kingpost_isa_aarch64::{asm, regs, rows};
+//! use kingpost_mach::{Args, Buffer};
+//!
+//! let (row, regs) = (rows::ADD_RRI.of(64), [regs::x(0), regs::x(1)]);
+//! let args = Args::imm(&regs, 5);
+//! let mut buffer = Buffer::default();
+//! buffer.start(0);
+//! encode(row, &args, &mut buffer);
+//! assert_eq!(asm::text(row, &args), "add x0, x1, #5");
+//! assert_eq!(buffer.len(), 4);
+//! ```
 
 mod abi;
 mod address;

@@ -19,6 +19,19 @@
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags and presets |
 //! | `isa.rs` | the instruction set as the rest of the compiler sees it |
+//!
+//! ```
+//! use kingpost_isa_x64::encode::encode;
+//! use kingpost_isa_x64::{asm, regs, rows};
+//! use kingpost_mach::{Args, Buffer};
+//!
+//! let (row, args) = (rows::ADD_RI.of(64), Args::imm(&[regs::RCX, regs::RCX], 5));
+//! let mut buffer = Buffer::default();
+//! buffer.start(0);
+//! encode(row, &args, &mut buffer);
+//! assert_eq!(asm::text(row, &args), "add rcx, 5");
+//! assert_eq!(buffer.len(), 4);
+//! ```
 
 mod abi;
 pub mod asm;

@@ -12,6 +12,25 @@
 //! | `rewrite/` | the matcher of the rewrite rules and what it asks of the value graph |
 //! | `observer.rs` | simplifications, told as they happen |
 //! | `fold.rs`, `purity.rs`, `table.rs`, `analyses.rs` | constants, effects of opcodes, the numbering table, control flow |
+//!
+//! ```
+//! use kingpost_opt::{Optimizer, Pass};
+//!
+//! let text = "
+//!     function %f(i32) -> i32 {
+//!     block0(v0: i32):
+//!         v1 = iconst.i32 0
+//!         v2 = iadd v0, v1
+//!         return v2
+//!     }";
+//! let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+//! let mut optimizer = Optimizer::default();
+//! optimizer.start();
+//! for pass in Pass::ALL {
+//!     optimizer.run(pass, &mut func);
+//! }
+//! assert!(!func.to_string().contains("iadd"), "{func}");
+//! ```
 
 mod analyses;
 mod branches;

@@ -13,6 +13,25 @@
 //! | `point.rs` | program points: a position in the linear order and one of its four phases |
 //! | `preference.rs` | registers numbered in order of preference, and sets of them |
 //! | `slot_packing.rs` | spill slots for lifetimes |
+//!
+//! ```
+//! use kingpost_regalloc::text::parse;
+//! use kingpost_regalloc_common::order::LinearOrder;
+//!
+//! let text = "
+//!     problem %loop {
+//!       b0:
+//!         branch -> e0 b1
+//!       b1:
+//!         branch -> e1 b1, e2 b2
+//!       b2:
+//!         branch
+//!     }";
+//! let problem = &parse(text).unwrap().cases[0].problem;
+//! let mut order = LinearOrder::default();
+//! order.build(problem).unwrap();
+//! assert_eq!((order.num_blocks(), order.loops().len()), (3, 1));
+//! ```
 
 pub mod affinity;
 pub mod answer;

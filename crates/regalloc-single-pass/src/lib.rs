@@ -32,6 +32,27 @@
 //! | `edges.rs` | heads and ends of blocks |
 //! | `slot_coalescing.rs` | slots that parameters share with arguments |
 //! | `references.rs` | stack maps |
+//!
+//! ```
+//! use kingpost_regalloc::text::parse;
+//! use kingpost_regalloc::{Allocation, Allocator};
+//! use kingpost_regalloc_single_pass::SinglePass;
+//!
+//! let text = "
+//!     env { int r0, r1 exchange }
+//!     problem %sum {
+//!       v0, v1, v2: int 8
+//!       b0:
+//!         i0: def v0 = r0, def v1 = r1
+//!         i1: use v0, use v1, def v2 reuse 0
+//!         i2: branch use v2 = r0
+//!     }";
+//! let file = parse(text).unwrap();
+//! let (env, problem) = (file.env.unwrap(), &file.cases[0].problem);
+//! let mut answer = Allocation::default();
+//! SinglePass::default().allocate(problem, &env, &mut answer).unwrap();
+//! assert!(answer.edits.is_empty(), "every value stays in its register");
+//! ```
 
 mod allocator;
 mod constrained;

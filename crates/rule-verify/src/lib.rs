@@ -25,6 +25,19 @@
 //! | `counterexample.rs` | models: replayed, and as text |
 //!
 //! The meaning of the language is described in `docs/rules.md`.
+//!
+//! ```
+//! use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict, check};
+//!
+//! let parsed = kingpost_rules::parse("Name: twice\n%r = add %x, %x\n  =>\n%r = shl %x, 1\n");
+//! let rule = parsed[0].rule.as_ref().unwrap();
+//! let options = Options { widths: 8..=8, ..Options::default() };
+//! // Proofs need z3.
+//! if kingpost_rule_verify::Backend::Z3.is_installed() {
+//!     let verdict = check(rule, &options, &mut Prover::new(SolverChoice::Z3));
+//!     assert!(matches!(verdict, Verdict::Correct), "{verdict:?}");
+//! }
+//! ```
 
 mod check;
 mod clif;

@@ -26,6 +26,13 @@
 //! | `types.rs` | the assignments of types that satisfy it |
 //! | `clif/` | the dialect of CLIF: its tree, parser and types |
 //! | `error.rs` | what can be wrong |
+//!
+//! ```
+//! let parsed = kingpost_rules::parse("Name: twice\n%r = add %x, %x\n  =>\n%r = shl %x, 1\n");
+//! assert_eq!(parsed[0].name.as_deref(), Some("twice"));
+//! let rule = parsed[0].rule.as_ref().unwrap();
+//! assert!(kingpost_rules::scope::check(rule).is_ok());
+//! ```
 
 mod ast;
 pub mod clif;

@@ -21,6 +21,20 @@
 //!
 //! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors and of
 //! 128 bits, of memory, and of values of more than 128 bits.
+//!
+//! ```
+//! use kingpost_ir::Opcode;
+//! use kingpost_ir::types::I8;
+//! use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+//! use kingpost_smt::Terms;
+//!
+//! let mut terms = Terms::new();
+//! let [x, zero] = [40, 2].map(|value| Operand { ty: I8, bits: terms.number(8, value) });
+//! let operation = Operation { opcode: Opcode::Iadd, ty: I8, immediate: Immediate::None };
+//! let sum = outcome(&mut terms, &operation, &[x, zero]).unwrap();
+//! assert_eq!(sum.results, [terms.number(8, 42)]);
+//! assert_eq!(sum.trap, terms.number(8, 0), "it does not trap");
+//! ```
 
 mod bits;
 mod float;

@@ -22,6 +22,17 @@
 //! | `reply.rs` | their answers, parsed |
 //!
 //! Nothing here knows what the terms mean; the crate depends on nothing.
+//!
+//! ```
+//! use kingpost_smt::{Sort, Terms};
+//!
+//! let mut terms = Terms::new();
+//! let x = terms.var("x", Sort::Bits(8));
+//! let one = terms.number(8, 1);
+//! let next = terms.add(x, one);
+//! let difference = terms.sub(next, x);
+//! assert_eq!(difference, one, "folded while it is built");
+//! ```
 
 mod bits;
 mod build;

@@ -21,6 +21,16 @@
 //! | `worst_cases.rs` | CLIF functions of any size that are as bad as can be for an optimiser |
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
+//!
+//! ```
+//! use kingpost_regalloc_linear::LinearScan;
+//! use kingpost_testgen::{conformance, problem};
+//!
+//! let (problem, env) = problem::generate(7);
+//! assert!(problem.verify_with(&env).is_ok());
+//! // Fails unless the checker accepts the answer.
+//! conformance::solve(&mut LinearScan::default(), &problem, &env);
+//! ```
 
 pub mod abstract_target;
 pub mod conformance;
