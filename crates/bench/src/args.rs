@@ -20,6 +20,9 @@ pub(crate) enum Command {
         /// How both sides optimise: `none`, `speed` or `speed_and_size`.
         #[arg(long, value_name = "LEVEL", default_value = "none")]
         opt_level: String,
+        /// What both sides compile for: `x86_64` or `aarch64`.
+        #[arg(long, value_name = "ARCH", default_value = "x86_64")]
+        target: String,
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
         files: Vec<PathBuf>,

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub fn run() -> Result<()> {
     match CommandLine::parse().command {
         None => everything(),
-        Some(Command::Compile { opt_level, files }) => compile(&files, &opt_level),
+        Some(Command::Compile { opt_level, target, files }) => compile(&files, &opt_level, &target),
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
         Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),
@@ -41,14 +41,17 @@ pub fn run() -> Result<()> {
     }
 }
 
+/// The target where nothing else is said.
+const X86_64: &str = "x86_64";
+
 /// All compilers, upstream's default first: the others are compared with it.
-fn compilers(opt_level: &str) -> Result<Vec<Box<dyn Compiler>>> {
+fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     let mut compilers: Vec<Box<dyn Compiler>> = Vec::new();
     for algorithm in ["backtracking", "single_pass"] {
-        compilers.push(Box::new(upstream::Cranelift::new(algorithm, opt_level)?));
+        compilers.push(Box::new(upstream::Cranelift::new(algorithm, opt_level, target)?));
     }
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
-        compilers.push(Box::new(ours::Kingpost::new(allocator, opt_level)?));
+        compilers.push(Box::new(ours::Kingpost::new(allocator, opt_level, target)?));
     }
     Ok(compilers)
 }
@@ -73,7 +76,7 @@ fn modules() -> Vec<PathBuf> {
 fn everything() -> Result<()> {
     let files = modules();
     if let Some(file) = files.last() {
-        compile(&files, "none")?;
+        compile(&files, "none", X86_64)?;
         parse(file)?;
         module(file)?;
     }
@@ -97,14 +100,14 @@ fn module(file: &Path) -> Result<()> {
     module::report(&file.display().to_string(), &read(file)?)
 }
 
-fn compile(files: &[PathBuf], opt_level: &str) -> Result<()> {
+fn compile(files: &[PathBuf], opt_level: &str, target: &str) -> Result<()> {
     let mut total: Vec<Row> = Vec::new();
     for file in files {
-        let mut compilers = compilers(opt_level)?;
+        let mut compilers = compilers(opt_level, target)?;
         let text = read(file)?;
         let rows = measure(&mut compilers, &text, 3)?;
         println!("{}", file.display());
-        print_rows(&rows, Some(file));
+        print_rows(&rows, (target == X86_64 && opt_level == "none").then_some(file));
         if total.is_empty() {
             total = rows;
         } else {
@@ -116,7 +119,7 @@ fn compile(files: &[PathBuf], opt_level: &str) -> Result<()> {
     Ok(())
 }
 
-/// The peak of memory needs a file to measure it on.
+/// The peak of memory needs a file to measure it on, and is that of [`memory`].
 fn print_rows(rows: &[Row], file: Option<&Path>) {
     println!(
         "  {:28} {:>9} {:>8} {:>9} {:>9} {:>12} {:>10}",
@@ -145,7 +148,7 @@ fn peak_of(name: &str, file: &Path) -> Option<u64> {
 }
 
 fn memory(name: &str, file: &Path) -> Result<()> {
-    let mut compilers = compilers("none")?;
+    let mut compilers = compilers("none", X86_64)?;
     let compiler = compilers.iter_mut().find(|c| c.name() == name).context("no such compiler")?;
     let text = read(file)?;
     compiler.load(&text)?;

@@ -28,7 +28,7 @@ pub(crate) fn report(name: &str, text: &str) -> Result<()> {
         builder.regalloc(allocator)?;
         compilers.push(Box::new(Client::new("kingpost", allocator, cranelift_compat::ObjectModule::new(builder))));
     }
-    compilers.push(Box::new(Kingpost::new("ssa", "none")?));
+    compilers.push(Box::new(Kingpost::new("ssa", "none", crate::X86_64)?));
     compilers.push(Box::new(Translation {
         functions: Vec::new(),
         func: Function::new(),

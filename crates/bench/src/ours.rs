@@ -6,8 +6,18 @@ use kingpost_codegen::{Compiler, Context, Settings};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 
-/// The flags both sides compile with.
+/// The flags both sides compile with for x86-64.
 pub const FLAGS: &[&str] = &["sse42"];
+
+/// The flags both sides compile with for a target.
+pub fn flags(target: &str) -> &'static [&'static str] {
+    if target == crate::X86_64 { FLAGS } else { &[] }
+}
+
+/// The triple of an architecture.
+pub fn triple(target: &str) -> String {
+    format!("{target}-unknown-linux-gnu")
+}
 
 /// See the module documentation.
 pub struct Kingpost {
@@ -31,15 +41,15 @@ pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> R
 }
 
 impl Kingpost {
-    /// With the allocator called `allocator`, and the optimiser as `opt_level` says.
-    pub fn new(allocator: &str, opt_level: &str) -> Result<Kingpost> {
+    /// With the allocator called `allocator`, the optimiser as `opt_level` says, for an architecture.
+    pub fn new(allocator: &str, opt_level: &str, target: &str) -> Result<Kingpost> {
         let settings = [
             ("opt_level", opt_level),
             ("regalloc_algorithm", allocator),
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
         ];
-        let compiler = compiler("x86_64-unknown-linux-gnu", FLAGS, &settings)?;
+        let compiler = compiler(&triple(target), flags(target), &settings)?;
         let context = compiler.context();
         Ok(Kingpost {
             name: format!("kingpost {allocator}"),

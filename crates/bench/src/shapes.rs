@@ -35,7 +35,7 @@ pub fn report(max: usize) -> Result<()> {
         }
         let mut table: Vec<(String, Vec<f64>)> = Vec::new();
         for &size in &sizes {
-            let mut compilers = crate::compilers("none")?;
+            let mut compilers = crate::compilers("none", crate::X86_64)?;
             for (row, slot) in measure(&mut compilers, &make(size), 3)?.iter().zip(0..) {
                 if table.len() == slot {
                     table.push((row.name.clone(), Vec::new()));

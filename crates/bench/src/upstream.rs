@@ -31,15 +31,15 @@ pub(crate) fn isa(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result
 }
 
 impl Cranelift {
-    /// With its allocator called `algorithm`, and its optimiser as `opt_level` says.
-    pub fn new(algorithm: &str, opt_level: &str) -> Result<Cranelift> {
+    /// With its allocator called `algorithm`, and its optimiser as `opt_level` says, for an architecture.
+    pub fn new(algorithm: &str, opt_level: &str, target: &str) -> Result<Cranelift> {
         let settings = [
             ("opt_level", opt_level),
             ("regalloc_algorithm", algorithm),
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
         ];
-        let isa = isa("x86_64-unknown-linux-gnu", crate::ours::FLAGS, &settings)?;
+        let isa = isa(&crate::ours::triple(target), crate::ours::flags(target), &settings)?;
         Ok(Cranelift {
             name: format!("cranelift {algorithm}"),
             isa,
