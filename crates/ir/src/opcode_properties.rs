@@ -5,7 +5,7 @@ use crate::trapcode::TrapCode;
 
 impl Opcode {
     #[inline]
-    fn has(self, properties: u16) -> bool {
+    const fn has(self, properties: u16) -> bool {
         PROPERTIES[self as usize] & properties != 0
     }
 
@@ -41,7 +41,7 @@ impl Opcode {
 
     /// Whether it may read memory. Calls are not counted.
     #[inline]
-    pub fn can_load(self) -> bool {
+    pub const fn can_load(self) -> bool {
         self.has(properties::load)
     }
 
@@ -60,12 +60,12 @@ impl Opcode {
 
     /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
     #[inline]
-    pub fn has_memory_flags(self) -> bool {
+    pub const fn has_memory_flags(self) -> bool {
         self.has(properties::memory_flags)
     }
 
     /// Whether an equal earlier instruction makes this one superfluous although it may trap.
-    pub fn is_mergeable_trap(self) -> bool {
+    pub const fn is_mergeable_trap(self) -> bool {
         self.has(properties::mergeable)
     }
 
@@ -78,7 +78,7 @@ impl Opcode {
     /// Whether it must stay even if its results are not used. Loads that cannot trap need not, but
     /// that is a matter of their flags.
     #[inline]
-    pub fn has_side_effects(self) -> bool {
+    pub const fn has_side_effects(self) -> bool {
         self.has(properties::side_effects)
     }
 

@@ -640,7 +640,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 impl Opcode {
     /// The row of the opcode.
     #[inline]
-    pub fn info(self) -> &'static OpcodeInfo {
+    pub const fn info(self) -> &'static OpcodeInfo {
         &TABLE[self as usize]
     }
 
@@ -651,7 +651,7 @@ impl Opcode {
 
     /// The shape of the opcode's instructions.
     #[inline]
-    pub fn format(self) -> Format {
+    pub const fn format(self) -> Format {
         FORMATS[self as usize]
     }
 }

@@ -175,7 +175,7 @@ fn region(flags: MemFlags) -> usize {
 /// The regions that an instruction may write.
 fn writes(data: &InstData) -> Regions {
     match purity(data.opcode()) {
-        Purity::Pure | Purity::Trap | Purity::Load | Purity::Local => 0,
+        Purity::Pure | Purity::PureMany | Purity::Trap | Purity::Load | Purity::Local => 0,
         Purity::Store => 1 << region(data.memflags().unwrap_or_default()),
         Purity::Effect if data.opcode().is_call() || data.opcode().other_side_effects() => !0,
         Purity::Effect => 0,

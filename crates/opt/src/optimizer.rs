@@ -95,9 +95,10 @@ impl Optimizer {
     /// Tells that a function comes that it has not seen.
     pub fn start(&mut self) {
         self.is_current = false;
+        self.shape.may_use_aliases = true;
     }
 
-    /// Runs one pass. The function has no aliases in use, before and after.
+    /// Runs one pass. The function has no aliases in use, before and after; before [`Pass::Shape`] it may.
     pub fn run(&mut self, pass: Pass, func: &mut Function) {
         match pass {
             Pass::Shape => {

@@ -68,11 +68,13 @@ impl Place {
         self.counted.resize(func.dfg.num_values());
         self.find_earliest(func, analyses);
         for &block in analyses.tree.preorder().iter().rev() {
+            let innermost = analyses.loops.innermost_loop(block);
+            let header = innermost.map_or(0, |each| analyses.tree.preorder_number(analyses.loops.header(each)));
             let mut next = func.layout.last_inst(block);
             while let Some(inst) = next {
                 next = func.layout.prev_inst(inst);
                 if !self.placed[inst] {
-                    self.visit(func, analyses, inst, block);
+                    self.visit(func, analyses, inst, block, header);
                 }
             }
         }
@@ -129,12 +131,15 @@ impl Place {
         }
     }
 
-    /// Decides where an instruction goes whose users have been decided.
-    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, block: Block) {
+    /// Decides where an instruction goes whose users have been decided. `header` is the preorder number of the header of the
+    /// block's innermost loop, 0 if there is none.
+    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, block: Block, header: u32) {
         let uses = self.uses[inst];
         let mut target = block;
         match uses.block.expand() {
             None if is_removable(func, inst) => return func.layout.remove_inst(inst),
+            // Most: used where they are, and no loop to leave.
+            Some(late) if late == block && self.stays_in_loop(func, inst, header) => {}
             Some(late) if is_movable(func, inst) => {
                 target = self.best_block(func, analyses, inst, late);
                 let frequency = |block| analyses.frequencies.block(block);
@@ -155,6 +160,11 @@ impl Place {
                 *seen = seen.with(inst, target, func, analyses);
             }
         });
+    }
+
+    /// Whether an instruction needs what the loop with this header computes.
+    fn stays_in_loop(&self, func: &Function, inst: Inst, header: u32) -> bool {
+        func.dfg.first_result(inst).is_none_or(|result| self.earliest[result] >= header)
     }
 
     /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
@@ -225,7 +235,7 @@ fn class_of(ty: Type) -> usize {
 fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {
-        Purity::Pure | Purity::Local => true,
+        Purity::Pure | Purity::PureMany | Purity::Local => true,
         Purity::Load => data.memflags().is_some_and(|flags| flags.notrap()),
         Purity::Trap => purity::never_traps(func, data),
         Purity::Store | Purity::Effect => false,

@@ -5,8 +5,10 @@ use kingpost_ir::{Format, Function, Inst, InstData, Opcode};
 /// What an instruction does besides computing its results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purity {
-    /// Nothing: it can be computed anywhere, once, or not at all.
+    /// Nothing: it can be computed anywhere, once, or not at all. It has one result.
     Pure,
+    /// The same with another number of results.
+    PureMany,
     /// It may trap: an equal one that dominates it makes it superfluous.
     Trap,
     /// A load with flags.
@@ -22,19 +24,36 @@ pub(crate) enum Purity {
 /// What instructions of an opcode do.
 #[inline]
 pub(crate) fn purity(opcode: Opcode) -> Purity {
-    match opcode.format() {
-        Format::Load => Purity::Load,
-        Format::Store => Purity::Store,
+    PURITY[opcode as usize]
+}
+
+/// By opcode, as every pass asks for every instruction.
+static PURITY: [Purity; Opcode::ALL.len()] = {
+    let mut table = [Purity::Effect; Opcode::ALL.len()];
+    let mut index = 0;
+    while index < table.len() {
+        table[Opcode::ALL[index] as usize] = classify(Opcode::ALL[index]);
+        index += 1;
+    }
+    table
+};
+
+const fn classify(opcode: Opcode) -> Purity {
+    match (opcode.format(), opcode) {
+        (Format::Load, _) => Purity::Load,
+        (Format::Store, _) => Purity::Store,
         _ if opcode.is_mergeable_trap() => Purity::Trap,
         _ if opcode.has_side_effects() => Purity::Effect,
-        _ => match opcode {
+        (
+            _,
             Opcode::GetFramePointer
             | Opcode::GetStackPointer
             | Opcode::GetReturnAddress
             | Opcode::GetExceptionHandlerAddress
-            | Opcode::Nop => Purity::Local,
-            _ => Purity::Pure,
-        },
+            | Opcode::Nop,
+        ) => Purity::Local,
+        _ if opcode.info().results.len() == 1 => Purity::Pure,
+        _ => Purity::PureMany,
     }
 }
 
@@ -43,7 +62,7 @@ pub(crate) fn purity(opcode: Opcode) -> Purity {
 pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {
-        Purity::Pure => true,
+        Purity::Pure | Purity::PureMany => true,
         Purity::Load => is_pure_load(data),
         Purity::Trap => never_traps(func, data),
         Purity::Store | Purity::Local | Purity::Effect => false,

@@ -7,7 +7,7 @@
 //!                  return v2
 //! ```
 //!
-//! Needs nothing; leaves no aliases in use and no analysis valid. A parameter is superfluous if all its arguments are one
+//! Needs nothing, the function may use aliases; leaves none in use and no analysis valid. A parameter is superfluous if all its arguments are one
 //! value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013, section 3). Blocks are swept
 //! backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
 //! in irreducible control flow stay. Linear in blocks, edges and their arguments.
@@ -23,6 +23,8 @@ const SWEEPS: usize = 4;
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Shape {
+    /// Whether the function may use aliases, as it does before the first run.
+    pub(crate) may_use_aliases: bool,
     pub(crate) cfg: ControlFlowGraph,
     /// By block: whether it is reached.
     reached: Vec<bool>,
@@ -121,6 +123,9 @@ impl Shape {
             }
         }
         if found == 0 {
+            if std::mem::take(&mut self.may_use_aliases) {
+                func.dfg.resolve_all_aliases();
+            }
             return false;
         }
         for &block in &self.blocks {
@@ -135,6 +140,7 @@ impl Shape {
             func.dfg.drop_aliased_params(block);
         }
         func.dfg.resolve_all_aliases();
+        self.may_use_aliases = false;
         true
     }
 

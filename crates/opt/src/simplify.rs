@@ -117,6 +117,7 @@ impl Walk<'_> {
         self.fuel = FUEL;
         match purity(self.func.dfg.opcode(inst)) {
             Purity::Pure => self.visit_pure(inst),
+            Purity::PureMany => self.visit_pure_many(inst),
             Purity::Trap => self.visit_trap(inst),
             Purity::Load => self.visit_load(inst),
             Purity::Store => self.visit_store(inst),
@@ -133,18 +134,19 @@ impl Walk<'_> {
 
     fn visit_pure(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
-        match *self.func.dfg.inst_results(inst) {
-            [result] => {
-                let value = self.insert(data, Some(inst));
-                self.replace(inst, result, value);
+        if let Some(result) = self.func.dfg.first_result(inst) {
+            let value = self.insert(data, Some(inst));
+            self.replace(inst, result, value);
+        }
+    }
+
+    fn visit_pure_many(&mut self, inst: Inst) {
+        let data = *self.func.dfg.inst(inst);
+        if let Some(first) = self.func.dfg.first_result(inst) {
+            let value = self.number(data, Some(inst));
+            if value != first {
+                self.replace_all(inst, value);
             }
-            [first, ..] => {
-                let value = self.number(data, Some(inst));
-                if value != first {
-                    self.replace_all(inst, value);
-                }
-            }
-            [] => {}
         }
     }
 
@@ -415,8 +417,7 @@ impl Walk<'_> {
 impl Graph for Walk<'_> {
     fn definition(&self, value: Value) -> Option<&InstData> {
         let data = self.func.dfg.inst(self.func.dfg.first_result_of(value)?);
-        let is_known = matches!(purity(data.opcode()), Purity::Pure | Purity::Load);
-        (is_known && data.opcode().info().results.len() == 1).then_some(data)
+        matches!(purity(data.opcode()), Purity::Pure | Purity::Load).then_some(data)
     }
 
     fn ty(&self, value: Value) -> Type {

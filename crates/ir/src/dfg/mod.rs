@@ -217,6 +217,7 @@ impl DataFlowGraph {
     }
 
     /// The operand values, to be changed.
+    #[inline]
     pub fn inst_args_mut(&mut self, inst: Inst) -> &mut [Value] {
         let data = &mut self.insts[inst];
         match data.inline_args() {
@@ -345,6 +346,7 @@ impl DataFlowGraph {
 
     /// Calls `visit` with every value that the instruction uses: operands, arguments of block
     /// calls, contexts of exception tables.
+    #[inline]
     pub fn for_each_use(&self, inst: Inst, mut visit: impl FnMut(Value)) {
         self.inst_args(inst).iter().copied().for_each(&mut visit);
         if !self.opcode(inst).is_branch() {
@@ -360,6 +362,7 @@ impl DataFlowGraph {
     }
 
     /// Replaces every value that the instruction uses.
+    #[inline]
     pub fn map_values(&mut self, inst: Inst, mut map: impl FnMut(Value) -> Value) {
         for value in self.inst_args_mut(inst) {
             *value = map(*value);
