@@ -12,12 +12,14 @@ use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::incremental_cache::CacheKvStore;
 use cranelift_codegen::ir::function::FunctionParameters;
-use cranelift_codegen::ir::{self, ExceptionTag, InstBuilder, RelSourceLoc, SourceLoc, types};
+use cranelift_codegen::ir::{
+    self, ExceptionTag, InstBuilder, RelSourceLoc, SourceLoc, ValueLabelAssignments, ValueLabelStart, types,
+};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInst;
 use cranelift_codegen::{
     CodegenError, CodegenResult, CompiledCode, Context, ExceptionContextLoc, FinalizedMachExceptionHandler,
-    FinalizedRelocTarget, MachBufferFrameLayout, MachDebugTagPos, MachTrap, RealReg, ValueLocRange,
+    FinalizedRelocTarget, LabelValueLoc, MachBufferFrameLayout, MachDebugTagPos, MachTrap, RealReg, Reg, ValueLocRange,
 };
 use kingpost_ir::libcall::KnownSymbol;
 use kingpost_mach::{
@@ -26,6 +28,7 @@ use kingpost_mach::{
 use kingpost_regalloc::{PReg, RegClass};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::ops::Range;
 
@@ -68,7 +71,7 @@ struct Stencil {
     nop_units: Vec<Vec<u8>>,
     listing: Option<String>,
     value_labels: Vec<(ir::ValueLabel, Vec<ValueLocRange>)>,
-    /// Without `machine_code_cfg_info`, there are none.
+    /// Without `machine_code_cfg_info`, there are none, and no edges.
     block_starts: Vec<u32>,
     block_edges: Vec<(u32, u32)>,
 }
@@ -175,6 +178,10 @@ impl Stencil {
         self.frame_layout = frame_layout(view, func);
         self.unwind.clear();
         unwind(view, |offset, inst| self.unwind.push((offset, inst)));
+        let labels = value_labels(view, func).into_iter();
+        replace(&mut self.value_labels, labels.map(|(label, ranges)| (ir::ValueLabel::from_u32(label), ranges)));
+        replace(&mut self.block_starts, view.blocks.iter().copied());
+        replace(&mut self.block_edges, view.block_edges.iter().map(|edge| (edge.from, edge.to)));
         self.listing = listing;
         Ok(())
     }
@@ -246,6 +253,55 @@ fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionH
             Some(tag) => FinalizedMachExceptionHandler::Tag(ExceptionTag::from_u32(tag), handler.handler_offset),
             None => FinalizedMachExceptionHandler::Default(handler.handler_offset),
         });
+    }
+}
+
+/// Where labelled values are. The label of a variable is that of one value after the other: where two are still there, it is
+/// that of the later one.
+fn value_labels(view: &FunctionView<'_>, func: &ir::Function) -> BTreeMap<u32, Vec<ValueLocRange>> {
+    let mut by_label: BTreeMap<u32, Vec<ValueLocRange>> = BTreeMap::new();
+    for sites in view.values.chunk_by(|a, b| a.value == b.value) {
+        let ranges = || {
+            sites.iter().map(|site| ValueLocRange {
+                loc: value_place(site.place, view),
+                start: site.from,
+                end: site.to,
+            })
+        };
+        for start in label_starts(func, ir::Value::from_u32(sites[0].value)) {
+            by_label.entry(start.label.as_u32()).or_default().extend(ranges());
+        }
+    }
+    for ranges in by_label.values_mut() {
+        ranges.sort_by_key(|range| (range.start, range.end));
+        for next in (1..ranges.len()).rev() {
+            ranges[next - 1].end = ranges[next - 1].end.min(ranges[next].start);
+        }
+        ranges.retain(|range| range.start < range.end);
+    }
+    by_label
+}
+
+/// The labels of a value, which may be those of another.
+fn label_starts(func: &ir::Function, mut value: ir::Value) -> &[ValueLabelStart] {
+    let Some(assigned) = &func.dfg.values_labels else { return &[] };
+    // Aliases that lead around are not followed for ever.
+    for _ in 0..assigned.len() {
+        match assigned.get(&value) {
+            Some(ValueLabelAssignments::Starts(starts)) => return starts,
+            Some(ValueLabelAssignments::Alias { value: other, .. }) => value = *other,
+            None => break,
+        }
+    }
+    &[]
+}
+
+fn value_place(place: ContextPlace, view: &FunctionView<'_>) -> LabelValueLoc {
+    match place {
+        ContextPlace::Reg(reg) => LabelValueLoc::Reg(Reg::from(real_reg(reg))),
+        ContextPlace::Stack(offset) => {
+            LabelValueLoc::CFAOffset(i64::from(offset) - i64::from(view.function.head.frame.size))
+        }
     }
 }
 

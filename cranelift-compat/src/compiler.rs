@@ -5,7 +5,7 @@ use crate::{settings, translate};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, isa};
 use cranelift_module::{FuncId, ModuleReloc};
-use kingpost_codegen::{CompileError, DumpSink, Options, Stage};
+use kingpost_codegen::{CompileError, DumpSink, Options, Settings, Stage};
 use kingpost_mach::ModuleBuffer;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,17 +18,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`CompiledCode`] is taken.
 pub struct Compiler {
     isa: OwnedTargetIsa,
-    compiler: kingpost_codegen::Compiler,
-    context: kingpost_codegen::Context,
+    back_end: BackEnd,
+    /// For functions with labelled values, made for the first one.
+    labelling: Option<BackEnd>,
     func: kingpost_ir::Function,
     module: ModuleBuffer,
     listing: Arc<Listing>,
     publisher: Publisher,
 }
 
+struct BackEnd {
+    compiler: kingpost_codegen::Compiler,
+    context: kingpost_codegen::Context,
+}
+
+impl BackEnd {
+    fn new(isa: &dyn isa::TargetIsa, settings: Settings, listing: &Arc<Listing>) -> CodegenResult<BackEnd> {
+        let unsupported = |error: kingpost_codegen::TargetError| CodegenError::Unsupported(error.to_string());
+        let options = Options { dump: Some(listing.clone()), ..Options::default() };
+        let flags = settings::cpu_flags(isa);
+        let compiler = kingpost_codegen::Compiler::new(isa.triple(), settings, &flags).map_err(unsupported)?;
+        let compiler = compiler.with_options(options);
+        Ok(BackEnd { context: compiler.context(), compiler })
+    }
+}
+
 impl fmt::Debug for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compiler").field("target", &self.compiler.triple()).finish_non_exhaustive()
+        f.debug_struct("Compiler").field("target", &self.back_end.compiler.triple()).finish_non_exhaustive()
     }
 }
 
@@ -47,16 +64,11 @@ impl Compiler {
     /// As [`Compiler::new`], and if there is no such allocator.
     pub fn with_regalloc(isa: OwnedTargetIsa, regalloc: Option<&str>) -> CodegenResult<Compiler> {
         let settings = settings::shared(&*isa, regalloc)?;
-        let unsupported = |error: kingpost_codegen::TargetError| CodegenError::Unsupported(error.to_string());
         let listing = Arc::new(Listing::default());
-        let options = Options { dump: Some(listing.clone()), ..Options::default() };
-        let compiler = kingpost_codegen::Compiler::new(isa.triple(), settings, &settings::cpu_flags(&*isa))
-            .map_err(unsupported)?
-            .with_options(options);
+        let back_end = BackEnd::new(&*isa, settings, &listing)?;
         let publisher = Publisher::new(&*isa)?;
-        let context = compiler.context();
         let (func, module) = Default::default();
-        Ok(Compiler { isa, compiler, context, func, module, listing, publisher })
+        Ok(Compiler { isa, back_end, labelling: None, func, module, listing, publisher })
     }
 
     /// What the compiler was made for.
@@ -66,7 +78,7 @@ impl Compiler {
 
     /// The name of the allocator, as [`kingpost_codegen::ALLOCATORS`] lists it.
     pub fn regalloc(&self) -> &str {
-        &self.compiler.settings().regalloc_algorithm
+        &self.back_end.compiler.settings().regalloc_algorithm
     }
 
     /// Compiles `ctx.func`, which stays as it is. Returns what [`Context::compiled_code`] returns from then on.
@@ -84,7 +96,14 @@ impl Compiler {
         translate(&ctx.func, &mut self.func)?;
         self.module.clear();
         self.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
-        self.compiler.compile(&mut self.context, &mut self.func, &mut self.module).map_err(codegen_error)?;
+        let has_labels = ctx.func.dfg.values_labels.as_ref().is_some_and(|labels| !labels.is_empty());
+        if has_labels && self.labelling.is_none() {
+            let settings = Settings { debug_values: true, ..self.back_end.compiler.settings().clone() };
+            self.labelling = Some(BackEnd::new(&*self.isa, settings, &self.listing)?);
+        }
+        let labelling = self.labelling.as_mut().filter(|_| has_labels);
+        let BackEnd { compiler, context } = labelling.unwrap_or(&mut self.back_end);
+        compiler.compile(context, &mut self.func, &mut self.module).map_err(codegen_error)?;
         self.publisher.publish(&*self.isa, &self.module.function(0), self.listing.take(), ctx)
     }
 

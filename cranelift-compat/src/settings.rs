@@ -24,8 +24,6 @@ pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResu
         let text = value.value_string();
         match value.name {
             "regalloc_algorithm" => ours.regalloc_algorithm = allocator(&text, regalloc),
-            // Only the offsets of blocks are known, not the edges between them.
-            "machine_code_cfg_info" if text == "true" => return Err(refused(&value)),
             // Its own verifier looks at what the client built, with its messages.
             "enable_verifier" => ours.enable_verifier = false,
             name => {

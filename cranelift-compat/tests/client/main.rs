@@ -320,8 +320,8 @@ fn what_is_not_supported_is_refused_by_name() {
     assert_eq!(results(&vec![("f", id)], |id| module.get_finalized_function(id))[0].1[1], INPUTS[1].0);
 
     let settings = |more| cranelift_compat::JITModule::try_new(builder(more)).map(drop).unwrap_err().to_string();
-    let refused = settings(&[("machine_code_cfg_info", "true")]);
-    assert!(refused.contains("machine_code_cfg_info=true"), "{refused}");
+    let refused = settings(&[("tls_model", "macho")]);
+    assert!(refused.contains("tls_model") && refused.contains("macho"), "{refused}");
     let mut unknown = builder(&[]);
     unknown.regalloc("none");
     let refused = cranelift_compat::JITModule::try_new(unknown).map(drop).unwrap_err().to_string();
@@ -450,6 +450,54 @@ fn stack_maps_and_tags_are_published() {
     assert!(*span >= 16 && layout.frame_to_fp_offset == *span);
     let tags: Vec<_> = buffer.debug_tags().flat_map(|list| list.tags.to_vec()).collect();
     assert_eq!(tags.len(), 2, "{tags:?}");
+}
+
+/// A function whose second parameter is variable 3, as is what it is replaced by.
+fn labelled() -> cranelift_codegen::ir::Function {
+    use cranelift_codegen::ir::{RelSourceLoc, Value, ValueLabel, ValueLabelAssignments, ValueLabelStart};
+    let text = "function %f(i64, i64) -> i64 system_v {
+        block0(v0: i64, v1: i64):
+            brif v0, block1, block2
+        block1:
+            v2 = imul v1, v0
+            v3 = iadd v2, v0
+            return v3
+        block2:
+            return v1
+        }";
+    let mut func = cranelift_reader::parse_functions(text).unwrap().remove(0);
+    func.dfg.collect_debug_info();
+    let start = ValueLabelStart { from: RelSourceLoc::default(), label: ValueLabel::from_u32(3) };
+    let labels = func.dfg.values_labels.as_mut().unwrap();
+    labels.insert(Value::from_u32(1), ValueLabelAssignments::Starts(vec![start]));
+    let alias = ValueLabelAssignments::Alias { from: RelSourceLoc::default(), value: Value::from_u32(1) };
+    labels.insert(Value::from_u32(2), alias);
+    func
+}
+
+#[test]
+fn value_labels_are_published() {
+    for (allocator, _) in ALLOCATORS {
+        let mut context = cranelift_codegen::Context::for_function(labelled());
+        let mut compiler = cranelift_compat::Compiler::with_regalloc(isa(false, &[]), Some(allocator)).unwrap();
+        let code = compiler.compile(&mut context).unwrap();
+        assert_eq!(code.value_labels_ranges.len(), 1, "{allocator}");
+        let ranges = &code.value_labels_ranges[&cranelift_codegen::ir::ValueLabel::from_u32(3)];
+        assert!(ranges.len() >= 2, "{allocator}: the parameter, then the product: {ranges:?}");
+        assert!(ranges.is_sorted_by(|a, b| a.end <= b.start), "{allocator}: {ranges:?}");
+        assert!(ranges.iter().all(|range| range.start < range.end && range.end <= code.buffer.data().len() as u32));
+    }
+}
+
+#[test]
+fn blocks_and_edges_are_published() {
+    let mut context = cranelift_codegen::Context::for_function(labelled());
+    let mut compiler = cranelift_compat::Compiler::new(isa(false, &[("machine_code_cfg_info", "true")])).unwrap();
+    let code = compiler.compile(&mut context).unwrap();
+    let [entry, first, second] = code.bb_starts[..] else { panic!("{:?}", code.bb_starts) };
+    let mut edges = code.bb_edges.clone();
+    edges.sort();
+    assert_eq!(edges, [(entry, first), (entry, second)]);
 }
 
 #[test]

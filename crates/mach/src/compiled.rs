@@ -265,6 +265,15 @@ pub struct ValueSite {
     pub place: ContextPlace,
 }
 
+/// An edge of the graph of emitted blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockEdge {
+    /// The first byte of the block that it leaves.
+    pub from: u32,
+    /// The first byte of the block that it enters.
+    pub to: u32,
+}
+
 /// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
 /// before the call that entered the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -422,6 +431,8 @@ pools! {
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.
     blocks: u32,
+    /// The edges between them, block by block.
+    block_edges: BlockEdge,
 }
 
 impl<'a> FunctionView<'a> {

@@ -28,7 +28,7 @@ pub struct EmitOptions {
     pub block_padding: usize,
     /// Alignment of functions in bytes, at least what the instruction set needs.
     pub function_align: u32,
-    /// Note where blocks begin.
+    /// Note where blocks begin, and the edges between them.
     pub block_offsets: bool,
     /// Set up a frame pointer in every function.
     pub keep_frame_pointer: bool,
@@ -98,6 +98,10 @@ impl Emitter {
             self.buffer.bind(Label::new(block.index()));
             if options.block_offsets {
                 self.buffer.block_start();
+                for &edge in code.problem.succs(block) {
+                    let to = self.thread[code.problem.edge(edge).to.index()];
+                    self.buffer.block_edge(Label::new(block.index()), Label::new(to.index()));
+                }
             }
             self.buffer.listing.set_origin(Origin::Frame);
             if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {

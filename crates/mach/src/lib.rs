@@ -28,6 +28,19 @@
 //! | `data.rs` | data objects |
 //! | `listing.rs` | text and bytes of what was emitted |
 //! | `text/` | machine code as text that reads again |
+//!
+//! ```
+//! use kingpost_mach::settings::OptLevel;
+//! use kingpost_mach::{Literal, Settings, SymbolName};
+//!
+//! let mut settings = Settings::default();
+//! settings.set("opt_level", "speed").unwrap();
+//! assert_eq!(settings.opt_level, OptLevel::Speed);
+//! assert!(settings.set("opt_lever", "speed").is_err());
+//!
+//! let one = Literal::new(&1.0f32.to_le_bytes()).unwrap();
+//! assert_eq!(SymbolName::Literal(one).to_string(), ".LC3f800000");
+//! ```
 
 pub mod abi;
 mod abi_cache;
@@ -64,7 +77,7 @@ pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, NoBranches, Reach, Target};
 pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
 pub use compiled::{
-    CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,
+    BlockEdge, CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,
     HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName,
     TrapSite, UnwindOp, UnwindSite, ValueSite,
 };

@@ -206,7 +206,7 @@ settings! {
     unwind_info: bool = true, "Emit unwind information.";
     preserve_frame_pointers: bool = false, "A frame pointer also in leaf functions.";
     debug_values: bool = false, "Keep track of where values are, for debuggers.";
-    machine_code_cfg_info: bool = false, "Report offsets of blocks.";
+    machine_code_cfg_info: bool = false, "Report offsets of blocks, and the edges between them.";
     enable_probestack: bool = false, "Probe frames larger than the guard.";
     probestack_size_log2: u8 = 12, "Guard size, as a power of two.";
     probestack_strategy: ProbestackStrategy = ProbestackStrategy::Outline, "Call a probe routine, or probe inline.";

@@ -14,7 +14,7 @@
 
 use super::tables::ENTRY_BYTES;
 use super::{BranchForms, Buffer, JumpTables, Label, Reference, Target, UNBOUND};
-use crate::compiled::{FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
+use crate::compiled::{BlockEdge, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
 const MAX_ROUNDS: usize = 12;
@@ -69,6 +69,9 @@ impl Buffer {
         pools.values.extend_from_slice(&self.values);
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
+        let offset = |label: u32| self.labels[label as usize];
+        let edges = self.block_edges.iter();
+        pools.block_edges.extend(edges.map(|edge| BlockEdge { from: offset(edge.from), to: offset(edge.to) }));
         let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
         module.push_function(mark, head, data_offset);
         Ok(())

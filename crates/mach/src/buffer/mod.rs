@@ -16,7 +16,7 @@ pub use forms::{BranchForms, NoBranches, Reach};
 pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
-    CallSite, ContextPlace, DebugTag, DebugTagSite, HandlerSite, KeyedSlot, PatchableCall, Reloc, RelocKind,
+    BlockEdge, CallSite, ContextPlace, DebugTag, DebugTagSite, HandlerSite, KeyedSlot, PatchableCall, Reloc, RelocKind,
     SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite, ValueSite,
 };
 use crate::listing::Listing;
@@ -100,6 +100,8 @@ pub struct Buffer {
     values: Vec<ValueSite>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
+    /// Until the function is completed, the offset of a block is the number of its label.
+    block_edges: Vec<BlockEdge>,
     table_offsets: Vec<u32>,
     /// Labels in the order in which they were bound, which is the order of their offsets.
     bound: Vec<Label>,
@@ -131,6 +133,7 @@ impl Buffer {
         self.values.clear();
         self.unwind.clear();
         self.block_starts.clear();
+        self.block_edges.clear();
         self.table_offsets.clear();
         self.bound.clear();
         self.deferred.clear();
@@ -344,5 +347,10 @@ impl Buffer {
     pub fn block_start(&mut self) {
         let offset = self.at();
         self.block_starts.push(offset);
+    }
+
+    /// Notes an edge between two blocks.
+    pub fn block_edge(&mut self, from: Label, to: Label) {
+        self.block_edges.push(BlockEdge { from: from.0, to: to.0 });
     }
 }
