@@ -22,7 +22,7 @@ fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
             memory(&mem, ENCODINGS[usize::from(row.0)].bytes, out);
             Ok(())
         }
-        ("t", Some(Mem { base: MemBase::Symbol(index), disp, .. })) => {
+        ("t" | "sym", Some(Mem { base: MemBase::Symbol(index), disp, .. })) => {
             let symbol = args.symbols[index as usize];
             write!(out, "symbol{}{}", symbol.name, Plus(symbol.offset + disp))
         }

@@ -244,7 +244,8 @@ pub(crate) const MAX_REGS: usize = 16;
 pub struct Row {
     /// Unique name, also in the text form of machine code: `add64_rr`.
     pub name: &'static str,
-    /// The assembler's text, with `{0}` for an operand, `{m}` memory, `{i}` immediate, `{c}` condition, `{t}` target.
+    /// The assembler's text, with `{0}` for an operand, `{m}` memory, `{i}` immediate, `{c}` condition, `{t}` target,
+    /// `{sym}` the symbol if the memory is one.
     pub asm: &'static str,
     /// Register operands in order. Address registers of a memory operand follow them, then variadic ones.
     pub operands: &'static [OperandSpec],

@@ -27,9 +27,9 @@ rows! {
     MOVI128_ZERO = None "movi {0v}.2d, #0" [FD16] op(0x6f00_e400).rd(0), .kind(RowKind::Remat);
     // Literals; their page comes into x16 first.
     LDR_FCONST[32 64 128] = None "ldr {0}, [x16, :lo12:{t}]" [FD] literal(0x3d40_0000, W).size(W), .kind(RowKind::Remat);
-    // Addresses; `CONST` has no registers, `ABS` and `GOT` name a symbol.
-    ADDR64_RM = None "adrp {0}, {t}; add {0}, {0}, :lo12:{t}" [D8] op(0).rd(0).addr();
-    ADDR64_CONST = None "adrp {0}, {t}; add {0}, {0}, :lo12:{t}" [D8] op(0).rd(0).addr(), .kind(RowKind::Remat);
+    // Addresses; `CONST` has no registers, `ABS` and `GOT` name a symbol. Of the others the text is that of a symbol's address, `{sym}`.
+    ADDR64_RM = None "adrp {0}, {sym}; add {0}, {0}, :lo12:{sym}" [D8] op(0).rd(0).addr();
+    ADDR64_CONST = None "adrp {0}, {sym}; add {0}, {0}, :lo12:{sym}" [D8] op(0).rd(0).addr(), .kind(RowKind::Remat);
     ADDR64_GOT = None "adrp {0}, :got:{t}; ldr {0}, [{0}, :got_lo12:{t}]" [D8] special(Special::Got).rd(0), .kind(RowKind::Remat);
     ADDR64_ABS = None "movz {0}, #:abs_g0_nc:{t}; movk {0}, #:abs_g1_nc:{t}; movk {0}, #:abs_g2_nc:{t}; movk {0}, #:abs_g3:{t}" [D8] special(Special::Absolute).rd(0), .kind(RowKind::Remat);
     // Loads: zero-extended, sign-extended, of pairs.
