@@ -41,7 +41,7 @@ const ARROWS: &[(&str, &str)] = &[
 ];
 
 /// Crates that may use everything.
-const TOP: &[&str] = &["kingpost", "filetest", "cli", "bench", "demo", "difftest", "fuzz"];
+const TOP: &[&str] = &["kingpost", "filetest", "cli", "bench", "demo", "difftest", "fuzz", "gate"];
 
 /// What tests may use besides.
 const DEV_ARROWS: &[(&str, &str)] = &[
