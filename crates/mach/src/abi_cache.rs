@@ -35,7 +35,7 @@ impl AbiCache {
     }
 }
 
-/// Multiplicative hashing: nothing that a signature holds is chosen by an attacker who could not as well write a large function.
+/// Multiplicative hashing. Signatures that collide on purpose cost no more than a large function does.
 #[derive(Default)]
 struct SignatureHasher(u64);
 
