@@ -13,7 +13,7 @@ pub trait Compiler {
     fn len(&self) -> usize;
     /// Makes a fresh copy of a function for the next [`Compiler::compile`]. Not timed.
     fn prepare(&mut self, index: usize);
-    /// Compiles a function and gives its code size, or `None` if it is refused.
+    /// Compiles a function and returns its code size, or `None` if it is refused.
     fn compile(&mut self, index: usize) -> Option<usize>;
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use cpu_time::ThreadTime;
 use kingpost_reader::{Options, Parser};
 
-/// Reads a text and gives the seconds it took, without freeing what was read.
+/// Reads a text and returns the seconds it took, without freeing what was read.
 type Reader = fn(&str) -> Result<f64>;
 
 /// Upstream's first: it is what the others are compared with.

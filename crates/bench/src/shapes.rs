@@ -78,7 +78,7 @@ impl Text {
         self.out.push('\n');
     }
 
-    /// Defines the next value by an instruction and gives its number.
+    /// Defines the next value by an instruction and returns its number.
     fn def(&mut self, inst: &str) -> usize {
         let v = self.next;
         self.next += 1;
@@ -86,7 +86,7 @@ impl Text {
         v
     }
 
-    /// Defines `count` values, each from the last and `with`; gives the last. Upstream reads 10^5 blocks at most, so that a
+    /// Defines `count` values, each from the last and `with`; returns the last. Upstream reads 10^5 blocks at most, so that a
     /// function of 10^6 instructions must have ten in each.
     fn chain(&mut self, first: usize, with: usize, count: usize) -> usize {
         (0..count).fold(first, |last, i| {
@@ -95,7 +95,7 @@ impl Text {
         })
     }
 
-    /// Begins a block with so many parameters; gives their numbers.
+    /// Begins a block with so many parameters; returns their numbers.
     fn block(&mut self, number: usize, params: usize) -> Vec<usize> {
         let first = self.next;
         self.next += params;

@@ -84,7 +84,7 @@ impl Checker {
         structural_rules::callee_saved(input, self.operands.written, report);
     }
 
-    /// Lowers the entry states until every way into a root knows at least what is stored there. `false`: too large.
+    /// Lowers the entry states until every edge into a root guarantees at least what is stored there. `false`: too large.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
         self.state.reset(input.problem, input.env, input.answer.slots.len());

@@ -65,7 +65,7 @@ impl Entries {
         (&self.regs[root * regs..][..regs], self.list[root].version)
     }
 
-    /// Joins the current state in. Says whether the entry knows less than before or is reached for the first time.
+    /// Joins the current state in. Returns whether the entry became less precise or is reached for the first time.
     pub(crate) fn join(&mut self, state: &mut State, names: &mut ValueNumbering, arrival: Arrival) -> bool {
         let regs = state.regs.len();
         let stored = &mut self.regs[arrival.root * regs..][..regs];

@@ -48,7 +48,7 @@ rules! {
     EditOrder 13 "edits are sorted by the instruction before which they stand, which is one of the problem",
     EditRegisters 14 "the two registers of an edit are of one class",
     EditAvailable 15 "the machine has the edit",
-    RematAllowed 16 "a value is computed again only by its rematerialisable instruction, in a register it may define",
+    RematAllowed 16 "a value is rematerialised only by its own instruction, in a register it may define",
     EmergencyPrivate 17 "an emergency slot is no operand's location and in no stack map",
     CalleeSaved 18 "written callee-saved registers are saved",
     MapOrder 19 "stack map entries are sorted, distinct and at safepoints",
@@ -116,7 +116,7 @@ impl fmt::Display for Entity {
 pub enum Origin {
     /// Nothing between the entry of the function and here.
     Nothing,
-    /// The ways into this block disagree, or none of them knows.
+    /// The edges into this block disagree, or none of them defines it.
     Entry(Block),
     /// A def of this instruction.
     Def(Inst),

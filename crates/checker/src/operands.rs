@@ -82,7 +82,7 @@ impl OperandRules {
         if input.problem.clobber_id(inst) != ClobberId::NONE {
             self.clobbered(input, inst, report);
         }
-        // One late def shares with early uses as it likes.
+        // One late def may share with any early uses.
         if meets || defs > 1 {
             self.sharing(input, block, inst, report);
         }

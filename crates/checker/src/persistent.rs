@@ -135,7 +135,7 @@ impl<T: Element> Arena<T> {
         self.leaves.len() as u32
     }
 
-    /// Calls `differs` for each element about which `a` knows something and `b` something else or nothing, in order.
+    /// Calls `differs` for each element that `a` has and that `b` lacks or has otherwise, in order.
     pub(crate) fn differences(&self, a: Root, b: Root, differs: &mut impl FnMut(usize, T, T)) {
         self.compare(a, b, self.height, 0, differs);
     }

@@ -215,7 +215,7 @@ impl ValueNumbering {
         self.has_mixed && class.is_ref() && !self.members(class).iter().all(|member| member.is_ref())
     }
 
-    /// Are there more sets than can be told apart?
+    /// Are there more sets than can be distinguished?
     pub(crate) fn is_full(&self) -> bool {
         self.classes.len() + self.set_ends.len() >= MAX_CLASSES || self.members.len() >= u32::MAX as usize
     }

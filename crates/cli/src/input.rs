@@ -36,7 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Input, Stop> {
     }
     let name = "<stdin>".to_string();
     let mut text = Vec::new();
-    // One byte more than can be read tells that there is too much.
+    // One byte more than can be read shows that there is too much.
     let limit = kingpost_reader::MAX_TEXT_BYTES as u64 + 1;
     let read = std::io::stdin().lock().take(limit).read_to_end(&mut text);
     read.map_err(|error| Stop::Failure(format!("{name}: {error}")))?;

@@ -20,7 +20,7 @@ use std::time::Duration;
 pub(crate) struct ProveArgs {
     #[command(flatten)]
     rules: ListArgs,
-    /// Prove again what the ledger knows.
+    /// Prove again what the ledger has.
     #[arg(long)]
     all: bool,
     /// Seconds that a rule may take.

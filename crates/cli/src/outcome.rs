@@ -14,7 +14,7 @@ pub(crate) enum Verdict {
 pub(crate) enum Stop {
     /// An option asked what there is, in place of anything else.
     Help(String),
-    /// The command line asks for something that does not exist.
+    /// The command line names something that does not exist.
     Usage(String),
     /// The input cannot be judged, where that differs from being judged wrong.
     Malformed(String),

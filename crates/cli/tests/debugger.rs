@@ -45,7 +45,7 @@ block2:
 }
 ";
 
-/// The allocators of which debuggers are told.
+/// The allocators with debug information.
 const ALLOCATORS: [&str; 4] = ["ssa", "linear", "backtracking", "single_pass"];
 
 const MAIN: &str = "\

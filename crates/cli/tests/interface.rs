@@ -45,7 +45,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs the tool with a text as `in.clif` and as standard input; gives code, output and errors.
+/// Runs the tool with a text as `in.clif` and as standard input; returns code, output and errors.
 fn check(args: &[&str], source: &str) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("in.clif"), source).expect("written");

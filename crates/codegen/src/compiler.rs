@@ -183,7 +183,7 @@ impl Context {
         &self.code
     }
 
-    /// What lowering knows of the function compiled last: the blocks and values that its machine code is about.
+    /// What lowering recorded of the function compiled last: the blocks and values that its machine code is about.
     pub fn lowering(&self) -> &Lowering {
         &self.lowering
     }
@@ -193,7 +193,7 @@ impl Context {
         &self.allocation
     }
 
-    /// The emitted instructions of the function compiled last, if [`Options::list`] asks for them.
+    /// The emitted instructions of the function compiled last, if [`Options::list`] is set.
     pub fn listing(&self) -> &Listing {
         self.emitter.listing()
     }

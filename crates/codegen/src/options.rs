@@ -21,7 +21,7 @@ pub struct Options {
     pub dump: Option<Arc<dyn DumpSink>>,
     /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.
     pub stop_after: Option<Stage>,
-    /// The optimiser's passes that run where the optimisation level asks for any.
+    /// The optimiser's passes that run where the optimisation level has any.
     pub passes: Passes,
     /// The rewrite rules that the optimiser applies.
     pub rules: RuleLimits,

@@ -53,7 +53,7 @@ impl AddAssign<&Stats> for Stats {
     }
 }
 
-/// Runs the stages of one function: keeps time, knows which stage is running, verifies and dumps what it made.
+/// Runs the stages of one function: keeps time, records which stage is running, verifies and dumps what it made.
 pub(crate) struct Stages<'a> {
     pub(crate) options: &'a Options,
     pub(crate) current: Stage,
@@ -116,7 +116,7 @@ impl<'a> Stages<'a> {
         self.options.dump.as_ref().is_some_and(|sink| sink.wants(stage, self.name))
     }
 
-    /// Hands the text of what the current stage made to the sink, if it wants it.
+    /// Hands the text of what the current stage made to the sink, if it takes it.
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
         if let Some(sink) = self.options.dump.as_ref().filter(|_| self.wants(self.current)) {
             sink.take(self.current, self.name, text());

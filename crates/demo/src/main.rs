@@ -220,7 +220,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of `.text`, as `size` tells.
+/// Bytes of `.text`, according to `size`.
 fn text_bytes(size: &str, object: &Path) -> Result<u64> {
     let output = Command::new(size).arg("-A").arg(object).output().context("cannot start size")?;
     let text = String::from_utf8(output.stdout)?;
@@ -228,7 +228,7 @@ fn text_bytes(size: &str, object: &Path) -> Result<u64> {
     Ok(line.split_whitespace().nth(1).context("size prints no number")?.parse()?)
 }
 
-/// Runs `program` on `input` and gives its output.
+/// Runs `program` on `input` and returns its output.
 fn output_of(program: &Built, args: &[&str], input: &Path) -> Result<Vec<u8>> {
     let output = program.command().args(args).stdin(File::open(input)?).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{}: {}", program.path.display(), output.status);
@@ -240,7 +240,7 @@ fn native(path: impl Into<PathBuf>) -> Built {
     Built { path: path.into(), emulator: None }
 }
 
-/// Runs a shell pipeline of system tools on `input` and gives its output.
+/// Runs a shell pipeline of system tools on `input` and returns its output.
 fn system(pipeline: &str, input: &Path) -> Result<Vec<u8>> {
     output_of(&native("sh"), &["-c", pipeline], input)
 }

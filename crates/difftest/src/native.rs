@@ -321,7 +321,7 @@ impl Caller {
         Ok(Caller { shared, stub_image, stub })
     }
 
-    /// Makes all calls, in order; gives their endings. `more` is what the functions touch besides their own stack.
+    /// Makes all calls, in order; returns their endings. `more` is what the functions touch besides their own stack.
     pub(crate) fn call(
         &mut self,
         requests: &[Request],

@@ -43,7 +43,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// A text without functions, for a target. `unwind_info` asks for `.cfi` directives.
+    /// A text without functions, for a target. `unwind_info` adds `.cfi` directives.
     ///
     /// # Errors
     /// A target without ELF form.
@@ -88,7 +88,7 @@ impl Assembly {
 
     /// Adds data objects and the literals of the functions, and returns the text.
     pub fn finish(mut self, data: &[DataObject]) -> String {
-        // Names of symbols may be those of registers, which only the syntax of AT&T tells apart.
+        // Names of symbols may be those of registers, which only the syntax of AT&T distinguishes.
         if self.architecture == Architecture::X86_64 {
             self.line(".att_syntax prefix");
         }

@@ -1,4 +1,4 @@
-//! Section contents with the relocations that the DWARF library asks for.
+//! Section contents with the relocations that the DWARF library requests.
 
 use gimli::LittleEndian;
 use gimli::write::{EndianVec, RelocateWriter, Relocation};

@@ -9,7 +9,7 @@ use kingpost_regalloc::PReg;
 use std::process::Command;
 use target_lexicon::triple;
 
-/// `main` calls `puts` through the PLT with a string it finds through a pointer in data, and gives 7 back.
+/// `main` calls `puts` through the PLT with a string it finds through a pointer in data, and returns 7.
 fn module() -> (ModuleBuffer, Vec<DataObject>) {
     let named = SymbolName::named;
     let mut b = Buffer::default();

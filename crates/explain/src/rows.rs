@@ -34,7 +34,7 @@ pub enum RowKind {
     Block(Block),
     /// A line of the function for which nothing is emitted here.
     Line,
-    /// What no instruction asks for: the prologue, traps behind the code.
+    /// What belongs to no instruction: the prologue, traps behind the code.
     Frame,
     /// An instruction of the problem.
     Inst {
@@ -54,7 +54,7 @@ pub enum RowKind {
 pub struct Move {
     /// The value, where it is known.
     pub vreg: Option<VReg>,
-    /// Where it was; nowhere if it is computed again.
+    /// Where it was; `None` if it is rematerialised.
     pub from: Option<Loc>,
     /// Where it is then.
     pub to: Loc,

@@ -91,7 +91,7 @@ fn values(data: &[Datum]) -> Vec<DataValue> {
     data.iter().map(|datum| DataValue::new(datum.ty, datum.bits)).collect()
 }
 
-/// Compares the ending of a directive's call with what it asks for.
+/// Compares the ending of a directive's call with what it expects.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     /// The name of the file.
@@ -99,7 +99,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) test: &'a TestFunction<'a>,
     position: Position,
     pub(crate) command: &'a RunCommand,
-    /// Whether what it asks for is wrong, and must not be.
+    /// Whether what it expects is wrong, and must not be.
     is_known_wrong: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Runs .clif and .ra tests: subtests, directives, expectations.
 //!
-//! A test file says in its first lines which subtests it wants, with which settings and for which
+//! A test file says in its first lines which subtests it has, with which settings and for which
 //! targets. [`run`] finds files in folders, runs every subtest × target × register allocator as a
 //! unit of its own, and reports in an order that does not depend on threads. Nothing is skipped
 //! without a reason that names what is missing.

@@ -22,7 +22,7 @@ use crate::unit::Unit;
 
 /// Runs all files of these paths; folders are searched for `.clif` and `.ra` files, in order of their names.
 ///
-/// `progress` is told how many files are done, and of how many.
+/// `progress` receives how many files are done, and of how many.
 ///
 /// # Errors
 /// If a path cannot be read, or there are no threads.

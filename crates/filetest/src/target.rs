@@ -1,4 +1,4 @@
-//! The settings and flags that a file asks for.
+//! The settings and flags of a file.
 
 use std::str::FromStr;
 

@@ -75,7 +75,7 @@ impl Opcode {
         self.has(properties::effects)
     }
 
-    /// Whether it must stay even if its results are not used. Loads that cannot trap need not, but
+    /// Whether it must be kept even if its results are not used. Loads that cannot trap need not, but
     /// that is a matter of their flags.
     #[inline]
     pub const fn has_side_effects(self) -> bool {

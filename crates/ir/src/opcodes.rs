@@ -518,15 +518,15 @@ macro_rules! opcode_table {
         "Each f64 lane to f32, nearest even, in the two low lanes; the two high lanes are 0.";
     FcvtToUint fcvt_to_uint Unary [x: FB] -> [a: Same] IB required {bad_toint int_ovf mergeable}
         "Truncate to an unsigned integer. Traps `bad_toint` for NaN and `int_ovf` if the \
-         truncated value is out of range, so -0.9 gives 0.";
+         truncated value is out of range, so -0.9 becomes 0.";
     FcvtToSint fcvt_to_sint Unary [x: FB] -> [a: Same] IB required {bad_toint int_ovf mergeable}
         "Truncate to a signed integer. Traps `bad_toint` for NaN and `int_ovf` if the truncated \
          value is out of range.";
     FcvtToUintSat fcvt_to_uint_sat Unary [x: Float] -> [a: Same] IntV required {}
-        "Truncate, clamp to the unsigned range; NaN gives 0. Works lane by lane; lane counts \
+        "Truncate, clamp to the unsigned range; NaN becomes 0. Works lane by lane; lane counts \
          must agree.";
     FcvtToSintSat fcvt_to_sint_sat Unary [x: Float] -> [a: Same] IntV required {}
-        "Truncate, clamp to the signed range; NaN gives 0. Works lane by lane; lane counts must \
+        "Truncate, clamp to the signed range; NaN becomes 0. Works lane by lane; lane counts must \
          agree.";
     FcvtFromUint fcvt_from_uint Unary [x: IntV] -> [a: Same] FloatV required {}
         "Unsigned integer to float, nearest even, lane by lane.";
@@ -572,7 +572,7 @@ macro_rules! opcode_table {
         "With B-bit lanes: `(x * y + 2^(B-2)) >> (B-1)` in full width, clamped to the signed \
          range.";
     X86Pmulhrsw x86_pmulhrsw Binary [x: Same, y: Same] -> [a: Same] IxN16To32 from x {}
-        "As `sqmul_round_sat`, but minimum times minimum gives the minimum instead of the \
+        "As `sqmul_round_sat`, but minimum times minimum is the minimum instead of the \
          maximum.";
     X86Pmaddubsw x86_pmaddubsw Binary [x: I8x16, y: I8x16] -> [a: I16x8] No none {}
         "Signed bytes of `x` times unsigned bytes of `y`; neighbouring products are added and \
@@ -601,7 +601,7 @@ pub(crate) use opcode_table;
 
 opcode_table!(opcodes);
 
-/// The name in the text: that of the builder's method, without the underscore that tells `return_`
+/// The name in the text: that of the builder's method, without the underscore that separates `return_`
 /// from the keyword.
 const fn text_name(method: &str) -> &str {
     let (name, last) = method.split_at(method.len() - 1);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::types::Type;
 
-/// How a small integer is extended where the ABI asks for it.
+/// How a small integer is extended where the ABI requires it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ArgumentExtension {
     /// The high bits are undefined.

@@ -118,7 +118,7 @@ pub(crate) fn repeat(again: Label, buffer: &mut Buffer) {
     jump_test(word(cbnz, &Args::regs(&[X17])), again, buffer);
 }
 
-/// Emits what stands between load and store, and gives the register to store.
+/// Emits what stands between load and store, and returns the register to store.
 fn modify(operation: LoopOp, w: &Rows, regs: &[PReg], done: Label, buffer: &mut Buffer) -> PReg {
     let mut put = |row, regs: &[PReg], imm: i32| encode(row, &Args::imm(regs, i64::from(imm)), buffer);
     let (old, tmp) = (regs[0], regs[1]);

@@ -96,7 +96,7 @@ pub enum ImmField {
     },
     /// 12 bits, or 12 bits shifted left by 12, at bit 10.
     AddSub,
-    /// The amount of a left shift of so many bits, as `ubfm` wants it.
+    /// The amount of a left shift of so many bits, as `ubfm` takes it.
     LeftShift(u8),
     /// The opposite of a condition, at bit 12.
     Inverted,
@@ -106,7 +106,7 @@ pub enum ImmField {
     VectorRight(u8),
     /// The amount of a left shift of vector elements of so many bits.
     VectorLeft(u8),
-    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that tells the lanes' width, the second
+    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that marks the lanes' width, the second
     /// one in bits 11 to 14. The number is the binary logarithm of a lane's bytes.
     Lanes(u8),
     /// 8 bits, three of them in bits 16 to 18 and five in bits 5 to 9; what is above them stands at this position.

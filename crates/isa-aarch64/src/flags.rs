@@ -16,7 +16,7 @@ macro_rules! detect {
 
 kingpost_mach::cpu_flags! {
     /// What the CPU can do beyond Armv8.0, and how control flow is guarded. No flag implies another. Of what CPUs can do,
-    /// lowering asks for LSE, arithmetic in half precision, and products of bytes. Pointer authentication selects nothing
+    /// lowering uses LSE, arithmetic in half precision, and products of bytes. Pointer authentication selects nothing
     /// yet: target lines and hosts name it. Guards run on every CPU: those that do not know their instructions take them
     /// for no-ops.
     A64Flags of "aarch64", presets &[];

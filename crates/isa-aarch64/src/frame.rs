@@ -194,7 +194,7 @@ fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::Restored(LR));
 }
 
-/// Moves the stack pointer up, when there is nothing below it any more: in one step, as unwinding wants it.
+/// Moves the stack pointer up, when there is nothing below it any more: in one step, as unwinding requires.
 fn move_up(bytes: u64, buffer: &mut Buffer) {
     if crate::immediates::add_sub(bytes).is_some() {
         encode(rows::ADDSP_I, &Args::imm(&[], bytes as i64), buffer);

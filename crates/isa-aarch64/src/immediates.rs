@@ -1,6 +1,6 @@
 //! Which constants fit into which fields of an instruction, and how they stand there.
 //!
-//! A function that can fail gives the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source: Arm
+//! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source: Arm
 //! Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
 
 use smallvec::SmallVec;

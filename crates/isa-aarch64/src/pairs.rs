@@ -38,7 +38,7 @@ pub(crate) fn join(buffer: &mut Buffer) {
 const LOAD: u32 = 1 << 22;
 /// The bit of vector registers.
 const FLOAT: u32 = 1 << 26;
-/// What tells the kinds apart: size, class of the register, direction.
+/// What distinguishes the kinds: size, class of the register, direction.
 const KIND: u32 = 0xc4c0_0000;
 
 /// Of stores of w, x, s, d and q registers: the kind, the pair form, the binary logarithm of the size.

@@ -100,7 +100,7 @@ impl Drop for SymbolFile {
     fn drop(&mut self) {
         let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the entry was made by `register`, is in the list, and so are its neighbours; it is freed once, when debuggers
-        // have been told and nothing leads to it any more.
+        // have been notified and nothing leads to it any more.
         unsafe {
             let Entry { next, previous, .. } = *self.entry;
             match previous.is_null() {

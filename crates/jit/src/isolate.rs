@@ -230,7 +230,7 @@ fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &Sha
 
 fn catch_signals(stack: &SharedMemory) {
     let alternative = libc::stack_t { ss_sp: stack.start().cast(), ss_flags: 0, ss_size: stack.len };
-    // SAFETY: the memory is mapped for as long as the process lives; the handler has the type that SA_SIGINFO asks for.
+    // SAFETY: the memory is mapped for as long as the process lives; the handler has the type that SA_SIGINFO requires.
     unsafe {
         libc::sigaltstack(&alternative, std::ptr::null_mut());
         let mut action: libc::sigaction = std::mem::zeroed();

@@ -156,7 +156,7 @@ impl Drop for Pages {
 /// Address of a symbol that this process or one of its shared libraries exports.
 pub fn process_symbol(name: &str) -> Option<usize> {
     let name = std::ffi::CString::new(name).ok()?;
-    // SAFETY: the name is a string that ends in zero, as `dlsym` wants it.
+    // SAFETY: the name is a string that ends in zero, as `dlsym` requires.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     NonNull::new(address).map(|address| address.as_ptr() as usize)
 }

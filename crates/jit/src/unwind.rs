@@ -30,7 +30,7 @@ const DEF_CFA: u8 = 0x0c;
 const DEF_CFA_SF: u8 = 0x12;
 const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 
-/// Unwind information that the process knows of until this is dropped.
+/// Unwind information that is registered with the process until this is dropped.
 #[derive(Debug)]
 pub struct Registration {
     /// A CIE, FDEs and the end mark. Not moved or changed while registered.
@@ -56,7 +56,7 @@ impl Registration {
         &self.section
     }
 
-    /// Calls `function` of the unwinder, if it has one, with what it wants to know: LLVM's takes each FDE, that of GCC the whole
+    /// Calls `function` of the unwinder, if it has one, with what it takes: LLVM's is given each FDE, that of GCC the whole
     /// section.
     fn tell(&self, function: &str) {
         let Some(address) = process_symbol(function) else { return };

@@ -1,4 +1,4 @@
-//! A debugger knows functions in memory: it has breakpoints by their names, and finds their callers.
+//! A debugger finds functions in memory: breakpoints by their names, and their callers.
 #![cfg(target_os = "linux")]
 
 use kingpost_codegen::module::{Linkage, Module};

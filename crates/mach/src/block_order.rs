@@ -2,7 +2,7 @@
 //!
 //! Before: a control-flow graph in which any branch passes arguments. After: machine blocks in allocation order, without
 //! critical edges, with arguments only where a block has a single successor. Edges of one branch with equal target and
-//! arguments are one. Edge blocks that stay empty cost nothing: emission passes through them. A call with handlers has an
+//! arguments are one. Edge blocks that remain empty cost nothing: emission passes through them. A call with handlers has an
 //! edge block on each of its edges, as it has operands, which no branch into a join may have, and what follows it on
 //! its normal edge needs a place. That edge is never one with that of a handler.
 //!

@@ -1,6 +1,6 @@
 //! The branches that end a block, and conditional traps: which target is fallen into, and what becomes of two conditions.
 //!
-//! Instruction sets say which branch each is made of. Each call takes the instruction that asks: [`MInst::aux`] is the
+//! Instruction sets say which branch each is made of. Each call takes the instruction that branches: [`MInst::aux`] is the
 //! block taken, [`MInst::extra`] the other one.
 
 use crate::buffer::{BranchForms, Buffer, Label};
@@ -52,7 +52,7 @@ impl<'a> Branching<'a> {
     }
 
     /// Goes to one of `targets` by a number, or to `default` if that is larger: `compare` emits its comparison with a
-    /// number, which tells a smaller one too. The forms are those of branches below that number, to it, and either.
+    /// number, which excludes smaller ones too. The forms are those of branches below that number, to it, and either.
     pub fn chain(
         &mut self,
         targets: &[u32],
@@ -71,7 +71,7 @@ impl<'a> Branching<'a> {
                         self.put(equal, label(second));
                     }
                 }
-                // The last of an odd count is told by equality.
+                // The last of an odd count is tested for equality.
                 [last, ..] => {
                     compare(number - 1, self.buffer);
                     self.put(equal, label(last));

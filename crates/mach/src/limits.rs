@@ -40,7 +40,7 @@ impl Limits {
     }
 }
 
-/// Limits, and a flag by which another thread asks to stop.
+/// Limits, and a flag by which another thread requests a stop.
 #[derive(Clone, Default, Debug)]
 pub struct Guard {
     /// The limits.

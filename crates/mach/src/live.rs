@@ -192,7 +192,7 @@ pub(crate) fn may_trap(func: &Function, inst: Inst) -> bool {
     opcode.can_trap()
 }
 
-/// Must the instruction stay even if its results have no use?
+/// Must the instruction be kept even if its results have no use?
 pub(crate) fn has_effect(func: &Function, inst: Inst) -> bool {
     let opcode = func.dfg.opcode(inst);
     if opcode.has_memory_flags() {

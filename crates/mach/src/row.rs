@@ -215,7 +215,7 @@ pub enum RowKind {
     Remat,
     /// Calls: variadic operands, a safepoint. May have an annotation.
     Call,
-    /// A place that debuggers are told of: no bytes, an annotation.
+    /// A place that debug information records: no bytes, an annotation.
     SequencePoint,
     /// As `Call`, and ends a block: behind the call, or at one of its handlers.
     TryCall,

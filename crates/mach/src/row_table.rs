@@ -417,7 +417,7 @@ macro_rules! row_scope {
     };
 }
 
-/// Checks a table and gives everything that is wrong, each with the number of the rule.
+/// Checks a table and returns everything that is wrong, each with the number of the rule.
 pub fn check(rows: &[Row]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut names = HashSet::new();

@@ -212,7 +212,7 @@ settings! {
     probestack_strategy: ProbestackStrategy = ProbestackStrategy::Outline, "Call a probe routine, or probe inline.";
     enable_heap_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
     enable_table_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
-    enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice gives equal code.";
+    enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice yields equal code.";
     bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes.";
     log2_min_function_alignment: u8 = 0, "Alignment of functions, as a power of two.";
     enable_compact_unwind_abi: bool = false, "Frames that Mach-O compact unwind can describe.";

@@ -1,4 +1,4 @@
-//! What the passes know of control flow, computed again when a pass has changed it.
+//! Analyses of control flow, recomputed after a pass has changed it.
 
 use kingpost_ir::Function;
 use kingpost_ir::cfg::ControlFlowGraph;

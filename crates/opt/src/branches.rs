@@ -1,4 +1,4 @@
-//! Branches: what only asks whether a value is zero, and branches whose way is known.
+//! Branches: what only tests whether a value is zero, and branches with a known target.
 //!
 //! ```text
 //! v2 = icmp eq v0, v1

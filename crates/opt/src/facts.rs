@@ -6,7 +6,7 @@
 //! v3 = band_imm v2, 0x0ff0     = v2: what the mask clears is zero
 //! ```
 //!
-//! Found when a rule asks, [`DEPTH`] instructions deep, and not kept: few rules ask. They stand for any bits that hold, so what is
+//! Found when a rule requires them, [`DEPTH`] instructions deep, and not kept: few rules do. They stand for any bits that hold, so what is
 //! found may always be less. The largest value that is possible is the complement of the zeros.
 //!
 //! Each transfer function is written over [`Word`], and proved of terms: `tests/facts.rs`. They are those of the literature (Warren,

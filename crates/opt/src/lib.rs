@@ -9,8 +9,8 @@
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `facts.rs` | known bits, for the conditions of rules |
-//! | `rewrite/` | the matcher of the rewrite rules and what it asks of the value graph |
-//! | `observer.rs` | simplifications, told as they happen |
+//! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
+//! | `observer.rs` | simplifications, reported as they happen |
 //! | `fold.rs`, `purity.rs`, `table.rs`, `analyses.rs` | constants, effects of opcodes, the numbering table, control flow |
 //!
 //! ```

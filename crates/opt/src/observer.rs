@@ -1,4 +1,4 @@
-//! Simplifications, told as they happen, for tests that judge each of them.
+//! Simplifications, reported as they happen, for tests that judge each of them.
 
 use kingpost_ir::{Function, InstData, Value};
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ pub enum Subject {
     Condition(Value),
 }
 
-/// Is told of every simplification.
+/// Receives every simplification.
 pub trait Observer: Debug + Send {
     /// Rules or the folding of constants put `value` in the place of `subject`, whose operands the function defines.
     fn simplified(&mut self, func: &Function, subject: Subject, value: Value);

@@ -80,7 +80,7 @@ impl Optimizer {
         self
     }
 
-    /// The same, which tells of every simplification.
+    /// The same, which reports every simplification.
     #[must_use]
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Optimizer {
         self.simplify.observer = Some(observer);

@@ -10,7 +10,7 @@
 //!
 //! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree: the
 //! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
-//! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often may as well stay behind
+//! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no reason to move it
 //! it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep all of them in
 //! registers, and constants never do. One sweep down the tree finds the upper ends and what loops use, one up decides, users
 //! before operands. Linear in instructions but for a logarithm of the tree's depth at each use in another block.

@@ -27,7 +27,7 @@ pub(crate) fn purity(opcode: Opcode) -> Purity {
     PURITY[opcode as usize]
 }
 
-/// By opcode, as every pass asks for every instruction.
+/// By opcode, as every pass reads it for every instruction.
 static PURITY: [Purity; Opcode::ALL.len()] = {
     let mut table = [Purity::Effect; Opcode::ALL.len()];
     let mut index = 0;

@@ -310,7 +310,7 @@ impl Walk<'_> {
         Some((ty, bits))
     }
 
-    /// Counts uses once in a function, and only in one of which a rule asks.
+    /// Counts uses once in a function, and only if a rule requires it.
     fn count_uses(&mut self) {
         self.are_uses_counted = true;
         self.uses.clear();

@@ -45,7 +45,7 @@ pub(crate) struct Slots {
     construction: FrontendContext,
     /// By value: the address that it is, if it is that of a slot.
     addresses: SecondaryMap<Value, Address>,
-    /// Slots that must stay.
+    /// Slots that must be kept.
     stays: SecondaryMap<StackSlot, bool>,
     /// Accesses of slots that may go, sorted; the number of one is that of its variable.
     accesses: Vec<Access>,
@@ -127,7 +127,7 @@ impl Slots {
         }
     }
 
-    /// Slots that are known outside the function must stay.
+    /// Slots that are known outside the function must be kept.
     fn find_named_slots(&mut self, func: &Function) {
         self.stays.clear();
         for entry in func.stack_maps.values().flatten() {

@@ -277,7 +277,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The text since the last entity is that of this one. If comments are gathered, remembers which text that is, and
+    /// The text since the last entity is that of this one. If comments are gathered, records which text that is, and
     /// attaches the comments behind it.
     #[inline]
     pub(crate) fn claim(&mut self, entity: AnyEntity) {

@@ -280,7 +280,7 @@ impl Fault {
         self.locate_after(text, &mut Lines::default())
     }
 
-    /// The same; `lines` knows where the last position in this text was, so that many errors cost no more than the text.
+    /// The same; `lines` records where the last position in this text was, so that many errors cost no more than the text.
     pub(crate) fn locate_after(self, text: &[u8], lines: &mut Lines) -> Error {
         let offset = match &self.kind {
             kind if kind.is_behind() => start_of_word(text, self.position),

@@ -1,4 +1,4 @@
-//! Bytes to tokens, on demand: the parser says which kind of token it wants next.
+//! Bytes to tokens, on demand: the parser says which kind of token it expects next.
 //!
 //! White space and comments are skipped in front of each token. Comments are remembered when asked
 //! for; data directives among them always are.
@@ -250,7 +250,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token if it is a word that `lookup` knows; only then it is consumed.
+    /// The next token if it is a word that `lookup` finds; only then it is consumed.
     #[inline(always)]
     pub(crate) fn known_word<T>(&mut self, lookup: impl Fn(&'a [u8]) -> Option<T>) -> Option<T> {
         self.skip();

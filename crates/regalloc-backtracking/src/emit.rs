@@ -174,7 +174,7 @@ impl Emit<'_> {
 
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
-        // Only the first two phases are at a head, so that the phase tells the head from the first instruction.
+        // Only the first two phases are at a head, so that the phase separates the head from the first instruction.
         moves.sort_unstable_by_key(|m| u64::from(m.inst.as_u32()) << 3 | m.phase as u64);
         let mut groups = moves.chunk_by(|a, b| (a.inst, a.phase) == (b.inst, b.phase));
         let result = groups.try_for_each(|group| self.write_group(group));

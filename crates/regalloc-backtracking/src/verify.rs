@@ -1,4 +1,4 @@
-//! What each phase relies on of those before it, as [`Diagnostics::verifies`] asks.
+//! What each phase relies on of those before it, as [`Diagnostics::verifies`] requests.
 //!
 //! 1. *liveness*: the ranges of a value ascend without overlap, and every use with an operand lies in one.
 //! 2. *bundles*: the segments of a bundle ascend without overlap and are of one class, and every live value is in a spill set.

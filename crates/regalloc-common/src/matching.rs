@@ -429,7 +429,7 @@ impl<H: Copy> Matching<H> {
         }
     }
 
-    /// Makes the register of a request free; the request remembers it.
+    /// Makes the register of a request free; the request records it.
     fn release(&mut self, n: u32) {
         let Some(reg) = self.requests[n as usize].reg else { return };
         for (owners, taken) in self.owners.iter_mut().zip(&mut self.taken) {

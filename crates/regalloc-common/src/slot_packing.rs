@@ -53,7 +53,7 @@ impl<P: Copy + Ord> SlotPacking<P> {
         self.lifetimes.push(Lifetime { start: points.start, end: points.end, width, id });
     }
 
-    /// Calls `assign` with the slot of each lifetime, and forgets the lifetimes. New slots are added to `out`.
+    /// Calls `assign` with the slot of each lifetime, and clears the lifetimes. New slots are added to `out`.
     ///
     /// # Errors
     /// If there would be more slots than can be numbered.

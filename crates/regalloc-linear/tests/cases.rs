@@ -1,5 +1,5 @@
 //! Small problems, each about one thing, and what their solutions may cost: one file each in `tests/cases`, with a line
-//! `; cost: ` and how the cost begins. `any` asks for no more than a solution that the checker accepts. Those about more
+//! `; cost: ` and how the cost begins. `any` demands no more than a solution that the checker accepts. Those about more
 //! than the cost are below.
 
 use kingpost_checker::Checker;

@@ -281,7 +281,7 @@ impl Walk<'_, '_> {
         Some(Reg::new(class, number))
     }
 
-    /// A register for a value, if necessary one whose value gives way. None if all are busy.
+    /// A register for a value, if necessary one whose value is evicted. None if all are busy.
     #[inline]
     pub(crate) fn any_register(&mut self, vreg: VReg, busy: &Masks, prefer: Reg, after: Option<Inst>) -> Option<Reg> {
         if let Some(reg) = self.free_register(vreg, busy, prefer) {

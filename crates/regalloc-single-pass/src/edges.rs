@@ -1,7 +1,7 @@
 //! Heads and ends of blocks: which registers they hand on, and the moves on edges.
 //!
 //! ```text
-//! b1: .. branch -> b2 (hot), b3      b2 wants v0 in r0, b3 in r1: at the end of b1 v0 is in r0,
+//! b1: .. branch -> b2 (hot), b3      b2 expects v0 in r0, b3 in r1: at the end of b1 v0 is in r0,
 //! b3: (move r1 <- r0) ..             and the head of b3 moves it
 //! ```
 //!

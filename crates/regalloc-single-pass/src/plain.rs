@@ -7,7 +7,7 @@
 //!
 //! Uses keep the registers that they have below; defs leave theirs; then the uses met first take registers, those just left
 //! among them. Where none is free the value that the walk meets last is filled behind the instruction. Cost: linear in operands; registers
-//! where a value gives way.
+//! where a value is evicted.
 
 use crate::allocator::Walk;
 use kingpost_regalloc::{EditKind, Inst, Loc, Operand, Shape, VReg};

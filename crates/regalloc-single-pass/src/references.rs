@@ -2,7 +2,7 @@
 //!
 //! From each use of a reference backwards to its definition, block by block (Brandner, Boissinot, Darte, de Dinechin and
 //! Rastello, *Computing liveness sets for SSA-form programs*, 2011): no sets are stored, and functions without references cost
-//! nothing. A label counts as a use, since the collector forgets what no map names.
+//! nothing. A label counts as a use, since the collector does not trace what no map names.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Allocation, Inst, InstFlags, LabelUse, Problem, Slot, StackMapEntry, VReg};

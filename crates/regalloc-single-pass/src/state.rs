@@ -7,7 +7,7 @@ use kingpost_regalloc::{Edge, Inst, Loc, Problem, Slot, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
-/// A value that is filled stays in its register for so many instructions more than one that is computed again.
+/// For how many more instructions a filled value keeps its register than a rematerialised one.
 const COST_OF_FILL: u32 = 4;
 
 /// So many instructions more if its definition would have to store it.
@@ -225,7 +225,7 @@ impl State {
         }
     }
 
-    /// Of the given registers the one whose value is met last, as the walk goes on. One whose value can be computed again goes
+    /// Of the given registers the one whose value is met last, as the walk goes on. One whose value can be rematerialised goes
     /// earlier, one whose definition would have to store it there later.
     pub(crate) fn farthest(&self, class: usize, candidates: u64) -> Option<Reg> {
         let price = |reg: Reg| match self.owner(reg).map(|vreg| &self.values[vreg]) {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Registers hold values only around one instruction: uses are filled before it and defs are stored after it. Operands
-//! that may be in memory stay in their slots. Block arguments go from slot to slot before the jump; the defs of a branch
+//! that may be in memory remain in their slots. Block arguments go from slot to slot before the jump; the defs of a branch
 //! are stored at the head of the successor that they belong to. References are always in memory, so that a stack map is
 //! a list of live values.
 //!

@@ -1,7 +1,7 @@
 //! The registers that one instruction needs: of its operands, and of the values that live through it.
 //!
-//! Spilling asks whether there are enough of them, and evicts values until there are. Colouring looks for the best ones,
-//! value by value; where that ends in a dead end it asks the same question as spilling, which had an answer.
+//! Spilling tests whether there are enough of them, and evicts values until there are. Colouring looks for the best ones,
+//! value by value; where that ends in a dead end it solves the same problem as spilling, which found a solution.
 
 use crate::constraints::Constraints;
 use crate::liveness::Liveness;
@@ -115,7 +115,7 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Returns the request of an operand in a register. A value that lives on and may be anywhere is in one register
+    /// Returns the request of an operand in a register. A value that is live after and may be anywhere is in one register
     /// throughout.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl<'a> Demands<'a> {
         matching.solve(env, self.inst, |_, _| 0)
     }
 
-    /// Does a fixed use leave its value, which lives on, in its register?
+    /// Does a fixed use leave its value, which is live after, in its register?
     fn keeps(&self, i: usize, around: &Around) -> bool {
         let operand = self.operands[i];
         let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use() && self.reuser(i).is_none()) else {

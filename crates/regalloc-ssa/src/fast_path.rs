@@ -1,6 +1,6 @@
 //! Unconstrained instructions: operands in any register, or in memory if their value is there.
 //!
-//! All values that need registers are in registers. An input that lives on and is overwritten is copied, and results take
+//! All values that need registers are in registers. An input that is live after and is overwritten is copied, and results take
 //! free registers or those of inputs that die: spilling has counted them.
 //!
 //! `instruction.rs` could serve these too. But it retires 6,000 instructions for one, this path 400 (one module for
@@ -140,7 +140,7 @@ impl Coloring {
         tied.with(reg)
     }
 
-    /// Copies an input that lives on, or moves it, if its register suits the result better. Returns the register to be
+    /// Copies an input that is live after, or moves it, if its register suits the result better. Returns the register to be
     /// overwritten.
     #[inline(never)]
     fn copy_tied(&mut self, at: &At, vreg: VReg, from: PReg, def: VReg, tied: PRegSet) -> PReg {

@@ -1,6 +1,6 @@
 //! Constrained instructions: registers for their operands, moving only what is in the way.
 //!
-//! Operands that need registers are matched with registers first, then values that live through stay where
+//! Operands that need registers are matched with registers first, then values that live through remain where
 //! they are if they can, or move to a free register (`live_through.rs`). Where that ends in a dead end, registers for all
 //! are found at once; spilling has seen to it that there are enough. All moves and reloads together are one parallel move
 //! before the instruction.

@@ -71,7 +71,7 @@ impl Labels {
         }
     }
 
-    /// Labelled values that die in `inst` or moved before it. `at` tells where those are that live on, `read` where `inst`
+    /// Labelled values that die in `inst` or moved before it. `at` is where those are that live through, `read` where `inst`
     /// reads those that it uses.
     pub(crate) fn update(
         &mut self,

@@ -24,7 +24,7 @@
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
 //!
-//! The observer is told what `events.rs` reads off these results.
+//! The observer receives what `events.rs` reads off these results.
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;

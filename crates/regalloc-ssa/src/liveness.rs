@@ -321,7 +321,7 @@ impl Liveness {
             let vreg = self.uses.defs[i];
             let Chain { first: used, pass, .. } = self.uses.chains[vreg.index()];
             if used == NONE && pass == NONE && !self.def[vreg.index()].is_before() {
-                // Its own block is all it knows.
+                // Only its own block is known.
                 continue;
             }
             let first = self.walk.ranges.len();

@@ -122,7 +122,7 @@ impl Uses {
         reset(&mut self.seen, values, Seen::new(None));
     }
 
-    /// The value as the block knows it so far.
+    /// The value as far as the block has been read.
     #[inline]
     fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
         let seen = &mut self.seen[vreg.index()];

@@ -171,7 +171,7 @@ impl RegisterHints {
             let inst = block.inst(point.position);
             let range = problem.operand_range(inst);
             for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
-                // A value that lives on while the register is lost needs a copy anyway.
+                // A value that is live through while the register is lost needs a copy anyway.
                 let is_lost = |reg| operand.is_use() && !after.is_dead() && point.late.contains(reg);
                 let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
                 let number = self.numbers[input.classes.class(operand.vreg()).index()];
@@ -246,7 +246,7 @@ impl RegisterHints {
             if points.is_empty() {
                 continue;
             }
-            // A value that lives on counts at the end.
+            // A value that is live after counts at the end.
             let entry = if boundary.is_head() { input.live.entry(index, vreg) } else { None };
             let until = match entry {
                 _ if !boundary.is_head() => LIVE_OUT,

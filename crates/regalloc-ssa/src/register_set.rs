@@ -34,7 +34,7 @@ pub(crate) struct Value {
     pub(crate) is_deferrable: bool,
     /// Is it computed where it is used, and not where it is defined?
     pub(crate) is_deferred: bool,
-    /// Is it in memory, or computed again, anywhere?
+    /// Is it in memory, or rematerialised, anywhere?
     pub(crate) is_spilled: bool,
     /// Does memory have it, on all paths to here?
     pub(crate) is_clean: bool,

@@ -1,10 +1,10 @@
-//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and computed again.
+//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and rematerialised.
 //!
 //! ```text
 //! after i3: store v1              v1 is evicted more often than it is defined: one store at its definition
 //! before i5: store v2             v2 leaves its register while memory does not have it
 //! before i5: evict v2
-//! before i9: reload v1            from its slot, or computed again if it can be
+//! before i9: reload v1            from its slot, or rematerialised if it can be
 //! b1 -> b3: store v2              b3 has v2 in memory only
 //! b1 -> b3: store v4 as v5        .. and its parameter v5, which gets v4
 //! ```
@@ -12,7 +12,7 @@
 //! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that an argument in
 //! memory is where its parameter is looked for. Colouring carries this plan out and adds no line to it.
 //!
-//! 1. On every path from its definition to a reload, a value that cannot be computed again is stored.
+//! 1. On every path from its definition to a reload, a value that cannot be rematerialised is stored.
 //!
 //! Cost: linear in transfers, in values, and in those at the ends of blocks.
 

@@ -94,7 +94,7 @@ impl Coloring {
         self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
     }
 
-    /// Notes, or forgets, where a block leaves values.
+    /// Sets, or clears, where a block leaves values.
     fn set_exit(&mut self, from: BlockIndex, is_known: bool) {
         for &(vreg, reg) in &self.assignment.pool[self.assignment.exits[from.index()].range()] {
             self.map.values[vreg.index()].at = Some(reg).filter(|_| is_known);

@@ -159,7 +159,7 @@ impl Spilling {
     }
 
     /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of their
-    /// own as long as they stay in registers.
+    /// own as long as they are in registers.
     pub(crate) fn count_crossing(&mut self, input: &Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         let caller_saved = input.constraints.allocatable.mask(class) & !input.constraints.callee_saved.mask(class);

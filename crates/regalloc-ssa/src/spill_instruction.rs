@@ -511,7 +511,7 @@ fn may_be_in_memory(operand: &Operand) -> bool {
     matches!(operand.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack)
 }
 
-/// Does the definition overwrite an input that lives on, so that it needs a copy of it?
+/// Does the definition overwrite an input that is live after, so that it needs a copy of it?
 fn overwrites_live_value(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
     let Constraint::Reuse(k) = def.constraint() else { return false };
     let vreg = operands[usize::from(k)].vreg();

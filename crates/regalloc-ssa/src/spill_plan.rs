@@ -40,13 +40,13 @@ impl Span {
 pub(crate) enum Transfer {
     /// Memory gets the value, which stays in its register.
     Store,
-    /// Memory gets the value, which is computed again for that.
+    /// Memory gets the value, which is rematerialised for that.
     Compute,
-    /// The value gives up its register.
+    /// The value loses its register.
     Evict,
     /// The value comes into a register.
     Reload,
-    /// The instruction reads the value, which then gives up its register.
+    /// The instruction reads the value, which then loses its register.
     EvictAfter,
     /// The definition is in memory from the start.
     Begin,
@@ -57,7 +57,7 @@ pub(crate) enum Transfer {
 /// When the slot of a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// Never: the value is in registers all its life, or is computed again.
+    /// Never: the value is in registers all its life, or is rematerialised.
     Never,
     /// Never: the value is computed where it is used, and only there.
     Deferred,

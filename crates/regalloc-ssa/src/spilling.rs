@@ -203,7 +203,7 @@ impl Spilling {
         crate::spill_plan::Span { start, end }
     }
 
-    /// The value gives up its register at an instruction.
+    /// The value loses its register at an instruction.
     pub(crate) fn evict(&mut self, vreg: VReg, now: At) {
         self.set.remove(vreg);
         let value = &self.set.values[vreg.index()];

@@ -5,7 +5,7 @@ use kingpost_regalloc::{MachineEnv, Problem, VReg};
 use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::{conformance, interference, phases, problem, properties};
 
-/// Checks the classes of a problem; gives how many there are.
+/// Checks the classes of a problem; returns how many there are.
 fn check(problem: &Problem, env: &MachineEnv) -> usize {
     let text = phases::result(&mut SsaAllocator::default(), problem, env, "coalescing");
     let classes: Vec<Vec<VReg>> = text.lines().map(|line| line.split(", ").map(value).collect()).collect();

@@ -1,4 +1,4 @@
-//! What each phase finds out, what an observer is told, and what that costs.
+//! What each phase finds out, the events that an observer receives, and what that costs.
 
 use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::conformance::solve_text;

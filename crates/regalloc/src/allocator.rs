@@ -38,7 +38,7 @@ pub trait Allocator: Send {
 /// What is wanted of an allocator besides the answer. By default that is nothing.
 #[derive(Default)]
 pub struct Diagnostics<'a> {
-    /// What is told of each decision.
+    /// What receives each decision.
     pub observer: Option<&'a mut (dyn Observer + 'a)>,
     /// Is the result of each phase verified before the next phase reads it?
     pub verifies: bool,
@@ -106,7 +106,7 @@ pub enum AllocError {
         steps: u64,
     },
     /// The result of a phase is not what the next phase relies on: a bug of the allocator, found as
-    /// [`Diagnostics::verifies`] asks.
+    /// [`Diagnostics::verifies`] requests.
     Phase {
         /// The phase at fault.
         phase: &'static str,

@@ -35,7 +35,7 @@ pub struct Costs {
     pub spill: u32,
     /// Slot to register.
     pub fill: u32,
-    /// A value computed again.
+    /// A rematerialised value.
     pub remat: u32,
     /// Slot to slot.
     pub slot_move: u32,

@@ -2,7 +2,7 @@
 //!
 //! Lowering hands over a [`Problem`] and a [`MachineEnv`]; an [`Allocator`] answers with an [`Allocation`]. All four are
 //! plain data: a problem can be typed by hand ([`text`]), checked ([`Problem::verify`]), priced ([`cost`]) and stored.
-//! This crate knows neither the intermediate representation nor any machine.
+//! This crate depends neither on the intermediate representation nor on any machine.
 //!
 //! | file | holds |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `allocation.rs` | the answer: a location per operand, edits, slots, stack maps |
 //! | `allocator.rs` | the trait, its errors and the observer |
 //! | `verify/` | the numbered rules a problem keeps |
-//! | `dominators.rs` | the dominator tree that the verifier asks |
+//! | `dominators.rs` | the dominator tree of the verifier |
 //! | `cost.rs` | one price for every allocator's answer |
 //! | `parallel_moves.rs` | parallel copies made sequential |
 //! | `text/` | the `.ra` text form, printer and parser |

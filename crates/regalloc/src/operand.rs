@@ -206,7 +206,7 @@ impl Operand {
         tags == 0 || tags == (DEF | LATE) >> 32
     }
 
-    /// What the operand asks for.
+    /// What the operand demands.
     #[inline]
     pub(crate) fn asks(self) -> Asks {
         ASKS[(self.0 >> 32 & 127) as usize]

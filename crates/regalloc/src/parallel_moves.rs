@@ -216,7 +216,7 @@ impl ParallelMoves {
         self.moves.is_empty()
     }
 
-    /// If the moves only need an order, appends their edits to `out`, forgets them, and returns true. [`ParallelMoves::resolve`]
+    /// If the moves only need an order, appends their edits to `out`, clears them, and returns true. [`ParallelMoves::resolve`]
     /// begins with this; to call it before saves finding out which registers are free.
     pub fn resolve_in_order(&mut self, out: &mut Vec<EditKind>) -> bool {
         if self.is_hard || self.moves.len() > MOST_IN_ORDER {
@@ -267,7 +267,7 @@ impl ParallelMoves {
         true
     }
 
-    /// Appends to `out` edits that do all the moves at once, and forgets the moves. Registers in `free` hold nothing
+    /// Appends to `out` edits that do all the moves at once, and clears the moves. Registers in `free` hold nothing
     /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed; a register of
     /// unknown contents is saved there in the width of the widest value of its class in the problem.
     ///

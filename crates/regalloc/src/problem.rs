@@ -44,7 +44,7 @@ impl fmt::Display for Freq {
     }
 }
 
-/// What an allocator knows about a value.
+/// What an allocator is given about a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VRegData {
     /// Class of the registers that can hold it.
@@ -115,7 +115,7 @@ impl InstFlags {
     }
 }
 
-/// What an instruction asks for beyond a register for each operand. Each shape allows what those before it allow.
+/// What an instruction demands beyond a register for each operand. Each shape allows what those before it allow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shape {
     /// Nothing: [plain](Operand::is_plain) operands, of a branch no results, no clobbers, no safepoint.
@@ -184,7 +184,7 @@ pub struct Step {
     pub inst: Inst,
     /// Its flags.
     pub flags: InstFlags,
-    /// What it asks for.
+    /// What it demands.
     pub shape: Shape,
     /// What it destroys.
     pub clobbers: ClobberId,
@@ -252,7 +252,7 @@ pub struct Problem {
     pub vregs: PrimaryMap<VReg, VRegData>,
     /// Blocks in the order in which allocators visit them: the entry first, each loop contiguous.
     pub order: Vec<Block>,
-    /// What debug information wants to know.
+    /// What debug information records.
     pub labels: Vec<LabelUse>,
     /// By instruction; one more ends the operands of the last.
     insts: Vec<InstData>,
@@ -576,7 +576,7 @@ impl Problem {
         self.insts[inst.index()].flags()
     }
 
-    /// What an instruction asks for beyond a register for each operand.
+    /// What an instruction demands beyond a register for each operand.
     #[inline]
     pub fn shape(&self, inst: Inst) -> Shape {
         self.insts[inst.index()].shape()

@@ -43,7 +43,7 @@ impl fmt::Display for RegClass {
     }
 }
 
-/// A physical register: a class and the number the hardware gives it, 0 to 63.
+/// A physical register: a class and its number in the hardware, 0 to 63.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PReg(u8);
 

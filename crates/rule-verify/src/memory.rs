@@ -46,7 +46,7 @@ struct Reads {
     reads: Vec<(Term, Term)>,
 }
 
-/// The blocks that one template knows.
+/// The blocks that one template has.
 #[derive(Debug)]
 struct Blocks {
     ranges: Vec<Range>,

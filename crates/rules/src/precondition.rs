@@ -62,7 +62,7 @@ impl Scanner<'_> {
         if let Some(predicate) = self.predicate()? {
             return Ok(predicate);
         }
-        // A bracket opens an expression or a condition; only what follows tells.
+        // A bracket opens an expression or a condition; only what follows decides.
         let comparison = self.attempt(Self::comparison);
         match comparison {
             Err(_) if self.rest().starts_with('(') => {

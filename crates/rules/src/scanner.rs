@@ -1,5 +1,5 @@
 //! Characters to words. What a character means depends on where it stands (`%u` is an operator after an operand and a
-//! register before one), so the parser asks for what it expects; there is no list of tokens.
+//! register before one), so the parser requests what it expects; there is no list of tokens.
 
 use crate::ast::{ExprId, Position};
 use crate::error::{ErrorKind, RuleError};

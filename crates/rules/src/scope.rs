@@ -1,7 +1,7 @@
 //! Names: what is an input, what each side of a rule consists of, and registers that serve nothing.
 //!
 //! The target begins as a copy of the source without its stores and `unreachable`. A target instruction replaces the
-//! source's of the same name, or is new; what is not replaced is computed again in the target, from replaced operands too.
+//! source's of the same name, or is new; what is not replaced is evaluated anew in the target, from replaced operands too.
 
 use crate::ast::{Block, Expr, ExprKind, Inst, Position, Precondition, Rule, Statement};
 use crate::error::{ErrorKind, RuleError};

@@ -33,7 +33,7 @@ impl Evaluator {
     /// Evaluates `roots` and all they are made of.
     ///
     /// # Panics
-    /// If the model gives a variable a value of another sort.
+    /// If the model has for a variable a value of another sort.
     pub fn new(terms: &Terms, roots: &[Term], model: &Model) -> Evaluator {
         let mut values = HashMap::new();
         for term in terms.cone(roots) {

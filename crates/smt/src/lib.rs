@@ -21,7 +21,7 @@
 //! | `solver.rs` | z3 and cvc5 as processes, with time limits |
 //! | `reply.rs` | their answers, parsed |
 //!
-//! Nothing here knows what the terms mean; the crate depends on nothing.
+//! Nothing here interprets what the terms mean; the crate depends on nothing.
 //!
 //! ```
 //! use kingpost_smt::{Sort, Terms};

@@ -1,7 +1,7 @@
 //! Sums in normal form: a constant, and one coefficient for each term that is not a sum itself.
 //!
 //! `~(x + 1) + 3*x` is `2*x - 2`: subtraction, negation, complement and shifts by constants are all coefficients. Equal
-//! sums are one term, and the difference of two terms tells whether they can be equal.
+//! sums are one term, and the difference of two terms decides whether they can be equal.
 
 use crate::bits::{Bits, Value};
 use crate::term::{Node, Op, Term, Terms};

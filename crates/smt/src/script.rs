@@ -24,7 +24,7 @@ impl Query {
         Query { assertion, universal: Vec::new() }
     }
 
-    /// The variables whose values a model gives.
+    /// The variables whose values a model contains.
     pub(crate) fn free_variables(&self, terms: &Terms) -> Vec<Term> {
         terms.variables_of(&[self.assertion]).into_iter().filter(|term| !self.universal.contains(term)).collect()
     }

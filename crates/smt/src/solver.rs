@@ -1,6 +1,6 @@
 //! Solvers as long-lived processes that read SMT-LIB text from a pipe.
 //!
-//! Between queries a solver is told `(reset)`: for z3 that is faster than `(push)` and `(pop)`, which would choose its
+//! Between queries a solver receives `(reset)`: for z3 that is faster than `(push)` and `(pop)`, which would choose its
 //! incremental engine. Limits are processor time of the solver, so that an answer does not depend on what else the machine
 //! does; a solver that exceeds its limit is ended, and started again for the next query.
 

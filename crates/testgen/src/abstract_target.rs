@@ -9,7 +9,7 @@
 //! | division | first input and quotient in `r0`, remainder in `r2`, the other of the two lost |
 //! | high half of a product | inputs `r0` and any, result in `r2`, `r0` lost |
 //! | comparison | the result is in one of the first four registers |
-//! | constants | may be computed again |
+//! | constants | may be rematerialised |
 //! | call, return, entry | up to six integers in `r0` to `r5`, up to eight floats from `f0`, the rest in memory of the convention; a call loses all registers |
 
 use cranelift_entity::SecondaryMap;

@@ -1,5 +1,5 @@
 //! What the phases of an allocator find out: problems in the folder of a phase, with the text of its result behind them
-//! as comments. In the folder `events` it is what an observer is told. With `KINGPOST_BLESS=1` the comments are written
+//! as comments. In the folder `events` it is what an observer receives. With `KINGPOST_BLESS=1` the comments are written
 //! anew.
 //!
 //! ```text

@@ -173,7 +173,7 @@ impl fmt::Display for TextFailure {
 /// One mutant may take this long.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Lets `read` loose on mutants of the texts, one for each seed. It gives how many things it could read, or what is
+/// Calls `read` on mutants of the texts, one for each seed. It returns how many things it could read, or what is
 /// wrong with its own work; errors in the text are no failure.
 ///
 /// # Errors

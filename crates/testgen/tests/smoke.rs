@@ -44,10 +44,10 @@ fn faults_planted_into_linear_are_caught() {
     notices(&mut LinearScan::default(), &[]);
 }
 
-/// An allocator that forgets the last edit.
-struct Forgetful(SpillAll);
+/// An allocator that drops the last edit.
+struct DropsLastEdit(SpillAll);
 
-impl Allocator for Forgetful {
+impl Allocator for DropsLastEdit {
     fn name(&self) -> &'static str {
         "forgetful"
     }
@@ -61,7 +61,7 @@ impl Allocator for Forgetful {
 
 #[test]
 fn a_wrong_allocator_is_found_and_its_failure_is_small() {
-    let failure = fuzz::allocator(&mut Forgetful(SpillAll::default()), 0..50).expect_err("it forgets edits");
+    let failure = fuzz::allocator(&mut DropsLastEdit(SpillAll::default()), 0..50).expect_err("it drops edits");
     assert!(matches!(failure.trouble, Trouble::Rejected(_)), "{failure}");
     let problem = failure.text.split("allocation {").next().unwrap_or("");
     let instructions = problem.lines().filter(|line| line.trim_start().starts_with('i') && line.contains(": ")).count();

@@ -166,7 +166,7 @@ pub fn duel(case: &Case, names: &[&'static str], left_out: &[&'static str], roun
     }
 }
 
-/// Has every answer checked and priced; gives the problems that all solved.
+/// Has every answer checked and costed; returns the problems that all solved.
 fn judge(contestants: &mut [Contestant], entries: &[Entry<'_>], rows: &mut [Row]) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut checker = Checker::new();

@@ -37,7 +37,7 @@ fn be_quiet() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// Does what the command line asks for.
+/// Runs what the command line requests.
 ///
 /// # Errors
 /// Names of nothing, files that cannot be read.

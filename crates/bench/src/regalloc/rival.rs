@@ -1,7 +1,7 @@
 //! Published regalloc2 on our problems: the way there and back, neither of which is timed.
 //!
 //! A problem maps one to one: blocks, edges, instructions and operands keep their numbers. Original moves and
-//! rematerialisable instructions become ordinary ones, as regalloc2 knows neither; a move whose two ends meet counts
+//! rematerialisable instructions become ordinary ones, as regalloc2 has neither; a move whose two ends meet counts
 //! as dropped. What has no counterpart is refused: references, register subsets that no limit describes, edges that
 //! both define a value in one register. Partial clobbers are taken for whole ones.
 
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A problem as regalloc2 wants to see it.
+/// A problem in the form of regalloc2.
 #[derive(Clone, Debug)]
 pub struct Function {
     operands: Vec<regalloc2::Operand>,
@@ -64,7 +64,7 @@ fn set(regs: impl Iterator<Item = PReg>) -> regalloc2::PRegSet {
     regs.fold(regalloc2::PRegSet::empty(), |set, reg| set.with(preg(reg)))
 }
 
-/// The machine as regalloc2 wants to see it: registers that cost a save come second.
+/// The machine in the form of regalloc2: registers that cost a save come second.
 pub fn machine(env: &MachineEnv) -> regalloc2::MachineEnv {
     let saved = env.callee_saved();
     let of = |c: usize, is_saved: bool| {

@@ -1,7 +1,7 @@
 //! Modules: functions and data that are declared by name, defined in any order, and refer to one another.
 //!
 //! A client written against [`Module`] does not know whether it makes an object file or code in memory. It declares
-//! everything (a name, a linkage, a signature), gets an id, and defines it when it likes; what one definition
+//! everything (a name, a linkage, a signature), gets an id, and defines it at any time; what one definition
 //! mentions need not be defined yet. In the intermediate representation the name `u0:N` is function number `N` of the
 //! module and `u1:N` is data object number `N`; `%word` is the symbol `word`, declared or not.
 //!
@@ -44,7 +44,7 @@ pub trait Module {
     /// The same, to add to.
     fn definitions_mut(&mut self) -> &mut Definitions;
 
-    /// The compiler, which knows target and settings.
+    /// The compiler, with target and settings.
     fn compiler(&self) -> &Compiler {
         self.definitions().compiler()
     }

@@ -48,7 +48,7 @@ pub(super) enum Rules {
     Aapcs64,
     /// Microsoft's on x86-64: structs are passed by address, all of them come back in memory.
     Microsoft,
-    /// Tail calls, of which C knows nothing.
+    /// Tail calls, which C does not have.
     Tail,
 }
 
@@ -143,7 +143,7 @@ impl Param {
         }
     }
 
-    /// As C is told when it is called with an extended value.
+    /// As declared in C when it is called with an extended value.
     fn c_extended(self, rules: Rules) -> String {
         match self {
             Param::Scalar((_, _, c, _)) if rules != Rules::Aapcs64 => c.into(),

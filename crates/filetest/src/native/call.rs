@@ -35,7 +35,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The arguments as the trampoline wants them.
+    /// The arguments as the trampoline takes them.
     pub(crate) fn slots(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.arguments.len() * SLOT_BYTES);
         for argument in &self.arguments {
@@ -97,7 +97,7 @@ impl Fault {
     const SIGTRAP: i32 = 5;
     const SIGSEGV: i32 = 11;
 
-    /// The ending of the call; `code_at` knows the trap codes of instructions by address.
+    /// The ending of the call; `code_at` has the trap codes of instructions by address.
     pub(crate) fn ending(self, code_at: impl Fn(u64) -> Option<TrapCode>) -> Ending {
         // This processor reports a breakpoint behind it.
         let behind = self.signal == Self::SIGTRAP && self.architecture == Architecture::X86_64;

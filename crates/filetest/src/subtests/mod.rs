@@ -52,7 +52,7 @@ static SUBTESTS: &[Subtest] = &[
 /// Commands that are known but whose stages do not exist yet.
 const NOT_SUPPORTED: [&str; 3] = ["inline", "alias-analysis", "unwind"];
 
-/// What a `test` line asks for.
+/// What a `test` line requests.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum What {
     Run(&'static Subtest),
@@ -62,7 +62,7 @@ pub(crate) enum What {
     Unknown,
 }
 
-/// What a `test` line asks for, and its place in the order.
+/// What a `test` line requests, and its place in the order.
 pub(crate) fn find(name: &str) -> (usize, What) {
     match SUBTESTS.iter().position(|subtest| subtest.name == name) {
         Some(place) => (place, What::Run(&SUBTESTS[place])),

@@ -69,7 +69,7 @@ fn judge(job: &Job, called: &[Directive], endings: Vec<Ending>, findings: &mut F
         let (ended, failures) = (matches!(ending, Ending::Returned(_) | Ending::Trapped(_)), findings.failures.len());
         let judge = Judge::new(job, test, directive);
         judge.judge(ending, findings);
-        // The oracle tells whether the code or the expectation is wrong.
+        // The oracle decides whether the code or the expectation is wrong.
         if let (true, Some(failure)) = (ended, findings.failures.get_mut(failures)) {
             *failure += &format!("\n  interpreted, it {}", interpret::ending_of(job, directive));
         }

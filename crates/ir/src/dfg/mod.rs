@@ -282,7 +282,7 @@ impl DataFlowGraph {
         self.results[inst] = NO_RESULTS;
     }
 
-    /// Appends the results that the opcode or the called signature asks for. `ctrl` is the
+    /// Appends the results that the opcode or the called signature has. `ctrl` is the
     /// controlling type. Types that do not exist become `INVALID`.
     pub fn make_results(&mut self, inst: Inst, ctrl: Type) {
         let mut number = 0;
@@ -292,7 +292,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The type of result number `number` that the opcode or the called signature asks for; `None`
+    /// The type of result number `number` that the opcode or the called signature has; `None`
     /// if there are not so many.
     #[inline]
     pub fn result_type(&self, inst: Inst, number: usize, ctrl: Type) -> Option<Type> {
@@ -316,7 +316,7 @@ impl DataFlowGraph {
         Some(returns.get(number)?.value_type)
     }
 
-    /// How many results the opcode or the called signature asks for.
+    /// How many results the opcode or the called signature has.
     #[inline]
     pub fn result_count(&self, inst: Inst) -> usize {
         let info = self.opcode(inst).info();

@@ -56,7 +56,7 @@ fn field_row(signed: bool, bits: u32) -> RowId {
     if signed { rows::SBFM_RRI.of(bits) } else { rows::UBFM_RRI.of(bits) }
 }
 
-/// A right shift of what was shifted to the left: the bits that stay have moved up and then down by `amount`.
+/// A right shift of what was shifted to the left: the bits that are kept have moved up and then down by `amount`.
 fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<Tile> {
     let (source, before) = left_shift(cx, x)?;
     let bits = cx.ty(x).bits();

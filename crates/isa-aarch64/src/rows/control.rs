@@ -55,7 +55,7 @@ rows! {
     TRAP_IF_AND = Use "trap.{c}; and" [] special(Special::TrapIfAnd), .traps();
     TRAP_CBZ_R[32 64] = None "trap.z {0}" [U] trap_test(0x3400_0000).sf(W), .traps();
     TRAP_CBNZ_R[32 64] = None "trap.nz {0}" [U] trap_test(0x3500_0000).sf(W), .traps();
-    // A place that debuggers are told of: no bytes.
+    // A place that debug information records: no bytes.
     SEQUENCE_POINT = None "" [] special(Special::Nothing), .kind(RowKind::SequencePoint);
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);

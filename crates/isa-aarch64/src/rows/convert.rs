@@ -19,7 +19,7 @@ rows! {
     SCVTF64_FR[32 64] = None "scvtf {0}, {1}" [FD8, U] rr(0x1e62_0000).sf(W);
     UCVTF32_FR[32 64] = None "ucvtf {0}, {1}" [FD4, U] rr(0x1e23_0000).sf(W);
     UCVTF64_FR[32 64] = None "ucvtf {0}, {1}" [FD8, U] rr(0x1e63_0000).sf(W);
-    // To integers, towards zero, saturating; NaN gives 0. Width of the integer, widths of the float.
+    // To integers, towards zero, saturating; NaN becomes 0. Width of the integer, widths of the float.
     FCVTZS32_RF[32 64] = None "fcvtzs {0}, {1}" [D4, FU] rr(0x1e38_0000).ftype(W);
     FCVTZS64_RF[32 64] = None "fcvtzs {0}, {1}" [D8, FU] rr(0x9e38_0000).ftype(W);
     FCVTZU32_RF[32 64] = None "fcvtzu {0}, {1}" [D4, FU] rr(0x1e39_0000).ftype(W);

@@ -1,7 +1,7 @@
 //! Operations on the lanes of vectors.
 //!
 //! A line is `NAME = lanes "mnemonic" form(word).more();`. It makes a row for each arrangement of `lanes`, named after mnemonic,
-//! arrangement and form: `add8b_vvv`. The constant `NAME` is the family of them, and knows which it has. Letters of `lanes` are lane
+//! arrangement and form: `add8b_vvv`. The constant `NAME` is the family of them, and lists those it has. Letters of `lanes` are lane
 //! widths, each in 8 and in 16 bytes, `D` in 16 only; `HALF` and `FULL` are such lanes in 8 or 16 bytes only. In the letters of a form
 //! `V` is a vector in these lanes, `L` one of twice as wide lanes in 16 bytes, `P` one of twice as wide lanes in as many bytes, `E`
 //! one lane, `R` an integer register, `Z` zero, `I` an immediate, `M` memory, `S` a lane as a scalar; `T` is an operand that is

@@ -22,7 +22,7 @@ rows! {
     // The high half of a product.
     SMULH_RRR = None "smulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9b40_7c00);
     UMULH_RRR = None "umulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9bc0_7c00);
-    // Quotients. Division by zero gives 0, the least number by -1 gives itself.
+    // Quotients. Division by zero is 0, the least number by -1 is itself.
     UDIV_RRR[32 64] = None "udiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0800).sf(W);
     SDIV_RRR[32 64] = None "sdiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0c00).sf(W);
 }

@@ -3,7 +3,7 @@
 //! Before: `v2 = udiv v0, v1`. After: `mov edx, 0; div v1`, with v0 and v2 in eax.
 //!
 //! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
-//! division meant is told apart by testing the divisor first, where it is not a constant.
+//! division meant is determined by testing the divisor first, where it is not a constant.
 
 use super::cx::Cx;
 use super::{Lowered, tiles};

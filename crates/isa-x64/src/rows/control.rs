@@ -54,7 +54,7 @@ rows! {
     TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd), .traps();
     // Nothing in a leaf without a frame.
     STACK_CHECK_R = Clobber "cmp rsp, {0}; trapb" [U8] special(Special::StackCheck), .traps();
-    // A place that debuggers are told of: no bytes.
+    // A place that debug information records: no bytes.
     SEQUENCE_POINT = None "" [] special(Special::Nothing), .kind(RowKind::SequencePoint);
     // Where parameters are: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);

@@ -99,7 +99,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Moves labels as far as the references before them have grown, and gives the growth of all of them.
+    /// Moves labels as far as the references before them have grown, and returns the growth of all of them.
     fn move_labels(&mut self) -> u64 {
         let mut growth = 0u64;
         let mut next = self.bound.iter().peekable();

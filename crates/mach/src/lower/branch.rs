@@ -107,7 +107,7 @@ pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `sequence_point`: no code, but a place that debuggers are told of if it has tags.
+/// `sequence_point`: no code, but a place that debug information records if it has tags.
 ///
 /// # Errors
 /// Tags of stack slots whose offset is not known before run time.

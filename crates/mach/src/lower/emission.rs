@@ -91,7 +91,7 @@ impl Lower<'_> {
         &mut self.cx.reversed.last_mut().expect("just pushed").inst
     }
 
-    /// The operand of a row that asks for more than any register.
+    /// The operand of a row with a constraint beyond any register.
     fn row_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
         let constraint = match spec.constraint {
             RowConstraint::Reg => Constraint::Reg,

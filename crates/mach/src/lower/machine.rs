@@ -40,7 +40,7 @@ pub struct CommonRows {
     pub trap_if: CondRows,
     /// A stop for debuggers.
     pub breakpoint: RowId,
-    /// A place that debuggers are told of.
+    /// A place that debug information records.
     pub sequence_point: RowId,
     /// Calls.
     pub call: CallRows,

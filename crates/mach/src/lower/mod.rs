@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
-//! This file is the part that knows no machine: it walks the machine blocks backwards, last instruction first, and has
-//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] gives a
+//! This file is independent of the machine: it walks the machine blocks backwards, last instruction first, and has
+//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] returns a
 //! value its virtual register and makes its definition needed. Because users come before definitions, an instruction set can
 //! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
 //! what has no use is never lowered.

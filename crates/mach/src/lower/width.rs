@@ -54,7 +54,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (low, high) = (cx.needed_result(low), cx.needed_result(high));
     let source = cx.use_reg(x);
     if let Some(def) = low {
-        // The upper half may stay: it is above the result.
+        // The upper half is kept: it is above the result.
         cx.emit(M::ROWS.move32, &[def, source]);
     }
     if let Some(def) = high {

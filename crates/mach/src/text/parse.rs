@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
 
-/// A function in machine code as text gives it.
+/// A function in machine code, as the text has it.
 #[derive(Debug, Default)]
 pub struct Parsed {
     /// The code. The function's name is that of its problem.

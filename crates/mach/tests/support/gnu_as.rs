@@ -1,4 +1,4 @@
-//! Comparing an instruction set's rows with GNU `as`: the part that knows no machine. The test of each instruction set
+//! Comparing an instruction set's rows with GNU `as`: the part that is independent of the machine. The test of each instruction set
 //! includes this file, so that no library depends on what only tests need.
 //!
 //! All texts go through the assembler once, each at an offset of its own, so that one difference in length does not hide the

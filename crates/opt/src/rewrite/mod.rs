@@ -66,7 +66,7 @@ pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     generated::match_request(graph, request).or_else(|| expand_division(graph, request))
 }
 
-/// What stands for a division by a constant, where no rule knows it.
+/// What stands for a division by a constant, where no rule has it.
 pub fn expand_division(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     let is_division = matches!(request.opcode(), Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem);
     if is_division { divide::expand(graph, request) } else { None }

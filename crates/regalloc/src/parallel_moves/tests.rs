@@ -65,7 +65,7 @@ fn simulate(
     Ok(())
 }
 
-/// Resolves and simulates; gives the edits back.
+/// Resolves and simulates; returns the edits.
 fn check(requests: &[Request], free: PRegSet, env: &MachineEnv, allocation: &mut Allocation) -> Vec<EditKind> {
     let mut moves = ParallelMoves::new();
     moves.widest = [FULL; 2];

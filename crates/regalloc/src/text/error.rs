@@ -49,7 +49,7 @@ pub enum ParseErrorKind {
     },
     /// An instruction or an edge list follows the edges that end a block.
     AfterEdges,
-    /// An allocation gives an instruction more or fewer locations than it has operands.
+    /// An allocation has for an instruction more or fewer locations than it has operands.
     LocationCount {
         /// Locations given.
         found: usize,

@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word made of `letter` and a number below 2^32; gives the number and the word's offset.
+    /// A word made of `letter` and a number below 2^32; returns the number and the word's offset.
     pub(super) fn entity(&mut self, letter: char, what: &'static str) -> Result<(u32, usize)> {
         let start = self.start;
         let Some((found, digits)) = self.numbered_word() else { return self.unexpected(what) };

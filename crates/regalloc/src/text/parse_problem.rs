@@ -73,7 +73,7 @@ impl Names {
 
 /// An edge whose target may not have been read yet.
 struct ForwardEdge {
-    /// Its number, if the text gives one.
+    /// Its number, if the text has one.
     number: Option<u32>,
     from: Block,
     to: (u32, usize),

@@ -11,7 +11,7 @@ use kingpost_ir::types::{I32, I64, I128, INVALID};
 use kingpost_ir::{Block, BlockCall, FuncRef, Function, Inst, Type, Value};
 use std::ops::Range;
 
-/// Builds the function of a plan; gives it and its pinned instructions.
+/// Builds the function of a plan; returns it and its pinned instructions.
 pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mut Rng) -> (Function, EntitySet<Inst>) {
     let plan = &plans[index];
     let mut func = Function::new(plan.name.clone(), plan.signature.clone());

@@ -40,7 +40,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Gives a call a stack map of some things in its slots. A number tells it from all other calls.
+    /// Gives a call a stack map of some things in its slots. A number distinguishes it from all other calls.
     pub(super) fn annotate(&mut self, call: Inst) {
         let number = DebugTag::User(self.func.debug_tags.len() as u32);
         let (mut map, mut tags): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = (SmallVec::new(), smallvec![number]);

@@ -89,7 +89,7 @@ impl Scope<'_> {
         block
     }
 
-    /// Marks the instruction that defines a value, and gives the value.
+    /// Marks the instruction that defines a value, and returns the value.
     pub(super) fn pin(&mut self, value: Value) -> Value {
         if let kingpost_ir::ValueDef::Result(inst, _) = self.func.dfg.value_def(value) {
             self.pinned.insert(inst);
@@ -271,7 +271,7 @@ impl Scope<'_> {
         self.pin(masked)
     }
 
-    /// A condition: mostly a comparison, as the lowering of branches and selects likes them.
+    /// A condition: mostly a comparison, which the lowering of branches and selects folds.
     pub(super) fn condition(&mut self) -> Value {
         match self.rng.range(0..10) {
             0..6 => self.icmp(),

@@ -340,7 +340,7 @@ pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction wants the other way round.
+/// `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction takes the other way round.
 pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, [x, y]) = cx.binary(inst);
     if cx.can(rows::PMADDUBSW) {

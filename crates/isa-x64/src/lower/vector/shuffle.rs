@@ -238,7 +238,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `x86_pshufb`: the top bit of an index gives zero, else its low four bits count.
+/// `x86_pshufb`: the top bit of an index means zero, else its low four bits count.
 pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.can(rows::PSHUFB) {
         return super::by_row(cx, inst, rows::PSHUFB);

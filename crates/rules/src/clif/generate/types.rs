@@ -13,7 +13,7 @@ use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{Opcode, Type};
 use std::collections::HashMap;
 
-/// A type that the matcher knows.
+/// A type that the matcher has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Known {
     /// The controlling type of the request.
@@ -111,7 +111,7 @@ impl Types {
             // The first of those that exclude most.
             let best = candidates.iter().rev().max_by_key(|test| excluded(test)).filter(|test| excluded(test) > 0);
             let Some(best) = best.cloned() else {
-                let message = format!("no test tells the types of {} from others", rule.name);
+                let message = format!("no test distinguishes the types of {} from others", rule.name);
                 return Err(RuleError::new(ErrorKind::Type, rule.at, message));
             };
             others.retain(|typing| best.holds(|known| self.of(typing, known)));
