@@ -138,7 +138,7 @@ impl Listing {
 }
 
 impl DumpSink for Listing {
-    fn wants(&self, stage: Stage, _name: &str) -> bool {
+    fn takes(&self, stage: Stage, _name: &str) -> bool {
         stage == Stage::Emit && self.wanted.load(Ordering::Relaxed)
     }
 

@@ -1,8 +1,8 @@
 //! Memory of modules: what clients may provide, and two providers.
 //!
 //! Sound because: a [`Block`] is memory that its provider allocated for it alone, and is written to only until it is
-//! finalized; the providers here map what they hand out, hand out every byte once, and unmap it only when they are told to by
-//! an `unsafe` call. A client's provider must do the same; what it returns is trusted.
+//! finalized; the providers here map what they hand out, hand out every byte once, and unmap it only on an
+//! `unsafe` call. A client's provider must do the same; what it returns is trusted.
 #![allow(unsafe_code, reason = "memory is mapped, written, and freed while pointers into it may exist")]
 
 use crate::jit::JITModule;

@@ -180,7 +180,7 @@ impl CheckError {
         self
     }
 
-    pub(crate) fn wants(mut self, vreg: VReg) -> CheckError {
+    pub(crate) fn expects(mut self, vreg: VReg) -> CheckError {
         self.expected = Some(vreg);
         self
     }

@@ -126,7 +126,7 @@ impl Labels {
             return;
         };
         if !vregs.any(|vreg| state.holds(names, input.problem, vreg, range.loc)) {
-            let error = CheckError::new(Rule::LabelHoldsValue, entity).wants(vreg);
+            let error = CheckError::new(Rule::LabelHoldsValue, entity).expects(vreg);
             report.add(with_content(error, input.problem, names, state, range.loc));
         }
     }

@@ -9,7 +9,7 @@
 //!
 //! A state says which values each location holds. Values that the problem itself makes copies of one another have one
 //! name (`value_numbering.rs`); where that depends on the way taken, a location holds a set of names. A copy, whether of the problem or
-//! inserted, copies all names. Joins keep what holds on both ways in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites forgets what it held; a block's
+//! inserted, copies all names. Joins keep what holds on both ways in. The register or slot that an instruction, an edit, a clobber or a safepoint overwrites loses what it held; a block's
 //! parameters are taken away from wherever they were in the last round of a loop, and added to what holds their
 //! arguments. The idea is that of the checker of regalloc.rs (Chris Fallin, "Cranelift, part 3: correctness in
 //! register allocation", 2021), with sets of values in place of one.

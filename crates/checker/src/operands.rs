@@ -60,11 +60,11 @@ impl OperandRules {
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate() {
             if let Some(rule) = location_rule(input, inst, operand, loc) {
                 placed &= !matches!(rule, Rule::HasLocation | Rule::SlotExists);
-                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).wants(operand.vreg()));
+                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).expects(operand.vreg()));
                 continue;
             }
             if let Some(rule) = constraint_rule(input, operand, loc, locs) {
-                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).wants(operand.vreg()));
+                report.add(CheckError::new(rule, Entity::Operand(inst, k)).at(loc).expects(operand.vreg()));
             }
             in_memory += usize::from(operand.constraint() == Constraint::MemOk && loc.as_slot().is_some());
             defs += usize::from(operand.is_def());
@@ -98,7 +98,7 @@ impl OperandRules {
             let killed = loc.as_reg().is_some_and(|reg| clobbers.kills(reg, input.problem.width(operand.vreg())));
             if occupies_late && killed {
                 let error = CheckError::new(Rule::ClobberedOperand, Entity::Operand(inst, k));
-                report.add(error.at(loc).wants(operand.vreg()));
+                report.add(error.at(loc).expects(operand.vreg()));
             }
         }
     }
@@ -116,7 +116,7 @@ impl OperandRules {
             let clash = self.occupy(operand, k, loc);
             if clash && !is_terminator {
                 let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
-                report.add(error.at(loc).wants(operand.vreg()));
+                report.add(error.at(loc).expects(operand.vreg()));
             }
         }
         for (k, (&operand, &loc)) in operands.iter().zip(locs).enumerate().filter(|(_, (o, _))| o.is_use()) {
@@ -127,7 +127,7 @@ impl OperandRules {
             let reused = operands[occupant.operand as usize].constraint() == Constraint::Reuse(k as u8);
             if !(reused && k <= usize::from(u8::MAX)) {
                 let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
-                report.add(error.at(loc).wants(operand.vreg()));
+                report.add(error.at(loc).expects(operand.vreg()));
             }
         }
     }
@@ -147,7 +147,7 @@ impl OperandRules {
                 let Some(loc) = self.terminator_defs[vreg] else { continue };
                 if self.occupy(Operand::reg_def(vreg), 0, loc) {
                     let error = CheckError::new(Rule::Overlap, Entity::Inst(inst));
-                    report.add(error.at(loc).wants(vreg));
+                    report.add(error.at(loc).expects(vreg));
                 }
             }
             self.stamp += 1;
@@ -160,7 +160,7 @@ impl OperandRules {
             self.occupy(operand, k, loc);
             if shares {
                 let error = CheckError::new(Rule::Overlap, Entity::Operand(inst, k));
-                report.add(error.at(loc).wants(operand.vreg()));
+                report.add(error.at(loc).expects(operand.vreg()));
             }
         }
         self.stamp += 1;

@@ -32,7 +32,7 @@ pub(crate) struct Arena<T> {
 }
 
 impl<T: Element> Arena<T> {
-    /// Forgets all versions; elements are numbered up to `len`.
+    /// Clears all versions; elements are numbered up to `len`.
     pub(crate) fn reset(&mut self, len: usize) {
         self.inner.clear();
         self.leaves.clear();

@@ -302,7 +302,7 @@ impl State {
         }
     }
 
-    /// Forgets what the location holds.
+    /// Clears what the location holds.
     #[inline]
     pub(crate) fn kill(&mut self, names: &ValueNumbering, loc: Loc, origin: Origin) {
         if self.content(loc).class != Class::NONE {
@@ -310,7 +310,7 @@ impl State {
         }
     }
 
-    /// Forgets what a register holds.
+    /// Clears what a register holds.
     #[inline]
     pub(crate) fn kill_reg(&mut self, reg: PReg, origin: Origin) {
         if let Some(cell) = self.regs.get_mut(usize::from(self.numbers[reg.index()]))

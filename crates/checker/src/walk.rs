@@ -175,7 +175,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             if !self.state.holds(self.names, problem, operand.vreg(), loc) {
-                let error = CheckError::new(Rule::UseHoldsValue, Entity::Operand(inst, k)).wants(operand.vreg());
+                let error = CheckError::new(Rule::UseHoldsValue, Entity::Operand(inst, k)).expects(operand.vreg());
                 self.content_error(error, loc);
             }
         }

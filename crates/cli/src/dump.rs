@@ -20,7 +20,7 @@ struct Sink {
 }
 
 impl DumpSink for Sink {
-    fn wants(&self, stage: Stage, _name: &str) -> bool {
+    fn takes(&self, stage: Stage, _name: &str) -> bool {
         self.wanted[stage as usize]
     }
 
@@ -43,9 +43,9 @@ pub(crate) struct Dumps {
 impl Dumps {
     /// For stages by their names, or `all`, and for a folder, which is made if there is none.
     pub(crate) fn new(names: &[String], folder: Option<&Path>) -> Result<Dumps, Stop> {
-        let wants = |stage: &Stage| names.iter().any(|name| name == "all" || name == stage.name());
+        let is_named = |stage: &Stage| names.iter().any(|name| name == "all" || name == stage.name());
         let mut wanted = [false; Stage::ALL.len()];
-        Stage::ALL.iter().filter(|stage| wants(stage)).for_each(|&stage| wanted[stage as usize] = true);
+        Stage::ALL.iter().filter(|stage| is_named(stage)).for_each(|&stage| wanted[stage as usize] = true);
         if let Some(folder) = folder {
             let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(failed)?;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Optimized(Mutex<String>);
 
 impl DumpSink for Optimized {
-    fn wants(&self, stage: Stage, _: &str) -> bool {
+    fn takes(&self, stage: Stage, _: &str) -> bool {
         (stage as usize) < Stage::Lower as usize
     }
 

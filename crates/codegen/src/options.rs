@@ -71,7 +71,7 @@ impl fmt::Debug for Options {
 /// Takes dumps.
 pub trait DumpSink: Send + Sync {
     /// Whether the text of what `stage` makes of the function `name` is to be taken.
-    fn wants(&self, stage: Stage, name: &str) -> bool;
+    fn takes(&self, stage: Stage, name: &str) -> bool;
 
     /// Takes that text.
     fn take(&self, stage: Stage, name: &str, text: String);

@@ -78,7 +78,7 @@ pub(crate) fn compile_code(
     let mut diagnostics = Diagnostics {
         observer: log::log_enabled!(log::Level::Trace).then_some(&mut log as _),
         verifies: settings.verify_each,
-        texts: s.wants(Stage::Regalloc).then_some(&mut phases),
+        texts: s.takes(Stage::Regalloc).then_some(&mut phases),
     };
     s.run(Stage::Regalloc, || match answer {
         Some(answer) => {
@@ -102,7 +102,7 @@ pub(crate) fn compile_code(
 
     // The frame is laid out and everything becomes bytes.
     let code_bytes = module.code_bytes();
-    emitter.want_listing(s.options.list || s.wants(Stage::Emit));
+    emitter.set_listing(s.options.list || s.takes(Stage::Emit));
     s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name.into(), module))?;
     s.dump(|| emitter.listing().display(module.function(module.len() - 1)).to_string());
 

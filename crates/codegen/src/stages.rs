@@ -112,13 +112,13 @@ impl<'a> Stages<'a> {
     }
 
     /// Whether the text of what `stage` makes is to be taken.
-    pub(crate) fn wants(&self, stage: Stage) -> bool {
-        self.options.dump.as_ref().is_some_and(|sink| sink.wants(stage, self.name))
+    pub(crate) fn takes(&self, stage: Stage) -> bool {
+        self.options.dump.as_ref().is_some_and(|sink| sink.takes(stage, self.name))
     }
 
     /// Hands the text of what the current stage made to the sink, if it takes it.
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
-        if let Some(sink) = self.options.dump.as_ref().filter(|_| self.wants(self.current)) {
+        if let Some(sink) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
             sink.take(self.current, self.name, text());
         }
     }

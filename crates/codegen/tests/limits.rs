@@ -76,11 +76,11 @@ fn limits_cannot_be_raised() {
     check(limits, &chain(1, u32::MAX), Some("bytes of stack slots"));
 }
 
-/// Asks to stop when a stage is done.
+/// Requests a stop when a stage is done.
 struct StopAfter(Stage, Arc<AtomicBool>);
 
 impl DumpSink for StopAfter {
-    fn wants(&self, stage: Stage, _: &str) -> bool {
+    fn takes(&self, stage: Stage, _: &str) -> bool {
         stage == self.0
     }
 

@@ -14,7 +14,7 @@ use target_lexicon::triple;
 struct Sink(Mutex<Vec<String>>);
 
 impl DumpSink for Sink {
-    fn wants(&self, stage: Stage, _: &str) -> bool {
+    fn takes(&self, stage: Stage, _: &str) -> bool {
         matches!(stage, Stage::Lower | Stage::Check)
     }
 

@@ -172,8 +172,8 @@ impl Lane {
             let compiled = compiler.compile(cx, &mut changed, &mut module);
             compiled.map_err(|error| NotLoaded::Compile(function.name.to_string(), error))?;
             // What is optimised need not have all calls that there were.
-            let told = if self.opt_level == OptLevel::None { function } else { &changed };
-            let tables = tables::check(told, &module.function(module.len() - 1));
+            let compiled = if self.opt_level == OptLevel::None { function } else { &changed };
+            let tables = tables::check(compiled, &module.function(module.len() - 1));
             tables.map_err(|what| NotLoaded::Tables(function.name.to_string(), what))?;
         }
         Ok(module)

@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    pub(crate) fn wants_target(&self, triple: &str) -> bool {
+    pub(crate) fn selects(&self, triple: &str) -> bool {
         let architecture = |text: &str| text.split('-').next().map(str::to_string);
         self.targets.is_empty()
             || self.targets.iter().any(|wanted| wanted == triple || Some(wanted.clone()) == architecture(triple))

@@ -26,7 +26,7 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
             units.push((what, Unit { command, target: None, allocator: None, program: None, opt_level: None }));
             continue;
         }
-        for target in header.targets.iter().filter(|target| options.wants_target(&target.triple)) {
+        for target in header.targets.iter().filter(|target| options.selects(&target.triple)) {
             let unit = |allocator: Option<String>, opt_level| {
                 let program = options.program.clone().filter(|_| allocator.as_deref() == Some(""));
                 let allocator = allocator.filter(|name| !name.is_empty());

@@ -20,7 +20,7 @@ pub(crate) const STAGES: [(&str, &str); 5] = [
 ];
 /// What all of it is cut out by.
 const WHOLE: &str = "workload::compile_warm";
-/// By these functions programs ask for memory.
+/// The functions by which programs allocate memory.
 const ALLOCATIONS: [&str; 3] = ["__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc"];
 
 /// Whether there is a valgrind.
@@ -88,10 +88,10 @@ impl Costs {
             .sum()
     }
 
-    /// How often memory was asked for.
+    /// How often memory was allocated.
     fn allocations(&self) -> u64 {
-        let asks = |name: &str| ALLOCATIONS.iter().any(|&function| name.ends_with(function));
-        self.calls.iter().filter(|(name, _)| asks(name)).map(|(_, &(count, _))| count).sum()
+        let allocates = |name: &str| ALLOCATIONS.iter().any(|&function| name.ends_with(function));
+        self.calls.iter().filter(|(name, _)| allocates(name)).map(|(_, &(count, _))| count).sum()
     }
 }
 

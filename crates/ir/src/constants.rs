@@ -80,7 +80,7 @@ impl ConstantPool {
         self.constants.is_empty()
     }
 
-    /// Forgets all constants and keeps the memory.
+    /// Clears all constants and keeps the memory.
     pub fn clear(&mut self) {
         self.constants.clear();
         self.by_data.clear();

@@ -124,7 +124,7 @@ impl Function {
         }
     }
 
-    /// Forgets everything and keeps the memory, so that another function can be built in place.
+    /// Clears everything and keeps the memory, so that another function can be built in place.
     pub fn clear(&mut self) {
         match &mut self.name {
             FuncName::Named(name) => name.clear(),

@@ -128,7 +128,7 @@ impl<T: Copy> Pool<T> {
         list.len = list.len().min(len) as u32;
     }
 
-    /// Forgets all lists and keeps the memory.
+    /// Clears all lists and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();
     }

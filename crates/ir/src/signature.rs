@@ -165,7 +165,7 @@ impl Signature {
         Signature { params: SmallVec::new(), returns: SmallVec::new(), call_conv, variadic: None }
     }
 
-    /// Forgets parameters and results.
+    /// Clears parameters and results.
     pub fn clear(&mut self, call_conv: CallConv) {
         self.params.clear();
         self.returns.clear();

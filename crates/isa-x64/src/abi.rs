@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn variadic_callees_are_told_of_float_registers() {
+    fn variadic_calls_pass_the_number_of_float_registers() {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([I64, F64, I32, F64].map(AbiParam::new));
         signature.variadic = Some(1);

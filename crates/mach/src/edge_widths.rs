@@ -18,7 +18,7 @@ pub(crate) struct EdgeWidths {
 }
 
 impl EdgeWidths {
-    /// Forgets all pairs.
+    /// Clears all pairs.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         self.link.clear();

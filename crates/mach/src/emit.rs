@@ -60,8 +60,8 @@ impl Emitter {
     }
 
     /// Says whether [`Emitter::listing`] is wanted of what is emitted from now on.
-    pub fn want_listing(&mut self, wanted: bool) {
-        self.buffer.listing.want(wanted);
+    pub fn set_listing(&mut self, wanted: bool) {
+        self.buffer.listing.set_wanted(wanted);
     }
 
     /// The listing of the function emitted last, if it was wanted.

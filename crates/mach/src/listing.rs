@@ -139,7 +139,7 @@ impl Buffer {
 
 impl Listing {
     /// Is a listing made from now on?
-    pub(crate) fn want(&mut self, wanted: bool) {
+    pub(crate) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
     }
 
@@ -149,7 +149,7 @@ impl Listing {
         self.origin = origin;
     }
 
-    /// Forgets the lines from this offset on.
+    /// Clears the lines from this offset on.
     pub(crate) fn forget_from(&mut self, offset: usize) {
         while self.lines.pop_if(|line| line.offset as usize >= offset).is_some() {}
     }

@@ -28,7 +28,7 @@ pub(crate) struct Table {
 pub(crate) struct Place(usize);
 
 impl Table {
-    /// Forgets everything and makes room for `entries` entries.
+    /// Clears everything and makes room for `entries` entries.
     pub(crate) fn reset(&mut self, entries: usize) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {

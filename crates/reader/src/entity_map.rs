@@ -27,7 +27,7 @@ pub(crate) struct EntityMap {
 const SLOTS_PER_ENTITY: usize = 4;
 
 impl EntityMap {
-    /// Forgets all numbers. Must be called before the first use.
+    /// Clears all numbers. Must be called before the first use.
     pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.overflow.clear();

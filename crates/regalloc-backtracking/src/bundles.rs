@@ -142,7 +142,7 @@ impl Bundles {
         self.bundles.push(BundleData { start, end, spill_set, splits, weight, crosses_calls: false, reg: None })
     }
 
-    /// Forgets all pairs of values.
+    /// Clears all pairs of values.
     pub(crate) fn begin(&mut self) {
         self.affinities.clear();
     }

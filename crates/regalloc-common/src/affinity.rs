@@ -27,7 +27,7 @@ pub struct Affinities {
 }
 
 impl Affinities {
-    /// Forgets all pairs.
+    /// Clears all pairs.
     pub fn clear(&mut self) {
         self.pairs.clear();
         self.runs.clear();

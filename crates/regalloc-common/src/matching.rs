@@ -227,7 +227,7 @@ impl<H: Copy> Matching<H> {
         self.steps = 0;
     }
 
-    /// Forgets all requests.
+    /// Clears all requests.
     pub fn clear(&mut self) {
         (0..self.requests.len()).for_each(|n| self.release(n as u32));
         self.requests.clear();

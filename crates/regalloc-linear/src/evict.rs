@@ -205,8 +205,9 @@ impl Scan<'_, '_> {
         if point >= block.stop() {
             return false;
         }
-        let wants = |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.registers.preg(reg));
-        self.problem.operands(block.inst(point.position())).iter().any(wants)
+        let is_fixed_use =
+            |o: &Operand| o.is_use() && o.vreg() == vreg && o.fixed_reg() == Some(self.registers.preg(reg));
+        self.problem.operands(block.inst(point.position())).iter().any(is_fixed_use)
             && self.blocked(vreg, point) & reg.bit() == 0
     }
 

@@ -133,7 +133,7 @@ impl Spilling {
         first.up_to(end).try_for_each(|index| self.block(input, index))
     }
 
-    /// Forgets the transfers from a region on.
+    /// Clears the transfers from a region on.
     fn take_back(&mut self, region: BlockIndex) {
         let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
         let Mark { transfers, stores, .. } = self.marks[i];

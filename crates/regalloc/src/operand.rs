@@ -50,47 +50,47 @@ pub enum Constraint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u64);
 
-/// What operands ask for beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
+/// What operands demand beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
 #[derive(Clone, Copy)]
-pub(crate) struct Asks(u8);
+pub(crate) struct Demands(u8);
 
-impl Asks {
-    pub(crate) const NOTHING: Asks = Asks(0);
+impl Demands {
+    pub(crate) const NOTHING: Demands = Demands(0);
     /// An early use that may be in memory.
-    pub(crate) const MEMORY: Asks = Asks(1);
+    pub(crate) const MEMORY: Demands = Demands(1);
     /// A late def in the location of a use.
-    pub(crate) const TIE: Asks = Asks(2);
+    pub(crate) const TIE: Demands = Demands(2);
     /// A def.
-    pub(crate) const DEF: Asks = Asks(4);
+    pub(crate) const DEF: Demands = Demands(4);
     /// A certain register, slot, or time.
-    pub(crate) const MORE: Asks = Asks(8);
+    pub(crate) const MORE: Demands = Demands(8);
 
-    pub(crate) fn and(self, other: Asks) -> Asks {
-        Asks(self.0 | other.0)
+    pub(crate) fn and(self, other: Demands) -> Demands {
+        Demands(self.0 | other.0)
     }
 
-    pub(crate) fn has(self, other: Asks) -> bool {
+    pub(crate) fn has(self, other: Demands) -> bool {
         self.0 & other.0 != 0
     }
 }
 
 /// By the bits of an operand above the vreg, but for the payload.
-const ASKS: [Asks; 128] = {
-    let mut asks = [Asks::MORE; 128];
+const DEMANDS: [Demands; 128] = {
+    let mut demands = [Demands::MORE; 128];
     let mut tags = 0;
-    while tags < asks.len() {
+    while tags < demands.len() {
         let (is_def, is_late, tag) = (tags & 1 != 0, tags & 2 != 0, tags >> 3);
-        asks[tags] = match (is_def, is_late, tag) {
-            (false, false, 0) => Asks::NOTHING,
-            (true, true, 0) => Asks::DEF,
-            (false, false, 4 | 5) => Asks::MEMORY,
-            (true, true, 2) => Asks(Asks::DEF.0 | Asks::TIE.0),
-            (true, _, _) => Asks(Asks::DEF.0 | Asks::MORE.0),
-            (false, _, _) => Asks::MORE,
+        demands[tags] = match (is_def, is_late, tag) {
+            (false, false, 0) => Demands::NOTHING,
+            (true, true, 0) => Demands::DEF,
+            (false, false, 4 | 5) => Demands::MEMORY,
+            (true, true, 2) => Demands(Demands::DEF.0 | Demands::TIE.0),
+            (true, _, _) => Demands(Demands::DEF.0 | Demands::MORE.0),
+            (false, _, _) => Demands::MORE,
         };
         tags += 1;
     }
-    asks
+    demands
 };
 
 const DEF: u64 = 1 << 32;
@@ -208,8 +208,8 @@ impl Operand {
 
     /// What the operand demands.
     #[inline]
-    pub(crate) fn asks(self) -> Asks {
-        ASKS[(self.0 >> 32 & 127) as usize]
+    pub(crate) fn demands(self) -> Demands {
+        DEMANDS[(self.0 >> 32 & 127) as usize]
     }
 
     /// May a [`Constraint::Reuse`] def land in a slot?

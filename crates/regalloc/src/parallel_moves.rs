@@ -191,7 +191,7 @@ impl ParallelMoves {
         ParallelMoves::default()
     }
 
-    /// Forgets all moves and the former problem. To be called once per problem.
+    /// Clears all moves and the former problem. To be called once per problem.
     pub fn begin(&mut self) {
         self.clear();
         self.widest = [0; 2];

@@ -11,7 +11,7 @@
 //! the calling convention; an incoming stack argument is a rematerialisable load.
 
 use crate::entities::{Block, ClobberId, Edge, Inst, RegSetId, VReg};
-use crate::operand::{Asks, Operand};
+use crate::operand::{Demands, Operand};
 use crate::reg::{PReg, PRegSet, RegClass};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt;
@@ -145,17 +145,17 @@ impl InstData {
 
     #[inline]
     fn bits(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> u32 {
-        let (mut asks, mut ties) = (Asks::NOTHING, 0);
+        let (mut demands, mut ties) = (Demands::NOTHING, 0);
         for operand in operands {
-            asks = asks.and(operand.asks());
-            ties += u32::from(operand.asks().has(Asks::TIE));
+            demands = demands.and(operand.demands());
+            ties += u32::from(operand.demands().has(Demands::TIE));
         }
         let is_constrained = clobbers != ClobberId::NONE
             || flags.has(InstFlags::SAFEPOINT)
-            || flags.has(InstFlags::BRANCH) && asks.has(Asks::DEF)
-            || asks.has(Asks::MORE)
+            || flags.has(InstFlags::BRANCH) && demands.has(Demands::DEF)
+            || demands.has(Demands::MORE)
             || ties > 1;
-        let tied = if asks.has(Asks::TIE) || asks.has(Asks::MEMORY) { TIED } else { 0 };
+        let tied = if demands.has(Demands::TIE) || demands.has(Demands::MEMORY) { TIED } else { 0 };
         let shape = if is_constrained { CONSTRAINED } else { tied };
         clobbers.as_u32() << 8 | shape | u32::from(flags.0)
     }

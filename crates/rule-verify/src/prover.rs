@@ -290,7 +290,7 @@ impl Prover {
         }
     }
 
-    /// Asks one solver.
+    /// Queries one solver.
     fn ask(&mut self, backend: Backend, terms: &Terms, query: &Query, limit: Duration) -> Decision {
         if let Some(value) = terms.value(query.assertion) {
             return if value.is_true() { Decision::Sat(Model::default()) } else { Decision::Unsat };

@@ -186,7 +186,7 @@ impl Process {
         Ok(Process { child, input, lines })
     }
 
-    /// Asks, and reads the answer.
+    /// Sends a query, and reads the answer.
     fn decide(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Answer, Failure> {
         let mut text = Backend::preamble(!query.universal.is_empty(), query.has_floats(terms)).to_string();
         text.push_str(&query.script(terms));

@@ -33,7 +33,7 @@ pub enum Probe {
     Unknown,
 }
 
-/// Asks the other program about each of `names` on a case.
+/// Runs the other program on each of `names` on a case.
 pub fn probe(spec: &str, names: &[&'static str]) -> Vec<Probe> {
     let mut probes = Vec::new();
     while probes.len() < names.len() {
@@ -64,7 +64,7 @@ fn ask(spec: &str, names: &[&str]) -> Option<String> {
 
 /// Counts bytes.
 pub struct Meter {
-    /// Forgets the peak and says how many bytes there are.
+    /// Resets the peak and returns how many bytes there are.
     pub reset: fn() -> usize,
     /// The most bytes since.
     pub peak: fn() -> usize,

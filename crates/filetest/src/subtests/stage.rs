@@ -18,7 +18,7 @@ struct Kept {
 }
 
 impl DumpSink for Kept {
-    fn wants(&self, stage: Stage, _: &str) -> bool {
+    fn takes(&self, stage: Stage, _: &str) -> bool {
         stage == self.stage
     }
 

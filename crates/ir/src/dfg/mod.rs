@@ -82,7 +82,7 @@ fn type_bit(ty: Type) -> u16 {
 }
 
 impl DataFlowGraph {
-    /// Forgets everything and keeps the memory.
+    /// Clears everything and keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
         self.has_aliases = false;

@@ -54,7 +54,7 @@ enum Task {
 }
 
 impl FrontendContext {
-    /// Forgets everything and keeps the memory.
+    /// Clears everything and keeps the memory.
     pub fn clear(&mut self) {
         self.variables.clear();
         self.blocks.clear();

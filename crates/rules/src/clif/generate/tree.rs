@@ -206,9 +206,12 @@ pub(super) fn tree(candidates: &[Candidate<'_>], defined: &[String]) -> Vec<Stat
 fn group<'r>(rest: &[Candidate<'r>], path: &Path, need: Need) -> (Vec<Candidate<'r>>, Vec<Candidate<'r>>) {
     let (mut members, mut others): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) = Default::default();
     for candidate in rest {
-        let asks = candidate.needs_at(path, need == Need::Constant).is_some();
-        let list =
-            if asks && others.iter().all(|other| candidate.excludes(other)) { &mut members } else { &mut others };
+        let tests_constant = candidate.needs_at(path, need == Need::Constant).is_some();
+        let list = if tests_constant && others.iter().all(|other| candidate.excludes(other)) {
+            &mut members
+        } else {
+            &mut others
+        };
         list.push(candidate.clone());
     }
     (members, others)
