@@ -7,7 +7,7 @@
 //! The allocator is the simplest there is. Every value has a slot in the frame; each instruction loads what it reads and
 //! stores what it writes. What it must get right is what every allocator must get right:
 //!
-//! 1. a *place* for every operand, of the kind that its constraint wants;
+//! 1. a *place* for every operand, of the kind that its constraint demands;
 //! 2. *edits* between instructions, which bring values to those places;
 //! 3. arguments of edges, passed all at once;
 //! 4. which callee-saved registers it uses, and where debuggers find their values;
@@ -247,7 +247,7 @@ impl Slots {
 
     /// # References
     ///
-    /// At a *safepoint* a collector may run. It is told in which slots there are references that are read later: from
+    /// At a *safepoint* a collector may run. The answer lists the slots with references that are read later: from
     /// each use backwards to the def, on every path.
     fn map_references(&self, problem: &Problem, out: &mut Allocation) {
         let mut live = references_read(problem);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grows_and_forgets() {
+    fn grows_and_clears() {
         let mut table = Table::default();
         for round in 0..3 {
             table.reset(4);
