@@ -303,7 +303,7 @@ fn is_reserved(name: &str) -> bool {
     is_register || RESERVED.contains(&&*name) || name.ends_with("mmword")
 }
 
-/// The relocation as `.reloc` names it. Only on x86-64 are there instructions whose relocations are spelled out.
+/// The relocation as `.reloc` names it. Only x86-64 has instructions with relocations that are spelled out.
 fn relocation_name(kind: RelocKind) -> Result<&'static str, ObjectError> {
     Ok(match kind {
         RelocKind::Abs8 => "R_X86_64_64",

@@ -1,8 +1,8 @@
 //! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and what debuggers need to find them.
 //!
 //! A source location is a number; it becomes the number of a line in one file, which the caller names. There is one
-//! unit with a name and a range for each function, and in it a variable `v4` for each value whose places are known, with a list
-//! of them (DWARF 4, section 2.6.2).
+//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, and a list of
+//! these (DWARF 4, section 2.6.2).
 
 use crate::relocated::Relocated;
 use gimli::write::{
@@ -80,7 +80,7 @@ fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_
     id
 }
 
-/// A variable for each value whose places are known. `types` are those made so far.
+/// A variable for each value with known places. `types` are those made so far.
 fn variables(
     dwarf: &mut Dwarf,
     unit: UnitId,

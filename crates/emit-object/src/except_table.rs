@@ -1,4 +1,4 @@
-//! Handlers of exceptions as `.gcc_except_table`: for unwinders of other languages, whose personality routines read it.
+//! Handlers of exceptions as `.gcc_except_table`: read by the personality routines of other languages.
 //!
 //! What comes from another language has no tag here, so the handlers it can reach are those of every tag. They catch
 //! everything, and get in their payloads what such routines hand over: the exception and the number of the filter, 1.

@@ -6,26 +6,7 @@ use std::fmt::Write;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-const FIB: &str = "\
-function %fib(i32) -> i64 {
-block0(v0: i32):
-    v1 = iconst.i64 0
-    v2 = iconst.i64 1
-    jump block1(v0, v1, v2)
-
-block1(v3: i32, v4: i64, v5: i64):
-    brif v3, block2, block3
-
-block2:
-    v6 = iadd v4, v5
-    v7 = iconst.i32 1
-    v8 = isub v3, v7
-    jump block1(v8, v5, v6)
-
-block3:
-    return v4
-}
-";
+const FIB: &str = include_str!("../../../filetests/run/fib.clif");
 
 /// A function of about `insts` instructions with calls, loops and more values than registers.
 fn large(insts: usize) -> String {
