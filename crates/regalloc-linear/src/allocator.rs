@@ -83,6 +83,7 @@ impl Allocator for LinearScan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::split_intervals::IntervalId;
     use crate::values::Values;
     use kingpost_regalloc::{VReg, text};
     use kingpost_regalloc_common::point::ProgPoint;
@@ -161,8 +162,8 @@ mod tests {
     #[test]
     fn a_register_of_two_values_is_a_fault() {
         let plant = |linear: &mut LinearScan| {
-            let reg = linear.scan.occupancy.intervals[0].reg;
-            linear.scan.occupancy.intervals[1].reg = reg;
+            let intervals = &mut linear.scan.occupancy.intervals;
+            intervals[IntervalId::from_u32(1)].reg = intervals[IntervalId::from_u32(0)].reg;
         };
         Solved::new().expect("rule 3", plant, |input, values, scan, _| verify::scan(input, values, scan));
     }

@@ -13,7 +13,7 @@
 //! clobber points near ahead.
 
 use crate::linear_scan::Scan;
-use crate::values::{NONE, fact};
+use crate::values::fact;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Event, RegClass, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
@@ -37,8 +37,8 @@ impl Scan<'_, '_> {
         }
         let begins = self.begin_values(&block, best_pred.map(|(edge, _)| edge));
         self.scan.unchanged_edge[at.index()] = match best_pred {
-            Some((edge, _)) if !begins => edge.as_u32(),
-            _ => NONE,
+            Some((edge, _)) if !begins => edge.into(),
+            _ => None.into(),
         };
         self.scan.resolve[at.index()] = begins || preds.len() >= 2 || best_pred.is_none();
         if let (Some((edge, _)), true) = (best_pred, preds.len() >= 2) {
@@ -105,7 +105,7 @@ impl Scan<'_, '_> {
         self.close_all(start);
         let last = self.order.block(pred).stop().prev();
         for i in self.scan.at_end[pred.index()].clone() {
-            let interval = *self.scan.occupancy.interval(self.scan.maps[i as usize]);
+            let interval = self.scan.occupancy.intervals[self.scan.maps[i as usize]];
             if !interval.covers(last) {
                 continue;
             }
@@ -340,7 +340,7 @@ impl Scan<'_, '_> {
         let since_def = self.last_interval(vreg).is_some_and(|interval| interval.since_def);
         self.close(reg, start);
         self.open(vreg, to, start, since_def);
-        self.scan.unchanged_edge[at.index()] = NONE;
+        self.scan.unchanged_edge[at.index()] = None.into();
     }
 
     /// A register in which no clobber point evicts the value: a free one, or one whose value the loop does not use.

@@ -140,7 +140,7 @@ impl Collector<'_> {
             }
             [def] if step.flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
                 self.constraints.remats.push(def.vreg());
-                self.values[def.vreg()].remat = step.inst.as_u32();
+                self.values[def.vreg()].remat = step.inst.into();
             }
             _ => {}
         }
@@ -327,7 +327,7 @@ impl Constraints {
         self.clobber_points.reverse();
         // A value that must be in memory for some operand needs a slot, so that rematerializing it saves nothing.
         for &vreg in &self.needs_slots {
-            values[vreg].remat = NONE;
+            values[vreg].remat = None.into();
         }
     }
 
@@ -370,7 +370,7 @@ impl Constraints {
     pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
         let (hint, position) = values.hint(to);
         let from = &mut values[from];
-        from.flows_into = to.as_u32();
+        from.flows_into = to.into();
         if !hint.is_none() {
             (from.hint, from.hint_at) = (hint, position);
         }

@@ -60,12 +60,13 @@ pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult, out: &
     let Input { problem, registers, .. } = input;
     for vreg in problem.vregs.keys() {
         let mut own = Vec::new();
-        let mut id = values[vreg].interval;
-        while let Some(interval) = scan.occupancy.intervals.get(id as usize) {
+        let mut next = values[vreg].interval.expand();
+        while let Some(id) = next {
+            let interval = &scan.occupancy.intervals[id];
             if !interval.is_void() {
                 own.push(interval);
             }
-            id = interval.prev;
+            next = interval.prev.expand();
         }
         write!(out, "{vreg}:")?;
         for interval in own.into_iter().rev() {

@@ -5,9 +5,11 @@
 //! the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::linear_scan::ScanResult;
-use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_from_reg, is_needed};
-use crate::values::{NONE, Values, fact};
+use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_needed, source_reg};
+use crate::split_intervals::IntervalId;
+use crate::values::{Values, fact};
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::ReservedValue;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand,
     PReg, ParallelMoves, StackMapEntry, VReg,
@@ -25,15 +27,15 @@ pub(crate) struct Scratch {
     /// Those that are being collected.
     moves: ParallelMoves,
     kinds: Vec<EditKind>,
-    pub(crate) labels: Vec<u32>,
+    pub(crate) labels: Vec<IntervalId>,
 }
 
 /// How far the lists of stores have been written.
 struct Next {
     def_stores: usize,
     spill_points: usize,
-    /// The instruction before which the next one of either kind stands, as a number, or [`NONE`].
-    store: u32,
+    /// The instruction before which the next one of either kind stands; the reserved value, after all others, if there is none.
+    store: Inst,
 }
 
 pub(crate) struct Emit<'a> {
@@ -50,7 +52,7 @@ impl Emit<'_> {
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.begin();
         self.memory_operands();
-        let mut next = Next { def_stores: 0, spill_points: 0, store: NONE };
+        let mut next = Next { def_stores: 0, spill_points: 0, store: Inst::reserved_value() };
         self.find_store(&mut next);
         for block in self.input.problem.blocks() {
             self.block(self.input.order.index(block), &mut next)?;
@@ -76,8 +78,8 @@ impl Emit<'_> {
         let terminator = problem.terminator(block.block);
         self.block_head(block, at)?;
         let mut gaps = self.scan.gaps_of[at.index()].clone();
-        while next.store <= terminator.as_u32() || !gaps.is_empty() {
-            let gap = gaps.clone().next().map(|gap| self.scan.gaps[gap as usize].inst.as_u32());
+        while next.store <= terminator || !gaps.is_empty() {
+            let gap = gaps.clone().next().map(|gap| self.scan.gaps[gap as usize].inst);
             if gap.is_none_or(|gap| next.store <= gap) {
                 self.store_next(next);
             } else if let Some(gap) = gaps.next() {
@@ -94,12 +96,7 @@ impl Emit<'_> {
 
     /// Writes the next store of either kind.
     fn store_next(&mut self, next: &mut Next) {
-        if self
-            .resolved
-            .def_stores
-            .get(next.def_stores)
-            .is_some_and(|def_stores| def_stores.before.as_u32() == next.store)
-        {
+        if self.resolved.def_stores.get(next.def_stores).is_some_and(|def_stores| def_stores.before == next.store) {
             self.store_at_def(next.def_stores);
             next.def_stores += 1;
         } else {
@@ -110,11 +107,10 @@ impl Emit<'_> {
     }
 
     fn find_store(&self, next: &mut Next) {
-        let def_stores =
-            self.resolved.def_stores.get(next.def_stores).map_or(NONE, |def_stores| def_stores.before.as_u32());
-        let spill_points =
-            self.resolved.spill_points.get(next.spill_points).map_or(NONE, |spill_points| spill_points.inst.as_u32());
-        next.store = def_stores.min(spill_points);
+        let def_store = self.resolved.def_stores.get(next.def_stores).map(|store| store.before);
+        let spill_point = self.resolved.spill_points.get(next.spill_points).map(|point| point.inst);
+        let none = Inst::reserved_value();
+        next.store = def_store.unwrap_or(none).min(spill_point.unwrap_or(none));
     }
 
     /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
@@ -134,7 +130,7 @@ impl Emit<'_> {
         }
         let start = block.start();
         for &id in self.scan.map(&self.scan.at_head[at.index()]) {
-            let interval = self.scan.occupancy.interval(id);
+            let interval = self.scan.occupancy.intervals[id];
             let begins = interval.from == start && !interval.is_void() && self.values.def(interval.vreg) == start;
             if begins && self.values.has(interval.vreg, fact::STORED_AT_DEF) {
                 self.store(inst, interval.vreg, self.input.registers.preg(interval.reg));
@@ -158,7 +154,7 @@ impl Emit<'_> {
     fn store_at_spill_point(&mut self, index: usize) {
         let SpillPoint { inst, vreg, interval } = self.resolved.spill_points[index];
         if self.values.has(vreg, fact::STORED_LATE) {
-            self.store(inst, vreg, self.input.registers.preg(self.scan.occupancy.interval(interval).reg));
+            self.store(inst, vreg, self.input.registers.preg(self.scan.occupancy.intervals[interval].reg));
         }
     }
 
@@ -198,9 +194,9 @@ impl Emit<'_> {
             if !is_needed(intervals, m) {
                 continue;
             }
-            let from = match is_from_reg(intervals, m, gap.point) {
-                true => Loc::reg(self.input.registers.preg(intervals[m.from as usize].reg)),
-                false => self.memory(m.vreg),
+            let from = match source_reg(intervals, m, gap.point) {
+                Some(reg) => Loc::reg(self.input.registers.preg(reg)),
+                None => self.memory(m.vreg),
             };
             let to = if m.to.is_none() { self.memory(m.into) } else { Loc::reg(self.input.registers.preg(m.to)) };
             self.add_move(m.vreg, from, m.into, to);
@@ -229,7 +225,7 @@ impl Emit<'_> {
         let start = self.input.order.block(head).start();
         let mut free = self.input.registers.allocatable;
         for &id in self.scan.map(&self.scan.at_head[head.index()]) {
-            let interval = self.scan.occupancy.interval(id);
+            let interval = self.scan.occupancy.intervals[id];
             if interval.covers(start) {
                 free[interval.reg.class()] &= !interval.reg.bit();
             }
@@ -340,13 +336,14 @@ impl Emit<'_> {
         let (low, high) = (block.position(first), block.position(end));
         self.s.labels.clear();
         let occupancy = &self.scan.occupancy;
-        let mut id = values[vreg].interval;
-        while let Some(interval) = occupancy.intervals.get(id as usize) {
+        let mut next = values[vreg].interval.expand();
+        while let Some(id) = next {
+            let interval = &occupancy.intervals[id];
             if interval.to <= ProgPoint::before(low) && !interval.is_void() {
                 break;
             }
             self.s.labels.push(id);
-            id = interval.prev;
+            next = interval.prev.expand();
         }
         for range in values.ranges(vreg) {
             let (from, to) = (first_slot(range.from).max(low), first_slot(range.to).min(high));
@@ -360,7 +357,7 @@ impl Emit<'_> {
         let memory = if self.values.is_remat(label.vreg) { Loc::NONE } else { self.memory(label.vreg) };
         let mut at = from;
         for i in (0..self.s.labels.len()).rev() {
-            let interval = *self.scan.occupancy.interval(self.s.labels[i]);
+            let interval = self.scan.occupancy.intervals[self.s.labels[i]];
             let (interval_from, interval_to) = (first_slot(interval.from).max(at), first_slot(interval.to).min(to));
             if interval_from < interval_to {
                 self.label_piece(label, block, memory, at, interval_from);

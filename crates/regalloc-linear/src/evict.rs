@@ -11,6 +11,7 @@
 
 use crate::linear_scan::{Gap, GapMove, Scan};
 use crate::operand_assignment::{BOTH, Copy, EARLY, UNTIED};
+use crate::split_intervals::IntervalId;
 use crate::values::{NONE, fact};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
@@ -43,7 +44,7 @@ impl Scan<'_, '_> {
             }
             if self.values.current_reg(vreg) != reg {
                 moved[reg.class()] |= reg.bit();
-                let from = self.values.current_interval(vreg).unwrap_or(NONE);
+                let from = self.values.current_interval(vreg);
                 self.s.assignment.copies.push(Copy { vreg, from, to: reg, into: vreg, is_split: false });
             }
         }
@@ -64,7 +65,7 @@ impl Scan<'_, '_> {
 
     /// A tied pair in memory is in the slot of its def, a rematerialized value in one of its own, for this instruction only.
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
-        let from = self.values.current_interval(vreg).unwrap_or(NONE);
+        let from = self.values.current_interval(vreg);
         if vreg != into {
             self.values.set(into, fact::PAIR_IN_MEM);
         }
@@ -120,7 +121,7 @@ impl Scan<'_, '_> {
     }
 
     /// Splits the interval of an evicted value to a register that is free until its next use. Returns false if there is none.
-    fn split_aside(&mut self, vreg: VReg, interval: u32, points: u8) -> bool {
+    fn split_aside(&mut self, vreg: VReg, interval: IntervalId, points: u8) -> bool {
         let class = self.values[vreg].class();
         let assignment = &self.s.assignment;
         if points == BOTH && assignment.safepoint && self.values[vreg].is_ref() {
@@ -153,7 +154,7 @@ impl Scan<'_, '_> {
             return false;
         }
         let to = self.pick_register(vreg, free, point, Reg::NONE);
-        self.s.assignment.copies.push(Copy { vreg, from: interval, to, into: vreg, is_split: points == BOTH });
+        self.s.assignment.copies.push(Copy { vreg, from: interval.into(), to, into: vreg, is_split: points == BOTH });
         true
     }
 
@@ -169,7 +170,8 @@ impl Scan<'_, '_> {
         for i in 0..self.s.assignment.copies.len() {
             let Copy { vreg, from, to, .. } = self.s.assignment.copies[i];
             let is_kept = self.s.assignment.copies[..i].iter().any(|copy| copy.vreg == vreg && copy.is_split);
-            if from == NONE && !to.is_none() && !is_kept && self.survives(vreg, to) && self.values.is_live(vreg, late) {
+            if from.is_none() && !to.is_none() && !is_kept && self.survives(vreg, to) && self.values.is_live(vreg, late)
+            {
                 self.s.assignment.copies[i].is_split = true;
             }
         }
@@ -180,7 +182,7 @@ impl Scan<'_, '_> {
         let position = self.s.assignment.position;
         for i in 0..self.s.assignment.copies.len() {
             let Copy { vreg, from, to, is_split, .. } = self.s.assignment.copies[i];
-            if is_split || from == NONE || to.is_none() || self.values.current_interval(vreg) != Some(from) {
+            if is_split || from.is_none() || to.is_none() || self.values.current_interval(vreg) != from {
                 continue;
             }
             if !self.survives(vreg, to) || !self.values.is_live(vreg, ProgPoint::late(position)) {
@@ -224,7 +226,7 @@ impl Scan<'_, '_> {
         }
         for i in 0..self.s.assignment.copies.len() {
             let Copy { vreg, from, to, into, is_split } = self.s.assignment.copies[i];
-            let source = self.scan.occupancy.intervals.get(from as usize).copied();
+            let source = from.map(|from| self.scan.occupancy.intervals[from]);
             let since_def = source.is_some_and(|interval| interval.since_def);
             if let Some(interval) = source {
                 free[interval.reg.class()] &= !interval.reg.bit();
@@ -237,8 +239,8 @@ impl Scan<'_, '_> {
                 self.diagnostics.event(Event::Split { vreg, at: inst });
             }
             let interval = match is_split {
-                true => self.open(vreg, to, point, since_def),
-                false => NONE,
+                true => self.open(vreg, to, point, since_def).into(),
+                false => None.into(),
             };
             if !is_split && since_def {
                 self.values.set(vreg, fact::KEEP_DEF);
@@ -258,7 +260,7 @@ impl Scan<'_, '_> {
     pub(crate) fn evict(&mut self, reg: Reg, point: ProgPoint) {
         let id = self.close(reg, point);
         self.scan.occupancy.evict(id);
-        let vreg = self.scan.occupancy.interval(id).vreg;
+        let vreg = self.scan.occupancy.intervals[id].vreg;
         let at = self.inst_at(point);
         self.diagnostics.event(Event::Split { vreg, at });
         self.diagnostics.event(Event::Spill { vreg, at });
@@ -330,7 +332,7 @@ impl Scan<'_, '_> {
             if good != 0 {
                 let reg = self.pick_register(vreg, good, point, Reg::NONE);
                 self.open(vreg, reg, point, false);
-                self.scan.unchanged_edge[at.index()] = NONE;
+                self.scan.unchanged_edge[at.index()] = None.into();
             }
         }
     }

@@ -13,7 +13,7 @@
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
-use crate::values::{NONE, fact};
+use crate::values::fact;
 use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
@@ -259,7 +259,7 @@ impl Scan<'_, '_> {
     }
 
     fn add_copy(&mut self, vreg: VReg, to: Reg, is_split: bool) {
-        let from = self.values.current_interval(vreg).unwrap_or(NONE);
+        let from = self.values.current_interval(vreg);
         self.s.assignment.copies.push(Copy { vreg, from, to, into: vreg, is_split });
     }
 

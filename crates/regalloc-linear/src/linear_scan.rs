@@ -25,9 +25,10 @@
 
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
-use crate::split_intervals::Occupancy;
+use crate::split_intervals::{IntervalId, Occupancy};
 use crate::values::{NONE, Value, Values};
-use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Event, Inst, Loc, MachineEnv, Problem, VReg};
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Edge, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -38,13 +39,13 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GapMove {
     pub(crate) vreg: VReg,
-    /// The split interval it is copied from, or [`NONE`] if from memory.
-    pub(crate) from: u32,
+    /// The split interval it is copied from; none if from memory.
+    pub(crate) from: PackedOption<IntervalId>,
     /// None if it is copied to the slot of `into`.
     pub(crate) to: Reg,
     pub(crate) into: VReg,
-    /// The split interval that begins with it, or [`NONE`] if it is a copy for the instruction only.
-    pub(crate) interval: u32,
+    /// The split interval that begins with it; none if it is a copy for the instruction only.
+    pub(crate) interval: PackedOption<IntervalId>,
 }
 
 /// The copies before one instruction: a parallel move.
@@ -70,15 +71,14 @@ pub(crate) struct ScanResult {
     /// Instructions with operands in memory.
     pub(crate) in_memory: Vec<Inst>,
     /// Split intervals that are open at heads and ends of blocks: lists, which the ranges below select.
-    pub(crate) maps: Vec<u32>,
+    pub(crate) maps: Vec<IntervalId>,
     /// By block index: its list at the head, and at the end; empty where no edge needs it.
     pub(crate) at_head: Vec<Range<u32>>,
     pub(crate) at_end: Vec<Range<u32>>,
     /// By block index: may edges into the block need moves?
     pub(crate) resolve: Vec<bool>,
-    /// By block index: the edge into the block, as a number, that needs no moves, since it leaves all registers as they are;
-    /// or [`NONE`].
-    pub(crate) unchanged_edge: Vec<u32>,
+    /// By block index: the edge into the block that needs no moves, since it leaves all registers as they are.
+    pub(crate) unchanged_edge: Vec<PackedOption<Edge>>,
 }
 
 impl ScanResult {
@@ -97,7 +97,7 @@ impl ScanResult {
         self.resolve.clear();
         self.resolve.resize(blocks, false);
         self.unchanged_edge.clear();
-        self.unchanged_edge.resize(blocks, NONE);
+        self.unchanged_edge.resize(blocks, None.into());
     }
 
     /// A definition of `value` writes `reg`.
@@ -107,7 +107,7 @@ impl ScanResult {
     }
 
     /// One list of split intervals.
-    pub(crate) fn map(&self, share: &Range<u32>) -> &[u32] {
+    pub(crate) fn map(&self, share: &Range<u32>) -> &[IntervalId] {
         &self.maps[share.start as usize..share.end as usize]
     }
 

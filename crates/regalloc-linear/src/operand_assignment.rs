@@ -2,7 +2,9 @@
 //! operands, and which values are in which registers after the instruction.
 
 use crate::linear_scan::Scan;
-use crate::values::{NONE, fact};
+use crate::split_intervals::IntervalId;
+use crate::values::fact;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, Inst, Operand, Pos, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
@@ -21,8 +23,8 @@ pub(crate) const UNTIED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) vreg: VReg,
-    /// The interval it is copied from, or [`NONE`](crate::values::NONE) if from memory.
-    pub(crate) from: u32,
+    /// The interval it is copied from; none if from memory.
+    pub(crate) from: PackedOption<IntervalId>,
     /// None if it is copied to memory.
     pub(crate) to: Reg,
     /// The value itself, or the one in whose slot the copy is made.
@@ -139,7 +141,7 @@ impl Scan<'_, '_> {
             if reg.is_none() && operand.constraint() != Constraint::Stack && !self.is_constant_in_memory(operand) {
                 reg = self.register_in_place(operand);
             }
-            let is_loaded = self.s.assignment.copies.iter().any(|copy| copy.to == reg && copy.from == NONE);
+            let is_loaded = self.s.assignment.copies.iter().any(|copy| copy.to == reg && copy.from.is_none());
             let since_def = !is_loaded && self.values.has(vreg, fact::SINCE_DEF);
             if reg.is_none() {
                 self.scan.note_in_memory(inst);

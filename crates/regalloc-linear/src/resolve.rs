@@ -17,9 +17,9 @@
 use crate::collect::Constraints;
 use crate::linear_scan::{GapMove, ScanResult};
 
-use crate::split_intervals::SplitInterval;
-use crate::values::{NONE, Values, fact};
-use cranelift_entity::EntityRef;
+use crate::split_intervals::{IntervalId, SplitInterval};
+use crate::values::{Values, fact};
+use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Allocation, Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -30,7 +30,7 @@ use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 pub(crate) struct SpillPoint {
     pub(crate) inst: Inst,
     pub(crate) vreg: VReg,
-    pub(crate) interval: u32,
+    pub(crate) interval: IntervalId,
 }
 
 /// A value to be stored after the instruction that defines it.
@@ -87,7 +87,9 @@ impl Resolved {
     fn read_gaps(&self, values: &mut Values, scan: &ScanResult) {
         for gap in &scan.gaps {
             for m in &scan.gap_moves[gap.moves.start as usize..gap.moves.end as usize] {
-                if is_needed(&scan.occupancy.intervals, m) && !is_from_reg(&scan.occupancy.intervals, m, gap.point) {
+                if is_needed(&scan.occupancy.intervals, m)
+                    && source_reg(&scan.occupancy.intervals, m, gap.point).is_none()
+                {
                     values.note_read(m.vreg);
                 }
             }
@@ -97,7 +99,7 @@ impl Resolved {
     fn find_spill_points(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult) {
         let intervals = &scan.occupancy.intervals;
         for &id in &scan.occupancy.evicted {
-            let interval = &intervals[id as usize];
+            let interval = &intervals[id];
             if interval.is_void() || interval.continued || values.is_remat(interval.vreg) {
                 continue;
             }
@@ -110,8 +112,8 @@ impl Resolved {
             let mut source = id;
             if interval.from == ProgPoint::before(position) {
                 // The interval lasts one instruction: the value is stored from where it was before.
-                match intervals.get(interval.prev as usize) {
-                    Some(prev) if prev.to == interval.from && !prev.is_void() => source = interval.prev,
+                match interval.prev.expand() {
+                    Some(prev) if intervals[prev].to == interval.from && !intervals[prev].is_void() => source = prev,
                     _ => continue,
                 }
             }
@@ -179,13 +181,18 @@ impl Resolved {
 }
 
 /// Is the split interval that the move begins not void?
-pub(crate) fn is_needed(intervals: &[SplitInterval], m: &GapMove) -> bool {
-    m.interval == NONE || !intervals[m.interval as usize].is_void()
+pub(crate) fn is_needed(intervals: &PrimaryMap<IntervalId, SplitInterval>, m: &GapMove) -> bool {
+    m.interval.expand().is_none_or(|id| !intervals[id].is_void())
 }
 
-/// Is the value still in the register that the move was to read?
-pub(crate) fn is_from_reg(intervals: &[SplitInterval], m: &GapMove, point: ProgPoint) -> bool {
-    intervals.get(m.from as usize).is_some_and(|interval| !interval.is_void() && interval.to >= point)
+/// The register that the move was to read, if the value is still there.
+pub(crate) fn source_reg(
+    intervals: &PrimaryMap<IntervalId, SplitInterval>,
+    m: &GapMove,
+    point: ProgPoint,
+) -> Option<Reg> {
+    let interval = m.from.map(|from| &intervals[from])?;
+    (!interval.is_void() && interval.to >= point).then_some(interval.reg)
 }
 
 /// A copy on an edge.
@@ -238,7 +245,7 @@ impl EdgeMoves {
         for edge in input.problem.edges() {
             let data = input.problem.edge(edge);
             let to = input.order.index(data.to).index();
-            if scan.resolve[to] && scan.unchanged_edge[to] != edge.as_u32() {
+            if scan.resolve[to] && scan.unchanged_edge[to] != edge.into() {
                 Resolution { input, values, scan, out, spill_freq, s: self }.edge(edge, data);
             }
             self.ends.push(self.moves.len() as u32);
@@ -278,7 +285,7 @@ impl Resolution<'_> {
         // Registers whose values have none at the head of the successor.
         let mut left = self.s.held;
         for &id in self.scan.map(&self.scan.at_head[head.index()]) {
-            let interval = self.scan.occupancy.interval(id);
+            let interval = self.scan.occupancy.intervals[id];
             if !interval.covers(start) {
                 continue;
             }
@@ -352,7 +359,7 @@ impl Resolution<'_> {
         self.s.held = [0; 2];
         self.s.since_def = [0; 2];
         for &id in self.scan.map(&self.scan.at_end[at.index()]) {
-            let interval = self.scan.occupancy.interval(id);
+            let interval = self.scan.occupancy.intervals[id];
             if interval.covers(last) {
                 self.s.held[interval.reg.class()] |= interval.reg.bit();
                 self.s.owners[interval.reg.index()] = interval.vreg;

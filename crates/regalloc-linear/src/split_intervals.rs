@@ -8,11 +8,17 @@
 //! 2. An interval that ends where it begins is void: it was cut off in retrospect, and nothing may be read from it.
 
 use crate::linear_scan::Scan;
-use crate::values::{NONE, Values, fact};
-use cranelift_entity::EntityRef;
+use crate::values::{Values, fact};
+use cranelift_entity::packed_option::{PackedOption, ReservedValue};
+use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use kingpost_regalloc::VReg;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+
+/// A split interval.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct IntervalId(u32);
+entity_impl!(IntervalId, "interval ");
 
 /// A value in a register from one point to another.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +27,8 @@ pub(crate) struct SplitInterval {
     pub(crate) from: ProgPoint,
     /// First point after; [`ProgPoint::OPEN`] while it lasts.
     pub(crate) to: ProgPoint,
-    /// The value's interval before this one, or [`NONE`].
-    pub(crate) prev: u32,
+    /// The value's interval before this one.
+    pub(crate) prev: PackedOption<IntervalId>,
     pub(crate) reg: Reg,
     /// Can the value be rematerialized, and has it been in registers since its definition?
     pub(crate) since_def: bool,
@@ -46,16 +52,16 @@ impl SplitInterval {
 /// The value in a register.
 #[derive(Clone, Copy, Debug)]
 struct Occupant {
-    interval: u32,
+    interval: IntervalId,
     vreg: VReg,
     /// The end of the live range that the value is in.
     until: ProgPoint,
 }
 
 pub(crate) struct Occupancy {
-    pub(crate) intervals: Vec<SplitInterval>,
+    pub(crate) intervals: PrimaryMap<IntervalId, SplitInterval>,
     /// Those that ended in evictions, in no order.
-    pub(crate) evicted: Vec<u32>,
+    pub(crate) evicted: Vec<IntervalId>,
     /// By register; valid for those in `held`.
     occupants: [Occupant; Reg::TABLE],
     pub(crate) held: Masks,
@@ -65,9 +71,10 @@ pub(crate) struct Occupancy {
 
 impl Default for Occupancy {
     fn default() -> Occupancy {
-        let empty = Occupant { interval: NONE, vreg: VReg::from_u32(0), until: ProgPoint::FIRST };
+        let (interval, vreg) = (IntervalId::reserved_value(), VReg::reserved_value());
+        let empty = Occupant { interval, vreg, until: ProgPoint::FIRST };
         Occupancy {
-            intervals: Vec::new(),
+            intervals: PrimaryMap::new(),
             evicted: Vec::new(),
             occupants: [empty; Reg::TABLE],
             held: [0; 2],
@@ -84,12 +91,8 @@ impl Occupancy {
         self.used = [0; 2];
     }
 
-    pub(crate) fn interval(&self, id: u32) -> &SplitInterval {
-        &self.intervals[id as usize]
-    }
-
     /// The open split interval of a held register.
-    pub(crate) fn interval_in(&self, reg: Reg) -> u32 {
+    pub(crate) fn interval_in(&self, reg: Reg) -> IntervalId {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         self.occupants[reg.index()].interval
     }
@@ -107,19 +110,25 @@ impl Occupancy {
 
     /// Opens a split interval in `reg`, which must be free.
     #[inline(always)]
-    pub(crate) fn open(&mut self, values: &mut Values, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
+    pub(crate) fn open(
+        &mut self,
+        values: &mut Values,
+        vreg: VReg,
+        reg: Reg,
+        from: ProgPoint,
+        since_def: bool,
+    ) -> IntervalId {
         debug_assert!(!reg.is_in(&self.held), "{reg:?} is taken when {vreg} comes");
-        let id = self.intervals.len() as u32;
         let (until, value) = values.live_until_mut(vreg, from);
         // Only read for rematerializable values.
         let since_def = since_def && value.is_remat();
         let prev = value.interval;
-        if prev != NONE {
-            let prev = &mut self.intervals[prev as usize];
+        if let Some(prev) = prev.expand() {
+            let prev = &mut self.intervals[prev];
             debug_assert!(prev.to <= from, "{vreg} is in a register already");
             prev.continued |= prev.to == from;
         }
-        self.intervals.push(SplitInterval {
+        let id = self.intervals.push(SplitInterval {
             vreg,
             from,
             to: ProgPoint::OPEN,
@@ -129,7 +138,7 @@ impl Occupancy {
             evicted: false,
             continued: false,
         });
-        value.interval = id;
+        value.interval = id.into();
         (value.current_reg, value.last_reg) = (reg, reg);
         value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
         self.occupants[reg.index()] = Occupant { interval: id, vreg, until };
@@ -140,18 +149,18 @@ impl Occupancy {
 
     /// Closes the split interval in `reg`.
     #[inline]
-    fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> u32 {
+    fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> IntervalId {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         let Occupant { interval: id, vreg, .. } = self.occupants[reg.index()];
-        self.intervals[id as usize].to = to;
+        self.intervals[id].to = to;
         values[vreg].current_reg = Reg::NONE;
         self.held[reg.class()] &= !reg.bit();
         id
     }
 
     /// Marks an interval that ends in an eviction.
-    pub(crate) fn evict(&mut self, id: u32) {
-        let is_evicted = &mut self.intervals[id as usize].evicted;
+    pub(crate) fn evict(&mut self, id: IntervalId) {
+        let is_evicted = &mut self.intervals[id].evicted;
         if !std::mem::replace(is_evicted, true) {
             self.evicted.push(id);
         }
@@ -160,14 +169,14 @@ impl Occupancy {
 
 impl Scan<'_, '_> {
     /// Opens a split interval in `reg`, which must be free.
-    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> u32 {
+    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> IntervalId {
         self.trace_assignment(vreg, reg, from);
         self.scan.occupancy.open(self.values, vreg, reg, from, since_def)
     }
 
     /// Closes the split interval in `reg`.
     #[inline]
-    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> u32 {
+    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> IntervalId {
         self.scan.occupancy.close(self.values, reg, to)
     }
 
@@ -183,35 +192,37 @@ impl Scan<'_, '_> {
     /// The register that the value was in last.
     pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
         let value = &self.values[vreg];
-        if value.interval == NONE { Reg::NONE } else { value.last_reg }
+        if value.interval.is_none() { Reg::NONE } else { value.last_reg }
     }
 
     pub(crate) fn last_interval(&self, vreg: VReg) -> Option<&SplitInterval> {
-        self.scan.occupancy.intervals.get(self.values[vreg].interval as usize)
+        self.values[vreg].interval.map(|id| &self.scan.occupancy.intervals[id])
     }
 
     /// Cuts the closed intervals of a value, up to `id`, off at the block head `point`.
-    pub(crate) fn cut_back(&mut self, mut id: u32, point: ProgPoint) {
+    pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
         self.forget_unchanged_edge(point);
-        while let Some(&interval) = self.scan.occupancy.intervals.get(id as usize) {
+        let mut next = Some(id);
+        while let Some(id) = next {
+            let interval = self.scan.occupancy.intervals[id];
             if interval.to <= point {
                 return;
             }
             self.scan.occupancy.evict(id);
-            let cut = &mut self.scan.occupancy.intervals[id as usize];
+            let cut = &mut self.scan.occupancy.intervals[id];
             cut.continued = false;
             if interval.from < point {
                 cut.to = point;
                 return;
             }
             cut.to = interval.from;
-            id = interval.prev;
+            next = interval.prev.expand();
             self.forget_unchanged_edge(interval.from);
         }
     }
 
     /// If `point` is at the head of a block, no edge into it leaves all registers as they are.
     fn forget_unchanged_edge(&mut self, point: ProgPoint) {
-        self.scan.unchanged_edge[self.order.index_at(point.position()).index()] = NONE;
+        self.scan.unchanged_edge[self.order.index_at(point.position()).index()] = None.into();
     }
 }

@@ -1,14 +1,16 @@
 //! What is known of each value, in one cache line: every stage fills in its part and reads those of others, and code that
 //! reads one field of a value mostly reads more.
 
+use crate::split_intervals::IntervalId;
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveUse};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
 use std::ops::{Index, IndexMut, Range};
 
-/// No index.
+/// The end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A use, and the next one of its value.
@@ -78,14 +80,14 @@ pub(crate) struct Value {
     pub(crate) until: ProgPoint,
     /// The position of the fixed operand that `hint` comes from.
     pub(crate) hint_at: Position,
-    /// The copy-related value: the block parameter, tied result or copy whose source it is, as a number, or [`NONE`].
-    pub(crate) flows_into: u32,
-    /// The instruction that rematerializes it, as a number, or [`NONE`].
-    pub(crate) remat: u32,
+    /// The copy-related value: the block parameter, tied result or copy whose source it is.
+    pub(crate) flows_into: PackedOption<VReg>,
+    /// The instruction that rematerializes it.
+    pub(crate) remat: PackedOption<Inst>,
     /// If it is a block parameter: its first use other than by edges that pass it on.
     pub(crate) first_use: ProgPoint,
-    /// Its last split interval, or [`NONE`].
-    pub(crate) interval: u32,
+    /// Its last split interval.
+    pub(crate) interval: PackedOption<IntervalId>,
     /// Bits of [`fact`], and the logarithm of the width in bytes above them.
     pub(crate) facts: u32,
     /// The register it is in now. During resolution, if the target of the current edge defines it, its register there.
@@ -99,26 +101,28 @@ pub(crate) struct Value {
 }
 
 /// A value of which nothing is known yet.
-const UNKNOWN: Value = Value {
-    def: ProgPoint::OPEN,
-    last: ProgPoint::FIRST,
-    next: NONE,
-    before: ProgPoint::FIRST,
-    ranges: [0; 2],
-    cursor: 0,
-    from: ProgPoint::FIRST,
-    until: ProgPoint::FIRST,
-    hint_at: Position::new(0),
-    flows_into: NONE,
-    remat: NONE,
-    first_use: ProgPoint::FIRST,
-    interval: NONE,
-    facts: 0,
-    current_reg: Reg::NONE,
-    hint: Reg::NONE,
-    edge_reg: Reg::NONE,
-    last_reg: Reg::NONE,
-};
+fn unknown() -> Value {
+    Value {
+        def: ProgPoint::OPEN,
+        last: ProgPoint::FIRST,
+        next: NONE,
+        before: ProgPoint::FIRST,
+        ranges: [0; 2],
+        cursor: 0,
+        from: ProgPoint::FIRST,
+        until: ProgPoint::FIRST,
+        hint_at: Position::new(0),
+        flows_into: None.into(),
+        remat: None.into(),
+        first_use: ProgPoint::FIRST,
+        interval: None.into(),
+        facts: 0,
+        current_reg: Reg::NONE,
+        hint: Reg::NONE,
+        edge_reg: Reg::NONE,
+        last_reg: Reg::NONE,
+    }
+}
 
 /// Where the width's logarithm begins in [`Value::facts`].
 const WIDTH_SHIFT: u32 = 16;
@@ -143,7 +147,7 @@ impl Value {
     }
 
     pub(crate) fn is_remat(&self) -> bool {
-        self.remat != NONE
+        self.remat.is_some()
     }
 
     pub(crate) fn is_used(&self) -> bool {
@@ -180,7 +184,7 @@ impl Value {
 
     #[inline]
     pub(crate) fn flows_into(&self) -> Option<VReg> {
-        (self.flows_into != NONE).then(|| VReg::from_u32(self.flows_into))
+        self.flows_into.expand()
     }
 }
 
@@ -219,7 +223,7 @@ impl Values {
         self.list.extend(problem.vregs.values().map(|data| {
             let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
             let is_ref = if data.is_ref { fact::REF } else { 0 };
-            Value { facts: float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT, ..UNKNOWN }
+            Value { facts: float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT, ..unknown() }
         }));
     }
 
@@ -284,8 +288,7 @@ impl Values {
     /// The instruction that rematerializes the value.
     #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
-        let inst = self[vreg].remat;
-        (inst != NONE).then(|| Inst::from_u32(inst))
+        self[vreg].remat.expand()
     }
 
     #[inline]
@@ -301,9 +304,9 @@ impl Values {
 
     /// The open split interval, if the value is in a register now.
     #[inline]
-    pub(crate) fn current_interval(&self, vreg: VReg) -> Option<u32> {
+    pub(crate) fn current_interval(&self, vreg: VReg) -> PackedOption<IntervalId> {
         let value = &self[vreg];
-        (!value.current_reg.is_none()).then_some(value.interval)
+        if value.current_reg.is_none() { None.into() } else { value.interval }
     }
 
     /// The value's slot, if it is ever in memory.

@@ -37,7 +37,7 @@ pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String>
 }
 
 pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult) -> Result<(), String> {
-    let mut intervals: Vec<_> = scan.occupancy.intervals.iter().filter(|interval| !interval.is_void()).collect();
+    let mut intervals: Vec<_> = scan.occupancy.intervals.values().filter(|interval| !interval.is_void()).collect();
     intervals.sort_unstable_by_key(|interval| (interval.reg.index(), interval.from));
     if let Some(pair) = intervals.windows(2).find(|pair| pair[0].reg == pair[1].reg && pair[0].to > pair[1].from) {
         let reg = input.registers.preg(pair[0].reg);
@@ -58,11 +58,11 @@ pub(crate) fn resolve(
     for edge in input.problem.edges() {
         let (from, to) = (input.problem.edge(edge).from, input.problem.edge(edge).to);
         let head = input.order.index(to);
-        if !scan.resolve[head.index()] || scan.unchanged_edge[head.index()] == edge.as_u32() {
+        if !scan.resolve[head.index()] || scan.unchanged_edge[head.index()] == edge.into() {
             continue;
         }
         let start = input.order.block(head).start();
-        for interval in scan.map(&scan.at_head[head.index()]).iter().map(|&id| scan.occupancy.interval(id)) {
+        for interval in scan.map(&scan.at_head[head.index()]).iter().map(|&id| scan.occupancy.intervals[id]) {
             let (vreg, reg) = (interval.vreg, interval.reg);
             let is_expected = interval.covers(start) && values.is_used(vreg) && values.is_exact(vreg);
             if is_expected && !arrives(input, scan, resolved, edge, vreg, reg) {
@@ -82,7 +82,7 @@ fn arrives(input: &Input<'_>, scan: &ScanResult, resolved: &Resolved, edge: Edge
     let source = params.clone().find(|pair| *pair.0 == vreg).map_or(vreg, |pair| *pair.1);
     let at_end = scan.map(&scan.at_end[input.order.index(data.from).index()]);
     let last = input.order.block(input.order.index(data.from)).stop().prev();
-    let mut held = at_end.iter().map(|&id| scan.occupancy.interval(id)).filter(|interval| interval.covers(last));
+    let mut held = at_end.iter().map(|&id| scan.occupancy.intervals[id]).filter(|interval| interval.covers(last));
     resolved.edges.of(edge).iter().any(|m| m.to_vreg == vreg && m.to == reg)
         || problem.edge_defs(edge).contains(&vreg)
         || held.any(|interval| interval.vreg == source && interval.reg == reg)
