@@ -125,12 +125,20 @@ fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Fail
     Ok(())
 }
 
-/// By the emulator, all programs at once; the processor is a plain one or not in turns.
+/// By the emulator, all programs at once. The seed alone says whether the processor is a plain one, so that it repeats a
+/// failure; it is for as many seeds in a row as there are lanes.
 fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
-    let Some(first) = cases.first() else { return Ok(()) };
-    let mut lanes = emulated::lanes(first.seed / 250 % 2 == 1);
+    if cases.is_empty() {
+        return Ok(());
+    }
+    let mut lanes = emulated::lanes(false);
+    let plain = lanes.len();
+    lanes.extend(emulated::lanes(true));
     let all: Vec<(&Program, &[Outcome])> = cases.iter().map(|case| (&case.program, &case.expected[..])).collect();
-    let takes = |case: usize, lane| mode.compiles_elsewhere(cases[case].seed, lane);
+    let takes = |case: usize, lane: usize| {
+        let seed = cases[case].seed;
+        seed / LANES % 2 == (lane / plain) as u64 && mode.compiles_elsewhere(seed, lane % plain)
+    };
     if let Err((case, Trouble { lane, .. })) = judge_batch(&all, &mut lanes, takes, report) {
         let lane = &mut lanes[lane..=lane];
         return Err(shrunken(mode, &cases[case], &lane_words(&lane[0]), |program| {

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A target.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Seeds per seed of `all`, in percent: some cases are large.
+    /// Seeds per seed of `all`, in percent, as some cases are large; 0 if `all` leaves the target out.
     pub(crate) percent: u64,
     run: fn(Range<u64>) -> Result<Report, Box<Failure>>,
 }

@@ -2,8 +2,9 @@
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), `ir`,
-//! `vectors`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`. Seeds count
-//! up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
+//! `vectors`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), or `all`.
+//! `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long runs; `all` leaves it out. Seeds
+//! count up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
 //!
 //! The same functions under libFuzzer, which looks for inputs that reach new code, are in `libfuzzer` beside this
 //! crate's sources, a workspace of its own: `cargo +nightly fuzz run --fuzz-dir crates/fuzz/libfuzzer TARGET`.
@@ -42,7 +43,8 @@ fn main() -> Result<()> {
         let report = texts::run(kind, chunks(seeds.clone()))?;
         println!("{}: {report}, {:.1} s", kind.name, start.elapsed().as_secs_f64());
     }
-    for kind in compiled::TARGETS.iter().filter(|kind| all || kind.name == *target) {
+    let is_run = |kind: &&compiled::Target| if all { kind.percent > 0 } else { kind.name == *target };
+    for kind in compiled::TARGETS.iter().filter(is_run) {
         let start = Instant::now();
         let seeds = if all { first..first + (count * kind.percent).div_ceil(100) } else { seeds.clone() };
         let report = compiled::run(kind, chunks(seeds))?;

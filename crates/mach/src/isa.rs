@@ -1,4 +1,4 @@
-//! What an instruction set provides to the parts of the compiler that know no machine.
+//! What an instruction set provides to the parts of the compiler that are independent of the machine.
 
 use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};

@@ -1,4 +1,4 @@
-//! Machine code vocabulary shared by all instruction sets, and the parts of the compiler that know no machine.
+//! Machine code vocabulary shared by all instruction sets, and the parts of the compiler that are independent of the machine.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | `cpu_flags.rs` | what a CPU can do, by name |
 //! | `isa.rs` | what an instruction set provides |
 //! | `abi.rs` | where arguments and results are |
+//! | `abi_cache.rs` | the same of signatures seen before |
 //! | `block_order.rs` | machine blocks and their order |
 //! | `loop_rotation.rs` | the order in which they are emitted |
 //! | `limits.rs` | what a function may use at most |
