@@ -31,9 +31,10 @@ check:
 unit:
 	$(CARGO) test --quiet --workspace
 
-# Our own tests, with every allocator.
+# Our own tests, with every allocator; those that run also under pressure for registers.
 filetests: build
 	$(KINGPOST) test --regalloc all filetests
+	$(KINGPOST) test --regalloc all --set regalloc_registers=few filetests/run
 
 # Tests that others wrote, where they are at hand.
 corpus: build

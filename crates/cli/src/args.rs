@@ -76,6 +76,9 @@ pub(crate) struct TestArgs {
     /// The optimisation level of run tests, or `all`; by default what each file says.
     #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
     pub(crate) opt: Option<String>,
+    /// A shared setting of run tests, after those of each file; may be repeated.
+    #[arg(long, value_name = "KEY[=VALUE]", value_parser = crate::target::shared_setting)]
+    pub(crate) set: Vec<(String, String)>,
     /// An allocator outside: a command that reads an allocation problem as `.ra` text on standard input and writes an
     /// allocation to standard output, which the checker judges.
     #[arg(long, value_name = "COMMAND", conflicts_with = "regalloc")]

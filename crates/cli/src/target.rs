@@ -114,6 +114,13 @@ impl From<TargetError> for Refused {
     }
 }
 
+/// The key and value of a word that sets what all targets share.
+pub(crate) fn shared_setting(word: &str) -> Result<(String, String), String> {
+    let (key, value) = word.split_once('=').unwrap_or((word, "true"));
+    Settings::default().set(key, value).map_err(|error| Refused::from(TargetError::from(error)).text)?;
+    Ok((key.into(), value.into()))
+}
+
 /// The allocator of this name.
 pub(crate) fn allocator(name: &str) -> Result<AllocatorFactory, Stop> {
     kingpost_codegen::allocator(name).ok_or_else(|| Stop::Usage(TargetError::Allocator(name.into()).to_string()))

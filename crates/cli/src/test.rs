@@ -39,6 +39,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         allocators,
         program: args.regalloc_command.clone(),
         opt_levels,
+        settings: args.set.clone(),
         jobs: args.jobs,
         bless,
         via: args.via.into(),

@@ -18,6 +18,7 @@ use Shows::{Elsewhere, In, Refused};
 
 const LEAF: &str = "block0(v0: i64, v1: i64): | v2 = iadd v0, v1 | return v2";
 const CALL: &str = "fn0 = %g(i64) -> i64 | block0(v0: i64, v1: i64): | v2 = call fn0(v0) | return v2";
+const CALL_IN_LOOP: &str = "fn0 = %g(i64) -> i64 | block0(v0: i64, v1: i64): | jump block1(v0) | block1(v2: i64): | v3 = call fn0(v2) | v4 = iadd v3, v0 | v5 = iadd v4, v1 | brif v5, block1(v5), block2 | block2: | return v0";
 const FRAME: &str = "ss0 = explicit_slot 100000 | block0(v0: i64, v1: i64): | v2 = stack_addr.i64 ss0 | return v2";
 const WIDE: &str = "block0(v0: i64, v1: i64): | v2 = iconcat v0, v1 | v3 = iconcat v1, v0 | v4 = udiv v2, v3 | v5, v6 = isplit v4 | return v5";
 const LOADS: &str = "block0(v0: i64, v1: i64): | v2 = load.i64 v0 | v3 = load.i64 v0 | v4 = iadd v2, v3 | return v4";
@@ -36,6 +37,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
         ),
     ),
     ("regalloc_algorithm", "spill-all", "", In(LEAF)),
+    ("regalloc_registers", "few", "", In(CALL_IN_LOOP)),
     ("regalloc_checker", "true", "", In(LEAF)),
     ("verify_each", "true", "", In(LEAF)),
     ("regalloc_verbose_logs", "true", "", Elsewhere("the log")),

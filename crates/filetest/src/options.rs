@@ -14,6 +14,8 @@ pub struct Options {
     pub program: Option<String>,
     /// The optimisation levels of run tests; what each file says if empty.
     pub opt_levels: Vec<String>,
+    /// Shared settings of run tests, after those of each file: keys with their values.
+    pub settings: Vec<(String, String)>,
     /// Threads; as many as there are processors if 0.
     pub jobs: usize,
     /// Whether to write what was found over the expectations of `precise-output` tests.

@@ -9,7 +9,7 @@ use crate::unit::Unit;
 
 /// The units of a file, in the order in which they run, and what each is to do. Without a target line, a subtest that
 /// needs a target is one unit without a target.
-pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Unit<'a>)> {
+pub(crate) fn units<'a>(header: &'a Header, options: &'a Options) -> Vec<(What, Unit<'a>)> {
     let mut commands: Vec<(usize, &TestCommand, What)> = header
         .commands
         .iter()
@@ -23,14 +23,16 @@ pub(crate) fn units<'a>(header: &'a Header, options: &Options) -> Vec<(What, Uni
     for (_, command, what) in commands {
         let per = if let What::Run(subtest) = what { subtest.per } else { Per::File };
         if per == Per::File || header.targets.is_empty() {
-            units.push((what, Unit { command, target: None, allocator: None, program: None, opt_level: None }));
+            let (target, allocator, program, opt_level) = (None, None, None, None);
+            units.push((what, Unit { command, target, allocator, program, opt_level, settings: &[] }));
             continue;
         }
         for target in header.targets.iter().filter(|target| options.selects(&target.triple)) {
             let unit = |allocator: Option<String>, opt_level| {
                 let program = options.program.clone().filter(|_| allocator.as_deref() == Some(""));
                 let allocator = allocator.filter(|name| !name.is_empty());
-                (what, Unit { command, target: Some(target), allocator, program, opt_level })
+                let settings = if per == Per::Code { &options.settings[..] } else { &[] };
+                (what, Unit { command, target: Some(target), allocator, program, opt_level, settings })
             };
             if per == Per::Target {
                 units.push(unit(None, None));

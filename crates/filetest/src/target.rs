@@ -93,6 +93,9 @@ pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<
     if let Some(level) = &unit.opt_level {
         settings.set("opt_level", level)?;
     }
+    for (key, value) in unit.settings {
+        settings.set(key, value)?;
+    }
     let compiler = Compiler::new(&triple, settings, &flags).map(|compiler| match &unit.program {
         Some(program) => compiler.with_allocator(program::factory(program)),
         None => compiler,

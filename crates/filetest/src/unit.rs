@@ -14,6 +14,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) program: Option<String>,
     /// In place of the file's `opt_level`.
     pub(crate) opt_level: Option<String>,
+    /// After the file's settings.
+    pub(crate) settings: &'a [(String, String)],
 }
 
 impl Unit<'_> {
@@ -35,6 +37,9 @@ impl Unit<'_> {
         if let Some(level) = &self.opt_level {
             name += &format!(", opt_level {level}");
         }
+        for (key, value) in self.settings {
+            name += &format!(", {key}={value}");
+        }
         name
     }
 
@@ -45,8 +50,9 @@ impl Unit<'_> {
         let program =
             self.program.as_ref().map(|command| format!(" --regalloc-command '{command}'")).unwrap_or_default();
         let level = self.opt_level.as_ref().map(|level| format!(" --opt {level}")).unwrap_or_default();
+        let settings: String = self.settings.iter().map(|(key, value)| format!(" --set {key}={value}")).collect();
         // The other way is the usual one.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
-        format!("kingpost test{target}{allocator}{program}{level}{via} {file}")
+        format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {file}")
     }
 }

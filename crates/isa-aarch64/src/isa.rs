@@ -9,12 +9,12 @@ use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
-use kingpost_mach::settings::ProbestackStrategy;
+use kingpost_mach::settings::{AllocatedRegisters, ProbestackStrategy};
 use kingpost_mach::{
     BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
     MInst, MachineEdit, Row, SettingError, Settings,
 };
-use kingpost_regalloc::{Block, MachineEnv, PReg};
+use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
 /// Bytes by which the stack is aligned, at calls and always.
 pub(crate) const STACK_ALIGN: u32 = 16;
@@ -26,6 +26,7 @@ pub struct A64 {
     pub(crate) flags: A64Flags,
     features: CpuFeatures,
     env: MachineEnv,
+    registers: PRegSet,
 }
 
 impl A64 {
@@ -36,8 +37,9 @@ impl A64 {
     pub fn new(settings: Settings, flags: A64Flags) -> Result<A64, SettingError> {
         settings.check()?;
         check(&settings, &flags)?;
-        let env = regs::env(settings.enable_pinned_reg);
-        Ok(A64 { settings, features: flags.features(), flags, env })
+        let env = regs::env(settings.enable_pinned_reg, settings.regalloc_registers);
+        let registers = regs::env(settings.enable_pinned_reg, AllocatedRegisters::All).allocatable();
+        Ok(A64 { settings, features: flags.features(), flags, env, registers })
     }
 
     /// The CPU flags.
@@ -90,6 +92,10 @@ impl Isa for A64 {
 
     fn env(&self) -> &MachineEnv {
         &self.env
+    }
+
+    fn registers(&self) -> PRegSet {
+        self.registers
     }
 
     fn reg_name(&self, reg: PReg, width: u8) -> String {

@@ -1,5 +1,6 @@
 //! Registers and condition codes: numbers, names, and which registers are allocated.
 
+use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_regalloc::{ClassEnv, Costs, MachineEnv, PReg, PRegSet, RegClass};
 
 /// General-purpose register `n`.
@@ -101,11 +102,18 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     format!("{prefix}{n}")
 }
 
+/// The registers that instructions and calling conventions name as places of values, x0 to x8, v0 to v7, v29 and v30, and
+/// x9 for the address of a callee beside them.
+const NAMED: PRegSet =
+    PRegSet::from_mask(RegClass::Int, 0x03ff).union(PRegSet::from_mask(RegClass::Float, 0x6000_00ff));
+
 /// The registers to allocate: caller-saved ones first. Never among them are the stack and frame pointers, the link
 /// register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), nor x21 if it is the pinned register.
-pub(crate) fn env(pinned: bool) -> MachineEnv {
-    let ints = (0..=15).chain(19..=28).map(x).filter(|&r| !(pinned && r == X21));
-    let floats = (0..=7).chain(16..=30).chain(8..=15).map(v);
+pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
+    let few = allocated == AllocatedRegisters::Few;
+    let is_allocated = |&r: &PReg| !(pinned && r == X21) && (!few || NAMED.contains(r));
+    let ints = (0..=15).chain(19..=28).map(x).filter(is_allocated);
+    let floats = (0..=7).chain(16..=30).chain(8..=15).map(v).filter(is_allocated);
     MachineEnv { classes: [class(ints, X17), class(floats, V31)], costs: Costs::default() }
 }
 
@@ -118,6 +126,7 @@ fn class(order: impl Iterator<Item = PReg>, scratch: PReg) -> ClassEnv {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kingpost_mach::RowConstraint;
 
     #[test]
     fn names_follow_widths() {
@@ -128,11 +137,23 @@ mod tests {
 
     #[test]
     fn every_register_is_allocated_or_reserved() {
-        let env = env(false);
+        let env = env(false, AllocatedRegisters::All);
         let reserved = [X16, X17, FP, LR, V31].into_iter().collect();
         assert_eq!(env.allocatable(), AAPCS_CLOBBERS.union(AAPCS_CALLEE_SAVED).difference(reserved));
-        let pinned = super::env(true);
+        let pinned = super::env(true, AllocatedRegisters::All);
         assert_eq!(env.allocatable().difference(pinned.allocatable()), PRegSet::EMPTY.with(X21));
         assert!(!pinned.callee_saved().contains(X21));
+    }
+
+    #[test]
+    fn few_registers_are_those_that_rows_name() {
+        let few = env(false, AllocatedRegisters::Few);
+        assert_eq!(few.allocatable(), NAMED);
+        assert_eq!(few.callee_saved(), PRegSet::EMPTY);
+        for operand in crate::rows::ROWS.iter().flat_map(|row| row.operands) {
+            if let RowConstraint::Fixed(reg) = operand.constraint {
+                assert!(NAMED.contains(reg), "{reg}");
+            }
+        }
     }
 }

@@ -8,11 +8,12 @@ use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
+use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_mach::{
     BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
     MInst, MachineEdit, Row, SettingError, Settings, ShortRows,
 };
-use kingpost_regalloc::{Block, MachineEnv, PReg};
+use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
 /// Bytes by which the stack is aligned at calls.
 pub(crate) const STACK_ALIGN: u32 = 16;
@@ -24,6 +25,7 @@ pub struct X64 {
     pub(crate) flags: X64Flags,
     features: CpuFeatures,
     env: MachineEnv,
+    registers: PRegSet,
 }
 
 impl X64 {
@@ -34,8 +36,9 @@ impl X64 {
     pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
         settings.check()?;
         settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast])?;
-        let env = regs::env(settings.enable_pinned_reg);
-        Ok(X64 { settings, features: flags.features(), flags, env })
+        let env = regs::env(settings.enable_pinned_reg, settings.regalloc_registers);
+        let registers = regs::env(settings.enable_pinned_reg, AllocatedRegisters::All).allocatable();
+        Ok(X64 { settings, features: flags.features(), flags, env, registers })
     }
 
     /// The CPU flags.
@@ -63,6 +66,10 @@ impl Isa for X64 {
 
     fn env(&self) -> &MachineEnv {
         &self.env
+    }
+
+    fn registers(&self) -> PRegSet {
+        self.registers
     }
 
     fn reg_name(&self, reg: PReg, width: u8) -> String {

@@ -1,5 +1,6 @@
 //! Registers and condition codes: numbers, names, and which registers are allocated.
 
+use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_regalloc::{ClassEnv, Costs, MachineEnv, PReg, PRegSet, RegClass};
 
 /// Accumulator: products, quotients, compare-exchange; first result.
@@ -114,23 +115,29 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     }
 }
 
+/// The registers that instructions and calling conventions name as places of values: rax, rcx, rdx, rbx, rsi, rdi, r8 to
+/// r10 and xmm0 to xmm7.
+const NAMED: PRegSet = PRegSet::from_mask(RegClass::Int, 0x07cf).union(PRegSet::from_mask(RegClass::Float, 0xff));
+
 /// The registers to allocate: caller-saved ones first, and among equals those with the shorter encodings. The stack and
 /// frame pointers are never among them, nor is `r15` if it is the pinned register.
-pub(crate) fn env(pinned: bool) -> MachineEnv {
+pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
+    let few = allocated == AllocatedRegisters::Few;
+    let is_allocated = |&r: &PReg| !(pinned && r == R15) && (!few || NAMED.contains(r));
     // r12 as a base costs a SIB byte and r13 a displacement, so they come last.
-    let mut order = vec![RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R14, R15, R12, R13];
-    if pinned {
-        order.retain(|&r| r != R15);
-    }
+    let ints = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R14, R15, R12, R13];
+    let order: Vec<PReg> = ints.into_iter().filter(is_allocated).collect();
     let callee_saved = order.iter().copied().filter(|&r| SYSV_CALLEE_SAVED.contains(r)).collect();
     let int = ClassEnv { order, callee_saved, scratch: None, exchange: true, slot_move: false };
-    let float = ClassEnv { order: (0..16).map(xmm).collect(), ..ClassEnv::default() };
+    let floats = (0..16).map(xmm).filter(is_allocated);
+    let float = ClassEnv { order: floats.collect(), ..ClassEnv::default() };
     MachineEnv { classes: [int, float], costs: Costs::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kingpost_mach::RowConstraint;
 
     #[test]
     fn names_follow_widths() {
@@ -141,10 +148,22 @@ mod tests {
 
     #[test]
     fn every_register_is_allocated_or_reserved() {
-        let env = env(false);
+        let env = env(false, AllocatedRegisters::All);
         assert_eq!(env.allocatable(), SYSV_CLOBBERS.union(SYSV_CALLEE_SAVED).difference(PRegSet::EMPTY.with(RBP)));
-        let pinned = super::env(true);
+        let pinned = super::env(true, AllocatedRegisters::All);
         assert_eq!(env.allocatable().difference(pinned.allocatable()), PRegSet::EMPTY.with(R15));
         assert!(!pinned.callee_saved().contains(R15));
+    }
+
+    #[test]
+    fn few_registers_are_those_that_rows_name() {
+        let few = env(false, AllocatedRegisters::Few);
+        assert_eq!(few.allocatable(), NAMED);
+        assert_eq!(few.callee_saved(), PRegSet::EMPTY.with(RBX));
+        for operand in crate::rows::ROWS.iter().flat_map(|row| row.operands) {
+            if let RowConstraint::Fixed(reg) = operand.constraint {
+                assert!(NAMED.contains(reg), "{reg}");
+            }
+        }
     }
 }

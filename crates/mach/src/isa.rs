@@ -9,7 +9,7 @@ use crate::lower::{Lower, LowerError, TileInfo};
 use crate::row::{Row, RowId};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
-use kingpost_regalloc::{Block, MachineEnv, PReg};
+use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
 /// What the base of a resolved memory operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,6 +128,9 @@ pub trait Isa: Send + Sync {
 
     /// The registers to allocate.
     fn env(&self) -> &MachineEnv;
+
+    /// The registers to allocate if `regalloc_registers` left out none: what code of other functions may destroy.
+    fn registers(&self) -> PRegSet;
 
     /// A register's name when `width` bytes of it are used.
     fn reg_name(&self, reg: PReg, width: u8) -> String;

@@ -37,6 +37,10 @@ choice! {
     OptLevel { None = "none", Speed = "speed", SpeedAndSize = "speed_and_size" }
 }
 choice! {
+    /// Which registers are allocated.
+    AllocatedRegisters { All = "all", Few = "few" }
+}
+choice! {
     /// How thread-local symbols are reached.
     TlsModel { None = "none", ElfGd = "elf_gd", Macho = "macho", Coff = "coff" }
 }
@@ -135,7 +139,7 @@ macro_rules! parsed {
         })+
     };
 }
-parsed!(OptLevel, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy);
+parsed!(OptLevel, AllocatedRegisters, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy);
 
 /// A boolean as settings spell it.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -189,6 +193,7 @@ macro_rules! settings {
 settings! {
     opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
     regalloc_algorithm: String = "ssa".into(), "Which register allocator: the names of the driver's table.";
+    regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates those that instructions and calling conventions name, to test allocators under pressure.";
     regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
     verify_each: bool = false, "Verify what every stage made before the next one reads it, the allocation with the checker.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";

@@ -109,7 +109,8 @@ mod tests {
         );
         let file = parse_test(&text, kingpost_reader::Options::default()).unwrap();
         let (command, target) = (&file.header.commands[0], file.header.targets.first());
-        let unit = Unit { command, target, allocator: Some("linear".into()), program: None, opt_level: None };
+        let allocator = Some("linear".into());
+        let unit = Unit { command, target, allocator, program: None, opt_level: None, settings: &[] };
         let known_wrong = &KnownWrong::default();
         let (name, via) = ("t.clif", Via::Jit);
         let job = Job { name, file: &file, unit: &unit, info: None, bless: false, via, calls: &[], known_wrong };

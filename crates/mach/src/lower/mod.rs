@@ -246,7 +246,7 @@ impl Lowering {
         self.sunk.resize(func.dfg.num_insts());
         let abi = self.abi_cache.assign(isa, &func.signature)?;
         let env = isa.env();
-        code.also_preserved = abi.callee_saved.intersection(env.allocatable()).difference(env.callee_saved());
+        code.also_preserved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
         let (rows, zeros_from) = (isa.rows(), isa.zeros_from());
         let mut lower =
             Lower { func, settings, code, abi, isa, rows, zeros_from, cx: self, srcloc: u32::MAX, block: entry };

@@ -28,7 +28,7 @@ pub fn stack_switch<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let [store, load, payload] = args.map(|arg| cx.use_reg(arg));
-    let lost = cx.isa.env().allocatable().difference(M::SWITCH_RESULT);
+    let lost = cx.isa.registers().difference(M::SWITCH_RESULT);
     let clobbers = cx.clobbers(lost, Default::default(), 0);
     cx.code.has_calls = true;
     cx.emit_with(M::ROWS.stack_switch, &[def, store, load, payload], None, &[], clobbers);

@@ -130,7 +130,7 @@ fn keeps_registers(cx: &Lower<'_>, sig: SigRef) -> bool {
 
 /// What a call with handlers destroys.
 fn lost(cx: &Lower<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
-    if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.env().allocatable()) }
+    if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.registers()) }
 }
 
 /// Notes where the call being lowered goes on, and adds the contexts to its operands. Returns the number of its exits.
