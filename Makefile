@@ -77,7 +77,7 @@ RULES = rules/integers.rules rules/floats.rules
 rules:
 	KINGPOST_STALE_RULES=1 $(CARGO) build --bin kingpost
 	target/debug/kingpost rules prove $(RULES)
-	target/debug/kingpost rules generate $(RULES)
+	target/debug/kingpost rules generate $(RULES) -o crates/opt/src/rewrite/generated.rs
 
 # Rewrites the list of what is refused of all opcodes at all types, filetests/matrix/refused.txt.
 matrix:

@@ -1,10 +1,8 @@
 //! Judging allocations that are given as `.ra` text.
 
 use crate::{CheckError, Checker, Entity};
-use cranelift_entity::EntityRef;
 use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
-use kingpost_regalloc::verify;
-use kingpost_regalloc::{Inst, MachineEnv, VerifyError};
+use kingpost_regalloc::{MachineEnv, VerifyError};
 use std::fmt;
 
 /// What is wrong with one case of a text, and where.
@@ -71,7 +69,7 @@ fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, Stri
     };
     let findings = match problem.verify_with(env) {
         Err(errors) => {
-            let of = |error: VerifyError| finding(problem_offset(positions, error.at), Broken::Problem(error));
+            let of = |error: VerifyError| finding(positions.of(error.at), Broken::Problem(error));
             errors.into_iter().map(of).collect()
         }
         Ok(()) => {
@@ -82,22 +80,9 @@ fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, Stri
     Ok(Verdict { name: problem.name.clone(), findings })
 }
 
-/// Instructions that the reader adds have no line of their own.
-fn inst_offset(positions: &Positions, inst: Inst) -> Option<usize> {
-    positions.insts.get(inst.index()).copied()
-}
-
-fn problem_offset(positions: &Positions, at: verify::Entity) -> usize {
-    match at {
-        verify::Entity::Inst(inst) | verify::Entity::Operand(inst, _) => inst_offset(positions, inst),
-        _ => None,
-    }
-    .unwrap_or(positions.problem)
-}
-
 fn answer_offset(positions: &Positions, entity: Entity) -> usize {
     match entity {
-        Entity::Inst(inst) | Entity::Operand(inst, _) => inst_offset(positions, inst),
+        Entity::Inst(inst) | Entity::Operand(inst, _) => positions.inst(inst),
         Entity::Edit(_, n) => positions.edits.get(n).copied(),
         Entity::MapEntry(_, n) => positions.stack_maps.get(n).copied(),
         Entity::Label(_, n) => positions.labels.get(n).copied(),

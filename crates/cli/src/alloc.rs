@@ -1,18 +1,17 @@
 //! `alloc`: what allocators make of functions, in columns; allocation problems and their solutions, as text that reads again.
 
 use crate::args::AllocArgs;
-use crate::diagnostics::{Diagnostic, complain};
-use crate::explain::{allocators, explanation};
+use crate::diagnostics::Diagnostic;
+use crate::explain::{allocators, compilers, explanation};
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::show::functions_of;
 use crate::{output, target};
 use kingpost_checker::Checker;
-use kingpost_codegen::solution_text;
-use kingpost_ir::Function;
+use kingpost_codegen::{Settings, solution_text};
 use kingpost_mach::ModuleBuffer;
-use kingpost_reader::Parser;
-use kingpost_regalloc::{Allocation, MachineEnv, text};
+use kingpost_reader::Header;
+use kingpost_regalloc::{AllocError, Allocation, MachineEnv, text};
 use std::io::Write;
 
 pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
@@ -38,8 +37,9 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
 fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = functions_of(input, &mut |place, func| {
-        let Some(explanation) = explanation(&args.target, names, place, func)? else { return Ok(Verdict::Bad) };
+    let prepare = |header: &Header| compilers(&args.target, names, header);
+    let verdict = functions_of(input, prepare, |place, compilers, func| {
+        let Some(explanation) = explanation(place, compilers, func) else { return Ok(Verdict::Bad) };
         write!(out, "{separator}{}", kingpost_explain::text(&explanation))?;
         separator = "\n";
         Ok(Verdict::Good)
@@ -52,6 +52,10 @@ fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
 fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let source = String::from_utf8_lossy(&input.text);
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
+    if file.cases.is_empty() {
+        Diagnostic::at(input, 0, "there is no problem".into()).complain();
+        return Ok(Verdict::Bad);
+    }
     let compiler = target::compiler(&args.target, Some(name), true)?;
     let env: &MachineEnv = file.env.as_ref().unwrap_or_else(|| compiler.isa().env());
     let (mut allocator, mut checker, mut answer) = (compiler.new_allocator(), Checker::new(), Allocation::default());
@@ -60,20 +64,27 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     write!(out, "{env}")?;
     for case in &file.cases {
         let problem = &case.problem;
-        let mut bad = |text: String| {
-            complain(&format!("{}: {}: {text}", input.name, problem.name));
+        let mut bad = |start: usize, message: String| {
+            let function = Some(format!("%{}", problem.name));
+            Diagnostic { function, ..Diagnostic::at(input, start, message) }.complain();
             verdict = Verdict::Bad;
         };
         if let Err(errors) = problem.verify_with(env) {
-            errors.iter().for_each(|error| bad(error.to_string()));
+            errors.iter().for_each(|error| bad(case.positions.of(error.at), error.to_string()));
             continue;
         }
         if let Err(error) = allocator.allocate(problem, env, &mut answer) {
-            bad(error.to_string());
+            let at = match error {
+                AllocError::TooFewRegisters { inst, .. } | AllocError::FixedConflict { inst, .. } => {
+                    case.positions.inst(inst)
+                }
+                _ => None,
+            };
+            bad(at.unwrap_or(case.positions.problem), error.to_string());
             continue;
         }
         if let Err(errors) = checker.check(problem, env, &answer) {
-            errors.iter().for_each(|error| bad(error.to_string()));
+            errors.iter().for_each(|error| bad(case.positions.problem, error.to_string()));
         }
         write!(out, "\n{problem}{}", text::display_allocation(problem, &answer))?;
     }
@@ -83,43 +94,25 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
 
 /// The problems that lowering makes of functions.
 fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
-    let bad_text = |error: kingpost_reader::Error| {
-        Diagnostic::of_text(input, &error).complain();
-        Verdict::Bad
+    let prepare = |header: &Header| {
+        let defaults = Settings { verify_each: true, ..target::defaults() };
+        let compiler = target::with_header(defaults, &args.target, Some(name), header)?;
+        let cx = compiler.context();
+        Ok((compiler, cx))
     };
-    let mut parser = match Parser::new(&input.text, kingpost_reader::Options::default()) {
-        Ok(parser) => parser,
-        Err(error) => return Ok(bad_text(error)),
-    };
-    let compiler = match target::with_header(&args.target, Some(name), true, parser.header()) {
-        Ok(compiler) => compiler,
-        Err(refused) => {
-            Diagnostic::at(input, parser.header().start_of(&refused.key), refused.text).complain();
+    let mut out = output::stdout();
+    let mut is_first = true;
+    let verdict = functions_of(input, prepare, |place, (compiler, cx), func| {
+        if std::mem::take(&mut is_first) {
+            write!(out, "{}", compiler.isa().env())?;
+        }
+        if let Err(error) = compiler.compile(cx, func, &mut ModuleBuffer::default()) {
+            place.complain(func, error.findings());
             return Ok(Verdict::Bad);
         }
-    };
-    let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), Function::default());
-    let mut out = output::stdout();
-    let mut verdict = Verdict::Good;
-    write!(out, "{}", compiler.isa().env())?;
-    loop {
-        match parser.next_function(&mut func) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                verdict = bad_text(error);
-                break;
-            }
-        }
-        module.clear();
-        if let Err(error) = compiler.compile(&mut cx, &mut func, &mut module) {
-            let (start, name) = (parser.function_start(), func.name.to_string());
-            Diagnostic::of_function(input, start, &name, error.findings()).iter().for_each(Diagnostic::complain);
-            verdict = Verdict::Bad;
-            continue;
-        }
         write!(out, "\n{}", solution_text(&func.name, &cx.code().problem, cx.allocation()))?;
-    }
+        Ok(Verdict::Good)
+    })?;
     out.flush()?;
     Ok(verdict)
 }

@@ -11,7 +11,7 @@ use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
 use crate::target::Refused;
 use crate::{output, target};
-use kingpost_codegen::{CompileError, Compiler, Options, Stage};
+use kingpost_codegen::{CompileError, Compiler, Options, Settings, Stage};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::function::SourceLoc;
@@ -191,7 +191,7 @@ impl Session<'_> {
         };
         let mut cx = compiler.context();
         for function in functions {
-            let name = format!("%{}", function.code.problem.name);
+            let (name, start) = (format!("%{}", function.code.problem.name), function.start);
             let result = compiler.compile_code(&mut cx, function, &mut self.module);
             self.dumps.write(std::iter::once(name.clone()), compiler.isa().env())?;
             if let (Ok(()), Some(assembly)) = (&result, &mut self.assembly) {
@@ -200,7 +200,11 @@ impl Session<'_> {
             }
             if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) })
             {
-                self.leave_out(&format!("{}: {name}", input.name), error.to_string());
+                for finding in error.findings() {
+                    let function = Some(name.clone());
+                    Diagnostic { function, ..Diagnostic::at(input, start, finding.message) }.complain();
+                }
+                self.count(error.to_string());
             }
         }
         self.summary.stats += cx.stats();
@@ -224,8 +228,7 @@ impl Session<'_> {
         let own = match self.compiler_of(parser.header()) {
             Ok(own) => own,
             Err(refused) => {
-                let start = parser.header().start_of(&refused.key);
-                self.report(Diagnostic::at(input, start, refused.text));
+                self.report(Diagnostic::of_header(input, parser.header(), refused));
                 return Ok(());
             }
         };
@@ -260,8 +263,8 @@ impl Session<'_> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
         }
-        let compiler =
-            target::with_header(&self.args.target, self.args.regalloc.as_deref(), self.args.verify_each, header)?;
+        let defaults = Settings { verify_each: self.args.verify_each, ..target::defaults() };
+        let compiler = target::with_header(defaults, &self.args.target, self.args.regalloc.as_deref(), header)?;
         if compiler.triple().architecture != self.compiler.triple().architecture {
             let text = format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple());
             return Err(Refused { key: String::new(), text });

@@ -11,9 +11,10 @@
 
 use crate::args::MessageFormat;
 use crate::input::Input;
+use crate::target::Refused;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use kingpost_ir::verifier::VerifierError;
-use kingpost_reader::{Error, Position, SourceMap};
+use kingpost_reader::{Error, Header, Position, SourceMap};
 use serde_json::json;
 use std::io::Write;
 use std::ops::Range;
@@ -68,6 +69,11 @@ impl<'a> Diagnostic<'a> {
     /// What the reader says of a text.
     pub(crate) fn of_text(input: &'a Input, error: &Error) -> Diagnostic<'a> {
         Diagnostic { help: error.kind.hint(), ..Diagnostic::at(input, error.offset, error.kind.to_string()) }
+    }
+
+    /// What the lines in front of a file's functions request and there is not.
+    pub(crate) fn of_header(input: &'a Input, header: &Header, refused: Refused) -> Diagnostic<'a> {
+        Diagnostic::at(input, header.start_of(&refused.key), refused.text)
     }
 
     /// What is wrong with a function that begins at a byte of the text, in the order in which it was found.

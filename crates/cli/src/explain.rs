@@ -3,12 +3,14 @@
 use crate::args::{ExplainArgs, FilesArgs, TargetArgs};
 use crate::diagnostics::Diagnostic;
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::{Place, each_function};
-use crate::{output, target};
-use kingpost_codegen::{ALLOCATORS, Compiler};
+use crate::show::{Place, any_header, each_function, functions_of};
+use crate::target::Refused;
+use crate::{input, output, target};
+use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
 use kingpost_explain::{Explanation, page};
 use kingpost_ir::Function;
 use kingpost_ir::near::near_suffix;
+use kingpost_reader::Header;
 use std::io::Write;
 
 /// The names of allocators that an option stands for: one, `all`, or the default.
@@ -20,31 +22,17 @@ pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
     }
 }
 
-/// Explains what allocators make of a function. What is wrong with it is said.
-pub(crate) fn explanation(
-    args: &TargetArgs,
-    allocators: &[String],
-    place: &Place,
-    func: &Function,
-) -> Result<Option<Explanation>, Stop> {
-    let compiler = |name: &String| target::with_header(args, Some(name), true, place.header);
-    let compilers: Result<Vec<Compiler>, _> = allocators.iter().map(compiler).collect();
-    let compilers = match compilers {
-        Ok(compilers) => compilers,
-        Err(refused) => {
-            Diagnostic::at(place.input, place.header.start_of(&refused.key), refused.text).complain();
-            return Ok(None);
-        }
-    };
-    match kingpost_explain::explain(func, compilers) {
-        Ok(explanation) => Ok(Some(explanation)),
-        Err(error) => {
-            let name = func.name.to_string();
-            let found = Diagnostic::of_function(place.input, place.start, &name, error.findings());
-            found.iter().for_each(Diagnostic::complain);
-            Ok(None)
-        }
-    }
+/// Compilers that explain what they do, one for each allocator.
+pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Header) -> Result<Vec<Compiler>, Refused> {
+    let defaults = || Settings { verify_each: true, ..target::defaults() };
+    let options = Options { list: true, ..Options::default() };
+    let compiler = |name: &String| target::with_header(defaults(), args, Some(name), header);
+    allocators.iter().map(|name| Ok(compiler(name)?.with_options(options.clone()))).collect()
+}
+
+/// Explains what compilers make of a function. What is wrong with it is said.
+pub(crate) fn explanation(place: &Place, compilers: &[Compiler], func: &Function) -> Option<Explanation> {
+    kingpost_explain::explain(func, compilers).inspect_err(|error| place.complain(func, error.findings())).ok()
 }
 
 /// Writes one page about the functions of a file.
@@ -52,14 +40,16 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     target::check(&args.target)?;
     let names = allocators(args.regalloc.as_deref())?;
     let (mut explanations, mut known) = (Vec::new(), Vec::new());
-    let verdict = each_function(std::slice::from_ref(&args.file), |place, func| {
+    let input = input::read(&args.file)?;
+    let prepare = |header: &Header| compilers(&args.target, &names, header);
+    let verdict = functions_of(&input, prepare, |place, compilers, func| {
         let name = func.name.to_string();
         let is_wanted = args.function.is_empty() || args.function.contains(&name);
         known.push(name);
         if !is_wanted {
             return Ok(Verdict::Good);
         }
-        let explanation = explanation(&args.target, &names, place, func)?;
+        let explanation = explanation(place, compilers, func);
         let verdict = if explanation.is_some() { Verdict::Good } else { Verdict::Bad };
         explanations.extend(explanation);
         Ok(verdict)
@@ -69,8 +59,10 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
         return Err(Stop::Usage(format!("--function {missing}: there is no such function{hint}")));
     }
     if explanations.is_empty() {
-        let none = Stop::Failure(format!("{}: there is no function to explain", args.file.display()));
-        return if verdict == Verdict::Bad { Ok(verdict) } else { Err(none) };
+        if verdict == Verdict::Good {
+            Diagnostic::at(&input, 0, "there is no function to explain".into()).complain();
+        }
+        return Ok(Verdict::Bad);
     }
     output::write_whole(&args.output, page(&args.file.display().to_string(), &explanations).as_bytes())?;
     Ok(verdict)
@@ -79,7 +71,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
 /// Prints control-flow graphs.
 pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
-    let verdict = each_function(&args.files, |_, func| {
+    let verdict = each_function(&args.files, any_header, |_, (), func| {
         write!(out, "{}", kingpost_explain::dot(func))?;
         Ok(Verdict::Good)
     })?;

@@ -6,9 +6,10 @@
 //! everything again.
 
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::rules::{in_order, seconds, threads};
+use crate::rules::{in_order, seconds, threads, utf8};
 use crate::{input, output};
 use clap::Args;
+use kingpost_ir::near::near_suffix;
 use kingpost_rule_verify::{Backend, Obligations, Options, Prover, Verdict as RuleVerdict, check_clif, obligations};
 use kingpost_rules::clif::{self, ClifRule, Dependency, parse, typings};
 use std::collections::BTreeMap;
@@ -33,9 +34,9 @@ pub(crate) struct ProveArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// The ledger.
-    #[arg(long, value_name = "FILE", default_value = "rules/ledger.tsv")]
-    ledger: PathBuf,
+    /// The ledger; by default `ledger.tsv` beside the first file.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
     /// Files of rules.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -54,8 +55,14 @@ pub(crate) struct GenerateArgs {
     #[command(flatten)]
     rules: ListArgs,
     /// The file that is written.
-    #[arg(long, value_name = "FILE", default_value = "crates/opt/src/rewrite/generated.rs")]
+    #[arg(short, value_name = "OUT")]
     output: PathBuf,
+}
+
+impl ListArgs {
+    fn ledger(&self) -> PathBuf {
+        self.ledger.clone().unwrap_or_else(|| self.files[0].with_file_name("ledger.tsv"))
+    }
 }
 
 /// A rule, its text and where it stands.
@@ -86,21 +93,19 @@ fn read(args: &ListArgs) -> Result<(Vec<Entry>, Ledger), Stop> {
     let mut entries: Vec<Entry> = Vec::new();
     for path in &args.files {
         let input = input::read(path)?;
-        let text = String::from_utf8(input.text)
-            .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
-        for parsed in parse(&text) {
+        for parsed in parse(utf8(&input)?) {
             let fail = |error| Stop::Failure(format!("{}:{error}", input.name));
             let rule = parsed.rule.map_err(fail)?;
-            let place = format!("{}:{}", input.name, rule.at.line);
+            let place = format!("{}:{}:{}", input.name, rule.at.line, rule.at.column);
             if let Some(other) = entries.iter().find(|entry| entry.rule.name == rule.name) {
-                let message = format!("{place}:1: rule {} is also at {}", rule.name, other.place);
+                let message = format!("{place}: rule {} is also at {}", rule.name, other.place);
                 return Err(Stop::Failure(message));
             }
             let obligations = obligations(&rule).map_err(fail)?;
             entries.push(Entry { rule, text: parsed.text, place, obligations });
         }
     }
-    Ok((entries, read_ledger(&args.ledger)))
+    Ok((entries, read_ledger(&args.ledger())))
 }
 
 /// A ledger that is not there is empty.
@@ -150,7 +155,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
         Ok(out.flush()?)
     })?;
     let lines: Vec<&str> = ledger.values().map(String::as_str).collect();
-    std::fs::write(&args.rules.ledger, format!("{HEAD}{}\n", lines.join("\n")))?;
+    output::write_whole(&args.rules.ledger(), format!("{HEAD}{}\n", lines.join("\n")).as_bytes())?;
     writeln!(out, "{} of {} rules proved", ledger.len(), entries.len())?;
     out.flush()?;
     Ok(if failed == 0 { Verdict::Good } else { Verdict::Bad })
@@ -180,7 +185,10 @@ pub(crate) fn list(args: &ListArgs) -> Outcome {
 pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     let (entries, ledger) = read(&args.rules)?;
     let entry = entries.iter().find(|entry| entry.rule.name == args.name);
-    let entry = entry.ok_or_else(|| Stop::Failure(format!("rules explain: no rule {}", args.name)))?;
+    let entry = entry.ok_or_else(|| {
+        let hint = near_suffix(&args.name, entries.iter().map(|entry| entry.rule.name.as_str()));
+        Stop::Usage(format!("there is no rule `{}`{hint}", args.name))
+    })?;
     let mut out = output::stdout();
     let text = entry.text.lines().take_while(|line| !line.trim().is_empty() && !line.starts_with(';'));
     writeln!(out, "{}\n{}", entry.place, text.collect::<Vec<_>>().join("\n"))?;
@@ -202,8 +210,8 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
         return Err(Stop::Failure(format!("{}: rule {} is not proved: rules prove", entry.place, entry.rule.name)));
     }
     let mut files = Vec::new();
-    for path in args.rules.files.iter().chain([&args.rules.ledger]) {
-        files.push((path_from(&args.output, path)?, std::fs::read(path)?));
+    for path in args.rules.files.iter().chain([&args.rules.ledger()]) {
+        files.push((path_from(&args.output, path)?, input::read(path)?.text));
     }
     let dependency = |(path, bytes): &'_ (String, Vec<u8>)| Dependency { path: path.clone(), bytes: bytes.clone() };
     let files: Vec<Dependency> = files.iter().map(dependency).collect();
@@ -213,7 +221,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
         |name: &str| entries.iter().find(|entry| entry.rule.name == name).map_or("rules", |entry| entry.place.as_str());
     let text = clif::generate(&rules, &files)
         .map_err(|error| Stop::Failure(format!("{}: {}", place(&error.rule), error.error.message)))?;
-    std::fs::write(&args.output, text)?;
+    output::write_whole(&args.output, text.as_bytes())?;
     let mut out = output::stdout();
     writeln!(out, "{} rules in {}", rules.len(), args.output.display())?;
     out.flush()?;

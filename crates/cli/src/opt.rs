@@ -1,12 +1,12 @@
 //! `opt`: functions behind the optimiser, as text.
 
 use crate::args::OptArgs;
-use crate::diagnostics::Diagnostic;
 use crate::outcome::{Outcome, Verdict};
 use crate::show::each_function;
 use crate::{output, target};
-use kingpost_codegen::{CompileError, DumpSink, Options, Pass, Passes, RuleLimits, Stage};
+use kingpost_codegen::{CompileError, DumpSink, OptLevel, Options, Pass, Passes, RuleLimits, Settings, Stage};
 use kingpost_mach::ModuleBuffer;
+use kingpost_reader::Header;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,12 +34,17 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
     let rules = RuleLimits { only: args.only_rule, most: args.rule_limit };
     let options =
         Options { dump: Some(optimized.clone()), stop_after: Some(Stage::Place), passes, rules, ..Options::default() };
-    let compiler = target::optimizing(&args.target)?.with_options(options);
-    let mut cx = compiler.context();
+    target::check(&args.target)?;
+    let prepare = |header: &Header| {
+        let defaults = Settings { opt_level: OptLevel::Speed, verify_each: true, ..target::defaults() };
+        let compiler = target::with_header(defaults, &args.target, None, header)?.with_options(options.clone());
+        let cx = compiler.context();
+        Ok((compiler, cx))
+    };
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = each_function(&args.files, |place, func| {
-        match compiler.compile(&mut cx, &mut func.clone(), &mut ModuleBuffer::default()) {
+    let verdict = each_function(&args.files, prepare, |place, (compiler, cx), func| {
+        match compiler.compile(cx, func, &mut ModuleBuffer::default()) {
             Ok(()) | Err(CompileError::Stopped) => {
                 let text = std::mem::take(&mut *optimized.0.lock().unwrap_or_else(PoisonError::into_inner));
                 write!(out, "{separator}{text}")?;
@@ -47,9 +52,7 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
                 Ok(Verdict::Good)
             }
             Err(error) => {
-                let findings = error.findings();
-                let diagnostics = Diagnostic::of_function(place.input, place.start, &func.name.to_string(), findings);
-                diagnostics.iter().for_each(Diagnostic::complain);
+                place.complain(func, error.findings());
                 Ok(Verdict::Bad)
             }
         }

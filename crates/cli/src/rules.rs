@@ -3,9 +3,10 @@
 use crate::diagnostics::Diagnostic;
 use crate::input::Input;
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::each_function;
+use crate::show::{any_header, each_function};
 use crate::{input, ledger, output};
 use clap::{Args, Subcommand, ValueEnum};
+use kingpost_ir::verifier::Verifier;
 use kingpost_opt::{Optimizer, Pass, rewrite};
 use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check, check_clif};
 use kingpost_rules::clif::{self, ClifRule};
@@ -150,11 +151,15 @@ struct Counts {
 /// The rules that were applied, the most frequent first.
 fn count(args: &CountArgs) -> Outcome {
     let mut optimizer = Optimizer::default();
-    let verdict = each_function(&args.files, |_, func| {
-        let mut func = func.clone();
+    let mut verifier = Verifier::default();
+    let verdict = each_function(&args.files, any_header, |place, (), func| {
+        if let Err(errors) = verifier.verify(func, None) {
+            place.complain(func, errors.0);
+            return Ok(Verdict::Bad);
+        }
         func.dfg.resolve_all_aliases();
         optimizer.start();
-        Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, &mut func));
+        Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, func));
         Ok(Verdict::Good)
     })?;
     let mut counts: Vec<(rewrite::Rule, u64)> = optimizer.applications().counts().collect();
@@ -211,13 +216,20 @@ pub(crate) fn threads(jobs: usize) -> usize {
     if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
 }
 
+/// The text of a file of rules.
+pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
+    std::str::from_utf8(&input.text).map_err(|error| {
+        let position = input.position(error.valid_up_to());
+        Stop::Failure(format!("{}:{position}: the text is not valid UTF-8", input.name))
+    })
+}
+
 /// Rules without a name are called by their number among all.
 fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), Stop> {
     let (mut inputs, mut jobs): (Vec<Input>, Vec<Job>) = Default::default();
     for path in files {
         let input = input::read(path)?;
-        let text = std::str::from_utf8(&input.text)
-            .map_err(|_| Stop::Failure(format!("{}: the text is not UTF-8", input.name)))?;
+        let text = utf8(&input)?;
         let rules: Vec<(Option<String>, Parsed)> = match dialect {
             Dialect::Llvm => parse(text).into_iter().map(|parsed| (parsed.name, Parsed::Llvm(parsed.rule))).collect(),
             Dialect::Clif => clif::parse(text)

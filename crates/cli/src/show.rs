@@ -4,9 +4,10 @@ use crate::args::{FilesArgs, VerifyArgs};
 use crate::diagnostics::Diagnostic;
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
+use crate::target::Refused;
 use crate::{output, target};
 use kingpost_ir::Function;
-use kingpost_ir::verifier::Verifier;
+use kingpost_ir::verifier::{Verifier, VerifierError};
 use kingpost_reader::{Header, Options, Parser};
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,20 +15,33 @@ use std::path::PathBuf;
 /// Where a function stands.
 pub(crate) struct Place<'a> {
     pub(crate) input: &'a Input,
-    /// The lines before the first function.
-    pub(crate) header: &'a Header,
     /// The function's first byte.
     pub(crate) start: usize,
 }
 
-/// Hands every function of the files to `visit`; errors in the text are said, and reading goes on behind them.
-pub(crate) fn each_function(
+impl Place<'_> {
+    /// Says what is wrong with the function.
+    pub(crate) fn complain(&self, func: &Function, findings: Vec<VerifierError>) {
+        let found = Diagnostic::of_function(self.input, self.start, &func.name.to_string(), findings);
+        found.iter().for_each(Diagnostic::complain);
+    }
+}
+
+/// For verbs that look at functions alone, whatever stands in front of them.
+pub(crate) fn any_header(_: &Header) -> Result<(), Refused> {
+    Ok(())
+}
+
+/// Hands every function of the files to `visit`, with what `prepare` makes of the lines in front of its file's functions.
+/// Errors in the text are said, and reading goes on behind them.
+pub(crate) fn each_function<T>(
     files: &[PathBuf],
-    mut visit: impl FnMut(&Place, &Function) -> Result<Verdict, Stop>,
+    mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
+    mut visit: impl FnMut(&Place, &mut T, &mut Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     for path in files {
-        if functions_of(&input::read(path)?, &mut visit)? == Verdict::Bad {
+        if functions_of(&input::read(path)?, &mut prepare, &mut visit)? == Verdict::Bad {
             verdict = Verdict::Bad;
         }
     }
@@ -35,9 +49,10 @@ pub(crate) fn each_function(
 }
 
 /// The same for the functions of one text.
-pub(crate) fn functions_of(
+pub(crate) fn functions_of<T>(
     input: &Input,
-    visit: &mut dyn FnMut(&Place, &Function) -> Result<Verdict, Stop>,
+    mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
+    mut visit: impl FnMut(&Place, &mut T, &mut Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     let mut func = Function::default();
@@ -48,12 +63,18 @@ pub(crate) fn functions_of(
             return Ok(Verdict::Bad);
         }
     };
-    let header = parser.header().clone();
+    let mut prepared = match prepare(parser.header()) {
+        Ok(prepared) => prepared,
+        Err(refused) => {
+            Diagnostic::of_header(input, parser.header(), refused).complain();
+            return Ok(Verdict::Bad);
+        }
+    };
     loop {
         match parser.next_function(&mut func) {
             Ok(true) => {
-                let place = Place { input, header: &header, start: parser.function_start() };
-                if visit(&place, &func)? == Verdict::Bad {
+                let place = Place { input, start: parser.function_start() };
+                if visit(&place, &mut prepared, &mut func)? == Verdict::Bad {
                     verdict = Verdict::Bad;
                 }
             }
@@ -73,7 +94,7 @@ pub(crate) fn functions_of(
 pub(crate) fn cat(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = each_function(&args.files, |_, func| {
+    let verdict = each_function(&args.files, any_header, |_, (), func| {
         write!(out, "{separator}{func}")?;
         separator = "\n";
         Ok(Verdict::Good)
@@ -84,13 +105,18 @@ pub(crate) fn cat(args: &FilesArgs) -> Outcome {
 
 /// Says what is wrong with functions; nothing if all are valid.
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
-    let info = target::compiler(&args.target, None, false)?.target_info();
+    let any = target::compiler(&args.target, None, false)?.target_info();
     let mut verifier = Verifier::default();
-    each_function(&args.files, |place, func| match verifier.verify(func, Some(info)) {
+    let prepare = |header: &Header| match target::with_header(target::defaults(), &args.target, None, header) {
+        Ok(compiler) => Ok(compiler.target_info()),
+        // The rules of the language hold for machines that there is no code for, too.
+        Err(refused) if refused.key.is_empty() => Ok(any),
+        Err(refused) => Err(refused),
+    };
+    each_function(&args.files, prepare, |place, info, func| match verifier.verify(func, Some(*info)) {
         Ok(()) => Ok(Verdict::Good),
         Err(errors) => {
-            let diagnostics = Diagnostic::of_function(place.input, place.start, &func.name.to_string(), errors.0);
-            diagnostics.iter().for_each(Diagnostic::complain);
+            place.complain(func, errors.0);
             Ok(Verdict::Bad)
         }
     })

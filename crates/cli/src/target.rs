@@ -26,13 +26,6 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
     compiler(args, None, false).map(drop)
 }
 
-/// A compiler for these options that optimises if they do not say otherwise.
-pub(crate) fn optimizing(args: &TargetArgs) -> Result<Compiler, Stop> {
-    let mut set = vec!["opt_level=speed".to_string()];
-    set.extend_from_slice(&args.set);
-    compiler(&TargetArgs { target: args.target.clone(), set }, None, true)
-}
-
 /// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
@@ -42,22 +35,22 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
         let architecture = triple(args.target.as_deref()).map_err(Stop::Usage)?.architecture;
         return Err(Stop::Help(lists::settings(CpuFlags::of(architecture, &[]))));
     }
-    with_header(args, regalloc, verify_each, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
+    let defaults = Settings { verify_each, ..defaults() };
+    with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 
-/// The same for a file: the words of its `set` lines come before those of the options. Without a target in the options,
-/// the only `target` line of a file is taken.
+/// The same for a file: the words of its `set` lines change the `defaults`, and are changed by those of the options. Without
+/// a target in the options, the only `target` line of a file is taken.
 ///
 /// # Errors
 /// A word or name that does not exist, in the options or the file.
 pub(crate) fn with_header(
+    defaults: Settings,
     args: &TargetArgs,
     regalloc: Option<&str>,
-    verify_each: bool,
     header: &Header,
 ) -> Result<Compiler, Refused> {
-    let mut settings = Settings { verify_each, ..defaults() };
-    let mut flags = Vec::new();
+    let (mut settings, mut flags) = (defaults, Vec::new());
     let mut set = |key: &str, value: Option<&str>| match settings.set(key, value.unwrap_or("true")) {
         Ok(()) => Ok(()),
         Err(SettingError::Unknown(_)) => {

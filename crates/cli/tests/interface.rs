@@ -416,7 +416,8 @@ fn compilation_goes_on_from_machine_code() {
     std::fs::write(folder.path().join("wrong.mach"), dump.replace("i0: r7, r6", "i0: r7, r7")).expect("written");
     let output = kingpost(folder.path(), &["compile", "wrong.mach", "-o", "c.o"], "");
     assert_eq!((output.status.code(), folder.path().join("c.o").exists()), (Some(1), false));
-    assert!(text(&output.stderr).contains("wrong.mach: %add: the checker rejects"), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert!(error.starts_with("wrong.mach:2:1: the checker rejects") && error.contains("in %add"), "{error}");
     assert_eq!(kingpost(folder.path(), &["alloc", "06-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
 }
 
@@ -450,4 +451,67 @@ fn problems_and_solutions_read_again() {
     let (code, second, err) = check(&["alloc", "-", "--regalloc", "linear"], &first);
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(second, first);
+}
+
+/// Whatever is wrong, in whatever kind of text: the first line of the message says where.
+#[test]
+fn every_verb_says_where() {
+    let untyped = "function %f(i64) -> i64 {\nblock0(v0: i64):\n  v1 = iadd v0, v9\n  return v1\n}\n";
+    let invalid = "function %f(i64) -> i32 {\nblock0(v0: i64):\n  return v0\n}\n";
+    let verbs: &[&[&str]] = &[
+        &["cat"],
+        &["verify"],
+        &["print-cfg"],
+        &["opt"],
+        &["compile"],
+        &["compile", "-S"],
+        &["compile", "--keep-going"],
+        &["explain", "-o", "page.html"],
+        &["explain", "-o", "page.html", "--regalloc", "all"],
+        &["alloc"],
+        &["alloc", "--ra"],
+        &["rules", "count"],
+    ];
+    for verb in verbs {
+        let starts = |source: &str, place: &str| {
+            let (code, _, err) = check(&[verb, &["in.clif", "--message-format", "short"][..]].concat(), source);
+            assert!(code == 1 && err.starts_with(&format!("in.clif:{place}: ")), "{verb:?}: {code} {err}");
+        };
+        starts(untyped, "3:17");
+        starts("function %f() {\nblock0:\n  return\n\0}\n", "4:1");
+        if !matches!(verb[0], "cat" | "print-cfg") {
+            starts(invalid, "3:3");
+        }
+    }
+    let used = "problem %f {\nv0: int 8\nb0:\nuse v0\nbranch\n}\n";
+    let empty = "; no problem\n";
+    let machine = "env { int r0 }\nproblem %f {\nv0, v1: int 8\nb0:\ndef v0, def v1\nbranch\n}\n";
+    let others: &[(&[&str], &str, &str)] = &[
+        (&["alloc"], used, "4:1: %f: operand 0 of i0: rule 11"),
+        (&["alloc"], empty, "1:1: there is no problem"),
+        (&["alloc"], machine, "5:1: %f: two operands of i0 need r0"),
+        (&["check"], used, "1:1: %f has no allocation"),
+        (&["explain", "-o", "page.html"], "; nothing\n", "1:1: there is no function to explain"),
+        (&["rules", "list"], "rule a\n\u{7f}\n", "2:1: "),
+    ];
+    for (verb, source, message) in others {
+        let (code, _, err) = check(&[verb, &["--message-format", "short", "-"][..]].concat(), source);
+        assert!(code != 0 && err.starts_with(&format!("<stdin>:{message}")), "{verb:?}: {code} {err}");
+    }
+}
+
+/// The lines in front of a file's functions count for all verbs that have a target.
+#[test]
+fn all_verbs_take_settings_from_the_file() {
+    let pinned = "set enable_pinned_reg\nfunction %f() -> i64 {\nblock0:\n  v0 = get_pinned_reg.i64\n  return v0\n}\n";
+    for verb in [&["verify"][..], &["opt"], &["compile"], &["alloc"], &["explain", "-o", "page.html"]] {
+        let run = |source| check(&[verb, &["in.clif"]].concat(), source);
+        assert_eq!(run(pinned).0, 0, "{verb:?}");
+        assert_eq!(run(pinned.strip_prefix("set enable_pinned_reg\n").unwrap_or_default()).0, 1, "{verb:?}");
+        let (code, _, err) = run("set frob\nfunction %f() {\nblock0:\n  return\n}\n");
+        assert!(code == 1 && err.starts_with("in.clif:1:5: "), "{verb:?}: {err}");
+    }
+    let folds = "set opt_level=none\n\nfunction %f(i64) -> i64 {\nblock0(v0: i64):\n  v1 = iconst.i64 0\n  v2 = iadd v0, v1\n  return v2\n}\n";
+    assert!(check(&["opt", "in.clif"], folds).1.contains("iadd"));
+    assert!(!check(&["opt", "--set", "opt_level=speed", "in.clif"], folds).1.contains("iadd"));
 }

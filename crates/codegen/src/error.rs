@@ -60,8 +60,14 @@ impl CompileError {
 
     /// What is wrong with which entity of the function, one by one.
     pub fn findings(&self) -> Vec<VerifierError> {
-        let one = |location| vec![VerifierError { location, message: self.to_string() }];
+        let finding = |location, message| VerifierError { location, message };
+        let one = |location| vec![finding(location, self.to_string())];
         match self {
+            CompileError::Broken { .. } | CompileError::Rejected { .. } => {
+                let text = self.to_string();
+                let (head, report) = text.split_once('\n').unwrap_or((&text, ""));
+                report.lines().map(|line| finding(AnyEntity::Function, format!("{head} {line}"))).collect()
+            }
             CompileError::Invalid(errors) => errors.0.clone(),
             CompileError::Lower(refusal) => one(refusal.location),
             _ => one(AnyEntity::Function),

@@ -6,7 +6,7 @@ use crate::live_ranges::{LiveRange, live_ranges};
 use crate::rows::{Row, RowKind, rows};
 use crate::source::Graph;
 use cranelift_entity::EntityRef;
-use kingpost_codegen::{CompileError, Compiler, Context, Options};
+use kingpost_codegen::{CompileError, Compiler, Context};
 use kingpost_ir::Function;
 use kingpost_mach::{Isa, ModuleBuffer};
 use kingpost_regalloc::{Allocation, Cost, Diagnostics, Inst, Loc, Stats, VReg};
@@ -75,27 +75,25 @@ impl Names<'_> {
     }
 }
 
-/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it.
+/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it. They
+/// have the option [`Options::list`](kingpost_codegen::Options::list).
 ///
 /// # Errors
 /// The first compiler's error.
 ///
 /// # Panics
-/// If there is no compiler.
-pub fn explain(func: &Function, compilers: impl IntoIterator<Item = Compiler>) -> Result<Explanation, CompileError> {
+/// If there is no compiler, or one that makes no listings.
+pub fn explain(func: &Function, compilers: &[Compiler]) -> Result<Explanation, CompileError> {
     let graph = Graph::new(func);
     let mut explanation = None;
     for compiler in compilers {
-        let compiler = {
-            let options = Options { list: true, ..compiler.options().clone() };
-            compiler.with_options(options)
-        };
+        assert!(compiler.options().list, "an explanation shows listings: `Options::list`");
         let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
         let mut compiled = func.clone();
         graph.number(&mut compiled);
         compiler.compile(&mut cx, &mut compiled, &mut module)?;
-        let names = names(&compiler, &cx, &compiled);
-        let solution = solution(&compiler, &cx, &names, &graph, &module);
+        let names = names(compiler, &cx, &compiled);
+        let solution = solution(compiler, &cx, &names, &graph, &module);
         let explanation = explanation.get_or_insert_with(|| {
             let insts = (0..cx.code().problem.num_insts()).map(Inst::new);
             Explanation {

@@ -18,12 +18,14 @@
 //! | `dot.rs` | the control-flow graph in the language of Graphviz |
 //!
 //! ```
-//! use kingpost_codegen::{Compiler, Settings};
+//! use kingpost_codegen::{Compiler, Options, Settings};
 //!
 //! let text = "function %same(i32) -> i32 { block0(v0: i32): return v0 }";
 //! let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
 //! assert!(kingpost_explain::dot(&func).starts_with("digraph"));
-//! let explanation = kingpost_explain::explain(&func, [Compiler::host(Settings::default()).unwrap()]).unwrap();
+//! let options = Options { list: true, ..Options::default() };
+//! let compiler = Compiler::host(Settings::default()).unwrap().with_options(options);
+//! let explanation = kingpost_explain::explain(&func, &[compiler]).unwrap();
 //! assert!(kingpost_explain::text(&explanation).contains("return v0"));
 //! assert!(kingpost_explain::page("same", &[explanation]).contains("<html"));
 //! ```

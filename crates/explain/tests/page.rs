@@ -1,6 +1,6 @@
 //! The page in a browser: it comes up without an error, shows what it should, and stays quick at ten thousand instructions.
 
-use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
 use kingpost_explain::{Explanation, RowKind, explain, page, text};
 use std::fmt::Write;
 use std::process::Command;
@@ -37,9 +37,10 @@ fn explained(source: &str, target: &Triple) -> Explanation {
     let functions = kingpost_reader::parse_functions(source.as_bytes()).unwrap();
     let compiler = |&(name, _): &(&str, _)| {
         let settings = Settings { regalloc_algorithm: name.into(), verify_each: true, ..Settings::default() };
-        Compiler::new(target, settings, &[]).unwrap()
+        let options = Options { list: true, ..Options::default() };
+        Compiler::new(target, settings, &[]).unwrap().with_options(options)
     };
-    explain(&functions[0], ALLOCATORS.iter().map(compiler)).unwrap()
+    explain(&functions[0], &ALLOCATORS.iter().map(compiler).collect::<Vec<_>>()).unwrap()
 }
 
 fn x64() -> Triple {

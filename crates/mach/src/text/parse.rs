@@ -26,6 +26,8 @@ pub struct Parsed {
     pub code: Code,
     /// Its allocation, if the text has one.
     pub allocation: Option<Allocation>,
+    /// Where the function begins, as a byte offset into the text.
+    pub start: usize,
 }
 
 /// Why a text is no machine code.
@@ -88,7 +90,7 @@ fn started(case: Case) -> Parsed {
     code.clear();
     code.layout = case.problem.blocks().collect();
     code.problem = case.problem;
-    Parsed { code, allocation: case.allocation }
+    Parsed { code, allocation: case.allocation, start: case.positions.problem }
 }
 
 /// Checks that every instruction has been given.

@@ -54,8 +54,11 @@ mod print;
 mod tests;
 
 use crate::allocation::Allocation;
+use crate::entities::Inst;
 use crate::env::MachineEnv;
 use crate::problem::Problem;
+use crate::verify::Entity;
+use cranelift_entity::EntityRef;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use print::display_allocation;
@@ -95,6 +98,22 @@ pub struct Positions {
     pub stack_maps: Vec<usize>,
     /// By index in [`Allocation::labels`].
     pub labels: Vec<usize>,
+}
+
+impl Positions {
+    /// Where an instruction stands, unless the reader added it.
+    pub fn inst(&self, inst: Inst) -> Option<usize> {
+        self.insts.get(inst.index()).copied()
+    }
+
+    /// Where the part of a problem stands that breaks a rule: the instruction, or else the problem.
+    pub fn of(&self, at: Entity) -> usize {
+        match at {
+            Entity::Inst(inst) | Entity::Operand(inst, _) => self.inst(inst),
+            _ => None,
+        }
+        .unwrap_or(self.problem)
+    }
 }
 
 /// Line and column, both from 1 and the latter in characters, of a byte offset into `text`.
