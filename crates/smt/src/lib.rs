@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `bits.rs` | constants: widths up to [`MAX_WIDTH`], arithmetic as SMT-LIB defines it |
 //! | `term.rs` | the arena: terms are hash-consed, children have smaller numbers than parents |
-//! | `build.rs` | one constructor per operation; each folds constants and rewrites to a normal form |
+//! | `build/` | one constructor per operation; each folds constants and rewrites to a normal form |
 //! | `linear.rs` | sums as constant and coefficients: the normal form of addition |
 //! | `polynomial.rs` | products multiplied out: equality for every value of the variables |
 //! | `float.rs` | floating-point operations on the bits of their formats |

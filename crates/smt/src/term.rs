@@ -110,7 +110,7 @@ impl Node {
     }
 }
 
-/// All terms, each once. Constructors are in `build.rs`.
+/// All terms, each once. Constructors are in `build/`.
 #[derive(Default, Debug)]
 pub struct Terms {
     nodes: Vec<(Node, Sort)>,

@@ -1,0 +1,64 @@
+//! What changes the width: concatenation, extraction, extensions.
+
+use crate::bits::Sort;
+use crate::term::{Node, Op, Term, Terms};
+
+impl Terms {
+    /// `high` above `low`.
+    pub fn concat(&mut self, high: Term, low: Term) -> Term {
+        let sort = Sort::Bits(self.width(high) + self.width(low));
+        self.plain_binary(Op::Concat, high, low, sort)
+    }
+
+    /// The `width` bits from bit `low` up.
+    pub fn extract(&mut self, a: Term, low: u32, width: u32) -> Term {
+        let all = self.width(a);
+        assert!(low + width <= all, "bits {low} to {} of {all}", low + width);
+        if self.simplifies() {
+            if width == all {
+                return a;
+            }
+            match self.node(a) {
+                Node::Unary(Op::Extract { low: first }, inner) => return self.extract(inner, first + low, width),
+                Node::Unary(Op::ZeroExtend | Op::SignExtend, inner) if low + width <= self.width(inner) => {
+                    return self.extract(inner, low, width);
+                }
+                Node::Unary(Op::ZeroExtend, inner) if low >= self.width(inner) => return self.number(width, 0),
+                Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), inner) if low == 0 => {
+                    return self.unary(op, inner, Sort::Bits(width));
+                }
+                Node::Binary(Op::Concat, _, b) if low + width <= self.width(b) => return self.extract(b, low, width),
+                Node::Binary(Op::Concat, high, b) if low >= self.width(b) => {
+                    return self.extract(high, low - self.width(b), width);
+                }
+                _ => {}
+            }
+        }
+        self.plain_unary(Op::Extract { low }, a, Sort::Bits(width))
+    }
+
+    /// Zero extension to `width` bits, or the term itself if it has them.
+    pub fn zero_extend(&mut self, a: Term, width: u32) -> Term {
+        assert!(width >= self.width(a), "an extension to fewer bits");
+        if width == self.width(a) {
+            return a;
+        }
+        match self.node(a) {
+            Node::Unary(Op::ZeroExtend, inner) if self.simplifies() => self.zero_extend(inner, width),
+            _ => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
+        }
+    }
+
+    /// Sign extension to `width` bits, or the term itself if it has them.
+    pub fn sign_extend(&mut self, a: Term, width: u32) -> Term {
+        assert!(width >= self.width(a), "an extension to fewer bits");
+        if width == self.width(a) {
+            return a;
+        }
+        match self.node(a) {
+            Node::Unary(Op::SignExtend, inner) if self.simplifies() => self.sign_extend(inner, width),
+            Node::Unary(Op::ZeroExtend, inner) if self.simplifies() => self.zero_extend(inner, width),
+            _ => self.plain_unary(Op::SignExtend, a, Sort::Bits(width)),
+        }
+    }
+}
