@@ -6,8 +6,9 @@ use crate::outcome::{Outcome, Stop, Verdict};
 use crate::show::{any_header, each_function};
 use crate::{input, ledger, output};
 use clap::{Args, Subcommand, ValueEnum};
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::verifier::Verifier;
-use kingpost_opt::{Optimizer, Pass, rewrite};
+use kingpost_opt::{Optimizer, rewrite};
 use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict, check, check_clif};
 use kingpost_rules::clif::{self, ClifRule};
 use kingpost_rules::{Rule, RuleError, parse};
@@ -150,16 +151,14 @@ struct Counts {
 
 /// The rules that were applied, the most frequent first.
 fn count(args: &CountArgs) -> Outcome {
-    let mut optimizer = Optimizer::default();
-    let mut verifier = Verifier::default();
+    let (mut optimizer, mut analyses, mut verifier) = <(Optimizer, Analyses, Verifier)>::default();
     let verdict = each_function(&args.files, any_header, |place, (), func| {
         if let Err(errors) = verifier.verify(func, None) {
             place.complain(func, errors.0);
             return Ok(Verdict::Bad);
         }
         func.dfg.resolve_all_aliases();
-        optimizer.start();
-        Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, func));
+        optimizer.run_all(func, &mut analyses);
         Ok(Verdict::Good)
     })?;
     let mut counts: Vec<(rewrite::Rule, u64)> = optimizer.applications().counts().collect();

@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
 use kingpost_checker::Checker;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
@@ -29,6 +30,7 @@ pub struct Compiler {
 /// Memory of one compiling thread, used for function after function.
 pub struct Context {
     pub(crate) verifier: Verifier,
+    pub(crate) analyses: Analyses,
     pub(crate) optimizer: Optimizer,
     pub(crate) lowering: Lowering,
     pub(crate) code: Code,
@@ -146,6 +148,7 @@ impl Compiler {
         let guard = self.options.guard();
         Context {
             verifier: Verifier::default(),
+            analyses: Analyses::default(),
             optimizer: Optimizer::limited(self.options.rules).keeping_accesses(!self.settings.enable_alias_analysis),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),

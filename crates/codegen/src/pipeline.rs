@@ -21,7 +21,8 @@ pub(crate) fn compile(
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
-    let Context { verifier, optimizer, lowering, code, .. } = cx;
+    let Context { verifier, analyses, optimizer, lowering, code, .. } = cx;
+    analyses.invalidate();
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
 
@@ -41,7 +42,7 @@ pub(crate) fn compile(
         optimizer.start();
         for pass in Pass::ALL.into_iter().filter(|&pass| s.options.passes.contains(pass)) {
             s.run(Stage::of_pass(pass), || {
-                optimizer.run(pass, func);
+                optimizer.run(pass, func, analyses);
                 Ok::<(), CompileError>(())
             })?;
             s.dump(|| func.to_string());
@@ -50,7 +51,7 @@ pub(crate) fn compile(
     }
 
     // SSA values become virtual registers, opcodes become machine instructions.
-    s.run(Stage::Lower, || lowering.run(func, isa, settings, code))?;
+    s.run(Stage::Lower, || lowering.run(func, analyses, isa, settings, code))?;
     s.dump(|| text::display(&func.name, code, None, isa.rows()).to_string());
     compile_code(compiler, cx, &func.name, None, module, s)?;
     s.stats.clif_insts += func.dfg.num_insts() as u64;

@@ -12,8 +12,9 @@ use crate::native::{
 use kingpost_codegen::ALLOCATORS;
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
+use kingpost_ir::analyses::Analyses;
 use kingpost_jit::LoadError;
-use kingpost_opt::{Optimizer, Pass};
+use kingpost_opt::Optimizer;
 use kingpost_testgen::ir::{Program, generate, generate_vectors, shrink};
 use std::fmt::Write;
 use std::ops::Range;
@@ -224,11 +225,10 @@ fn list(outcomes: &[Outcome]) -> String {
 /// The program with its functions optimised.
 fn optimized(program: &Program) -> Program {
     let mut program = program.clone();
-    let mut optimizer = Optimizer::default();
+    let (mut optimizer, mut analyses) = (Optimizer::default(), Analyses::default());
     for function in &mut program.functions {
         function.dfg.resolve_all_aliases();
-        optimizer.start();
-        Pass::ALL.iter().for_each(|&pass| optimizer.run(pass, function));
+        optimizer.run_all(function, &mut analyses);
     }
     program
 }

@@ -85,16 +85,19 @@ impl ControlFlowGraph {
     }
 
     /// The destinations of the block's terminator, in their order.
+    #[inline]
     pub fn succs(&self, block: Block) -> &[Block] {
         &self.succs[range(&self.succ_starts, block)]
     }
 
     /// The edges into the block, in the order of their sources in the layout.
+    #[inline]
     pub fn preds(&self, block: Block) -> &[Predecessor] {
         &self.preds[range(&self.pred_starts, block)]
     }
 
     /// Index of the block's first outgoing edge in a table of all edges; the others follow.
+    #[inline]
     pub fn first_edge(&self, block: Block) -> usize {
         self.succ_starts[block.index()] as usize
     }

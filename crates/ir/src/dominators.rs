@@ -67,10 +67,7 @@ impl DominatorTree {
         self.preorder.clear();
         self.nodes.resize(func.dfg.num_blocks());
         let Some(entry) = func.layout.entry_block() else { return };
-        self.dfs.run(entry, cfg, func.dfg.num_blocks(), &mut self.postorder);
-        for (post, &block) in self.postorder.iter().enumerate() {
-            self.nodes[block].post = post as u32;
-        }
+        self.search(func, cfg, entry);
         self.dfs.immediate_dominators(cfg);
         for number in 1..self.dfs.vertices.len() {
             let vertex = &self.dfs.vertices[number];
@@ -78,6 +75,22 @@ impl DominatorTree {
         }
         self.link_children();
         self.number_tree(entry);
+    }
+
+    /// Computes the orders of the depth-first search again, after terminators have come to name the same destinations in another
+    /// order. The tree stays as it is, and its preorder too.
+    pub fn reorder(&mut self, func: &Function, cfg: &ControlFlowGraph) {
+        if let Some(entry) = func.layout.entry_block() {
+            self.search(func, cfg, entry);
+        }
+    }
+
+    fn search(&mut self, func: &Function, cfg: &ControlFlowGraph, entry: Block) {
+        self.postorder.clear();
+        self.dfs.run(entry, cfg, func.dfg.num_blocks(), &mut self.postorder);
+        for (post, &block) in self.postorder.iter().enumerate() {
+            self.nodes[block].post = post as u32;
+        }
     }
 
     /// Links children so that those with a high postorder number come first.
@@ -124,17 +137,20 @@ impl DominatorTree {
     }
 
     /// Whether there is a path from the entry to the block.
+    #[inline]
     pub fn is_reachable(&self, block: Block) -> bool {
         self.nodes[block].pre != 0
     }
 
     /// The immediate dominator; `None` for the entry and unreachable blocks.
+    #[inline]
     pub fn idom(&self, block: Block) -> Option<Block> {
         self.nodes[block].idom.expand()
     }
 
     /// Whether every path from the entry to `b` goes through `a`. A reachable block dominates
     /// itself.
+    #[inline]
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
         a.pre != 0 && a.pre <= b.pre && b.pre <= a.last
@@ -162,7 +178,7 @@ impl DominatorTree {
         }
     }
 
-    /// The blocks that the given one dominates immediately, by decreasing postorder number.
+    /// The blocks that the given one dominates immediately, by decreasing postorder number when the tree was computed.
     pub fn children(&self, block: Block) -> impl Iterator<Item = Block> {
         std::iter::successors(self.nodes[block].child.expand(), |&child| self.nodes[child].sibling.expand())
     }
@@ -179,12 +195,14 @@ impl DominatorTree {
     }
 
     /// The position of a reachable block in [`DominatorTree::cfg_postorder`].
+    #[inline]
     pub fn postorder_number(&self, block: Block) -> u32 {
         self.nodes[block].post
     }
 
     /// The deepest block that dominates both of two reachable blocks. Takes time in proportion to the logarithm of the
     /// tree's depth.
+    #[inline]
     pub fn common_dominator(&self, a: Block, b: Block) -> Block {
         let mut block = a;
         while !self.dominates(block, b) {
@@ -198,6 +216,7 @@ impl DominatorTree {
 
     /// The position of a reachable block in [`DominatorTree::preorder`], from 1; 0 for unreachable ones. It increases
     /// downwards.
+    #[inline]
     pub fn preorder_number(&self, block: Block) -> u32 {
         self.nodes[block].pre
     }

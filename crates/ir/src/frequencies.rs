@@ -72,11 +72,13 @@ impl Frequencies {
     }
 
     /// How often a block runs; 0 if it is unreachable.
+    #[inline]
     pub fn block(&self, block: Block) -> u32 {
         self.blocks[block]
     }
 
     /// How often destination number `edge` of a block's terminator is taken.
+    #[inline]
     pub fn edge(&self, cfg: &ControlFlowGraph, block: Block, edge: usize) -> u32 {
         self.edges[cfg.first_edge(block) + edge]
     }

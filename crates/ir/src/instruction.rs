@@ -372,6 +372,7 @@ impl InstData {
         (u64::from(self.words[first].0) | u64::from(self.words[first + 1].0) << 32) as i64
     }
 
+    #[inline]
     pub(crate) fn wide_flags(&self) -> MemFlags {
         MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
     }

@@ -176,6 +176,7 @@ impl Layout {
     }
 
     /// A number that increases along the instructions of one block.
+    #[inline]
     pub fn seq(&self, inst: Inst) -> u32 {
         self.insts[inst].seq
     }
@@ -245,6 +246,7 @@ impl Layout {
     }
 
     /// Takes an instruction out of its block.
+    #[inline]
     pub fn remove_inst(&mut self, inst: Inst) {
         let InstNode { prev, next, block, .. } = std::mem::take(&mut self.insts[inst]);
         let Some(block) = block.expand() else { return };
@@ -280,11 +282,29 @@ impl Layout {
 
     /// Moves all instructions of `from` behind those of `block`, and takes `from` out of the layout. Linear in what moves.
     pub fn append_insts_of(&mut self, block: Block, from: Block) {
-        while let Some(inst) = self.first_inst(from) {
-            self.remove_inst(inst);
-            self.append_inst(inst, block);
-        }
+        let BlockNode { first, last, .. } = self.blocks[from];
+        self.blocks[from].first = None.into();
+        self.blocks[from].last = None.into();
         self.remove_block(from);
+        let Some(head) = first.expand() else { return };
+        let end = std::mem::replace(&mut self.blocks[block].last, last);
+        match end.expand() {
+            Some(end) => self.insts[end].next = first,
+            None => self.blocks[block].first = first,
+        }
+        self.insts[head].prev = end;
+        let mut seq = end.expand().map_or(0, |end| self.insts[end].seq);
+        let mut next = Some(head);
+        while let Some(inst) = next {
+            seq = seq.saturating_add(GAP);
+            let node = &mut self.insts[inst];
+            node.block = block.into();
+            node.seq = seq;
+            next = node.next.expand();
+        }
+        if seq == u32::MAX {
+            self.renumber(block);
+        }
     }
 
     /// Numbers the instructions of a block anew, in the lower half of the number space.
@@ -311,6 +331,7 @@ pub struct Blocks<'a> {
 impl Iterator for Blocks<'_> {
     type Item = Block;
 
+    #[inline]
     fn next(&mut self) -> Option<Block> {
         let block = self.next?;
         self.next = self.layout.next_block(block);

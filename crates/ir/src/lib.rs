@@ -30,6 +30,7 @@
 //! # Ok::<(), kingpost_ir::frontend::BuildError>(())
 //! ```
 
+pub mod analyses;
 pub mod atomic_rmw_op;
 pub mod builder;
 pub mod cfg;

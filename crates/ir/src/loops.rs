@@ -137,26 +137,31 @@ impl LoopForest {
     }
 
     /// The block that dominates the loop.
+    #[inline]
     pub fn header(&self, each: Loop) -> Block {
         self.loops[each].header
     }
 
     /// The smallest loop around a loop.
+    #[inline]
     pub fn parent(&self, each: Loop) -> Option<Loop> {
         self.loops[each].parent.expand()
     }
 
     /// Number of loops that hold the loop, itself included.
+    #[inline]
     pub fn depth(&self, each: Loop) -> u32 {
         self.loops[each].depth
     }
 
     /// The smallest loop that holds the block.
+    #[inline]
     pub fn innermost_loop(&self, block: Block) -> Option<Loop> {
         self.innermost[block].expand()
     }
 
     /// Number of loops that hold the block.
+    #[inline]
     pub fn block_depth(&self, block: Block) -> u32 {
         self.innermost_loop(block).map_or(0, |innermost| self.depth(innermost))
     }

@@ -85,6 +85,7 @@ impl<T: Copy> Pool<T> {
     }
 
     /// The items of the list, to be changed.
+    #[inline]
     pub fn get_mut(&mut self, list: List<T>) -> &mut [T] {
         &mut self.items[list.range()]
     }

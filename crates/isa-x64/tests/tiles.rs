@@ -1,5 +1,6 @@
 //! Each tile fires on the pattern that it is listed with.
 
+use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::{Code, Isa, Lowering, Settings};
 
@@ -89,7 +90,7 @@ fn every_tile_fires_on_its_pattern() {
     let mut code = Code::default();
     for (name, text) in CASES {
         let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
-        lowering.run(&func, &isa, &settings, &mut code).unwrap();
+        lowering.run(&func, &mut Analyses::default(), &isa, &settings, &mut code).unwrap();
         let counts = lowering.take_tile_counts();
         let fired = isa.tiles().iter().zip(counts).filter(|&(_, count)| count > 0);
         let fired: Vec<_> = fired.map(|(tile, count)| (tile.name, count)).collect();

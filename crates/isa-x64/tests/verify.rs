@@ -1,5 +1,6 @@
 //! What the verifier of machine code finds in code that lowering did not make.
 
+use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::verify::verify;
 use kingpost_mach::{Code, Isa, Lowering, Settings};
@@ -9,7 +10,7 @@ fn code(text: &str) -> (Code, X64) {
     let isa = X64::new(settings.clone(), X64Flags::default()).unwrap();
     let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
     let mut code = Code::default();
-    Lowering::default().run(&func, &isa, &settings, &mut code).unwrap();
+    Lowering::default().run(&func, &mut Analyses::default(), &isa, &settings, &mut code).unwrap();
     (code, isa)
 }
 

@@ -10,44 +10,15 @@
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use kingpost_ir::cfg::ControlFlowGraph;
-use kingpost_ir::dominators::DominatorTree;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::frequencies::Frequencies;
-use kingpost_ir::loops::{Loop, LoopForest};
+use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
 use kingpost_regalloc::{Block, Freq};
 
-/// The control flow of a function as lowering reads it, computed once.
-#[derive(Default, Debug)]
-pub struct Analyses {
-    /// Successors and predecessors.
-    pub cfg: ControlFlowGraph,
-    /// Dominators and reverse post-order.
-    pub dominators: DominatorTree,
-    /// Loops.
-    pub loops: LoopForest,
-    /// How often blocks and edges run.
-    pub frequencies: Frequencies,
-}
-
-impl Analyses {
-    /// Computes everything for `func`.
-    pub fn compute(&mut self, func: &Function) {
-        self.cfg.compute(func);
-        self.dominators.compute(func, &self.cfg);
-        self.loops.compute(func, &self.cfg, &self.dominators);
-        self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
-    }
-
-    /// How often a block runs.
-    pub fn block_freq(&self, block: IrBlock) -> Freq {
-        scale(self.frequencies.block(block))
-    }
-
-    /// How often destination number `edge` of a block's terminator is taken.
-    pub fn edge_freq(&self, block: IrBlock, edge: usize) -> Freq {
-        scale(self.frequencies.edge(&self.cfg, block, edge))
-    }
+/// How often destination number `edge` of a block's terminator is taken.
+pub fn edge_freq(analyses: &Analyses, block: IrBlock, edge: usize) -> Freq {
+    scale(analyses.frequencies.edge(&analyses.cfg, block, edge))
 }
 
 /// From the frequencies' unit to that of allocation problems.
@@ -233,7 +204,7 @@ impl BlockOrder {
             let block = self.rpo[i];
             self.block_of[block] = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
-            self.freqs.push(analyses.block_freq(block));
+            self.freqs.push(scale(analyses.frequencies.block(block)));
             let dests = destinations(func, block);
             let first = self.first_target[block] as usize;
             self.targets.resize(first + dests.len(), Block::from_u32(NONE - 1));
@@ -259,7 +230,7 @@ impl BlockOrder {
         for k in 0..dests {
             let target = self.targets[first + self.same_as[first + k] as usize];
             if let Some(freq) = self.freqs.get_mut(target.index()).filter(|_| target.as_u32() != NONE - 1) {
-                freq.0 = (freq.0 + analyses.edge_freq(block, k).0).min(Freq::MAX.0);
+                freq.0 = (freq.0 + edge_freq(analyses, block, k).0).min(Freq::MAX.0);
             }
         }
     }
@@ -373,7 +344,7 @@ mod tests {
     fn order(succs: &[&[usize]]) -> String {
         let func = graph(succs);
         let mut analyses = Analyses::default();
-        analyses.compute(&func);
+        analyses.update(&func);
         let mut order = BlockOrder::default();
         order.compute(&func, &analyses);
         let text = order.blocks().iter().map(|block| match *block {

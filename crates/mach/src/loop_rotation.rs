@@ -11,9 +11,10 @@
 //! The jump becomes one into the loop, that branch the one that goes back. Nothing is duplicated. Rotated are loops of at most
 //! [`MAX_BLOCKS`] blocks, inner ones first; in larger ones the jump does not matter, and so the cost is linear in blocks.
 
-use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
+use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::Function;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::Loop;
 use kingpost_regalloc::Block;
 

@@ -14,7 +14,7 @@ use kingpost_ir::{BlockCall, Inst, InstView, Opcode, Value};
 use crate::observer::Subject;
 use crate::purity::constant;
 use crate::rewrite::{self, Graph};
-use crate::simplify::Walk;
+use crate::simplify::{Edges, Walk};
 
 impl Walk<'_> {
     /// A value that is zero exactly if `condition` is, and no more work to compute.
@@ -69,6 +69,7 @@ impl Walk<'_> {
         while let Some(inverse) = self.inverse(simple) {
             simple = self.simplify_condition(inverse);
             std::mem::swap(&mut then_dest, &mut else_dest);
+            self.edges = self.edges.max(Edges::Reordered);
         }
         let is_same = then_dest.block == else_dest.block
             && self.func.dfg.block_args(then_dest) == self.func.dfg.block_args(else_dest);
@@ -88,6 +89,6 @@ impl Walk<'_> {
     fn become_jump(&mut self, inst: Inst, dest: BlockCall) {
         let data = self.func.dfg.jump_data(dest);
         self.func.dfg.replace_inst(inst, data);
-        self.edge_died = true;
+        self.edges = Edges::Died;
     }
 }

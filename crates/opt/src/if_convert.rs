@@ -45,7 +45,7 @@ impl Shape {
     }
 
     fn convert(&self, func: &mut Function, block: Block) -> Option<()> {
-        let branch = func.layout.last_inst(block)?;
+        let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
         let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
         let straight = |meets| Arm { through: None, meets, cost: 0 };
         let (then_arm, else_arm) = match (self.arm(func, block, then_dest), self.arm(func, block, else_dest)) {
@@ -99,15 +99,19 @@ impl Shape {
     fn arm(&self, func: &Function, from: Block, dest: BlockCall) -> Option<Arm> {
         let block = dest.block;
         let is_only = matches!(self.cfg.preds(block), [pred] if pred.block == from);
-        if !is_only || self.is_named(block) || func.layout.is_cold(block) || !func.dfg.block_params(block).is_empty() {
+        let jump = func.layout.last_inst(block).filter(|&last| is_only && func.dfg.opcode(last) == Opcode::Jump)?;
+        if self.is_named(block) || func.layout.is_cold(block) || !func.dfg.block_params(block).is_empty() {
             return None;
         }
         let mut cost = 0;
         for inst in func.layout.block_insts(block).take(MAX_INSTS) {
-            if let InstView::Jump { dest } = func.dfg.view(inst) {
-                return Some(Arm { through: Some(block), meets: dest, cost });
+            if inst == jump {
+                return Some(Arm { through: Some(block), meets: func.dfg.branch_destinations(jump)[0], cost });
             }
             cost += cost_of(func, inst)?;
+            if cost > MAX_COST {
+                break;
+            }
         }
         None
     }
@@ -118,7 +122,7 @@ fn cost_of(func: &Function, inst: Inst) -> Option<usize> {
     let opcode = func.dfg.opcode(inst);
     let is_scalar = func.dfg.inst_results(inst).iter().all(|&result| is_word(func.dfg.value_type(result)));
     match opcode {
-        _ if purity(opcode) != Purity::Pure || !is_scalar => None,
+        _ if !matches!(purity(opcode), Purity::Pure | Purity::Constant) || !is_scalar => None,
         Opcode::Ireduce | Opcode::Uextend | Opcode::Sextend => Some(0),
         _ if is_constant(opcode) => Some(0),
         _ => (is_cheap(opcode) || opcode == Opcode::Select).then_some(1),

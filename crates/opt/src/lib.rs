@@ -11,10 +11,11 @@
 //! | `facts.rs` | known bits, for the conditions of rules |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
 //! | `observer.rs` | simplifications, reported as they happen |
-//! | `fold.rs`, `purity.rs`, `table.rs`, `analyses.rs` | constants, effects of opcodes, the numbering table, control flow |
+//! | `fold.rs`, `purity.rs`, `table.rs` | constants, effects of opcodes, the numbering table |
 //!
 //! ```
-//! use kingpost_opt::{Optimizer, Pass};
+//! use kingpost_ir::analyses::Analyses;
+//! use kingpost_opt::Optimizer;
 //!
 //! let text = "
 //!     function %f(i32) -> i32 {
@@ -24,15 +25,10 @@
 //!         return v2
 //!     }";
 //! let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
-//! let mut optimizer = Optimizer::default();
-//! optimizer.start();
-//! for pass in Pass::ALL {
-//!     optimizer.run(pass, &mut func);
-//! }
+//! Optimizer::default().run_all(&mut func, &mut Analyses::default());
 //! assert!(!func.to_string().contains("iadd"), "{func}");
 //! ```
 
-mod analyses;
 mod branches;
 pub mod facts;
 mod fold;

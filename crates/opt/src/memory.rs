@@ -19,8 +19,8 @@ use kingpost_ir::loops::Loop;
 use kingpost_ir::memflags::{Endianness, MemFlags};
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 
-use crate::analyses::Analyses;
 use crate::purity::{Purity, purity};
+use kingpost_ir::analyses::Analyses;
 
 /// Alias regions with numbers of at least this, less one, count as one. Region 0 here is that of accesses that name none.
 const REGIONS: usize = 8;
@@ -59,7 +59,7 @@ impl Memory {
     }
 
     fn find_written(&mut self, func: &Function, analyses: &Analyses) {
-        for &block in analyses.tree.preorder() {
+        for &block in analyses.dominators.preorder() {
             if let Some(innermost) = analyses.loops.innermost_loop(block) {
                 let insts = func.layout.block_insts(block);
                 let written = insts.fold(0, |set, inst| set | writes(func.dfg.inst(inst)));
@@ -76,7 +76,7 @@ impl Memory {
 
     /// Starts a block whose dominators have been visited, and all predecessors but those of back edges.
     pub(crate) fn enter(&mut self, block: Block, analyses: &Analyses) {
-        let tree = &analyses.tree;
+        let tree = &analyses.dominators;
         let number = tree.preorder_number(block);
         let mut known = true;
         let mut changed: Regions = 0;
@@ -175,7 +175,7 @@ fn region(flags: MemFlags) -> usize {
 /// The regions that an instruction may write.
 fn writes(data: &InstData) -> Regions {
     match purity(data.opcode()) {
-        Purity::Pure | Purity::PureMany | Purity::Trap | Purity::Load | Purity::Local => 0,
+        Purity::Pure | Purity::Constant | Purity::PureMany | Purity::Trap | Purity::Load | Purity::Local => 0,
         Purity::Store => 1 << region(data.memflags().unwrap_or_default()),
         Purity::Effect if data.opcode().is_call() || data.opcode().other_side_effects() => !0,
         Purity::Effect => 0,

@@ -1,13 +1,13 @@
 //! The list of passes, and their memory.
 
-use crate::analyses::Analyses;
 use crate::observer::Observer;
 use crate::place::Place;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::shape::Shape;
-use crate::simplify::Simplify;
+use crate::simplify::{Edges, Simplify};
 use crate::slots::Slots;
 use kingpost_ir::Function;
+use kingpost_ir::analyses::Analyses;
 use std::fmt;
 
 /// A pass, in the order in which they run.
@@ -56,9 +56,6 @@ impl fmt::Display for Pass {
 /// The optimiser: memory of all passes, used for function after function.
 #[derive(Default, Debug)]
 pub struct Optimizer {
-    analyses: Analyses,
-    /// Whether the analyses are those of the function as it is.
-    is_current: bool,
     shape: Shape,
     slots: Slots,
     simplify: Simplify,
@@ -92,45 +89,52 @@ impl Optimizer {
         &self.simplify.applications
     }
 
+    /// Runs all passes on a function.
+    pub fn run_all(&mut self, func: &mut Function, analyses: &mut Analyses) {
+        analyses.invalidate();
+        self.start();
+        Pass::ALL.into_iter().for_each(|pass| self.run(pass, func, analyses));
+    }
+
     /// Tells that a function comes that it has not seen.
     pub fn start(&mut self) {
-        self.is_current = false;
         self.shape.may_use_aliases = true;
     }
 
-    /// Runs one pass. The function has no aliases in use, before and after; before [`Pass::Shape`] it may.
-    pub fn run(&mut self, pass: Pass, func: &mut Function) {
+    /// Runs one pass. The function has no aliases in use, before and after; before [`Pass::Shape`] it may. The analyses are those of
+    /// the function or stale, before and after.
+    pub fn run(&mut self, pass: Pass, func: &mut Function, analyses: &mut Analyses) {
         match pass {
             Pass::Shape => {
                 if self.shape.run(func) {
-                    self.is_current = false;
+                    analyses.invalidate();
                 }
             }
             Pass::Slots if !Slots::occurs(func) => {}
             Pass::Slots => {
-                self.analyze(func);
-                if self.slots.run(func, &self.analyses) && self.shape.run(func) {
-                    self.is_current = false;
+                analyses.update(func);
+                if self.slots.run(func, analyses) {
+                    self.shape.may_use_aliases = true;
+                    if self.shape.run(func) {
+                        analyses.invalidate();
+                    }
                 }
             }
             Pass::Simplify => {
-                self.analyze(func);
-                if self.simplify.run(func, &self.analyses) {
-                    self.shape.run(func);
-                    self.is_current = false;
+                analyses.update(func);
+                match self.simplify.run(func, analyses) {
+                    Edges::Kept => {}
+                    Edges::Reordered => analyses.reorder(),
+                    Edges::Died => {
+                        self.shape.run(func);
+                        analyses.invalidate();
+                    }
                 }
             }
             Pass::Place => {
-                self.analyze(func);
-                self.place.run(func, &self.analyses);
+                analyses.update(func);
+                self.place.run(func, analyses);
             }
-        }
-    }
-
-    fn analyze(&mut self, func: &Function) {
-        if !self.is_current {
-            self.analyses.compute(func);
-            self.is_current = true;
         }
     }
 }

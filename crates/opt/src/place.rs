@@ -20,8 +20,8 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, Type, Value, ValueDef};
 
-use crate::analyses::Analyses;
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
+use kingpost_ir::analyses::Analyses;
 
 /// Loops that are looked at for one instruction, from the innermost outwards.
 const MAX_LOOPS: usize = 8;
@@ -39,22 +39,29 @@ struct Uses {
     block: PackedOption<Block>,
     /// The first user in that block; none if it has no user itself.
     first: PackedOption<Inst>,
+    /// Whether the instruction has moved, and need not be looked at again.
+    is_placed: bool,
+}
+
+/// Where a value comes from.
+#[derive(Copy, Clone, Default, Debug)]
+struct Origin {
+    /// Preorder number of the earliest block where it can be computed.
+    earliest: u32,
+    /// Preorder number of the block where it is computed so far.
+    defined: u32,
+    /// The last loop for which it was counted.
+    counted: PackedOption<Loop>,
 }
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Place {
-    /// By value: the preorder number of the earliest block where it can be computed.
-    earliest: SecondaryMap<Value, u32>,
-    /// By value: the preorder number of the block where it is computed so far.
-    defined: SecondaryMap<Value, u32>,
+    /// By value. Empty in a function without loops, where nothing leaves a loop.
+    origins: SecondaryMap<Value, Origin>,
     uses: SecondaryMap<Inst, Uses>,
     /// By loop and register class: values from outside that its blocks use, those of inner loops not included.
     from_outside: SecondaryMap<Loop, [u32; 2]>,
-    /// By value: the last loop for which it was counted.
-    counted: SecondaryMap<Value, PackedOption<Loop>>,
-    /// By instruction: whether it has moved, and need not be looked at again.
-    placed: SecondaryMap<Inst, bool>,
 }
 
 impl Place {
@@ -62,34 +69,32 @@ impl Place {
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) {
         self.uses.clear();
         self.uses.resize(func.dfg.num_insts());
-        self.placed.clear();
-        self.from_outside.clear();
-        self.counted.clear();
-        self.counted.resize(func.dfg.num_values());
-        self.find_earliest(func, analyses);
-        for &block in analyses.tree.preorder().iter().rev() {
+        self.origins.clear();
+        if analyses.loops.loops().next().is_some() {
+            self.from_outside.clear();
+            self.origins.resize(func.dfg.num_values());
+            self.find_origins(func, analyses);
+        }
+        for &block in analyses.dominators.preorder().iter().rev() {
             let innermost = analyses.loops.innermost_loop(block);
-            let header = innermost.map_or(0, |each| analyses.tree.preorder_number(analyses.loops.header(each)));
+            let header = innermost.map_or(0, |each| analyses.dominators.preorder_number(analyses.loops.header(each)));
             let mut next = func.layout.last_inst(block);
             while let Some(inst) = next {
                 next = func.layout.prev_inst(inst);
-                if !self.placed[inst] {
-                    self.visit(func, analyses, inst, block, header);
+                let uses = self.uses[inst];
+                if !uses.is_placed {
+                    self.visit(func, analyses, inst, uses, block, header);
                 }
             }
         }
     }
 
-    fn find_earliest(&mut self, func: &Function, analyses: &Analyses) {
-        self.earliest.clear();
-        self.earliest.resize(func.dfg.num_values());
-        self.defined.clear();
-        self.defined.resize(func.dfg.num_values());
-        for &block in analyses.tree.preorder() {
-            let here = analyses.tree.preorder_number(block);
+    /// Finds where values come from, and what loops use.
+    fn find_origins(&mut self, func: &Function, analyses: &Analyses) {
+        for &block in analyses.dominators.preorder() {
+            let here = analyses.dominators.preorder_number(block);
             for &param in func.dfg.block_params(block) {
-                self.earliest[param] = here;
-                self.defined[param] = here;
+                self.origins[param] = Origin { earliest: here, defined: here, counted: None.into() };
             }
             let innermost = analyses.loops.innermost_loop(block);
             for inst in func.layout.block_insts(block) {
@@ -100,15 +105,14 @@ impl Place {
                 if results.is_empty() {
                     continue;
                 }
-                let number = if is_movable(func, inst) {
+                let earliest = if is_movable(func, inst) {
                     let operands = func.dfg.inst_args(inst).iter();
-                    operands.map(|&operand| self.earliest[operand]).max().unwrap_or(1)
+                    operands.map(|&operand| self.origins[operand].earliest).max().unwrap_or(1)
                 } else {
                     here
                 };
                 for &result in results {
-                    self.earliest[result] = number;
-                    self.defined[result] = here;
+                    self.origins[result] = Origin { earliest, defined: here, counted: None.into() };
                 }
             }
         }
@@ -116,15 +120,16 @@ impl Place {
 
     /// Counts the values that an instruction uses from outside its innermost loop.
     fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, inst: Inst, innermost: Loop) {
-        let header = analyses.tree.preorder_number(analyses.loops.header(innermost));
+        let header = analyses.dominators.preorder_number(analyses.loops.header(innermost));
         let count = &mut self.from_outside[innermost];
         if func.dfg.opcode(inst).is_call() {
             (0..2).for_each(|class| count[class] = count[class].max(CALL[class]));
         }
         for &value in func.dfg.inst_args(inst) {
             // What can be computed above the header and is not is what may move there, and is counted then.
-            if self.defined[value] < header && self.counted[value].expand() != Some(innermost) {
-                self.counted[value] = innermost.into();
+            let origin = &mut self.origins[value];
+            if origin.defined < header && origin.counted.expand() != Some(innermost) {
+                origin.counted = innermost.into();
                 let is_constant = func.dfg.first_result_of(value).is_some_and(|def| is_constant(func.dfg.opcode(def)));
                 count[class_of(func.dfg.value_type(value))] += u32::from(!is_constant);
             }
@@ -133,8 +138,7 @@ impl Place {
 
     /// Decides where an instruction goes whose users have been decided. `header` is the preorder number of the header of the
     /// block's innermost loop, 0 if there is none.
-    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, block: Block, header: u32) {
-        let uses = self.uses[inst];
+    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, uses: Uses, block: Block, header: u32) {
         let mut target = block;
         match uses.block.expand() {
             None if is_removable(func, inst) => return func.layout.remove_inst(inst),
@@ -143,7 +147,7 @@ impl Place {
             Some(late) if is_movable(func, inst) => {
                 target = self.best_block(func, analyses, inst, late);
                 let frequency = |block| analyses.frequencies.block(block);
-                if analyses.tree.dominates(block, target) && frequency(target) == frequency(block) {
+                if analyses.dominators.dominates(block, target) && frequency(target) == frequency(block) {
                     target = block;
                 }
                 if target != block {
@@ -164,7 +168,7 @@ impl Place {
 
     /// Whether an instruction needs what the loop with this header computes.
     fn stays_in_loop(&self, func: &Function, inst: Inst, header: u32) -> bool {
-        func.dfg.first_result(inst).is_none_or(|result| self.earliest[result] >= header)
+        header == 0 || func.dfg.first_result(inst).is_none_or(|result| self.origins[result].earliest >= header)
     }
 
     /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
@@ -175,15 +179,15 @@ impl Place {
             return late;
         }
         let class = class_of(func.dfg.value_type(result));
-        let earliest = self.earliest[result];
+        let earliest = self.origins[result].earliest;
         let frequency = |block| analyses.frequencies.block(block);
         let mut best = late;
         let mut innermost = analyses.loops.innermost_loop(late);
         for _ in 0..MAX_LOOPS {
             let Some(each) = innermost else { break };
             // What can be computed above the header can be computed in its immediate dominator.
-            let Some(outside) = analyses.tree.idom(analyses.loops.header(each)) else { break };
-            if analyses.tree.preorder_number(outside) < earliest {
+            let Some(outside) = analyses.dominators.idom(analyses.loops.header(each)) else { break };
+            if analyses.dominators.preorder_number(outside) < earliest {
                 break;
             }
             let count = &mut self.from_outside[each][class];
@@ -204,24 +208,25 @@ impl Place {
         if let Some(before) = first_user.or_else(|| func.layout.last_inst(block)) {
             func.layout.remove_inst(inst);
             func.layout.insert_inst(inst, before);
-            self.placed[inst] = true;
+            self.uses[inst].is_placed = true;
         }
     }
 }
 
 impl Uses {
     /// These uses and the one by `user`, which stands in `block`.
+    #[inline]
     fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
-        let here = Uses { block: block.into(), first: user.into() };
+        let here = Uses { block: block.into(), first: user.into(), ..self };
         let Some(seen) = self.block.expand() else { return here };
         if seen == block {
             let is_first = self.first.expand().is_none_or(|first| func.layout.seq(user) < func.layout.seq(first));
             return if is_first { here } else { self };
         }
-        match analyses.tree.common_dominator(seen, block) {
+        match analyses.dominators.common_dominator(seen, block) {
             common if common == block => here,
             common if common == seen => self,
-            common => Uses { block: common.into(), first: None.into() },
+            common => Uses { block: common.into(), first: None.into(), ..self },
         }
     }
 }
@@ -235,7 +240,7 @@ fn class_of(ty: Type) -> usize {
 fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {
-        Purity::Pure | Purity::PureMany | Purity::Local => true,
+        Purity::Pure | Purity::Constant | Purity::PureMany | Purity::Local => true,
         Purity::Load => data.memflags().is_some_and(|flags| flags.notrap()),
         Purity::Trap => purity::never_traps(func, data),
         Purity::Store | Purity::Effect => false,

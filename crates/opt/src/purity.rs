@@ -5,8 +5,10 @@ use kingpost_ir::{Format, Function, Inst, InstData, Opcode};
 /// What an instruction does besides computing its results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purity {
-    /// Nothing: it can be computed anywhere, once, or not at all. It has one result.
+    /// Nothing: it can be computed anywhere, once, or not at all. It has operands and one result.
     Pure,
+    /// The same without operands. It costs next to nothing, or nothing, where it is used.
+    Constant,
     /// The same with another number of results.
     PureMany,
     /// It may trap: an equal one that dominates it makes it superfluous.
@@ -52,6 +54,19 @@ const fn classify(opcode: Opcode) -> Purity {
             | Opcode::GetExceptionHandlerAddress
             | Opcode::Nop,
         ) => Purity::Local,
+        (
+            _,
+            Opcode::Iconst
+            | Opcode::F16const
+            | Opcode::F32const
+            | Opcode::F64const
+            | Opcode::F128const
+            | Opcode::Vconst
+            | Opcode::StackAddr
+            | Opcode::DynamicStackAddr
+            | Opcode::SymbolValue
+            | Opcode::FuncAddr,
+        ) => Purity::Constant,
         _ if opcode.info().results.len() == 1 => Purity::Pure,
         _ => Purity::PureMany,
     }
@@ -59,10 +74,11 @@ const fn classify(opcode: Opcode) -> Purity {
 
 /// Whether an instruction computes the same wherever its operands exist and cannot trap: pure ones, loads of memory that
 /// never changes, divisions by constants.
+#[inline]
 pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {
-        Purity::Pure | Purity::PureMany => true,
+        Purity::Pure | Purity::Constant | Purity::PureMany => true,
         Purity::Load => is_pure_load(data),
         Purity::Trap => never_traps(func, data),
         Purity::Store | Purity::Local | Purity::Effect => false,
@@ -93,20 +109,9 @@ pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64
 }
 
 /// Whether instructions of an opcode have no operands and cost next to nothing, or nothing, where they are used.
+#[inline]
 pub(crate) fn is_constant(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Iconst
-            | Opcode::F16const
-            | Opcode::F32const
-            | Opcode::F64const
-            | Opcode::F128const
-            | Opcode::Vconst
-            | Opcode::StackAddr
-            | Opcode::DynamicStackAddr
-            | Opcode::SymbolValue
-            | Opcode::FuncAddr
-    )
+    purity(opcode) == Purity::Constant
 }
 
 /// Whether an instruction takes no longer than reloading its result from the stack.

@@ -13,7 +13,7 @@
 //! in irreducible control flow stay. Linear in blocks, edges and their arguments.
 
 use kingpost_ir::cfg::ControlFlowGraph;
-use kingpost_ir::{Block, Function, InstView, Opcode, Value};
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Value};
 
 /// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
 const ROUNDS: usize = 4;
@@ -32,6 +32,10 @@ pub(crate) struct Shape {
     named: Vec<bool>,
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
+    /// Those but the entry that have parameters, or had some.
+    pub(crate) joins: Vec<Block>,
+    /// By parameter of a block: whether it stays.
+    keep: Vec<bool>,
     /// By value: whether another block uses it than the one that defines it. Empty if not known.
     pub(crate) used_elsewhere: Vec<bool>,
 }
@@ -108,15 +112,15 @@ impl Shape {
 
     /// Replaces parameters that always have one value by that value.
     fn remove_constant_params(&mut self, func: &mut Function, entry: Block) -> bool {
+        let joins = self.blocks.iter().copied();
+        self.joins.clear();
+        self.joins.extend(joins.filter(|&block| block != entry && !func.dfg.block_params(block).is_empty()));
         let mut found = 0;
         for sweep in 0..SWEEPS {
             let before = found;
-            for index in 0..self.blocks.len() {
-                let index = if sweep % 2 == 0 { self.blocks.len() - 1 - index } else { index };
-                let block = self.blocks[index];
-                if block != entry {
-                    found += self.alias_constant_params(func, block);
-                }
+            for index in 0..self.joins.len() {
+                let index = if sweep % 2 == 0 { self.joins.len() - 1 - index } else { index };
+                found += self.alias_constant_params(func, self.joins[index]);
             }
             if found == before {
                 break;
@@ -128,14 +132,15 @@ impl Shape {
             }
             return false;
         }
-        for &block in &self.blocks {
-            let params = func.dfg.block_params(block);
-            if params.iter().all(|&param| func.dfg.value_alias(param).is_none()) {
+        for &block in &self.joins {
+            let params = func.dfg.block_params(block).iter();
+            self.keep.clear();
+            self.keep.extend(params.map(|&param| func.dfg.value_alias(param).is_none()));
+            if self.keep.iter().all(|&keep| keep) {
                 continue;
             }
-            let keep: Vec<bool> = params.iter().map(|&param| func.dfg.value_alias(param).is_none()).collect();
             for pred in self.cfg.preds(block) {
-                func.dfg.retain_block_args(pred.inst, pred.edge as usize, |number| keep[number]);
+                func.dfg.retain_block_args(pred.inst, pred.edge as usize, |number| self.keep[number]);
             }
             func.dfg.drop_aliased_params(block);
         }
@@ -177,23 +182,27 @@ impl Shape {
         let mut changed = false;
         for &block in &self.blocks {
             // Only whole chains, from their first block, so that no instruction moves twice.
-            if self.follows_jump(func, entry, block) {
+            if self.follower(func, entry, block).is_none() || self.follows_jump(func, entry, block) {
                 continue;
             }
-            while let Some(jump) = func.layout.last_inst(block)
-                && let InstView::Jump { dest } = func.dfg.view(jump)
-                && self.follows_jump(func, entry, dest.block)
-            {
+            while let Some((jump, next)) = self.follower(func, entry, block) {
                 func.layout.remove_inst(jump);
                 // The entry cannot be cold.
-                if block != entry && func.layout.is_cold(dest.block) {
+                if block != entry && func.layout.is_cold(next) {
                     func.layout.set_cold(block);
                 }
-                func.layout.append_insts_of(block, dest.block);
+                func.layout.append_insts_of(block, next);
                 changed = true;
             }
         }
         changed
+    }
+
+    /// The block to be appended to another one, and the jump between them.
+    fn follower(&self, func: &Function, entry: Block, block: Block) -> Option<(Inst, Block)> {
+        let jump = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Jump)?;
+        let next = func.dfg.branch_destinations(jump)[0].block;
+        self.follows_jump(func, entry, next).then_some((jump, next))
     }
 
     /// Whether a block has one predecessor and nothing else stands between them.

@@ -21,16 +21,26 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{Block, Function, Inst, InstData, InstView, Opcode, Type, Value, ValueDef};
 
-use crate::analyses::Analyses;
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
 use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, is_constant, is_pure_load, never_traps, purity};
 use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
+use kingpost_ir::analyses::Analyses;
 
 /// How many requests rules are tried on for each instruction of the input, its own included.
 const FUEL: u32 = 16;
+
+/// What has become of the edges of the control-flow graph. The last of several changes in this order counts.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Edges {
+    Kept,
+    /// Some branches have exchanged their destinations.
+    Reordered,
+    /// Some are gone.
+    Died,
+}
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
@@ -48,13 +58,13 @@ pub(crate) struct Simplify {
 }
 
 impl Simplify {
-    /// Runs the pass. Returns whether an edge of the control-flow graph is gone.
-    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
+    /// Runs the pass. Returns what has become of the edges of the control-flow graph.
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> Edges {
         self.table.reset(func.dfg.num_insts());
         self.representatives.clear();
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
-        let Some(entry) = func.layout.entry_block() else { return false };
+        let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
         let Simplify { table, memory, representatives, applications, keeps_accesses, observer, uses } = self;
         let mut walk = Walk {
             func,
@@ -70,12 +80,12 @@ impl Simplify {
             block: entry,
             before: Inst::new(0),
             fuel: 0,
-            edge_died: false,
+            edges: Edges::Kept,
         };
-        for &block in analyses.tree.preorder() {
+        for &block in analyses.dominators.preorder() {
             walk.visit_block(block);
         }
-        walk.edge_died
+        walk.edges
     }
 }
 
@@ -96,7 +106,7 @@ pub(crate) struct Walk<'a> {
     /// The instruction that is visited: new ones go in front of it.
     before: Inst,
     fuel: u32,
-    pub(crate) edge_died: bool,
+    pub(crate) edges: Edges,
 }
 
 impl Walk<'_> {
@@ -113,9 +123,14 @@ impl Walk<'_> {
     }
 
     fn visit(&mut self, inst: Inst) {
+        let purity = purity(self.func.dfg.opcode(inst));
+        if purity == Purity::Constant {
+            return self.number_only(inst);
+        }
         self.resolve_operands(inst);
         self.fuel = FUEL;
-        match purity(self.func.dfg.opcode(inst)) {
+        match purity {
+            Purity::Constant => {}
             Purity::Pure => self.visit_pure(inst),
             Purity::PureMany => self.visit_pure_many(inst),
             Purity::Trap => self.visit_trap(inst),
@@ -132,10 +147,22 @@ impl Walk<'_> {
         self.func.dfg.map_values(inst, |value| representatives[value].expand().unwrap_or(value));
     }
 
-    fn visit_pure(&mut self, inst: Inst) {
+    /// A pure instruction that is the root of no rule.
+    fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {
-            let value = self.insert(data, Some(inst));
+            let value = self.number(&data, Some(result));
+            self.replace(inst, result, value);
+        }
+    }
+
+    fn visit_pure(&mut self, inst: Inst) {
+        let mut data = *self.func.dfg.inst(inst);
+        if self.order_operands(&mut data) {
+            self.func.dfg.replace_inst(inst, data);
+        }
+        if let Some(result) = self.func.dfg.first_result(inst) {
+            let value = self.simplified(&data).unwrap_or_else(|| self.number(&data, Some(result)));
             self.replace(inst, result, value);
         }
     }
@@ -143,7 +170,7 @@ impl Walk<'_> {
     fn visit_pure_many(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(first) = self.func.dfg.first_result(inst) {
-            let value = self.number(data, Some(inst));
+            let value = self.number(&data, Some(first));
             if value != first {
                 self.replace_all(inst, value);
             }
@@ -184,7 +211,7 @@ impl Walk<'_> {
         let (place, entry) = self.table.find(key);
         if let Some(earlier) = entry.map(Inst::from_u32)
             && let Some(block) = self.func.layout.inst_block(earlier)
-            && self.analyses.tree.dominates(block, self.block)
+            && self.analyses.dominators.dominates(block, self.block)
         {
             match self.func.dfg.first_result(earlier) {
                 Some(value) => self.replace_all(inst, value),
@@ -199,7 +226,7 @@ impl Walk<'_> {
     fn visit_load(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if is_pure_load(&data) {
-            return self.visit_pure(inst);
+            return self.number_only(inst);
         }
         if self.keeps_accesses {
             return;
@@ -245,29 +272,20 @@ impl Walk<'_> {
         }
     }
 
-    /// The single value that stands for a pure instruction. `existing` is the instruction if it exists.
-    fn insert(&mut self, mut data: InstData, existing: Option<Inst>) -> Value {
-        self.order_operands(&mut data);
-        match self.simplified(&data) {
-            Some(value) => value,
-            None => self.number(data, existing),
-        }
-    }
-
-    /// Puts a constant on the right.
-    fn order_operands(&self, data: &mut InstData) {
-        let opcode = data.opcode();
+    /// Puts a constant on the right. Returns whether that changed anything.
+    #[inline]
+    fn order_operands(&self, data: &mut InstData) -> bool {
         let cond = data.int_cond();
-        if (opcode.is_commutative() || cond.is_some())
-            && let [x, y] = data.args_mut()
-            && constant(self.func, *x).is_some()
-            && constant(self.func, *y).is_none()
-        {
-            std::mem::swap(x, y);
+        let may_swap = data.opcode().is_commutative() || cond.is_some();
+        let is_swapped = may_swap
+            && matches!(*data.args(), [x, y] if constant(self.func, x).is_some() && constant(self.func, y).is_none());
+        if is_swapped {
+            data.args_mut().swap(0, 1);
             if let Some(cond) = cond {
                 *data = data.with_small(cond.swap_args() as u8);
             }
         }
+        is_swapped
     }
 
     /// What constants and rules make of an instruction.
@@ -301,13 +319,18 @@ impl Walk<'_> {
             let bits = constant(self.func, value)?;
             Some(Constant { bits, width: self.func.dfg.value_type(value).bits() })
         };
-        let ty = result_type(data)?;
-        let bits = match *data.args() {
-            [x] => fold::unary(data.opcode(), ty, constant(x)?)?,
-            [x, y] => fold::binary(data, constant(x)?, constant(y)?)?,
-            _ => return None,
-        };
-        Some((ty, bits))
+        // Few operands are constants, so that little else is looked at.
+        match *data.args() {
+            [x] => {
+                let (x, ty) = (constant(x)?, result_type(data)?);
+                Some((ty, fold::unary(data.opcode(), ty, x)?))
+            }
+            [x, y] => {
+                let (y, x) = (constant(y)?, constant(x)?);
+                Some((result_type(data)?, fold::binary(data, x, y)?))
+            }
+            _ => None,
+        }
     }
 
     /// Counts uses once in a function, and only if a rule requires it.
@@ -323,68 +346,61 @@ impl Walk<'_> {
         }
     }
 
-    /// The value that is numbered equal, or the instruction itself, which is made if it does not exist.
-    fn number(&mut self, data: InstData, existing: Option<Inst>) -> Value {
-        let mut key = data.key();
+    /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
+    fn number(&mut self, data: &InstData, existing: Option<Value>) -> Value {
+        let mut ordered = *data;
         if data.opcode().is_commutative()
-            && let [x, y] = *data.args()
+            && let [x, y] = ordered.args_mut()
             && x > y
         {
-            let mut ordered = data;
-            ordered.args_mut().swap(0, 1);
-            key = ordered.key();
+            std::mem::swap(x, y);
         }
+        let key = ordered.key();
         let (place, entry) = self.table.find(key);
         if let Some(value) = entry.map(Value::from_u32)
             && self.make_available(value)
         {
             return value;
         }
-        let inst = match existing {
-            Some(inst) => {
-                self.func.dfg.replace_inst(inst, data);
-                inst
-            }
-            None => self.new_inst(data),
-        };
-        // Every pure instruction has a result.
-        let value = self.func.dfg.inst_results(inst)[0];
+        let value = existing.unwrap_or_else(|| self.make_inst(data));
         self.table.set(place, key, value.as_u32());
         value
     }
 
-    /// Makes an instruction in front of the one that is visited.
-    fn new_inst(&mut self, data: InstData) -> Inst {
-        let inst = self.func.dfg.make_inst(data);
+    /// Makes a pure instruction in front of the one that is visited. Returns its first result.
+    #[inline(never)]
+    fn make_inst(&mut self, data: &InstData) -> Value {
+        let inst = self.func.dfg.make_inst(*data);
         self.func.dfg.make_results(inst, data.controlling_type());
         self.func.layout.insert_inst(inst, self.before);
         let location = self.func.srcloc(self.before);
         if !location.is_none() {
             self.func.srclocs[inst] = location;
         }
-        inst
+        self.func.dfg.inst_results(inst)[0]
     }
 
     /// Whether a value is defined on all paths to where the walk is.
     fn is_available(&self, value: Value) -> bool {
-        match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => {
-                let block = self.func.layout.inst_block(inst);
-                block.is_some_and(|block| self.analyses.tree.dominates(block, self.block))
-            }
-            ValueDef::Param(block, _) => self.analyses.tree.dominates(block, self.block),
-            ValueDef::Undefined => false,
-        }
+        let block = match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Undefined => None,
+        };
+        block.is_some_and(|block| block == self.block || self.analyses.dominators.dominates(block, self.block))
     }
 
     /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
+    #[inline]
     fn make_available(&mut self, value: Value) -> bool {
-        if self.is_available(value) {
-            return true;
-        }
-        let ValueDef::Result(inst, _) = self.func.dfg.value_def(value) else { return false };
+        let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
         let Some(block) = self.func.layout.inst_block(inst) else { return false };
-        let common = self.analyses.tree.common_dominator(block, self.block);
+        block == self.block || self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block)
+    }
+
+    /// Moves an instruction from a block that does not dominate that of the walk to one that dominates both, if that pays.
+    fn hoist(&mut self, inst: Inst, block: Block) -> bool {
+        let common = self.analyses.dominators.common_dominator(block, self.block);
         let frequency = |block| u64::from(self.analyses.frequencies.block(block));
         let pays = frequency(common) <= frequency(block) + frequency(self.block);
         let Some(terminator) = self.func.layout.last_inst(common) else { return false };
@@ -415,25 +431,29 @@ impl Walk<'_> {
 }
 
 impl Graph for Walk<'_> {
+    #[inline]
     fn definition(&self, value: Value) -> Option<&InstData> {
         let data = self.func.dfg.inst(self.func.dfg.first_result_of(value)?);
-        matches!(purity(data.opcode()), Purity::Pure | Purity::Load).then_some(data)
+        matches!(purity(data.opcode()), Purity::Pure | Purity::Constant | Purity::Load).then_some(data)
     }
 
+    #[inline]
     fn ty(&self, value: Value) -> Type {
         self.func.dfg.value_type(value)
     }
 
+    #[inline]
     fn constant(&self, value: Value) -> Option<u64> {
         constant(self.func, value)
     }
 
-    fn make(&mut self, request: InstData) -> Value {
-        self.insert(request, None)
+    fn make(&mut self, mut request: InstData) -> Value {
+        self.order_operands(&mut request);
+        self.simplified(&request).unwrap_or_else(|| self.number(&request, None))
     }
 
     fn iconst(&mut self, ty: Type, bits: u64) -> Value {
-        self.number(InstData::iconst(ty, bits as i64), None)
+        self.number(&InstData::iconst(ty, bits as i64), None)
     }
 
     fn is_sole(&mut self, value: Value) -> bool {

@@ -11,16 +11,16 @@
 //! promoted if its address is only the address of plain loads and stores, any two of which are of the same bytes, type and
 //! byte order or of different bytes. A slot that a stack map, a debug tag or a key names stays. The values are found by the
 //! construction of SSA form that front ends use, [`FrontendContext`]; parameters that turn out superfluous are left to
-//! [`crate::shape`]. Linear in instructions, near-linear in accesses and edges. Nothing is computed where there are no slots.
+//! [`crate::shape`], and so are the aliases. Linear in instructions, near-linear in accesses and edges. Nothing is computed where there are no slots.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::frontend::{FrontendContext, Variable};
 use kingpost_ir::function::DebugTag;
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::{Block, Function, Inst, InstView, MemFlags, Opcode, StackSlot, Type, Value};
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode, StackSlot, Type, Value};
 
-use crate::analyses::Analyses;
+use kingpost_ir::analyses::Analyses;
 
 /// What a plain load or store of a slot accesses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,6 +39,13 @@ struct Address {
     offset: i32,
 }
 
+/// A plain load or store of a slot.
+#[derive(Copy, Clone, Debug)]
+struct Site {
+    inst: Inst,
+    access: Access,
+}
+
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Slots {
@@ -47,6 +54,8 @@ pub(crate) struct Slots {
     addresses: SecondaryMap<Value, Address>,
     /// Slots that must be kept.
     stays: SecondaryMap<StackSlot, bool>,
+    /// The plain loads and stores of slots, in reverse postorder of their blocks.
+    sites: Vec<Site>,
     /// Accesses of slots that may go, sorted; the number of one is that of its variable.
     accesses: Vec<Access>,
     /// By block: predecessors that have not been visited.
@@ -59,18 +68,25 @@ impl Slots {
         !func.stack_slots.is_empty()
     }
 
-    /// Runs the pass. Returns whether anything changed.
+    /// Runs the pass. Returns whether anything changed; the function uses aliases then.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
-        if !func.layout.blocks().all(|block| analyses.tree.is_reachable(block)) {
+        if !func.layout.blocks().all(|block| analyses.dominators.is_reachable(block)) {
             return false;
         }
+        self.find_named_slots(func);
+        self.find_sites(func, analyses);
         self.find_accesses(func);
         if self.accesses.is_empty() {
             return false;
         }
         self.prepare(func, analyses);
-        for block in analyses.tree.reverse_postorder() {
-            self.visit_block(func, block);
+        let mut next = 0;
+        for block in analyses.dominators.reverse_postorder() {
+            while let Some(&site) = self.sites.get(next).filter(|site| func.layout.inst_block(site.inst) == Some(block))
+            {
+                self.promote(func, block, site);
+                next += 1;
+            }
             for &succ in analyses.cfg.succs(block) {
                 self.unvisited[succ] -= 1;
                 if self.unvisited[succ] == 0 {
@@ -78,27 +94,65 @@ impl Slots {
                 }
             }
         }
-        func.dfg.resolve_all_aliases();
         true
+    }
+
+    /// Finds plain loads and stores of slots, and what else uses their addresses: such a slot stays. Blocks are visited so that
+    /// addresses are defined before they are used.
+    fn find_sites(&mut self, func: &Function, analyses: &Analyses) {
+        self.sites.clear();
+        self.addresses.clear();
+        self.addresses.resize(func.dfg.num_values());
+        for block in analyses.dominators.reverse_postorder() {
+            for inst in func.layout.block_insts(block) {
+                match func.dfg.opcode(inst) {
+                    Opcode::StackAddr => self.note_address(func, inst),
+                    Opcode::Load | Opcode::Store => self.note_access(func, inst),
+                    _ => func.dfg.for_each_use(inst, |value| self.note_use(value)),
+                }
+            }
+        }
+    }
+
+    fn note_address(&mut self, func: &Function, inst: Inst) {
+        if let InstView::StackAddr { slot, offset } = func.dfg.view(inst)
+            && let Some(result) = func.dfg.first_result(inst)
+        {
+            self.addresses[result] = Address { slot: slot.into(), offset };
+        }
+    }
+
+    fn note_access(&mut self, func: &Function, inst: Inst) {
+        let (ty, (flags, addr, offset)) = match stored_value(func, inst) {
+            Some(value) => {
+                self.note_use(value);
+                (func.dfg.value_type(value), func.dfg.store_parts(inst))
+            }
+            None => (func.dfg.ctrl_type(inst), func.dfg.load_parts(inst)),
+        };
+        let address = self.addresses[addr];
+        let Some(slot) = address.slot.expand() else { return };
+        let access = Access {
+            slot,
+            offset: i64::from(address.offset) + i64::from(offset),
+            ty,
+            is_big: flags.endianness() == Some(Endianness::Big),
+        };
+        self.sites.push(Site { inst, access });
+    }
+
+    /// A value is used, and not as the address of a plain access.
+    #[inline]
+    fn note_use(&mut self, value: Value) {
+        if let Some(slot) = self.addresses[value].slot.expand() {
+            self.stays[slot] = true;
+        }
     }
 
     /// Finds the slots that can be promoted, and their accesses.
     fn find_accesses(&mut self, func: &Function) {
-        self.find_addresses(func);
-        self.find_named_slots(func);
         self.accesses.clear();
-        for inst in func.layout.blocks().flat_map(|block| func.layout.block_insts(block)) {
-            let access = self.access(func, inst);
-            self.accesses.extend(access.map(|(access, _)| access));
-            let address = access.map(|(_, address)| address);
-            func.dfg.for_each_use(inst, |value| {
-                if let Some(slot) = self.addresses[value].slot.expand()
-                    && (address != Some(value) || stored_value(func, inst) == Some(value))
-                {
-                    self.stays[slot] = true;
-                }
-            });
-        }
+        self.accesses.extend(self.sites.iter().map(|site| site.access));
         self.accesses.sort_unstable();
         self.accesses.dedup();
         for pair in self.accesses.windows(2) {
@@ -113,18 +167,7 @@ impl Slots {
         }
         let stays = &self.stays;
         self.accesses.retain(|access| !stays[access.slot]);
-    }
-
-    fn find_addresses(&mut self, func: &Function) {
-        self.addresses.clear();
-        for inst in func.layout.blocks().flat_map(|block| func.layout.block_insts(block)) {
-            if func.dfg.opcode(inst) == Opcode::StackAddr
-                && let InstView::StackAddr { slot, offset } = func.dfg.view(inst)
-                && let Some(result) = func.dfg.first_result(inst)
-            {
-                self.addresses[result] = Address { slot: slot.into(), offset };
-            }
-        }
+        self.sites.retain(|site| !stays[site.access.slot]);
     }
 
     /// Slots that are known outside the function must be kept.
@@ -141,25 +184,6 @@ impl Slots {
         for (slot, data) in &func.stack_slots {
             self.stays[slot] |= data.key.is_some();
         }
-    }
-
-    /// What a plain load or store accesses if its address is that of a slot, and the address.
-    fn access(&self, func: &Function, inst: Inst) -> Option<(Access, Value)> {
-        let (flags, addr, offset, ty): (MemFlags, Value, i32, Type) = match func.dfg.opcode(inst) {
-            Opcode::Load => {
-                let (flags, addr, offset) = func.dfg.load_parts(inst);
-                (flags, addr, offset, func.dfg.ctrl_type(inst))
-            }
-            Opcode::Store => {
-                let InstView::Store { flags, value, addr, offset } = func.dfg.view(inst) else { return None };
-                (flags, addr, offset, func.dfg.value_type(value))
-            }
-            _ => return None,
-        };
-        let address = self.addresses[addr];
-        let offset = i64::from(address.offset) + i64::from(offset);
-        let is_big = flags.endianness() == Some(Endianness::Big);
-        Some((Access { slot: address.slot.expand()?, offset, ty, is_big }, addr))
     }
 
     /// Declares a variable for each access and the edges of the graph.
@@ -181,31 +205,23 @@ impl Slots {
         }
     }
 
-    /// Replaces the loads and stores of a block.
-    fn visit_block(&mut self, func: &mut Function, block: Block) {
-        let mut next = func.layout.first_inst(block);
-        while let Some(inst) = next {
-            next = func.layout.next_inst(inst);
-            let Some((access, _)) = self.access(func, inst) else { continue };
-            let Ok(number) = self.accesses.binary_search(&access) else { continue };
-            let variable = Variable::new(number);
-            if let Some(value) = stored_value(func, inst) {
-                self.construction.define(variable, block, value);
-            } else if let Some(result) = func.dfg.first_result(inst) {
-                let value = self.construction.value_at_end(func, variable, access.ty, block);
-                func.dfg.clear_results(inst);
-                // A value that has just lost its definition is no alias of another one.
-                let _ = func.dfg.change_to_alias(result, value);
-            }
-            func.layout.remove_inst(inst);
+    /// Replaces a load or store by the value of the variable that it accesses, or its definition.
+    fn promote(&mut self, func: &mut Function, block: Block, Site { inst, access }: Site) {
+        let Ok(number) = self.accesses.binary_search(&access) else { return };
+        let variable = Variable::new(number);
+        if let Some(value) = stored_value(func, inst) {
+            self.construction.define(variable, block, value);
+        } else if let Some(result) = func.dfg.first_result(inst) {
+            let value = self.construction.value_at_end(func, variable, access.ty, block);
+            func.dfg.clear_results(inst);
+            // A value that has just lost its definition is no alias of another one.
+            let _ = func.dfg.change_to_alias(result, value);
         }
+        func.layout.remove_inst(inst);
     }
 }
 
 /// The value that a plain store stores.
 fn stored_value(func: &Function, inst: Inst) -> Option<Value> {
-    match func.dfg.view(inst) {
-        InstView::Store { value, .. } => Some(value),
-        _ => None,
-    }
+    (func.dfg.opcode(inst) == Opcode::Store).then(|| func.dfg.inline_arg(inst, 0))
 }

@@ -73,6 +73,8 @@ impl Table {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let old: Vec<Slot> = self.slots[..=self.mask].iter().copied().filter(|slot| slot.epoch == self.epoch).collect();
         self.reset(2 * (self.mask + 1));

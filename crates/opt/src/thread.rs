@@ -39,7 +39,7 @@ struct Test {
 
 impl Test {
     fn of(func: &Function, block: Block) -> Option<Test> {
-        let branch = func.layout.last_inst(block)?;
+        let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
         let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
         let tested = |value, comparison| match func.dfg.value_def(value) {
             ValueDef::Param(of, param) if of == block => {
@@ -84,10 +84,8 @@ type Args = SmallVec<[BlockArg; 8]>;
 
 /// Where a block goes that is a jump and nothing else.
 fn jump(func: &Function, block: Block) -> Option<BlockCall> {
-    match func.dfg.view(func.layout.first_inst(block)?) {
-        InstView::Jump { dest } => Some(dest),
-        _ => None,
-    }
+    let first = func.layout.first_inst(block).filter(|&first| func.dfg.opcode(first) == Opcode::Jump)?;
+    Some(func.dfg.branch_destinations(first)[0])
 }
 
 impl Shape {
@@ -95,8 +93,8 @@ impl Shape {
     pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
         self.used_elsewhere.clear();
         let mut changed = false;
-        for index in 0..self.blocks.len() {
-            let block = self.blocks[index];
+        for index in 0..self.joins.len() {
+            let block = self.joins[index];
             if func.dfg.block_params(block).is_empty()
                 || (Test::of(func, block).is_none() && jump(func, block).is_none())
             {

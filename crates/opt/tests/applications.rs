@@ -5,8 +5,9 @@
 //! `KINGPOST_PROGRAMS` says how many programs are generated.
 
 use cranelift_entity::EntityRef;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Function, InstData, Opcode, Type, Value as IrValue, ValueDef};
-use kingpost_opt::{Observer, Optimizer, Pass, Subject};
+use kingpost_opt::{Observer, Optimizer, Subject};
 use kingpost_semantics::{Immediate, Operand, Operation, outcome};
 use kingpost_smt::{Answer, Backend, Bits, Evaluator, Model, Query, Solver, Sort, Term, Terms, Value};
 use kingpost_testgen::{ir, worst_cases};
@@ -253,11 +254,10 @@ impl<'a> Meanings<'a> {
 /// Optimises functions under the eyes of a judge.
 fn judged(functions: impl IntoIterator<Item = Function>, is_faulty: bool) -> Counts {
     let (judge, counts) = Judge::new(is_faulty);
-    let mut optimizer = Optimizer::default().observed_by(Box::new(judge));
+    let (mut optimizer, mut analyses) = (Optimizer::default().observed_by(Box::new(judge)), Analyses::default());
     for mut func in functions {
         func.dfg.resolve_all_aliases();
-        optimizer.start();
-        Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, &mut func));
+        optimizer.run_all(&mut func, &mut analyses);
     }
     std::mem::take(&mut counts.lock().unwrap())
 }

@@ -1,7 +1,8 @@
 //! On functions that are as bad as can be, the optimiser's work grows no faster than the function. What time it takes is measured
 //! by `make growth`; here is counted what it makes and applies, which is the same on every machine.
 
-use kingpost_opt::{Optimizer, Pass};
+use kingpost_ir::analyses::Analyses;
+use kingpost_opt::Optimizer;
 use kingpost_testgen::worst_cases::CASES;
 
 /// Instructions of the smaller and the larger function.
@@ -12,7 +13,7 @@ fn work(text: &str) -> ([usize; 2], u64) {
     let mut func = kingpost_reader::parse_functions(text).expect("valid text").remove(0);
     let mut optimizer = Optimizer::default();
     let before = func.dfg.num_insts();
-    Pass::ALL.into_iter().for_each(|pass| optimizer.run(pass, &mut func));
+    optimizer.run_all(&mut func, &mut Analyses::default());
     let applications = optimizer.applications();
     let applied = applications.counts().map(|(_, count)| count as usize).sum();
     ([func.dfg.num_insts() - before, applied], applications.exhausted())

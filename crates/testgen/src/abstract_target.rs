@@ -14,8 +14,9 @@
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, Function, Inst, Opcode, Type, Value, ValueDef};
-use kingpost_mach::block_order::{Analyses, BlockOrder, MachineBlock};
+use kingpost_mach::block_order::{self, BlockOrder, MachineBlock};
 use kingpost_regalloc::{
     Block, ClobberId, Clobbers, Constraint, InstFlags, Kind, MachineEnv, Operand, PReg, PRegSet, Pos, Problem,
     RegClass, RegSetId, VReg,
@@ -25,7 +26,7 @@ use kingpost_regalloc::{
 /// safepoint.
 pub fn problem(func: &Function, env: &MachineEnv, refs: &[Value]) -> Problem {
     let mut analyses = Analyses::default();
-    analyses.compute(func);
+    analyses.update(func);
     let mut order = BlockOrder::default();
     order.compute(func, &analyses);
     let mut p = Problem::default();
@@ -285,7 +286,11 @@ fn edge_freq(
     from: IrBlock,
     edge: usize,
 ) -> kingpost_regalloc::Freq {
-    if order.block_of(from) == Some(machine) { analyses.edge_freq(from, edge) } else { order.freq(machine) }
+    if order.block_of(from) == Some(machine) {
+        block_order::edge_freq(analyses, from, edge)
+    } else {
+        order.freq(machine)
+    }
 }
 
 /// Registers of the calling convention, one after the other.

@@ -156,6 +156,7 @@ impl DataFlowGraph {
     }
 
     /// Replaces an instruction; the results stay.
+    #[inline]
     pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
         self.note(&data);
         self.insts[inst] = data;
@@ -203,6 +204,13 @@ impl DataFlowGraph {
     pub fn load_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
         let [addr, offset, flags] = self.insts[inst].words;
         (MemFlags::from_bits(flags.0), addr, offset.0 as i32)
+    }
+
+    /// Flags, address and offset of an instruction of the format `Store`. The value that is stored comes first among its operands.
+    #[inline]
+    pub fn store_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
+        let data = &self.insts[inst];
+        (data.wide_flags(), data.words[1], data.words[2].0 as i32)
     }
 
     /// All operand values in the order of the text, without the arguments of block calls. The

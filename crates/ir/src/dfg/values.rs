@@ -56,6 +56,7 @@ impl DataFlowGraph {
     }
 
     /// The value that this alias was made for, as written; `None` if it is no alias.
+    #[inline]
     pub fn value_alias(&self, value: Value) -> Option<Value> {
         self.values[value].alias_target()?;
         self.alias_targets[value].expand()

@@ -62,7 +62,7 @@ impl Lower<'_> {
             let regs = |(start, end): (u32, u32)| &self.cx.edge_args[start as usize..end as usize];
             code.problem.add_edge(edge.from, edge.to, edge.freq, regs(edge.args), regs(edge.defs));
         }
-        self.cx.rotation.lay_out(self.func, &self.cx.analyses, &self.cx.order, &mut code.layout);
+        self.cx.rotation.lay_out(self.func, self.analyses, &self.cx.order, &mut code.layout);
         code.problem.finish();
     }
 }

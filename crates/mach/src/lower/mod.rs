@@ -38,7 +38,7 @@
 
 use crate::abi::AbiSignature;
 use crate::abi_cache::AbiCache;
-use crate::block_order::{Analyses, BlockOrder, MachineBlock, destinations};
+use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use crate::code::Code;
 use crate::compiled::KeyedSlot;
 use crate::edge_widths::EdgeWidths;
@@ -53,6 +53,7 @@ use crate::row::Row;
 use crate::settings::Settings;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
 use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
 use std::sync::Arc;
@@ -165,7 +166,6 @@ type Parts = [PackedOption<VReg>; 2];
 #[derive(Default, Debug)]
 pub struct Lowering {
     guard: Guard,
-    analyses: Analyses,
     order: BlockOrder,
     rotation: LoopRotation,
     needed: Needed,
@@ -203,6 +203,7 @@ pub struct Lowering {
 pub struct Lower<'a> {
     /// The function. Its aliases are resolved.
     pub func: &'a Function,
+    analyses: &'a Analyses,
     /// Shared settings.
     pub settings: &'a Settings,
     /// What is being made.
@@ -223,11 +224,18 @@ impl Lowering {
         Lowering { guard, ..Lowering::default() }
     }
 
-    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`.
+    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`. The analyses are those of `func` or stale.
     ///
     /// # Errors
     /// What the target does not support, a limit, or a request to stop.
-    pub fn run(&mut self, func: &Function, isa: &dyn Isa, settings: &Settings, code: &mut Code) -> Result<(), Refusal> {
+    pub fn run(
+        &mut self,
+        func: &Function,
+        analyses: &mut Analyses,
+        isa: &dyn Isa,
+        settings: &Settings,
+        code: &mut Code,
+    ) -> Result<(), Refusal> {
         let Some(entry) = func.layout.entry_block() else {
             return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
         };
@@ -238,8 +246,8 @@ impl Lowering {
         }
         self.clear();
         code.clear();
-        self.analyses.compute(func);
-        self.order.compute(func, &self.analyses);
+        analyses.update(func);
+        self.order.compute(func, analyses);
         self.needed.compute(func, &self.order);
         self.block_ranges.resize(self.order.blocks().len(), (0, 0));
         self.value_regs.resize(func.dfg.num_values());
@@ -248,8 +256,19 @@ impl Lowering {
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
         let (rows, zeros_from) = (isa.rows(), isa.zeros_from());
-        let mut lower =
-            Lower { func, settings, code, abi, isa, rows, zeros_from, cx: self, srcloc: u32::MAX, block: entry };
+        let mut lower = Lower {
+            func,
+            analyses,
+            settings,
+            code,
+            abi,
+            isa,
+            rows,
+            zeros_from,
+            cx: self,
+            srcloc: u32::MAX,
+            block: entry,
+        };
         lower.place_slots()?;
         lower.lower_blocks()?;
         lower.use_params();

@@ -1210,6 +1210,7 @@ pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Va
     }
 }
 
+#[inline(never)]
 fn match_select(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[1]);
     let &[a0, a1, a2] = request.args() else { return None };
@@ -1379,6 +1380,7 @@ fn match_select(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bitselect(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[1]);
     let &[a0, a1, a2] = request.args() else { return None };
@@ -1396,6 +1398,7 @@ fn match_bitselect(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bmask(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
@@ -1418,6 +1421,7 @@ fn match_bmask(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_icmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -1741,6 +1745,7 @@ fn match_icmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_iadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -1882,6 +1887,7 @@ fn match_iadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_isub(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2026,6 +2032,7 @@ fn match_isub(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_ineg(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0] = request.args() else { return None };
@@ -2060,6 +2067,7 @@ fn match_ineg(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_iabs(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0] = request.args() else { return None };
@@ -2082,6 +2090,7 @@ fn match_iabs(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_imul(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2139,6 +2148,7 @@ fn match_imul(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_smin(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2168,6 +2178,7 @@ fn match_smin(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_smax(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2212,6 +2223,7 @@ fn match_smax(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_umin(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2249,6 +2261,7 @@ fn match_umin(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_umax(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2286,6 +2299,7 @@ fn match_umax(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_udiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2300,6 +2314,7 @@ fn match_udiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_sdiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2314,6 +2329,7 @@ fn match_sdiv(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_urem(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2328,6 +2344,7 @@ fn match_urem(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_srem(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[_, a1] = request.args() else { return None };
@@ -2337,6 +2354,7 @@ fn match_srem(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2509,6 +2527,7 @@ fn match_band(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2765,6 +2784,7 @@ fn match_bor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bxor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2868,6 +2888,7 @@ fn match_bxor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bnot(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0] = request.args() else { return None };
@@ -2890,6 +2911,7 @@ fn match_bnot(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_rotl(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2921,6 +2943,7 @@ fn match_rotl(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_rotr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -2957,6 +2980,7 @@ fn match_rotr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_ishl(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3029,6 +3053,7 @@ fn match_ishl(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_ushr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3089,6 +3114,7 @@ fn match_ushr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_sshr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3160,6 +3186,7 @@ fn match_sshr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bitrev(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let &[a0] = request.args() else { return None };
     let d0 = definition(g, a0);
@@ -3172,6 +3199,7 @@ fn match_bitrev(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bswap(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let &[a0] = request.args() else { return None };
     let d0 = definition(g, a0);
@@ -3184,6 +3212,7 @@ fn match_bswap(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_ireduce(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
@@ -3423,6 +3452,7 @@ fn match_ireduce(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_uextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
@@ -3445,6 +3475,7 @@ fn match_uextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_sextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
@@ -3470,6 +3501,7 @@ fn match_sextend(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_bitcast(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = request.controlling_type();
     let &[a0] = request.args() else { return None };
@@ -3486,6 +3518,7 @@ fn match_bitcast(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fcmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3503,6 +3536,7 @@ fn match_fcmp(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3516,6 +3550,7 @@ fn match_fadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fsub(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3529,6 +3564,7 @@ fn match_fsub(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fmul(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };
@@ -3546,6 +3582,7 @@ fn match_fmul(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fneg(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let &[a0] = request.args() else { return None };
     let d0 = definition(g, a0);
@@ -3558,6 +3595,7 @@ fn match_fneg(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fabs(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0] = request.args() else { return None };
@@ -3586,6 +3624,7 @@ fn match_fabs(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     None
 }
 
+#[inline(never)]
 fn match_fcopysign(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let ty = g.ty(request.args()[0]);
     let &[a0, a1] = request.args() else { return None };

@@ -17,11 +17,13 @@ pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
 pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
     match g.constant(value) {
         Some(bits) => Some(Bits::new(g.ty(value).lane_bits(), bits.into())),
-        None => made_constant(g, value),
+        None if g.ty(value).is_vector() || g.ty(value) == I128 => made_constant(g, value),
+        None => None,
     }
 }
 
 /// A constant of a type that has no `iconst`.
+#[inline(never)]
 fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
     let inst = g.definition(value)?;
     let part = |index: usize| {

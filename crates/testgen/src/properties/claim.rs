@@ -10,8 +10,9 @@
 //! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place only
 //! that for the most registers, of those there are enough for, counts.
 
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, Function};
-use kingpost_mach::block_order::{Analyses, BlockOrder, MachineBlock};
+use kingpost_mach::block_order::{BlockOrder, MachineBlock};
 use kingpost_regalloc::{Allocation, Block, Cost, MachineEnv, Problem};
 use std::fmt;
 
@@ -175,7 +176,7 @@ impl Subject<'_> {
 
     fn order(&self) -> BlockOrder {
         let (mut analyses, mut order) = (Analyses::default(), BlockOrder::default());
-        analyses.compute(self.function);
+        analyses.update(self.function);
         order.compute(self.function, &analyses);
         order
     }

@@ -182,6 +182,8 @@ fn match_root(text: &mut String, opcode: Opcode, candidates: &[Candidate<'_>]) {
         lines.push(Statement::Line(format!("let ty = {ty};")));
     }
     lines.extend(with_operands("request", &Vec::new(), opcode, code));
+    // Inlined into the dispatch, the largest would make every request save all registers.
+    let _ = writeln!(text, "#[inline(never)]");
     let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<Value> {{", opcode.name());
     let _ = writeln!(text, "{}    None\n}}\n", print(&lines, 1));
 }
