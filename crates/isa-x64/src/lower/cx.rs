@@ -5,7 +5,7 @@ use crate::isa::X64;
 use crate::rows;
 pub(super) use crate::rows::{Alu, Shift};
 use kingpost_ir::types::I32;
-use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
+use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Value};
 use kingpost_mach::lower::is_little;
 use kingpost_mach::{Address, Lower, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
@@ -46,6 +46,11 @@ impl Cx<'_, '_> {
         i32::try_from(self.constant_signed(value)?).ok()
     }
 
+    /// May an instruction have memory of `bits` bits as an operand? Only with AVX may 16 bytes be anywhere.
+    pub(super) fn is_operand(&self, flags: MemFlags, bits: u32) -> bool {
+        bits < 128 || flags.aligned() || self.isa.flags.has_avx
+    }
+
     /// Does `user` do the load of `bits` bits that defines `value`, if there is one? Then this is its memory.
     ///
     /// `user` is the only user of the value, or lowers the only one along with itself.
@@ -53,9 +58,7 @@ impl Cx<'_, '_> {
         let Some(load) = self.sinkable_load(value, user) else { return Ok(None) };
         let InstView::Load { flags, addr, offset } = self.func.dfg.view(load) else { return Ok(None) };
         let fits = self.func.dfg.opcode(load) == Opcode::Load && self.ty(value).bits() == bits;
-        // Only with AVX may 16 bytes be anywhere.
-        let reachable = bits < 128 || flags.aligned() || self.isa.flags.has_avx;
-        if !fits || !reachable || !is_little(flags) {
+        if !fits || !self.is_operand(flags, bits) || !is_little(flags) {
             return Ok(None);
         }
         self.mark_sunk(load);

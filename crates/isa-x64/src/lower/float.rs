@@ -10,7 +10,7 @@ use super::int::select_bits;
 use super::vector::{in_memory, repeated};
 use super::{Lowered, tiles};
 use crate::rows;
-use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
+use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_mach::lower::{float_pattern, is_float, is_float_reg};
 use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
@@ -93,17 +93,21 @@ impl Cx<'_, '_> {
 
     /// Is the value a load or constant that may become a memory operand?
     fn prefers_memory(&self, value: Value) -> bool {
-        use Opcode::{F32const, F64const, Load, Vconst};
-        let memory = |inst| matches!(self.func.dfg.opcode(inst), Load | F32const | F64const | Vconst);
-        self.uses(value) == 1 && self.def(value).is_some_and(memory)
+        let may_fold = |inst| match self.func.dfg.view(inst) {
+            InstView::Load { flags, .. } => self.is_operand(flags, self.ty(value).bits()),
+            InstView::UnaryIeee32 { .. } | InstView::UnaryIeee64 { .. } | InstView::UnaryConst { .. } => true,
+            _ => false,
+        };
+        self.uses(value) == 1 && self.def(value).is_some_and(may_fold)
     }
 
     /// The operands of a row, exchanged if that is allowed and better: the second one may be in memory, the first one
     /// leaves its register to the result.
     pub(super) fn memory_last(&self, row: RowId, [x, y]: [Value; 2]) -> [Value; 2] {
         let commutes = rows::ROWS[usize::from(row.0)].commutes;
-        let swap =
-            commutes && !self.prefers_memory(y) && (self.prefers_memory(x) || (self.uses(x) > 1 && self.uses(y) == 1));
+        let swap = commutes
+            && !self.prefers_memory(y)
+            && (self.prefers_memory(x) || (!self.is_last_use(x) && self.is_last_use(y)));
         if swap { [y, x] } else { [x, y] }
     }
 

@@ -118,8 +118,8 @@ pub(super) fn operate(
         cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
-    // The result takes the place of the first operand: better one without a later use.
-    let (x, y) = if alu.commutes() && cx.uses(x) > 1 && cx.uses(y) == 1 { (y, x) } else { (x, y) };
+    // The result takes the place of the first operand.
+    let (x, y) = if alu.commutes() && !cx.is_last_use(x) && cx.is_last_use(y) { (y, x) } else { (x, y) };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(alu.rr.of(bits), &operands);
     Ok(())

@@ -6,7 +6,7 @@ use crate::block_order::destinations;
 use crate::error::LowerError;
 use crate::limits::check_limit;
 use kingpost_ir::types::I16;
-use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value};
+use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{Block, RegClass, VReg};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -128,6 +128,19 @@ impl Lower<'_> {
     #[inline]
     pub fn is_single_use(&self, value: Value) -> bool {
         self.uses(value) == 1 && !self.has_reg(value)
+    }
+
+    /// Is the instruction being lowered the last that needs the value in a register, so that a result may take its place?
+    /// What comes from outside the loop around the instruction is needed again.
+    pub fn is_last_use(&self, value: Value) -> bool {
+        let def = match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Undefined => None,
+        };
+        let loops = &self.cx.analyses.loops;
+        let is_inside = |def| loops.innermost_loop(self.block).is_none_or(|around| loops.contains(around, def));
+        !self.has_reg(value) && def.is_some_and(is_inside)
     }
 
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
