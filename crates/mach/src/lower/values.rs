@@ -138,7 +138,7 @@ impl Lower<'_> {
             ValueDef::Param(block, _) => Some(block),
             ValueDef::Undefined => None,
         };
-        let loops = &self.cx.analyses.loops;
+        let loops = &self.analyses.loops;
         let is_inside = |def| loops.innermost_loop(self.block).is_none_or(|around| loops.contains(around, def));
         !self.has_reg(value) && def.is_some_and(is_inside)
     }
