@@ -19,6 +19,12 @@ use kingpost_regalloc::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reg(u8);
 
+impl Default for Reg {
+    fn default() -> Reg {
+        Reg::NONE
+    }
+}
+
 impl Reg {
     /// No register.
     pub const NONE: Reg = Reg(u8::MAX);

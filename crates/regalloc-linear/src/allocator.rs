@@ -67,7 +67,7 @@ impl Allocator for LinearScan {
         d.end("scan", || verify::scan(input, values, scan), |text| dump::scan(input, values, scan, text))?;
 
         d.begin("resolve");
-        resolved.build(input, values, scan, out);
+        resolved.build(input, values, scan);
         let verify_moves = || verify::resolve(input, values, scan, resolved);
         d.end("resolve", verify_moves, |text| dump::resolve(input, values, resolved, text))?;
 

@@ -198,13 +198,9 @@ impl Scan<'_, '_> {
 
     /// Results of a terminator are in the registers that it wrote.
     fn assign_edge_defs(&mut self, edge: Edge, start: ProgPoint) {
-        let terminator = self.problem.terminator(self.problem.edge(edge).from);
-        for at in self.problem.operand_range(terminator) {
-            let operand = self.problem.all_operands()[at];
-            let vreg = operand.vreg();
-            let here = operand.is_def() && self.values.is_edge_def(vreg) && self.values.def(vreg) == start;
-            let reg = self.out.locs[at].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg));
-            if here && self.is_used(vreg) && !reg.is_none() && !reg.is_in(&self.scan.occupancy.held) {
+        for &vreg in self.problem.edge_defs(edge) {
+            let reg = self.scan.edge_def_regs[vreg];
+            if self.is_used(vreg) && !reg.is_none() && !reg.is_in(&self.scan.occupancy.held) {
                 self.open(vreg, reg, start, true);
             }
         }

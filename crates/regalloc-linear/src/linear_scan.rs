@@ -27,6 +27,7 @@ use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
 use crate::split_intervals::{IntervalId, Occupancy};
 use crate::values::{NONE, Value, Values};
+use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Edge, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
@@ -70,6 +71,8 @@ pub(crate) struct ScanResult {
     pub(crate) written: Masks,
     /// Instructions with operands in memory.
     pub(crate) in_memory: Vec<Inst>,
+    /// The registers that terminators write results to that exist on one edge.
+    pub(crate) edge_def_regs: SecondaryMap<VReg, Reg>,
     /// Split intervals that are open at heads and ends of blocks: lists, which the ranges below select.
     pub(crate) maps: Vec<IntervalId>,
     /// By block index: its list at the head, and at the end; empty where no edge needs it.
@@ -89,6 +92,7 @@ impl ScanResult {
         self.gap_moves.clear();
         self.gaps_of.clear();
         self.in_memory.clear();
+        self.edge_def_regs.clear();
         self.maps.clear();
         self.at_head.clear();
         self.at_head.resize(blocks, 0..0);

@@ -227,7 +227,9 @@ impl Scan<'_, '_> {
             self.out.locs[base + k] = self.loc(reg);
             self.scan.note_written(&self.values[vreg], reg);
             self.scan.occupancy.used[reg.class()] |= reg.bit();
-            if !is_dead && !self.values.is_edge_def(vreg) {
+            if self.values.is_edge_def(vreg) {
+                self.scan.edge_def_regs[vreg] = reg;
+            } else if !is_dead {
                 self.open(vreg, reg, self.values.def(vreg), true);
                 self.hint_related(vreg, reg);
             }

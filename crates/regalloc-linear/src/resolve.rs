@@ -20,7 +20,7 @@ use crate::linear_scan::{GapMove, ScanResult};
 use crate::split_intervals::{IntervalId, SplitInterval};
 use crate::values::{Values, fact};
 use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{Allocation, Block, Edge, EdgeData, Inst, Problem, VReg};
+use kingpost_regalloc::{Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
@@ -65,10 +65,10 @@ pub(crate) struct Input<'a> {
 }
 
 impl Resolved {
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, out: &Allocation) {
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult) {
         self.begin(input.problem);
         self.read_gaps(values, scan);
-        self.edges.build(input, values, scan, out, &mut self.spill_freq);
+        self.edges.build(input, values, scan, &mut self.spill_freq);
         self.find_spill_points(input, values, scan);
         self.find_references(input, values);
         self.choose_stores(input, values);
@@ -231,14 +231,7 @@ impl Default for EdgeMoves {
 impl EdgeMoves {
     /// Finds the moves of all edges, notes which values they read from memory, and adds the edges on which values are spilled
     /// to `spill_freq`.
-    pub(crate) fn build(
-        &mut self,
-        input: &Input<'_>,
-        values: &mut Values,
-        scan: &ScanResult,
-        out: &Allocation,
-        spill_freq: &mut [u64],
-    ) {
+    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
         self.moves.clear();
         self.ends.clear();
         self.block = None;
@@ -246,7 +239,7 @@ impl EdgeMoves {
             let data = input.problem.edge(edge);
             let to = input.order.index(data.to).index();
             if scan.resolve[to] && scan.unchanged_edge[to] != edge.into() {
-                Resolution { input, values, scan, out, spill_freq, s: self }.edge(edge, data);
+                Resolution { input, values, scan, spill_freq, s: self }.edge(edge, data);
             }
             self.ends.push(self.moves.len() as u32);
         }
@@ -268,7 +261,6 @@ struct Resolution<'a> {
     input: &'a Input<'a>,
     values: &'a mut Values,
     scan: &'a ScanResult,
-    out: &'a Allocation,
     spill_freq: &'a mut [u64],
     s: &'a mut EdgeMoves,
 }
@@ -319,7 +311,7 @@ impl Resolution<'_> {
         }
         for &def in defs {
             if self.values.is_used(def) {
-                self.pass(def, def, self.written(data.from, def), self.values.current_reg(def), 0);
+                self.pass(def, def, self.scan.edge_def_regs[def], self.values.current_reg(def), 0);
             }
         }
         for (class, left) in left.into_iter().enumerate() {
@@ -374,18 +366,6 @@ impl Resolution<'_> {
     fn find(&self, vreg: VReg) -> Reg {
         let class = self.values[vreg].class();
         regs(class, self.s.held[class]).find(|reg| self.s.owners[reg.index()] == vreg).unwrap_or(Reg::NONE)
-    }
-
-    /// The register that the terminator of `block` writes `def` to.
-    fn written(&self, block: Block, def: VReg) -> Reg {
-        let problem = self.input.problem;
-        let mut range = problem.operand_range(problem.terminator(block));
-        let operand = range.find(|&at| {
-            let operand = problem.all_operands()[at];
-            operand.is_def() && operand.vreg() == def
-        });
-        let loc = operand.map(|at| self.out.locs[at]);
-        loc.and_then(|loc| loc.as_reg()).map_or(Reg::NONE, |preg| self.input.registers.reg(preg))
     }
 
     /// The value is read from `reg` at the end of the predecessor.

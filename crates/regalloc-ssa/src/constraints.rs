@@ -2,7 +2,7 @@
 //! fixed operands. Filled by the walk over operands that liveness makes (`next_use.rs`).
 
 use crate::liveness::reset;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 use kingpost_regalloc::{
     ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
     VReg,
@@ -51,6 +51,8 @@ pub(crate) struct Constraints {
     computed: Vec<VReg>,
     /// Per value: does something read it in memory for sure?
     pub(crate) read_in_memory: Vec<bool>,
+    /// Results of branches that begin in memory: those whose operand may be there.
+    pub(crate) begin_in_memory: EntitySet<VReg>,
     /// Per value: does a label name it?
     pub(crate) labelled: Vec<bool>,
     /// Per value, the parameter, result or copy it flows into, or [`NONE`].
@@ -75,6 +77,7 @@ impl Constraints {
         reset(&mut self.is_fed, values, false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
+        self.begin_in_memory.clear();
         reset(&mut self.labelled, values, false);
         reset(&mut self.flows, values, NONE);
         reset(&mut self.fixed_hints, values, NO_HINT);
@@ -136,12 +139,16 @@ impl Constraints {
         distance: u32,
     ) {
         let operands = &problem.all_operands()[step.operands.clone()];
+        let is_branch = step.flags.has(InstFlags::BRANCH);
         for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
             match operand.constraint() {
                 Constraint::Reuse(k) => {
                     if let Some(input) = operands.get(usize::from(k)) {
                         self.flow(input.vreg(), operand.vreg());
                     }
+                }
+                Constraint::Stack | Constraint::Any | Constraint::MemOk if is_branch && operand.is_def() => {
+                    self.begin_in_memory.insert(operand.vreg());
                 }
                 Constraint::Stack | Constraint::Any => {
                     self.read_in_memory[operand.vreg().index()] |= operand.is_use();
@@ -219,10 +226,4 @@ pub(crate) fn needs_register(constraints: &Constraints, operands: &[Operand], i:
         }
         _ => true,
     }
-}
-
-/// Does the branch leave its result in memory? It does whenever the operand may be there.
-pub(crate) fn begins_in_memory(problem: &Problem, branch: Inst, vreg: VReg) -> bool {
-    let mut defs = problem.operands(branch).iter().filter(|operand| operand.is_def() && operand.vreg() == vreg);
-    defs.any(|def| matches!(def.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack))
 }

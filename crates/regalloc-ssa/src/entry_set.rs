@@ -4,7 +4,6 @@
 //! of more values than registers those with the greatest benefit per instruction until their next use. A back edge is
 //! taken to have every value until its source has been visited.
 
-use crate::constraints::begins_in_memory;
 use crate::liveness::{Next, scaled};
 use crate::register_set::NOT_COUNTED;
 use crate::spill_instruction::At;
@@ -111,7 +110,6 @@ impl Spilling {
     fn add_edge_defs(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let block = input.order.block(index).block;
-        let branch = problem.terminator(problem.edge(edge).from);
         let head = At { inst: problem.first_inst(block), pos: 0, here: scaled(input.order.block(index).freq) };
         for &vreg in problem.edge_defs(edge) {
             let class = problem.class(vreg);
@@ -119,7 +117,7 @@ impl Spilling {
             if value.live_at != index.into() || value.is_member() {
                 continue;
             }
-            if begins_in_memory(problem, branch, vreg) {
+            if input.constraints.begin_in_memory.contains(vreg) {
                 (value.is_clean, value.is_spilled) = (true, true);
                 continue;
             }

@@ -16,7 +16,6 @@
 //!
 //! Cost: linear in transfers, in values, and in those at the ends of blocks.
 
-use crate::constraints::begins_in_memory;
 use crate::liveness::reset;
 use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check};
 use crate::spilling::Input;
@@ -260,8 +259,8 @@ impl ReloadPlan {
             let args = problem.params(block).iter().zip(problem.edge_args(edge)).filter(is_shared);
             let found: Vec<VReg> = args.filter(|(_, arg)| here.contains(arg)).map(|(&param, _)| param).collect();
             here.extend(found);
-            let branch = problem.terminator(from);
-            here.extend(problem.edge_defs(edge).iter().filter(|vreg| begins_in_memory(problem, branch, **vreg)));
+            let begins_in_memory = |vreg: &&VReg| input.constraints.begin_in_memory.contains(**vreg);
+            here.extend(problem.edge_defs(edge).iter().filter(begins_in_memory));
             stored = Some(stored.map_or(here.clone(), |stored| stored.intersection(&here).copied().collect()));
         }
         let mut stored = stored.unwrap_or_default();

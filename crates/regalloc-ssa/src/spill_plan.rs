@@ -14,7 +14,7 @@
 //! 3. A value that is evicted is in a register, one that is reloaded is not.
 //! 4. The values in registers at a block's end are its exit set.
 
-use crate::constraints::{begins_in_memory, needs_register};
+use crate::constraints::needs_register;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
@@ -147,7 +147,7 @@ impl SpillPlan {
             _ if index > BlockIndex::FIRST && is_joined(problem, block) => self.entry(index).iter().copied().collect(),
             &[edge] => {
                 let from = problem.edge(edge).from;
-                let in_register = |vreg: &&VReg| !begins_in_memory(problem, problem.terminator(from), **vreg);
+                let in_register = |vreg: &&VReg| !input.constraints.begin_in_memory.contains(**vreg);
                 let defs = problem.edge_defs(edge).iter().filter(in_register);
                 self.exit(input.order.index(from)).iter().chain(defs).copied().filter(is_live).collect()
             }
