@@ -8,12 +8,16 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build test gate gate-bless check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
+.PHONY: all build dist test gate gate-bless check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
 
 all: build
 
 build:
 	$(CARGO) build --release --bin kingpost
+
+# Release binaries in `target/dist`, optimised by a profile of the compiler at work on our own programs.
+dist:
+	@sh .ci/dist $(CARGO) $(or $(CARGO_TARGET_DIR),target)
 
 # Everything CI runs.
 test: tools check unit
