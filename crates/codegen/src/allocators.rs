@@ -1,11 +1,6 @@
 //! The table of register allocators by name: the values of the setting `regalloc_algorithm`.
 
 use kingpost_regalloc::Allocator;
-use kingpost_regalloc_backtracking::Backtracking;
-use kingpost_regalloc_linear::LinearScan;
-use kingpost_regalloc_single_pass::SinglePass;
-use kingpost_regalloc_spill_all::SpillAll;
-use kingpost_regalloc_ssa::SsaAllocator;
 use std::sync::Arc;
 
 /// Makes one allocator for each compiling thread.
@@ -13,13 +8,19 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
-/// Allocators that compile code, the default first, under the names by which settings choose them.
+/// Allocators that compile code, the default first, under the names by which settings choose them; each is a feature of this
+/// crate.
 pub const ALLOCATORS: &[(&str, Make)] = &[
-    ("ssa", || Box::new(SsaAllocator::default())),
-    ("linear", || Box::new(LinearScan::default())),
-    ("backtracking", || Box::new(Backtracking::default())),
-    ("single_pass", || Box::new(SinglePass::default())),
-    ("spill-all", || Box::new(SpillAll::default())),
+    #[cfg(feature = "ssa")]
+    ("ssa", || Box::new(kingpost_regalloc_ssa::SsaAllocator::default())),
+    #[cfg(feature = "linear")]
+    ("linear", || Box::new(kingpost_regalloc_linear::LinearScan::default())),
+    #[cfg(feature = "backtracking")]
+    ("backtracking", || Box::new(kingpost_regalloc_backtracking::Backtracking::default())),
+    #[cfg(feature = "single_pass")]
+    ("single_pass", || Box::new(kingpost_regalloc_single_pass::SinglePass::default())),
+    #[cfg(feature = "spill-all")]
+    ("spill-all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
 ];
 
 /// The factory of the allocator called `name`.

@@ -1,11 +1,18 @@
-//! The table of instruction sets by architecture: the one place that names them.
+//! The table of instruction sets by architecture: the one place that names them. Each is a feature of this crate.
 
+#[cfg(feature = "aarch64")]
 use kingpost_isa_aarch64::{A64, A64Flags};
+#[cfg(feature = "x64")]
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::Isa;
 use kingpost_mach::settings::{SettingError, Settings};
 use std::fmt;
-use target_lexicon::{Aarch64Architecture, Architecture, BinaryFormat, PointerWidth, Triple};
+#[cfg(feature = "aarch64")]
+use target_lexicon::Aarch64Architecture;
+use target_lexicon::{Architecture, BinaryFormat, PointerWidth, Triple};
+
+#[cfg(not(any(feature = "x64", feature = "aarch64")))]
+compile_error!("a compiler needs an instruction set: the feature `x64` or `aarch64`");
 
 /// Why there is no compiler for a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,7 +31,9 @@ pub struct Unavailable(pub String);
 
 /// The targets by the architecture of their triples, and what is made for them.
 pub const TARGETS: &[(&str, &str)] = &[
+    #[cfg(feature = "x64")]
     ("x86_64", "x86-64 from SSE2 on; ELF, little-endian"),
+    #[cfg(feature = "aarch64")]
     ("aarch64", "AArch64 from Armv8.0 on; ELF, little-endian"),
 ];
 
@@ -65,7 +74,9 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Res
         flags.set(word).map_err(SettingError::Unknown)?;
     }
     Ok(match flags {
+        #[cfg(feature = "x64")]
         CpuFlags::X64(flags) => Box::new(X64::new(settings.clone(), flags)?),
+        #[cfg(feature = "aarch64")]
         CpuFlags::Aarch64(flags) => Box::new(A64::new(settings.clone(), flags)?),
     })
 }
@@ -74,8 +85,10 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Res
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CpuFlags {
     /// An x86-64 processor.
+    #[cfg(feature = "x64")]
     X64(X64Flags),
     /// An AArch64 processor, little-endian.
+    #[cfg(feature = "aarch64")]
     Aarch64(A64Flags),
 }
 
@@ -83,7 +96,9 @@ pub enum CpuFlags {
 macro_rules! each {
     ($value:expr, $flags:ident => $body:expr) => {
         match $value {
+            #[cfg(feature = "x64")]
             CpuFlags::X64($flags) => $body,
+            #[cfg(feature = "aarch64")]
             CpuFlags::Aarch64($flags) => $body,
         }
     };
@@ -93,7 +108,9 @@ impl CpuFlags {
     /// No flags, if there is an instruction set for the architecture.
     fn base(architecture: Architecture) -> Option<CpuFlags> {
         match architecture {
+            #[cfg(feature = "x64")]
             Architecture::X86_64 => Some(CpuFlags::X64(X64Flags::default())),
+            #[cfg(feature = "aarch64")]
             Architecture::Aarch64(Aarch64Architecture::Aarch64) => Some(CpuFlags::Aarch64(A64Flags::default())),
             _ => None,
         }
@@ -115,7 +132,9 @@ impl CpuFlags {
     /// The flags of this machine's processor, if there is an instruction set for it.
     pub fn host() -> Option<CpuFlags> {
         Some(match CpuFlags::base(Triple::host().architecture)? {
+            #[cfg(feature = "x64")]
             CpuFlags::X64(_) => CpuFlags::X64(X64Flags::host()),
+            #[cfg(feature = "aarch64")]
             CpuFlags::Aarch64(_) => CpuFlags::Aarch64(A64Flags::host()),
         })
     }
@@ -123,8 +142,11 @@ impl CpuFlags {
     /// The first flag set here that another processor of the same architecture lacks.
     pub fn missing_from(&self, other: &CpuFlags) -> Option<&'static str> {
         match (self, other) {
+            #[cfg(feature = "x64")]
             (CpuFlags::X64(flags), CpuFlags::X64(other)) => flags.missing_from(other),
+            #[cfg(feature = "aarch64")]
             (CpuFlags::Aarch64(flags), CpuFlags::Aarch64(other)) => flags.missing_from(other),
+            #[cfg(all(feature = "x64", feature = "aarch64"))]
             _ => None,
         }
     }
@@ -132,7 +154,9 @@ impl CpuFlags {
     /// Every flag of the architecture with its meaning.
     pub fn known(&self) -> &'static [(&'static str, &'static str)] {
         match self {
+            #[cfg(feature = "x64")]
             CpuFlags::X64(_) => X64Flags::FLAGS,
+            #[cfg(feature = "aarch64")]
             CpuFlags::Aarch64(_) => A64Flags::FLAGS,
         }
     }
