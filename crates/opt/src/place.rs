@@ -12,13 +12,14 @@
 //! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
 //! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no reason to move it
 //! it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep all of them in
-//! registers, and constants never do. One sweep down the tree finds the upper ends and what loops use, one up decides, users
-//! before operands. Linear in instructions but for a logarithm of the tree's depth at each use in another block.
+//! registers, vector constants too; other constants never do. One sweep down the tree finds the upper ends and what loops
+//! use, one up decides, users before operands. Linear in instructions but for a logarithm of the tree's depth at each use in
+//! another block.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, Opcode, Type, Value, ValueDef};
 
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use kingpost_ir::analyses::Analyses;
@@ -175,7 +176,9 @@ impl Place {
     fn best_block(&mut self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
         let Some(result) = func.dfg.first_result(inst) else { return late };
         let opcode = func.dfg.opcode(inst);
-        if is_constant(opcode) {
+        // Constants of vectors are loaded wherever no operand of an instruction can be memory.
+        let is_loaded = opcode == Opcode::Vconst;
+        if is_constant(opcode) && !is_loaded {
             return late;
         }
         let class = class_of(func.dfg.value_type(result));
@@ -191,7 +194,7 @@ impl Place {
                 break;
             }
             let count = &mut self.from_outside[each][class];
-            if is_cheap(opcode) && *count >= BUDGET[class] {
+            if (is_cheap(opcode) || is_loaded) && *count >= BUDGET[class] {
                 break;
             }
             *count += 1;

@@ -119,13 +119,19 @@ impl Cx<'_, '_> {
         value
     }
 
-    /// The bytes of a vector constant, through casts.
+    /// The bytes of a vector constant or of one in all lanes, through casts.
     fn vector_constant(&self, value: Value) -> Option<u128> {
-        let InstView::UnaryConst { constant } = self.func.dfg.view(self.def(self.without_casts(value))?) else {
-            return None;
-        };
-        let bytes = self.func.dfg.constants.bytes(constant);
-        Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte)))
+        let inst = self.def(self.without_casts(value))?;
+        match self.func.dfg.view(inst) {
+            InstView::UnaryConst { constant } => {
+                let bytes = self.func.dfg.constants.bytes(constant);
+                Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte)))
+            }
+            InstView::Unary { arg } if self.func.dfg.opcode(inst) == Opcode::Splat => {
+                Some(repeated(self.constant(arg)?, self.ty(arg).bits()))
+            }
+            _ => None,
+        }
     }
 
     /// A constant in a new register.

@@ -5,10 +5,10 @@
 //! What one instruction does is a table of [`Pattern`]s: rows with their immediates, and what they do to bytes, which a test
 //! compares with the CPU's definition of each. Other orders are two `pshufb` and an `or`, or go through memory.
 
-use super::Lowered;
+use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
-use kingpost_ir::{Inst, InstView, Opcode};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
@@ -225,17 +225,32 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit_with(rows::PSHUFB, &[def, x], u128::from_le_bytes(indexes));
         return Ok(());
     }
+    if cx.can(rows::PSHUFB) && are_nibbles(cx, indexes) {
+        return super::by_row(cx, inst, rows::PSHUFB);
+    }
     let [def, x, indexes] = cx.registers(inst);
     if cx.can(rows::PSHUFB) {
-        let indexes = cx.make_with(rows::PADDUS.of(8), indexes, super::repeated(0x70, 8));
+        let indexes = cx.make_with(rows::PADDUS.of(8), indexes, repeated(0x70, 8));
         cx.emit(rows::PSHUFB, &[def, x, indexes]);
         return Ok(());
     }
-    let least = cx.make_with(rows::PMINU.of(8), indexes, super::repeated(15, 8));
+    let least = cx.make_with(rows::PMINU.of(8), indexes, repeated(15, 8));
     let valid = cx.make(rows::PCMPEQ.of(8), &[least, indexes]);
     let picked = by_index(cx, x, least)?;
     cx.emit(rows::ANDPS, &[def, picked, valid]);
     Ok(())
+}
+
+/// Are all bytes of the value below 16, since it was made of nibbles of bytes?
+fn are_nibbles(cx: &Cx<'_, '_>, value: Value) -> bool {
+    let value = cx.without_casts(value);
+    let Some(inst) = cx.def(value) else { return false };
+    let is_mask = |arg| cx.vector_constant(arg).is_some_and(|mask| mask & repeated(0xf0, 8) == 0);
+    match (cx.func.dfg.opcode(inst), cx.func.dfg.inst_args(inst)) {
+        (Opcode::Band, &[x, y]) => is_mask(x) || is_mask(y),
+        (Opcode::Ushr, &[_, amount]) => cx.lane_bits(value) == 8 && cx.constant(amount).is_some_and(|n| n & 7 >= 4),
+        _ => false,
+    }
 }
 
 /// `x86_pshufb`: the top bit of an index means zero, else its low four bits count.
@@ -245,7 +260,7 @@ pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Pshufb);
     let [def, x, indexes] = cx.registers(inst);
-    let low = cx.make_with(rows::ANDPS, indexes, super::repeated(15, 8));
+    let low = cx.make_with(rows::ANDPS, indexes, repeated(15, 8));
     let zeros = super::arith::sign_mask(cx, 8, indexes);
     let picked = by_index(cx, x, low)?;
     cx.emit(rows::ANDNPS, &[def, zeros, picked]);
