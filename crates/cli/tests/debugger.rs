@@ -28,6 +28,22 @@ block2:
 }
 ";
 
+const CONSTANTS: &str = "\
+function %constants(i64) -> f64 system_v {
+block0(v9: i64):
+    v0 = f64const 0x1.4p1
+    v1 = iconst.i8 -3
+    v2 = f32const 0x1.0p-3
+    v3 = sextend.i64 v1
+    v4 = iconst.i64 0x8000_0000_0000_0000
+    v5 = fpromote.f64 v2
+    v6 = fadd v0, v5
+    store v3, v9
+    store v4, v9+8
+    return v6
+}
+";
+
 /// The allocators with debug information.
 const ALLOCATORS: [&str; 4] = ["ssa", "linear", "backtracking", "single_pass"];
 
@@ -35,7 +51,8 @@ const MAIN: &str = "\
 long fib(int);
 long mix(long, long);
 long sum(long a, long b) { return a + b; }
-int main(void) { return fib(10) != 55 || mix(100, 7) == 0; }
+double constants(long *);
+int main(void) { long a[2]; constants(a); return fib(10) != 55 || mix(100, 7) == 0; }
 ";
 
 /// What gdb says of the programs above, compiled with an allocator; nothing where it cannot be asked.
@@ -53,7 +70,7 @@ fn gdb(allocator: &str, commands: &[&str]) -> Option<String> {
         assert!(output.status.success(), "{out}{err}");
         out + &err
     };
-    std::fs::write(at("fib.clif"), format!("{FIB}{MIX}")).expect("written");
+    std::fs::write(at("fib.clif"), format!("{FIB}{MIX}{CONSTANTS}")).expect("written");
     std::fs::write(at("main.c"), MAIN).expect("written");
     let words = ["compile", "-g", "fib.clif", "--regalloc", allocator, "-o", "fib.o"];
     run(Command::new(env!("CARGO_BIN_EXE_kingpost")).current_dir(folder.path()).args(words));
@@ -73,15 +90,31 @@ fn gdb(allocator: &str, commands: &[&str]) -> Option<String> {
 fn gdb_stops_steps_and_goes_up() {
     let commands = ["break fib", "run", "info locals", "break fib.clif:14", "continue", "continue 3"];
     for allocator in ALLOCATORS {
-        let Some(said) = gdb(allocator, &[&commands[..], &["info locals", "next", "bt"]].concat()) else { return };
+        let Some(said) =
+            gdb(allocator, &[&commands[..], &["info locals", "next", "bt", "next", "info locals"]].concat())
+        else {
+            return;
+        };
         // The third time round: 0, 1, 1, 2, 3.
         let shown = ["8\t    v1 = iconst.i64 0", "v0 = 10", "14\t    v6 = iadd v4, v5", "v3 = 7", "v4 = 2", "v5 = 3"];
+        // Constants have no register, or lose it.
+        let shown = [&shown[..], &["v1 = 0", "v2 = 1", "v7 = 1", "17\t    jump block1(v8, v5, v6)", "v8 = 6"]].concat();
         for expected in shown {
             assert!(said.contains(expected), "{allocator}: {expected}\n{said}");
         }
         assert!(said.contains("16\t    v8 = isub v3, v7"), "next goes to the next instruction with code: {said}");
-        let trace = said.lines().skip_while(|line| !line.starts_with("#0")).collect::<Vec<_>>();
+        let trace: Vec<_> = said.lines().skip_while(|line| !line.starts_with("#0")).collect();
         assert!(trace[0].contains("fib ()") && trace[1].contains("main ()"), "{allocator}: {said}");
+    }
+}
+
+#[test]
+fn gdb_shows_constants_of_all_types() {
+    for allocator in ALLOCATORS {
+        let Some(said) = gdb(allocator, &["break constants", "run", "info locals"]) else { return };
+        for expected in ["v0 = 2.5\n", "v1 = -3 ", "v2 = 0.125\n", "v3 = -3\n", "v4 = -9223372036854775808\n"] {
+            assert!(said.contains(expected), "{allocator}: {expected}\n{said}");
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and what debuggers need to find them.
 //!
 //! A source location is a number; it becomes the number of a line in one file, which the caller names. There is one
-//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, and a list of
-//! these (DWARF 4, section 2.6.2).
+//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, which has a list
+//! of these (DWARF 4, section 2.6.2), and for each constant, which has its bits (section 2.6.1.1.3).
 
 use crate::relocated::Relocated;
 use gimli::write::{
@@ -12,12 +12,12 @@ use gimli::write::{
 use gimli::{Encoding, Format, LineEncoding, Register, constants};
 use kingpost_codegen::DwarfRegisters;
 use kingpost_ir::Type;
-use kingpost_mach::{ContextPlace, FunctionView, ModuleBuffer, ValueSite};
+use kingpost_mach::{ContextPlace, FunctionView, ModuleBuffer};
 use std::collections::BTreeMap;
 
 /// Does any function have source locations?
 pub(crate) fn is_wanted(module: &ModuleBuffer) -> bool {
-    module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty())
+    module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty() || !f.constants.is_empty())
 }
 
 /// The file that locations are lines of, and the folder that its name is relative to.
@@ -80,7 +80,7 @@ fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_
     id
 }
 
-/// A variable for each value with known places. `types` are those made so far.
+/// A variable for each value with known places, and each that is a constant. `types` are those made so far.
 fn variables(
     dwarf: &mut Dwarf,
     unit: UnitId,
@@ -90,22 +90,33 @@ fn variables(
     types: &mut BTreeMap<&'static str, UnitEntryId>,
     registers: &DwarfRegisters,
 ) {
+    let unit = dwarf.units.get_mut(unit);
+    let mut known = Vec::new();
+    for constant in f.constants {
+        let mut expression = Expression::new();
+        expression.op_implicit_value(constant.bits.to_le_bytes()[..constant.ty.bytes() as usize].into());
+        known.push((constant.value, constant.ty, AttributeValue::Exprloc(expression)));
+    }
     for sites in f.values.chunk_by(|a, b| a.value == b.value) {
-        let ValueSite { value, ty, .. } = sites[0];
-        let name = AttributeValue::StringRef(dwarf.strings.add(format!("v{value}")));
-        let unit = dwarf.units.get_mut(unit);
         let places = sites.iter().map(|site| Location::StartLength {
             begin: Address::Symbol { symbol: index, addend: site.from.into() },
             length: (site.to - site.from).into(),
             data: place(site.place, registers),
         });
-        let places = unit.locations.add(LocationList(places.collect()));
+        let places = AttributeValue::LocationListRef(unit.locations.add(LocationList(places.collect())));
+        known.push((sites[0].value, sites[0].ty, places));
+    }
+    // What is known of constants holds everywhere, and comes first.
+    known.sort_by_key(|&(value, ..)| value);
+    known.dedup_by_key(|&mut (value, ..)| value);
+    for (value, ty, location) in known {
         let Some(ty) = base_type(&mut dwarf.strings, unit, ty, types) else { continue };
+        let name = AttributeValue::StringRef(dwarf.strings.add(format!("v{value}")));
         let entry = unit.add(function, constants::DW_TAG_variable);
         let entry = unit.get_mut(entry);
         entry.set(constants::DW_AT_name, name);
         entry.set(constants::DW_AT_type, AttributeValue::UnitRef(ty));
-        entry.set(constants::DW_AT_location, AttributeValue::LocationListRef(places));
+        entry.set(constants::DW_AT_location, location);
     }
 }
 

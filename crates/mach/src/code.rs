@@ -4,7 +4,7 @@
 //! Block ids are shared too: the blocks of the function in allocation order, edge blocks among them.
 
 use crate::buffer::JumpTables;
-use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
+use crate::compiled::{DebugTag, KeyedSlot, SymbolName, ValueConstant};
 use crate::frame::StackLimit;
 use crate::inst::MInst;
 use cranelift_entity::PrimaryMap;
@@ -67,6 +67,8 @@ pub struct Code {
     pub srclocs: PrimaryMap<Inst, u32>,
     /// The types of values that the problem's labels stand for, by label, ascending.
     pub value_types: Vec<(u32, Type)>,
+    /// Values of the text that are constants, by value, ascending.
+    pub constants: Vec<ValueConstant>,
     /// Blocks in order of emission: cold ones last.
     pub layout: Vec<Block>,
     /// Symbols that instructions address, by [`MInst::aux`].
@@ -117,6 +119,7 @@ impl Code {
         self.insts.clear();
         self.srclocs.clear();
         self.value_types.clear();
+        self.constants.clear();
         self.layout.clear();
         self.symbols.clear();
         self.names.clear();

@@ -265,6 +265,17 @@ pub struct ValueSite {
     pub place: ContextPlace,
 }
 
+/// A value of the function's text that is the same wherever its function runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ValueConstant {
+    /// The number of the value: 4 for `v4`.
+    pub value: u32,
+    /// Its type, of 64 bits at most.
+    pub ty: Type,
+    /// Its bits, zero-extended.
+    pub bits: u64,
+}
+
 /// An edge of the graph of emitted blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockEdge {
@@ -425,8 +436,10 @@ pools! {
     keyed_slots: KeyedSlot,
     /// Handlers of exceptions, call by call.
     handlers: HandlerSite,
-    /// Where values are, for debuggers.
+    /// Where values are, for debuggers, by value and offset.
     values: ValueSite,
+    /// Values that are constants, for debuggers, by value.
+    constants: ValueConstant,
     /// Unwind operations.
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.

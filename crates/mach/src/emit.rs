@@ -88,7 +88,7 @@ impl Emitter {
         self.thread_tables(code);
         let (landing_pad, short_rows) = (isa.landing_pad(), isa.short_rows());
         self.find_pads(code, landing_pad.is_some());
-        self.sites.start(code, allocation);
+        self.sites.start(code);
         self.buffer.start(code.problem.num_blocks());
         isa.prologue(&frame, &mut self.buffer);
         let mut next = 0;
@@ -152,8 +152,9 @@ impl Emitter {
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
-    /// Tells the tables where labelled values are.
+    /// Notes where labelled values are.
     fn place_values(&mut self, code: &Code, allocation: &Allocation, frame: &FrameLayout) {
+        self.buffer.constants(&code.constants);
         self.sites.finish();
         for (label, loc, bytes) in self.sites.places(&code.problem, allocation) {
             let ty = code.value_types.binary_search_by_key(&label, |&(label, _)| label);

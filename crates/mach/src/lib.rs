@@ -80,7 +80,7 @@ pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
 pub use compiled::{
     BlockEdge, CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,
     HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry, SymbolName,
-    TrapSite, UnwindOp, UnwindSite, ValueSite,
+    TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};

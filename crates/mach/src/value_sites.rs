@@ -15,7 +15,7 @@
 //! Cost: sorting what is written, then a search for each range.
 
 use crate::code::Code;
-use kingpost_regalloc::{Allocation, ClobberId, Edit, EditKind, Inst, LabelRange, Loc, Problem};
+use kingpost_regalloc::{Allocation, Block, ClobberId, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, Problem};
 use std::ops::Range;
 
 /// The bytes of an instruction.
@@ -40,10 +40,10 @@ pub(crate) struct ValueSites {
 
 impl ValueSites {
     /// Starts a function.
-    pub(crate) fn start(&mut self, code: &Code, allocation: &Allocation) {
+    pub(crate) fn start(&mut self, code: &Code) {
         self.spans.clear();
         self.writes.clear();
-        self.spans.resize(if allocation.labels.is_empty() { 0 } else { code.insts.len() }, Span::default());
+        self.spans.resize(if code.problem.labels.is_empty() { 0 } else { code.insts.len() }, Span::default());
     }
 
     /// Is any value labelled?
@@ -96,21 +96,43 @@ impl ValueSites {
                 places.extend(self.before_edits(range, allocation, first));
             }
             let next = ranges.get(index + 1).filter(is_near).map(|next| self.first_byte(next));
-            let terminator = self.span(problem.terminator(block));
-            // An exit takes down the frame.
-            let block_end = if problem.succs(block).is_empty() { terminator.start + 1 } else { terminator.end };
+            let block_end = self.block_end(problem, block);
             let last = self.span(Inst::from_u32(range.to.as_u32() - 1));
             // What is written is there up to the first byte of what writes.
             let written = self.next_write(range.loc, last.start).map(|at| at + 1);
             let end = [next, written].into_iter().flatten().fold(block_end, u32::min);
             places.push((range.label, range.loc, first..end));
         }
+        places.extend(problem.labels.iter().filter_map(|request| self.defined(problem, allocation, &ranges, request)));
+        places.sort_unstable_by_key(|(label, _, bytes)| (*label, bytes.start));
         // Arguments are in their registers from the function's first byte on: no prologue writes to them.
         let body = self.spans.first().map_or(0, |span| span.edits);
         for (_, _, bytes) in places.iter_mut().filter(|(_, loc, bytes)| loc.as_reg().is_some() && bytes.start == body) {
             bytes.start = 0;
         }
         places
+    }
+
+    /// Where a value is behind the instruction that defines it, if the allocator says nothing: it only goes on, as the argument of
+    /// an edge.
+    fn defined(
+        &self,
+        problem: &Problem,
+        allocation: &Allocation,
+        ranges: &[LabelRange],
+        request: &LabelUse,
+    ) -> Option<(u32, Loc, Range<u32>)> {
+        let next = ranges.partition_point(|range| (range.label, range.to) <= (request.label, request.from));
+        if ranges.get(next).is_some_and(|range| range.label == request.label && range.from < request.to) {
+            return None;
+        }
+        let inst = Inst::from_u32(request.from.as_u32().checked_sub(1)?);
+        let mut locs = problem.operands(inst).iter().zip(allocation.operand_locs(problem, inst));
+        let (_, &loc) = locs.find(|(operand, _)| operand.is_def() && operand.vreg() == request.vreg)?;
+        let start = self.span(inst).end;
+        let block_end = self.block_end(problem, problem.block_of(inst));
+        let end = self.next_write(loc, start).map_or(block_end, |at| block_end.min(at + 1));
+        Some((request.label, loc, start..end))
     }
 
     /// Where a value is between what defines it, which is the instruction before a range or the edge to its block, and the edits
@@ -134,6 +156,13 @@ impl ValueSites {
         }
         let end = self.next_write(loc, start).map_or(first, |at| first.min(at + 1));
         (loc != range.loc || end < first).then_some((range.label, loc, start..end))
+    }
+
+    /// The first byte of a block at which no place holds any more.
+    fn block_end(&self, problem: &Problem, block: Block) -> u32 {
+        let terminator = self.span(problem.terminator(block));
+        // An exit takes down the frame.
+        if problem.succs(block).is_empty() { terminator.start + 1 } else { terminator.end }
     }
 
     fn span(&self, inst: Inst) -> Span {

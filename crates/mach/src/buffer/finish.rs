@@ -67,6 +67,7 @@ impl Buffer {
             }),
         );
         pools.values.extend_from_slice(&self.values);
+        pools.constants.extend_from_slice(&self.constants);
         pools.unwind.extend_from_slice(&self.unwind);
         pools.blocks.extend_from_slice(&self.block_starts);
         let offset = |label: u32| self.labels[label as usize];

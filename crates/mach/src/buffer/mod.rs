@@ -17,7 +17,7 @@ pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
     BlockEdge, CallSite, ContextPlace, DebugTag, DebugTagSite, HandlerSite, KeyedSlot, PatchableCall, Reloc, RelocKind,
-    SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite, ValueSite,
+    SrcLocSite, StackMapEntry, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
@@ -98,6 +98,7 @@ pub struct Buffer {
     /// Until the function is completed, the offset of a handler is the number of its label.
     handlers: Vec<HandlerSite>,
     values: Vec<ValueSite>,
+    constants: Vec<ValueConstant>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
     /// Until the function is completed, the offset of a block is the number of its label.
@@ -131,6 +132,7 @@ impl Buffer {
         self.keyed_slots.clear();
         self.handlers.clear();
         self.values.clear();
+        self.constants.clear();
         self.unwind.clear();
         self.block_starts.clear();
         self.block_edges.clear();
@@ -299,6 +301,11 @@ impl Buffer {
     /// Notes where a value is over a range of what has been emitted.
     pub fn value(&mut self, site: ValueSite) {
         self.values.push(site);
+    }
+
+    /// Notes values that are constants.
+    pub fn constants(&mut self, constants: &[ValueConstant]) {
+        self.constants.extend_from_slice(constants);
     }
 
     /// Notes that the code so far ends in a call.

@@ -2,32 +2,39 @@
 //!
 //! ```text
 //! i3: def v7 …                    label 4 = v7 over i4..i9          v7 is the register of the text's `v4`
+//! v5 = iconst.i32 1               constant 5 i32 0x1                wherever it is, if it is anywhere
 //! ```
 //! A label is the number of a value in the text. It is requested in every block in which its register is live, from behind the
 //! definition or the block's start up to the last use or the block's end. Liveness is found value by value, from uses
 //! backwards; cost: linear in the instructions and in the blocks through which values live.
 
 use super::Lower;
+use crate::compiled::ValueConstant;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use kingpost_ir::Type;
 use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
+use kingpost_ir::{InstView, Type, Value};
 use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
 
 /// Types that debuggers know and that one register holds.
 const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
 
 impl Lower<'_> {
-    /// Requests all values that have a register.
+    /// Requests all values that have a register, and notes those that are constants, which need none.
     pub(super) fn label_values(&mut self) {
         if !self.settings.debug_values {
             return;
         }
         let mut liveness = Liveness::new(&self.code.problem);
         for value in self.func.dfg.values() {
-            let [Some(vreg), None] = self.cx.value_regs[value].map(|part| part.expand()) else { continue };
             let ty = self.func.dfg.value_type(value);
             let Ok(label) = u32::try_from(self.func.names.values.number(value)) else { continue };
-            if TYPES.contains(&ty) {
+            if !TYPES.contains(&ty) {
+                continue;
+            }
+            if let Some(bits) = self.constant_of_any_type(self.func.dfg.resolve_aliases(value)) {
+                self.code.constants.push(ValueConstant { value: label, ty, bits });
+            }
+            if let [Some(vreg), None] = self.cx.value_regs[value].map(|part| part.expand()) {
                 let requests = liveness.ranges(&self.code.problem, vreg);
                 let requests = requests.into_iter().map(|(from, to)| LabelUse { label, vreg, from, to });
                 self.code.problem.labels.extend(requests);
@@ -35,6 +42,16 @@ impl Lower<'_> {
             }
         }
         self.code.value_types.sort_unstable_by_key(|&(label, _)| label);
+        self.code.constants.sort_unstable_by_key(|constant| constant.value);
+    }
+
+    fn constant_of_any_type(&self, value: Value) -> Option<u64> {
+        let inst = self.def(value)?;
+        match self.func.dfg.view(inst) {
+            InstView::UnaryIeee32 { imm } => Some(imm.bits().into()),
+            InstView::UnaryIeee64 { imm } => Some(imm.bits()),
+            _ => self.constant(value),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::buffer::JumpTable;
 use crate::code::{Annotation, CallExits, Code, Handler, SymbolRef};
-use crate::compiled::{DebugTag, KeyedSlot, SymbolName};
+use crate::compiled::{DebugTag, KeyedSlot, SymbolName, ValueConstant};
 use crate::emit::NO_BLOCK;
 use crate::frame::{LimitStep, StackLimit};
 use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
@@ -176,6 +176,10 @@ impl<'a> Part<'a> {
         }
     }
 
+    fn ty(&mut self) -> Result<Type> {
+        self.read("a type", |word| Type::from_name(word.as_bytes()))
+    }
+
     fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
         self.read("a number", |word| word.parse().ok())
     }
@@ -223,9 +227,14 @@ impl Part<'_> {
             "exits" => self.exits(code),
             "annotation" => self.annotation(code),
             "value" => {
-                let label = self.number()?;
-                let ty = self.read("a type", |word| Type::from_name(word.as_bytes()))?;
-                code.value_types.push((label, ty));
+                code.value_types.push((self.number()?, self.ty()?));
+                Ok(())
+            }
+            "constant" => {
+                let (value, ty) = (self.number()?, self.ty()?);
+                let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+                let bits = self.read("a hexadecimal number", hex)?;
+                code.constants.push(ValueConstant { value, ty, bits });
                 Ok(())
             }
             "keyed_slot" => self.keyed_slot(code),
