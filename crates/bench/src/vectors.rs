@@ -2,8 +2,9 @@
 //!
 //! `vectors/*.clif` are written as a front end would write them that has vectors in its own language: no load is shared, no
 //! constant hoisted by hand beyond what stands in front of the loop, no instruction chosen for a machine. Every compiler
-//! gets the same text and the same CPU flags. All versions, each in several places since it matters where code is, are linked into one program, `vectors/harness.c`, which compares their
-//! results and runs them in turns on the same data. Bytes are those of the code and of the constants that it loads.
+//! gets the same text and the same CPU flags. All versions, each in several places since it matters where code is, are
+//! linked into one program, `vectors/harness.c`, which compares their results and runs them in turns on the same data. Bytes
+//! are those of the code and of the constants that it loads.
 
 use crate::{ours, upstream};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -84,7 +85,7 @@ const COLUMNS: &[&str] = &["cranelift", "ssa", "linear", "backtracking", "single
 /// Prints a table for each CPU and optimisation level.
 ///
 /// # Errors
-/// Kernels that do not compile or whose results differ, and what is missing to run them.
+/// Kernels that do not compile, results that differ, and what is missing to run them.
 pub(crate) fn report(cpus: &[String], levels: &[String], keep: Option<&Path>) -> Result<()> {
     for name in cpus {
         let &(cpu, flags) = CPUS.iter().find(|(cpu, _)| cpu == name).ok_or_else(|| {

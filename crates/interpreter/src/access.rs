@@ -118,8 +118,15 @@ impl Interpreter<'_> {
         Ok(self.finish(cx, place.encode(cx.ctrl.bits()).into()))
     }
 
+    pub(crate) fn dynamic_stack_addr(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::DynamicStackAddr { slot } = cx.view() else { return Err(cx.malformed()) };
+        let slot_offset = cx.callable.dynamic_slot_offset(slot).ok_or_else(|| cx.malformed())?;
+        let place = Place { region: Region::Stack, offset: cx.frame_offset + slot_offset };
+        Ok(self.finish(cx, place.encode(cx.ctrl.bits()).into()))
+    }
+
     fn check_memory_type(&self, cx: Cx<'_>, ty: Type) -> Result<(), Stop> {
-        if ty.is_dynamic_vector() || ty.bits() > 128 { Err(cx.not_supported()) } else { Ok(()) }
+        if ty.bits() > 128 { Err(cx.not_supported()) } else { Ok(()) }
     }
 }
 

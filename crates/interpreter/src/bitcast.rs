@@ -33,7 +33,7 @@ impl Interpreter<'_> {
     pub(crate) fn bitcast(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::LoadNoOffset { flags, arg } = cx.view() else { return Err(cx.malformed()) };
         let from = cx.type_of(arg);
-        if cx.ctrl.is_dynamic_vector() || from.is_dynamic_vector() || cx.ctrl.bits() > 128 {
+        if cx.ctrl.bits() > 128 {
             return Err(cx.not_supported());
         }
         // Without a byte order the lane counts are equal, so that either result is the same.

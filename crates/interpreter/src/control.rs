@@ -239,9 +239,8 @@ impl<'a> Interpreter<'a> {
                     let address = self.environment.symbol_address(function, name).ok_or_else(unknown)?;
                     break address.wrapping_add_signed(*offset).into();
                 }
-                GlobalValueData::Symbol { .. } | GlobalValueData::DynScaleTargetConst { .. } => {
-                    return Err(cx.not_supported());
-                }
+                GlobalValueData::Symbol { .. } => return Err(cx.not_supported()),
+                GlobalValueData::DynScaleTargetConst { .. } => break 1,
             }
             if chain.len() > function.global_values.len() {
                 return Err(cx.malformed());

@@ -45,6 +45,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Sload32 => m.load(cx, I32, true),
         Opcode::Istore32 => m.store(cx, I32),
         Opcode::StackAddr => m.stack_addr(cx),
+        Opcode::DynamicStackAddr => m.dynamic_stack_addr(cx),
         Opcode::SymbolValue | Opcode::TlsValue => m.symbol_value(cx),
         Opcode::AtomicRmw => m.atomic_rmw(cx),
         Opcode::AtomicCas => m.atomic_cas(cx),
@@ -147,6 +148,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
 
         // Vectors: lanes and shuffles.
         Opcode::Splat => m.splat(cx),
+        Opcode::ExtractVector => m.extract_vector(cx),
         Opcode::ScalarToVector => m.scalar_to_vector(cx),
         Opcode::Insertlane => m.insertlane(cx),
         Opcode::Extractlane => m.extractlane(cx),
@@ -185,8 +187,6 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Sload32x2 => m.load_widened(cx, I64X2, true),
 
         // No meaning yet.
-        Opcode::StackSwitch | Opcode::DynamicStackAddr | Opcode::ExtractVector | Opcode::GetReturnAddress => {
-            Err(cx.not_supported())
-        }
+        Opcode::StackSwitch | Opcode::GetReturnAddress => Err(cx.not_supported()),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kingpost_ir::extfunc::{ExternalName, FuncName};
-use kingpost_ir::{Function, StackSlot};
+use kingpost_ir::{DynamicStackSlot, Function, StackSlot};
 
 use crate::address::{CodeAddress, Place, Region};
 use crate::data::{DataBlock, DataError, DataImage};
@@ -18,6 +18,8 @@ pub(crate) struct Callable<'a> {
     pub(crate) function: &'a Function,
     /// Of each slot, in bytes from the frame's first byte.
     slot_offsets: Vec<u64>,
+    /// The same of slots of dynamic types.
+    dynamic_slot_offsets: Vec<u64>,
     /// In bytes.
     pub(crate) frame_size: u64,
 }
@@ -28,21 +30,31 @@ const MIN_SLOT_ALIGN: u64 = 16;
 impl<'a> Callable<'a> {
     fn new(function: &'a Function) -> Callable<'a> {
         let mut frame_size = 0_u64;
-        let slot_offsets = function
-            .stack_slots
-            .values()
+        let mut place = |align: u64, size: u32| {
+            let offset = frame_size.saturating_add(align - 1) & !(align - 1);
+            frame_size = offset.saturating_add(size.into());
+            offset
+        };
+        let slots = function.stack_slots.values();
+        let slot_offsets = slots
             .map(|slot| {
                 let align = 1_u64.checked_shl(slot.align_shift.into()).unwrap_or(1).max(MIN_SLOT_ALIGN);
-                let offset = frame_size.saturating_add(align - 1) & !(align - 1);
-                frame_size = offset.saturating_add(slot.size.into());
-                offset
+                place(align, slot.size)
             })
             .collect();
-        Callable { function, slot_offsets, frame_size }
+        let dynamic_slots = function.dynamic_stack_slots.values();
+        let dynamic_slot_offsets = dynamic_slots
+            .map(|slot| place(MIN_SLOT_ALIGN, function.dynamic_types.get(slot.ty).map_or(0, |ty| ty.base.bytes())))
+            .collect();
+        Callable { function, slot_offsets, dynamic_slot_offsets, frame_size }
     }
 
     pub(crate) fn slot_offset(&self, slot: StackSlot) -> Option<u64> {
         self.slot_offsets.get(slot.as_u32() as usize).copied()
+    }
+
+    pub(crate) fn dynamic_slot_offset(&self, slot: DynamicStackSlot) -> Option<u64> {
+        self.dynamic_slot_offsets.get(slot.as_u32() as usize).copied()
     }
 
     /// The largest alignment of a slot, in bytes.

@@ -65,7 +65,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) callable: &'a Callable<'a>,
     pub(crate) inst: Inst,
     pub(crate) opcode: Opcode,
-    /// The controlling type.
+    /// The controlling type; of a dynamic one, the fixed type, since vector registers have one size.
     pub(crate) ctrl: Type,
     /// Of the first stack slot, in the stack's region.
     pub(crate) frame_offset: u64,
@@ -86,7 +86,7 @@ impl<'a> Cx<'a> {
     }
 
     pub(crate) fn type_of(self, value: Value) -> Type {
-        self.function().dfg.value_type(value)
+        fixed(self.function().dfg.value_type(value))
     }
 
     pub(crate) fn not_supported(self) -> Stop {
@@ -96,6 +96,10 @@ impl<'a> Cx<'a> {
     pub(crate) fn malformed(self) -> Stop {
         malformed(self.function())
     }
+}
+
+fn fixed(ty: Type) -> Type {
+    ty.dynamic_to_vector().unwrap_or(ty)
 }
 
 /// Where control goes after an instruction.
@@ -194,7 +198,7 @@ impl<'a> Interpreter<'a> {
             callable: frame.callable,
             inst,
             opcode: function.dfg.opcode(inst),
-            ctrl: function.dfg.ctrl_type(inst),
+            ctrl: fixed(function.dfg.ctrl_type(inst)),
             frame_offset: frame.offset,
             base: frame.base,
         })

@@ -21,7 +21,7 @@ impl Interpreter<'_> {
         result: Type,
         lane_of: impl Fn(u32) -> Result<u128, Fault>,
     ) -> Result<Flow, Stop> {
-        if result.is_dynamic_vector() || result.bits() > 128 {
+        if result.bits() > 128 {
             return Err(cx.not_supported());
         }
         let mut bits = 0;

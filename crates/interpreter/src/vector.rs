@@ -59,16 +59,22 @@ impl Interpreter<'_> {
     /// Type and bits of a vector operand.
     ///
     /// # Errors
-    /// If it has more than 128 bits, or a number of lanes that is not known.
+    /// If it has more than 128 bits.
     fn vector(&self, cx: Cx<'_>, operand: usize) -> Result<(Type, u128), Stop> {
         let value = *cx.args().get(operand).ok_or_else(|| cx.malformed())?;
         let ty = cx.type_of(value);
-        if ty.is_dynamic_vector() || ty.bits() > 128 { Err(cx.not_supported()) } else { Ok((ty, self.get(cx, value))) }
+        if ty.bits() > 128 { Err(cx.not_supported()) } else { Ok((ty, self.get(cx, value))) }
     }
 
     pub(crate) fn splat(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
         self.each_lane(cx, cx.ctrl, |_| Ok(x))
+    }
+
+    /// The only part of a dynamic vector is the first.
+    pub(crate) fn extract_vector(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
+        let InstView::BinaryImm8 { arg, imm } = cx.view() else { return Err(cx.malformed()) };
+        if imm == 0 { Ok(self.finish(cx, self.get(cx, arg))) } else { Err(cx.not_supported()) }
     }
 
     pub(crate) fn scalar_to_vector(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
