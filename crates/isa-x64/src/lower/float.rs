@@ -193,42 +193,37 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The sign bit.
-fn sign(ty: Type) -> u64 {
-    float_pattern(ty.lane_type(), 1 << 31, 1 << 63)
-}
-
-/// All bits but the sign.
-fn magnitude(ty: Type) -> u64 {
-    float_pattern(ty.lane_type(), !(1 << 31), !(1 << 63))
+/// The sign bit of a lane, of 64 bits at most: wider floats are expanded.
+fn sign(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Result<u64, LowerError> {
+    if is_float_reg(ty) && ty.lane_bits() <= 64 { Ok(1 << (ty.lane_bits() - 1)) } else { Err(cx.unsupported(inst)) }
 }
 
 /// `fneg`.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    with_mask(cx, inst, rows::XORPS, sign)
+    with_mask(cx, inst, rows::XORPS, |sign| sign)
 }
 
 /// `fabs`.
 pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    with_mask(cx, inst, rows::ANDPS, magnitude)
+    with_mask(cx, inst, rows::ANDPS, |sign| sign - 1)
 }
 
-fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(Type) -> u64) -> Lowered {
+fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(u64) -> u64) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_floats(inst, ty)?;
+    let sign = sign(cx, inst, ty)?;
     let operands: [VReg; 2] = cx.registers(inst);
-    cx.emit_mask(row, &operands, mask(ty), ty);
+    cx.emit_mask(row, &operands, mask(sign), ty);
     Ok(())
 }
 
 /// `fcopysign`: the magnitude of one, the sign of the other.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
-    cx.require_floats(inst, ty)?;
+    let sign = sign(cx, inst, ty)?;
     let [def, x, y] = cx.registers(inst);
     let [plain, signed] = std::array::from_fn(|_| cx.float_like(ty));
-    cx.emit_mask(rows::ANDPS, &[plain, x], magnitude(ty), ty);
-    cx.emit_mask(rows::ANDPS, &[signed, y], sign(ty), ty);
+    cx.emit_mask(rows::ANDPS, &[plain, x], sign - 1, ty);
+    cx.emit_mask(rows::ANDPS, &[signed, y], sign, ty);
     cx.emit(rows::ORPS, &[def, plain, signed]);
     Ok(())
 }
