@@ -120,7 +120,7 @@ pub(crate) struct RunArgs {
 }
 
 /// What to compile for.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Default, Debug)]
 pub(crate) struct TargetArgs {
     /// A triple, or an architecture alone for Linux; by default this machine; `help` lists them.
     #[arg(long, value_name = "TRIPLE")]
@@ -292,7 +292,8 @@ pub(crate) struct CheckArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReduceArgs {
-    /// What the output of the failing command must contain, so that it does not begin to fail for another reason.
+    /// What the output of the failing command must contain, so that it does not begin to fail for another reason; by default
+    /// the first message with a place, `file:line:column: message`, if there is one.
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     /// The small file; `-` is standard output.

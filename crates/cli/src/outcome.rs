@@ -10,6 +10,13 @@ pub(crate) enum Verdict {
     Bad,
 }
 
+impl Verdict {
+    /// Whether both are good.
+    pub(crate) fn and(self, other: Verdict) -> Verdict {
+        if self == Verdict::Good { other } else { Verdict::Bad }
+    }
+}
+
 /// Why a command stopped.
 pub(crate) enum Stop {
     /// An option asked what there is, in place of anything else.

@@ -37,8 +37,8 @@ struct Trial<'a> {
     args: &'a ReduceArgs,
     folder: TempDir,
     candidate: PathBuf,
-    /// How the command ended on the whole file.
-    first: Option<ExitStatus>,
+    /// How the command ended on the whole file, and what it said.
+    first: Option<(ExitStatus, String)>,
     progress: ProgressBar,
 }
 
@@ -63,13 +63,21 @@ impl<'a> Trial<'a> {
         let mut command = Command::new(program);
         command.args(words).args((!has_place).then_some(Path::new(&self.candidate)));
         let Ok(output) = command.env("TMPDIR", self.folder.path()).output() else { return false };
-        let first = *self.first.get_or_insert(output.status);
-        let says = |message: &String| {
-            let contains = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(message.as_str());
-            contains(&output.stdout) || contains(&output.stderr)
-        };
-        !output.status.success() && output.status == first && self.args.message.as_ref().is_none_or(says)
+        let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        let (status, message) = self.first.get_or_insert_with(|| {
+            let placed = || said.iter().flat_map(|text| text.lines()).find_map(placed_message).map(str::to_string);
+            (output.status, self.args.message.clone().or_else(placed).unwrap_or_default())
+        });
+        !output.status.success() && output.status == *status && said.iter().any(|text| text.contains(message.as_str()))
     }
+}
+
+/// What a line says behind `file:line:column: `.
+fn placed_message(line: &str) -> Option<&str> {
+    let (place, message) = line.split_once(": ")?;
+    let mut numbers = place.rsplitn(3, ':');
+    let mut is_number = || numbers.next().is_some_and(|number| number.parse::<u32>().is_ok());
+    (is_number() && is_number()).then_some(message)
 }
 
 /// Reduces the first problem on which alone the command fails.

@@ -1,6 +1,6 @@
 //! `cat`, `verify`: functions are read one by one and shown.
 
-use crate::args::{FilesArgs, VerifyArgs};
+use crate::args::{FilesArgs, TargetArgs, VerifyArgs};
 use crate::diagnostics::Diagnostic;
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
@@ -41,9 +41,7 @@ pub(crate) fn each_function<T>(
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     for path in files {
-        if functions_of(&input::read(path)?, &mut prepare, &mut visit)? == Verdict::Bad {
-            verdict = Verdict::Bad;
-        }
+        verdict = verdict.and(functions_of(&input::read(path)?, &mut prepare, &mut visit)?);
     }
     Ok(verdict)
 }
@@ -74,9 +72,7 @@ pub(crate) fn functions_of<T>(
         match parser.next_function(&mut func) {
             Ok(true) => {
                 let place = Place { input, start: parser.function_start() };
-                if visit(&place, &mut prepared, &mut func)? == Verdict::Bad {
-                    verdict = Verdict::Bad;
-                }
+                verdict = verdict.and(visit(&place, &mut prepared, &mut func)?);
             }
             Ok(false) => return Ok(verdict),
             Err(error) => {
@@ -105,15 +101,24 @@ pub(crate) fn cat(args: &FilesArgs) -> Outcome {
 
 /// Says what is wrong with functions; nothing if all are valid.
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
-    let any = target::compiler(&args.target, None, false)?.target_info();
+    target::check(&args.target)?;
+    let mut verdict = Verdict::Good;
+    for path in &args.files {
+        verdict = verdict.and(verify_text(&input::read(path)?, &args.target)?);
+    }
+    Ok(verdict)
+}
+
+/// The same for the functions of one text.
+pub(crate) fn verify_text(input: &Input, args: &TargetArgs) -> Outcome {
     let mut verifier = Verifier::default();
-    let prepare = |header: &Header| match target::with_header(target::defaults(), &args.target, None, header) {
-        Ok(compiler) => Ok(compiler.target_info()),
+    let prepare = |header: &Header| match target::with_header(target::defaults(), args, None, header) {
+        Ok(compiler) => Ok(Some(compiler.target_info())),
         // The rules of the language hold for machines that there is no code for, too.
-        Err(refused) if refused.key.is_empty() => Ok(any),
+        Err(refused) if refused.key.is_empty() => Ok(None),
         Err(refused) => Err(refused),
     };
-    each_function(&args.files, prepare, |place, info, func| match verifier.verify(func, Some(*info)) {
+    functions_of(input, prepare, |place, info, func| match verifier.verify(func, *info) {
         Ok(()) => Ok(Verdict::Good),
         Err(errors) => {
             place.complain(func, errors.0);

@@ -1,9 +1,9 @@
 //! `test`, `run`, `interpret`.
 
-use crate::args::{RunArgs, TestArgs, Via};
+use crate::args::{RunArgs, TargetArgs, TestArgs, Via};
 use crate::input;
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::{output, target};
+use crate::{output, show, target};
 use indicatif::ProgressBar;
 use kingpost_codegen::Settings;
 use kingpost_filetest::{KnownWrong, Options, Report};
@@ -77,12 +77,16 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let calls = calls.iter().map(|call| call.display().to_string()).collect();
     let allocators = vec![Settings::default().regalloc_algorithm];
     let options = Options { allocators, calls, ..Options::default() };
-    let mut report = Report::default();
+    let (mut report, mut verdict) = (Report::default(), Verdict::Good);
     for path in files {
         let input = input::read(path)?;
+        if show::verify_text(&input, &TargetArgs::default())? == Verdict::Bad {
+            verdict = Verdict::Bad;
+            continue;
+        }
         report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, Some(command), &options).units);
     }
-    say(&report)
+    Ok(if verdict == Verdict::Good || !report.units.is_empty() { say(&report)?.and(verdict) } else { verdict })
 }
 
 fn say(report: &Report) -> Outcome {

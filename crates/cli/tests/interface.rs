@@ -207,6 +207,14 @@ fn what_fails_is_reduced() {
     let small = std::fs::read_to_string(folder.path().join("out.clif")).expect("a text");
     assert!(small.starts_with("; in front\n") && small.contains("popcnt") && small.contains("; behind"), "{small}");
     assert!(!small.contains("imul") && !small.contains("%add"), "{small}");
+    // It goes on failing for the same reason: that a directive does not hold, not that it no longer fits its function.
+    let wrong = "test run\ntarget x86_64\n\nfunction %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\n    v2 = popcnt v1\n    v3 = iadd \
+                 v0, v2\n    return v3\n}\n; run: %f(3, 0) == 4\n";
+    std::fs::write(folder.path().join("wrong.clif"), wrong).expect("written");
+    let tool = env!("CARGO_BIN_EXE_kingpost");
+    let output = kingpost(folder.path(), &["reduce", "wrong.clif", "--", tool, "interpret"], "");
+    let small = text(&output.stdout);
+    assert!(small.contains("function %f(i64, i64) -> i64") && !small.contains("popcnt"), "{small}");
     let output = reduce(&["--", "true"]);
     assert!(output.status.code() == Some(1) && text(&output.stderr).contains("does not fail"));
     // The same for problems of allocators.
@@ -471,6 +479,8 @@ fn every_verb_says_where() {
         &["alloc"],
         &["alloc", "--ra"],
         &["rules", "count"],
+        &["run"],
+        &["interpret"],
     ];
     for verb in verbs {
         let starts = |source: &str, place: &str| {

@@ -77,25 +77,26 @@ fn run_file(path: &Path, options: &Options) -> Vec<UnitReport> {
     let name = path.display().to_string();
     match fs::read(path) {
         Ok(text) => run_text(&name, &text, None, options).units,
-        Err(error) => whole_file(&name, error.to_string()),
+        Err(error) => whole_file(&name, "test", error.to_string()),
     }
 }
 
 /// A unit for what is wrong with a file as a whole.
-fn whole_file(name: &str, text: String) -> Vec<UnitReport> {
+fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
     let outcome = Outcome::Failed(vec![text]);
-    let (file, command) = (name.to_string(), format!("kingpost test {name}"));
+    let (file, command) = (name.to_string(), format!("kingpost {verb} {name}"));
     vec![UnitReport { file, unit: "the file".into(), outcome, prints: Vec::new(), command }]
 }
 
 /// Runs one text under a name. With a `command`, as if that were its only `test` line, and for this machine if no
 /// `target` line is.
 pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
+    let verb = command.unwrap_or("test");
     let text = match std::str::from_utf8(text) {
         Ok(text) => text,
         Err(error) => {
             let position = Position::of(text, error.valid_up_to());
-            return Report { units: whole_file(name, format!("{name}:{position}: the text is not valid UTF-8")) };
+            return Report { units: whole_file(name, verb, format!("{name}:{position}: the text is not valid UTF-8")) };
         }
     };
     if command.is_none() && Path::new(name).extension().is_some_and(|extension| extension == "ra") {
@@ -104,22 +105,28 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
     // Files with `test run` have this convention by default.
     let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
     let units = match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
-        Ok(file) if file.functions.is_empty() => whole_file(name, format!("{name}:1:1: the file has no function")),
+        Ok(file) if file.functions.is_empty() => {
+            whole_file(name, verb, format!("{name}:1:1: the file has no function"))
+        }
         Ok(mut file) => {
             if let Some(command) = command {
                 override_commands(&mut file.header, command);
             }
             if file.header.commands.is_empty() {
-                whole_file(name, format!("{name}:1:1: the file has no `test` line"))
+                whole_file(name, verb, format!("{name}:1:1: the file has no `test` line, as `test run`"))
             } else {
                 let mut units = run_units(name, &file, options);
                 if let Some(command) = command {
-                    units.iter_mut().for_each(|unit| unit.command = format!("kingpost {command} {name}"));
+                    let calls: String = options.calls.iter().map(|call| format!(" '{call}'")).collect();
+                    units.iter_mut().for_each(|unit| unit.command = format!("kingpost {command} {name}{calls}"));
                 }
                 units
             }
         }
-        Err(error) => whole_file(name, Error::in_file(error, name).to_string()),
+        Err(error) => {
+            let help = error.kind.hint().map(|hint| format!("\n  help: {hint}")).unwrap_or_default();
+            whole_file(name, verb, format!("{}{help}", Error::in_file(error, name)))
+        }
     };
     Report { units }
 }
