@@ -88,6 +88,9 @@ fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Sto
         source.lines().take_while(|line| line.starts_with(';')).map(|line| format!("{line}\n")).collect();
     let env = file.env.map(|env| format!("{env}\n")).unwrap_or_default();
     let whole = |problem: &kingpost_regalloc::Problem| format!("{expected}{env}{problem}");
+    if file.cases.is_empty() {
+        return Err(Stop::Failure(format!("{}:1:1: there is no problem to reduce", input.name)));
+    }
     let case = file.cases.iter().find(|case| trial.fails(&whole(&case.problem)));
     let case = case.ok_or_else(|| Stop::Failure(format!("{}: the command fails on no problem alone", input.name)))?;
     Ok(whole(&kingpost_testgen::shrink::shrink(&case.problem, |problem| trial.fails(&whole(problem)))))
@@ -97,6 +100,9 @@ fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Sto
 fn functions(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Stop> {
     let functions = kingpost_reader::parse_functions(&input.text)
         .map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
+    if functions.is_empty() {
+        return Err(Stop::Failure(format!("{}:1:1: there is no function to reduce", input.name)));
+    }
     let around = Around::new(source, &functions);
     let program = |functions: Vec<Function>| Program {
         pinned: functions.iter().map(|_| Default::default()).collect(),

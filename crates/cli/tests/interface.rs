@@ -215,6 +215,14 @@ fn what_fails_is_reduced() {
     let output = kingpost(folder.path(), &["reduce", "wrong.clif", "--", tool, "interpret"], "");
     let small = text(&output.stdout);
     assert!(small.contains("function %f(i64, i64) -> i64") && !small.contains("popcnt"), "{small}");
+    for name in ["none.clif", "none.ra"] {
+        std::fs::write(folder.path().join(name), "; nothing\n").expect("written");
+        let output = kingpost(folder.path(), &["reduce", name, "--", "false"], "");
+        assert!(
+            output.status.code() == Some(1) && text(&output.stderr).starts_with(&format!("{name}:1:1: ")),
+            "{name}"
+        );
+    }
     let output = reduce(&["--", "true"]);
     assert!(output.status.code() == Some(1) && text(&output.stderr).contains("does not fail"));
     // The same for problems of allocators.
